@@ -1,0 +1,1 @@
+//! Runs jobs as shell processes on this host.

@@ -1,0 +1,1 @@
+//! Conformance suite and test doubles for authors of executors.

@@ -1,0 +1,1 @@
+//! Turns a .gitlab-ci.yml into jobs and schedules them.

@@ -1,0 +1,1 @@
+//! Starts process trees and ends them, whatever happens.

@@ -1,0 +1,1 @@
+//! Runwright as one library: the contract, and one Cargo feature per executor.

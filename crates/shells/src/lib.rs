@@ -1,0 +1,1 @@
+//! Script text for every stage of a build: sh, bash, PowerShell.

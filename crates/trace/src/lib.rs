@@ -1,0 +1,1 @@
+//! The log of a job: masking, sections, timestamps, spool, limit, checksum.
