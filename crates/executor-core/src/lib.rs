@@ -1,1 +1,3 @@
-//! The contract between CI jobs and the places they run: traits and plain data.
+//! Executor contract.
+pub mod job;
+pub mod variable;

@@ -1,0 +1,145 @@
+use super::SecretString;
+use super::image::null_is_default;
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// When an artifact or a cache is kept (`artifacts:when`, `cache:when`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArtifactWhen {
+    /// Only when the script succeeded.
+    #[default]
+    OnSuccess,
+    /// Only when the script failed.
+    OnFailure,
+    /// In both cases.
+    Always,
+}
+
+/// How artifact files are packed (`artifact_format`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArtifactFormat {
+    /// A zip archive of all files.
+    #[default]
+    Zip,
+    /// Gzip streams, one after the other; for reports.
+    Gzip,
+    /// One file, as it is.
+    Raw,
+    /// A tar archive compressed with zstd.
+    #[serde(rename = "tarzstd")]
+    TarZstd,
+    /// A zip archive whose members are compressed with zstd.
+    #[serde(rename = "zipzstd")]
+    ZipZstd,
+}
+
+/// One upload of a job, as the payload lists it (`artifacts[]`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Artifact {
+    /// The archive's name; empty means `artifacts`.
+    #[serde(deserialize_with = "null_is_default")]
+    pub name: String,
+    /// Whether files unknown to Git are taken too.
+    #[serde(deserialize_with = "null_is_default")]
+    pub untracked: bool,
+    /// Globs of the files to take, relative to the project directory.
+    #[serde(deserialize_with = "null_is_default")]
+    pub paths: Vec<String>,
+    /// Globs of files to leave out.
+    #[serde(deserialize_with = "null_is_default")]
+    pub exclude: Vec<String>,
+    /// When to upload.
+    #[serde(deserialize_with = "null_is_default")]
+    pub when: ArtifactWhen,
+    /// `archive`, or the kind of a report (`junit`, `dotenv`, ...).
+    pub artifact_type: String,
+    /// How to pack it.
+    #[serde(deserialize_with = "null_is_default")]
+    pub artifact_format: ArtifactFormat,
+    /// How long to keep it, in GitLab's duration words; empty means the default.
+    #[serde(deserialize_with = "null_is_default")]
+    pub expire_in: String,
+}
+
+impl Default for Artifact {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            untracked: false,
+            paths: Vec::new(),
+            exclude: Vec::new(),
+            when: ArtifactWhen::default(),
+            artifact_type: "archive".to_owned(),
+            artifact_format: ArtifactFormat::default(),
+            expire_in: String::new(),
+        }
+    }
+}
+
+/// `artifacts:reports`: the kind of a report and its files or settings.
+pub type Reports = IndexMap<String, Value>;
+
+/// `artifacts` of a pipeline file, in the normalized shape.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ArtifactsDefinition {
+    /// Globs of the files to keep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Vec<String>>,
+    /// Globs of files to leave out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclude: Option<Vec<String>>,
+    /// Whether files unknown to Git are taken too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untracked: Option<bool>,
+    /// How long to keep them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expire_in: Option<String>,
+    /// The label under which a merge request shows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expose_as: Option<String>,
+    /// When to keep them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<ArtifactWhen>,
+    /// The archive's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Whether everybody may download them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public: Option<bool>,
+    /// Who may download them: `all`, `developer`, `maintainer` or `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<String>,
+    /// Typed reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reports: Option<Reports>,
+}
+
+/// An earlier job whose artifacts this job starts with (`dependencies[]` of the payload).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Dependency {
+    /// The earlier job.
+    pub id: super::JobId,
+    /// The token that opens its artifacts.
+    pub token: SecretString,
+    /// The earlier job's name.
+    pub name: String,
+    /// The archive to fetch; absent when the job left none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifacts_file: Option<DependencyArtifactsFile>,
+}
+
+/// The archive of a [`Dependency`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DependencyArtifactsFile {
+    /// The archive's file name.
+    pub filename: String,
+    /// Its size in bytes.
+    pub size: u64,
+}

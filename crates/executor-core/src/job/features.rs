@@ -1,0 +1,28 @@
+use serde::{Deserialize, Serialize};
+
+/// What the job's source can do with the answer (`features` of the payload).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobFeatures {
+    /// Whether the log may carry section markers.
+    pub trace_sections: bool,
+    /// Token prefixes to mask besides the built-in ones.
+    pub token_mask_prefixes: Vec<String>,
+    /// Failure reasons the source knows; others are mapped to these.
+    pub failure_reasons: Vec<String>,
+    /// Where the job belongs in a distributed trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracing: Option<TracingFeatures>,
+}
+
+/// The place of a job in a distributed trace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TracingFeatures {
+    /// The trace the job belongs to.
+    pub trace_id: String,
+    /// The span that is its parent.
+    pub span_parent_id: String,
+    /// Where spans are sent.
+    pub otel_endpoints: Vec<serde_json::Value>,
+}

@@ -1,0 +1,39 @@
+use super::SecretString;
+use serde::{Deserialize, Serialize};
+
+/// What a ref is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RefType {
+    /// A branch.
+    #[default]
+    Branch,
+    /// A tag.
+    Tag,
+}
+
+/// Where a job's sources come from (`git_info` of the payload).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GitInfo {
+    /// The repository; it may hold a token, so `Debug` hides it. Empty: the job has no repository.
+    pub repo_url: SecretString,
+    /// `sha1` or `sha256`; empty means `sha1`.
+    pub repo_object_format: String,
+    /// The branch or tag.
+    #[serde(rename = "ref")]
+    pub ref_name: String,
+    /// The commit to check out.
+    pub sha: String,
+    /// The commit the ref pointed at before.
+    pub before_sha: String,
+    /// Whether the ref is a branch or a tag.
+    pub ref_type: RefType,
+    /// What to fetch.
+    pub refspecs: Vec<String>,
+    /// How many commits to fetch; 0 means all.
+    pub depth: u32,
+    /// Whether the ref is protected; absent when the source does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protected: Option<bool>,
+}

@@ -1,0 +1,119 @@
+use super::SecretString;
+use crate::variable::JobVariable;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// An image to run a job or a service from (`image`, `services`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Image {
+    /// The image reference, for example `ruby:3.4` or `registry.example/app@sha256:...`.
+    pub name: String,
+    /// The host name or names of a service, separated by spaces or commas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+    /// The command that replaces the image's own; for services mostly.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_is_default"
+    )]
+    pub command: Vec<String>,
+    /// The entry point that replaces the image's own.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_is_default"
+    )]
+    pub entrypoint: Vec<String>,
+    /// Ports a service proxy may reach.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_is_default"
+    )]
+    pub ports: Vec<Port>,
+    /// Variables of a service alone.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_is_default"
+    )]
+    pub variables: Vec<JobVariable>,
+    /// Pull policies in the order to try them: `always`, `if-not-present`, `never`.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_is_default"
+    )]
+    pub pull_policy: Vec<String>,
+    /// Options for one kind of executor, as GitLab's payload has them.
+    #[serde(skip_serializing_if = "ExecutorOptions::is_empty")]
+    pub executor_opts: ExecutorOptions,
+    /// `image:docker`, as a pipeline file has it (`platform`, `user`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub docker: Option<Value>,
+    /// `image:kubernetes`, as a pipeline file has it (`user`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubernetes: Option<Value>,
+}
+
+impl Image {
+    /// Returns an image with this reference and nothing else set.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Options of an image for one kind of executor (`executor_opts`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExecutorOptions {
+    /// For containers: `platform` and `user`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub docker: Option<Value>,
+    /// For pods: `user`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubernetes: Option<Value>,
+}
+
+impl ExecutorOptions {
+    /// Returns whether no executor has an option.
+    pub fn is_empty(&self) -> bool {
+        self.docker.is_none() && self.kubernetes.is_none()
+    }
+}
+
+/// A port of an image that a proxy may reach.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Port {
+    /// The port number.
+    pub number: u16,
+    /// `http` or `https`.
+    pub protocol: String,
+    /// The name the proxy's address uses.
+    pub name: String,
+}
+
+/// Access to a registry (`credentials` of the payload).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Credentials {
+    /// What it opens; GitLab sends `registry`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The registry's host.
+    pub url: String,
+    /// The user name.
+    pub username: String,
+    /// The password.
+    pub password: SecretString,
+}
+
+/// Reads `null` as the default value: GitLab's payload has `null` where a list is empty.
+pub(crate) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}

@@ -1,0 +1,167 @@
+use super::image::null_is_default;
+use super::{
+    Artifact, Cache, Credentials, Dependency, GitInfo, Hook, Image, JobDefinition, JobFeatures,
+    JobId, JobInfo, RunnerInfo, SecretString, Step,
+};
+use crate::variable::JobVariable;
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One job, ready to run.
+///
+/// It reads from and writes to the JSON of GitLab's job request. Unknown fields are ignored, absent
+/// ones have their defaults, so a payload of a newer or older GitLab is accepted.
+///
+/// # Examples
+///
+/// ```
+/// use executor_core::job::Job;
+///
+/// let job: Job = serde_json::from_str(
+///     r#"{"id": 7, "job_info": {"name": "test"}, "steps": [{"name": "script", "script": ["make"]}]}"#,
+/// )?;
+/// assert_eq!(job.job_info.name, "test");
+/// assert_eq!(job.step("script").map(|step| step.script.as_slice()), Some(&["make".to_owned()][..]));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Job {
+    /// The id its source knows it by.
+    pub id: JobId,
+    /// The token that speaks for the job; a secret.
+    pub token: SecretString,
+    /// Whether an existing tree may be reused.
+    pub allow_git_fetch: bool,
+    /// What it is called and where it belongs.
+    pub job_info: JobInfo,
+    /// Where its sources come from.
+    pub git_info: GitInfo,
+    /// What the source knows of the runner.
+    pub runner_info: RunnerInfo,
+    /// Its inputs.
+    #[serde(deserialize_with = "null_is_default")]
+    pub inputs: Vec<JobInput>,
+    /// Its variables, already merged by the source; later ones win.
+    #[serde(deserialize_with = "null_is_default")]
+    pub variables: Vec<JobVariable>,
+    /// Its scripts.
+    #[serde(deserialize_with = "null_is_default")]
+    pub steps: Vec<Step>,
+    /// Its image.
+    #[serde(deserialize_with = "null_is_default")]
+    pub image: Image,
+    /// Its services.
+    #[serde(deserialize_with = "null_is_default")]
+    pub services: Vec<Image>,
+    /// What it uploads.
+    #[serde(deserialize_with = "null_is_default")]
+    pub artifacts: Vec<Artifact>,
+    /// What it caches.
+    #[serde(deserialize_with = "null_is_default")]
+    pub cache: Vec<Cache>,
+    /// Registry access.
+    #[serde(deserialize_with = "null_is_default")]
+    pub credentials: Vec<Credentials>,
+    /// Jobs whose artifacts it starts with.
+    #[serde(deserialize_with = "null_is_default")]
+    pub dependencies: Vec<Dependency>,
+    /// What its source can do with the answer.
+    #[serde(deserialize_with = "null_is_default")]
+    pub features: JobFeatures,
+    /// Secrets from an external store, by variable name.
+    #[serde(deserialize_with = "null_is_default")]
+    pub secrets: IndexMap<String, Value>,
+    /// Scripts around the fetching of sources.
+    #[serde(deserialize_with = "null_is_default")]
+    pub hooks: Vec<Hook>,
+    /// Steps to run through a step-runner instead of `steps`, as JSON text.
+    #[serde(deserialize_with = "null_is_default")]
+    pub run: String,
+    /// Limits a security policy puts on the job.
+    #[serde(deserialize_with = "null_is_default")]
+    pub policy_options: PolicyOptions,
+    /// Whether and how its environment is kept for a later job.
+    #[serde(deserialize_with = "null_is_default")]
+    pub suspend_options: SuspendOptions,
+    /// What the pipeline file says of the job; absent for jobs of a remote source.
+    ///
+    /// It never travels: no GitLab knows it.
+    #[serde(skip)]
+    pub definition: Option<Box<JobDefinition>>,
+}
+
+impl Job {
+    /// Returns the step of this name.
+    pub fn step(&self, name: &str) -> Option<&Step> {
+        self.steps.iter().find(|step| step.name == name)
+    }
+}
+
+/// An input of a job (`inputs[]`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobInput {
+    /// The input's name.
+    pub key: String,
+    /// Its value.
+    pub value: JobInputValue,
+}
+
+/// The value of a [`JobInput`].
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobInputValue {
+    /// `string`, `number`, `boolean` or `array`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The value itself.
+    pub content: Value,
+    /// Whether it is a secret.
+    pub sensitive: bool,
+}
+
+impl std::fmt::Debug for JobInputValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct("JobInputValue");
+        debug
+            .field("kind", &self.kind)
+            .field("sensitive", &self.sensitive);
+        if self.sensitive {
+            debug.field("content", &"[MASKED]").finish()
+        } else {
+            debug.field("content", &self.content).finish()
+        }
+    }
+}
+
+/// Limits a security policy puts on a job (`policy_options`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PolicyOptions {
+    /// Whether a policy created the job.
+    pub execution_policy_job: bool,
+    /// The policy's name.
+    #[serde(deserialize_with = "null_is_default")]
+    pub policy_name: String,
+    /// Whether users may override the policy's variables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_variables_override_allowed: Option<bool>,
+    /// The variables for which the opposite holds.
+    #[serde(deserialize_with = "null_is_default")]
+    pub policy_variables_override_exceptions: Vec<String>,
+}
+
+/// Whether and how an environment is kept for a later job (`suspend_options`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SuspendOptions {
+    /// Keep it when the job succeeded.
+    pub suspend_on_success: bool,
+    /// Keep it when the job failed.
+    pub suspend_on_failure: bool,
+    /// The kept environment to start in; empty means a fresh one.
+    #[serde(deserialize_with = "null_is_default")]
+    pub runtime_environment_key: String,
+}
