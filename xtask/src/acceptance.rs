@@ -1,0 +1,262 @@
+//! Compares the requirements with the tests that name them.
+//!
+//! A test names the requirement it proves in a comment inside its body (`// R-EXEC-26`): at most three a test and no
+//! ranges, so that every line was meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::bail;
+use clap::Args;
+use serde::Serialize;
+
+use crate::requirements::{self, Id, LIST, Mention, mentions};
+use crate::source::{TestFn, tests_of};
+use crate::workspace::Workspace;
+
+/// A test that names more has more than one subject.
+const IDS_PER_TEST: usize = 3;
+
+/// What to print.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Options {
+    /// Print `{"proven":[ids],"missing":[ids]}`.
+    #[arg(long, conflicts_with = "list")]
+    json: bool,
+    /// Print each proven id with the tests that prove it.
+    #[arg(long)]
+    list: bool,
+    /// Look only at ids that begin so, such as R-EXEC.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    prefix: String,
+}
+
+/// Compares, and prints what the options ask for.
+///
+/// # Errors
+///
+/// Fails when the list or a source cannot be read, or a test breaks the rules of naming.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
+    let acceptance = compare(workspace)?;
+    let proven = acceptance
+        .proven
+        .iter()
+        .filter(|(id, _)| id.as_str().starts_with(&options.prefix));
+    let missing = acceptance
+        .missing
+        .iter()
+        .filter(|id| id.as_str().starts_with(&options.prefix));
+    if options.json {
+        let report = Report {
+            proven: proven.map(|(id, _)| id.as_str()).collect(),
+            missing: missing.map(Id::as_str).collect(),
+        };
+        println!("{}", serde_json::to_string(&report)?);
+    } else if options.list {
+        for (id, tests) in proven {
+            println!(
+                "{id} -> {}",
+                tests.iter().cloned().collect::<Vec<_>>().join(", ")
+            );
+        }
+    } else {
+        let missing: Vec<_> = missing.map(Id::as_str).collect();
+        println!("proven: {}", proven.count());
+        println!("missing: {} {}", missing.len(), missing.join(" "));
+    }
+    Ok(())
+}
+
+/// The machine's view: both lists in the order a person counts.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    proven: Vec<&'a str>,
+    missing: Vec<&'a str>,
+}
+
+/// Which requirements are proven, by which tests, and which are not.
+#[derive(Debug, Default)]
+pub(crate) struct Acceptance {
+    proven: BTreeMap<Id, BTreeSet<String>>,
+    missing: BTreeSet<Id>,
+}
+
+/// Compares the list of the workspace with all its tests.
+///
+/// # Errors
+///
+/// Fails when the list or a source cannot be read, or a test breaks the rules of naming; all such tests are named.
+pub(crate) fn compare(workspace: &Workspace) -> anyhow::Result<Acceptance> {
+    let known: BTreeSet<Id> = requirements::load(workspace)?.into_keys().collect();
+    let mut claims = Claims::default();
+    for package in &workspace.packages {
+        for (file, test) in tests_of(package)? {
+            claims.add(workspace.relative(&file), &test, &known);
+        }
+    }
+    claims.settle(&known)
+}
+
+/// What the tests say of themselves.
+#[derive(Debug, Default)]
+struct Claims {
+    proven: BTreeMap<Id, BTreeSet<String>>,
+    problems: Vec<String>,
+}
+
+impl Claims {
+    fn add(&mut self, file: &Path, test: &TestFn, known: &BTreeSet<Id>) {
+        let mentions: Vec<Mention> = test
+            .comments
+            .iter()
+            .flat_map(|comment| mentions(comment))
+            .collect();
+        let ids: BTreeSet<&Id> = mentions.iter().map(|mention| &mention.id).collect();
+        let mut problem = |text: String| {
+            self.problems.push(format!(
+                "{}:{}: {} {text}",
+                file.display(),
+                test.line,
+                test.path
+            ));
+        };
+        if ids.len() > IDS_PER_TEST {
+            problem(format!(
+                "names {} ids; {IDS_PER_TEST} are allowed",
+                ids.len()
+            ));
+        }
+        for mention in mentions.iter().filter(|mention| mention.opens_range) {
+            problem(format!(
+                "names a range that begins with {}; name each id",
+                mention.id
+            ));
+        }
+        for id in ids.iter().filter(|id| !known.contains(id)) {
+            problem(format!("names {id}, which {LIST} does not state"));
+        }
+        if !test.runs {
+            return;
+        }
+        for id in ids {
+            self.proven
+                .entry(id.clone())
+                .or_default()
+                .insert(test.path.clone());
+        }
+    }
+
+    fn settle(self, known: &BTreeSet<Id>) -> anyhow::Result<Acceptance> {
+        if !self.problems.is_empty() {
+            bail!(
+                "tests that break the rules of naming ids:\n  {}",
+                self.problems.join("\n  ")
+            );
+        }
+        let mut proven = self.proven;
+        proven.retain(|id, _| id.is_counted());
+        let missing = known
+            .iter()
+            .filter(|id| id.is_counted() && !proven.contains_key(id));
+        Ok(Acceptance {
+            missing: missing.cloned().collect(),
+            proven,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> BTreeSet<Id> {
+        let ids = [
+            "R-EXEC-01",
+            "R-EXEC-02",
+            "R-EXEC-03",
+            "R-EXEC-70",
+            "R-EXEC-100",
+        ];
+        ids.iter().map(|id| id.parse().unwrap()).collect()
+    }
+
+    fn test(runs: bool, comments: &[&str]) -> TestFn {
+        TestFn {
+            path: "some_crate::works".to_owned(),
+            line: 7,
+            runs,
+            comments: comments.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn settle(tests: &[TestFn]) -> anyhow::Result<Acceptance> {
+        let mut claims = Claims::default();
+        for test in tests {
+            claims.add(Path::new("src/lib.rs"), test, &known());
+        }
+        claims.settle(&known())
+    }
+
+    fn missing(acceptance: &Acceptance) -> Vec<&str> {
+        acceptance.missing.iter().map(Id::as_str).collect()
+    }
+
+    /// The comment is refused, with this in the message.
+    fn check_refused(comment: &str, message: &str) {
+        let error = settle(&[test(true, &[comment])]).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+        assert!(error.contains("src/lib.rs:7: some_crate::works"), "{error}");
+    }
+
+    #[test]
+    fn a_named_id_is_proven_and_the_rest_is_missing() {
+        let acceptance = settle(&[test(true, &["// R-EXEC-01, R-EXEC-03: both."])]).unwrap();
+        assert_eq!(
+            acceptance.proven.keys().map(Id::as_str).collect::<Vec<_>>(),
+            ["R-EXEC-01", "R-EXEC-03"]
+        );
+        assert_eq!(missing(&acceptance), ["R-EXEC-02", "R-EXEC-100"]);
+    }
+
+    #[test]
+    fn a_test_that_does_not_run_proves_nothing() {
+        let acceptance = settle(&[test(false, &["// R-EXEC-01"])]).unwrap();
+        assert!(acceptance.proven.is_empty());
+    }
+
+    #[test]
+    fn the_line_nobody_can_prove_is_in_neither_list() {
+        let acceptance = settle(&[test(true, &["// R-EXEC-70"])]).unwrap();
+        assert!(acceptance.proven.is_empty());
+        assert!(!missing(&acceptance).contains(&"R-EXEC-70"));
+    }
+
+    #[test]
+    fn more_than_three_ids_are_refused() {
+        check_refused(
+            "// R-EXEC-01 R-EXEC-02 R-EXEC-03 R-EXEC-100",
+            "names 4 ids; 3 are allowed",
+        );
+        settle(&[test(
+            true,
+            &["// R-EXEC-01 R-EXEC-02", "// R-EXEC-03, again R-EXEC-01"],
+        )])
+        .unwrap();
+    }
+
+    #[test]
+    fn ranges_are_refused() {
+        check_refused(
+            "// R-EXEC-01 to 03",
+            "names a range that begins with R-EXEC-01",
+        );
+    }
+
+    #[test]
+    fn unknown_ids_are_refused() {
+        check_refused(
+            "// R-EXEC-1",
+            "names R-EXEC-1, which docs/requirements.md does not state",
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! The chores of this repository, as `cargo xtask <chore>`.
+//!
+//! Everything that keeps the project in shape is a command here, so that a person and continuous integration type
+//! the same thing. `cargo xtask ci` is the whole of it.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "xtask is a command line that starts cargo and talks to a person"
+)]
+
+mod acceptance;
+mod ci;
+mod deny;
+mod requirements;
+mod run;
+mod source;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::workspace::Workspace;
+
+/// Chores of the Runwright repository.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Checks what the compiler cannot: crate edges, file sizes, forbidden code, manifests, paths, requirement ids.
+    Tidy,
+    /// Installs what the tests need, then runs them all (`cargo test --workspace`: unit, integration, doc, examples built).
+    ///
+    /// On Debian as root, missing tools are installed with apt-get; elsewhere they are named and the command fails.
+    /// Words after `--` go to cargo test: `cargo xtask test -- masking` runs the tests with "masking" in the name.
+    Test {
+        /// Passed on to cargo test.
+        #[arg(last = true, value_name = "ARG")]
+        args: Vec<String>,
+    },
+    /// Runs every check, in the order of their price; stops at the first that fails.
+    Ci,
+    /// Checks licences, bans and sources of the dependencies with cargo-deny, which it installs when missing.
+    Deny,
+    /// Compares docs/requirements.md with the ids that the tests name.
+    Acceptance(acceptance::Options),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(&cli.chore) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(chore: &Chore) -> anyhow::Result<()> {
+    let workspace = Workspace::load()?;
+    match chore {
+        Chore::Tidy => tidy::run(&workspace),
+        Chore::Test { args } => test::run(&workspace, args),
+        Chore::Ci => ci::run(&workspace),
+        Chore::Deny => deny::run(&workspace),
+        Chore::Acceptance(options) => acceptance::run(&workspace, options),
+    }
+}

@@ -1,0 +1,70 @@
+//! Starting other programs.
+
+use std::env;
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+
+/// Returns the cargo that runs us, so that a chosen toolchain stays chosen.
+pub(crate) fn cargo() -> Command {
+    let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(program);
+    // Continuous integration may hand us no standard input; nothing here reads any.
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end and fails when it does.
+///
+/// # Errors
+///
+/// Fails when the program cannot be started or ends with anything but success.
+pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
+    let shown = show(command);
+    let status = command
+        .status()
+        .with_context(|| format!("start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` failed, {status}");
+    }
+    Ok(())
+}
+
+/// Returns the command as a person would type it.
+fn show(command: &Command) -> String {
+    let program = command.get_program().to_string_lossy();
+    let name = program.rsplit('/').next().unwrap_or(&program).to_owned();
+    let mut words = vec![name];
+    words.extend(
+        command
+            .get_args()
+            .map(|arg| arg.to_string_lossy().into_owned()),
+    );
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_fails_is_named_with_its_words() {
+        let error = run(Command::new("sh").args(["-c", "exit 3"])).unwrap_err();
+        assert_eq!(error.to_string(), "`sh -c exit 3` failed, exit status: 3");
+    }
+
+    #[test]
+    fn a_program_that_succeeds_is_fine() {
+        run(Command::new("sh").args(["-c", "exit 0"])).unwrap();
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let error = run(&mut Command::new("no-such-program-here")).unwrap_err();
+        assert!(
+            error.to_string().contains("no-such-program-here"),
+            "{error:#}"
+        );
+    }
+}

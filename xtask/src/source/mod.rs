@@ -1,0 +1,9 @@
+//! Reading Rust source: just enough of it to find comments, attributes and test functions.
+
+mod items;
+mod lexer;
+mod walk;
+
+pub(crate) use items::TestFn;
+pub(crate) use lexer::{Kind, Token, lex};
+pub(crate) use walk::tests_of;

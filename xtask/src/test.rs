@@ -1,0 +1,188 @@
+//! Brings what the tests need, and runs them.
+//!
+//! Nothing has to be started yet: the tests of today need programs, not services.
+
+use std::env;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::bail;
+
+use crate::run;
+use crate::workspace::Workspace;
+
+/// A program that tests call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Tool {
+    program: &'static str,
+    /// The Debian package that brings it.
+    package: &'static str,
+    /// What is not tested without it; none when the tests fail without it.
+    optional: Option<&'static str>,
+}
+
+const TOOLS: &[Tool] = &[
+    Tool {
+        program: "git",
+        package: "git",
+        optional: None,
+    },
+    Tool {
+        program: "bash",
+        package: "bash",
+        optional: None,
+    },
+    Tool {
+        program: "dash",
+        package: "dash",
+        optional: None,
+    },
+    Tool {
+        program: "busybox",
+        package: "busybox",
+        optional: None,
+    },
+    Tool {
+        program: "git-lfs",
+        package: "git-lfs",
+        optional: Some("sources with Git LFS"),
+    },
+];
+
+/// Runs all tests of the workspace with these further arguments for cargo test.
+///
+/// # Errors
+///
+/// Fails when a tool is missing and cannot be installed, or when a test fails.
+pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> {
+    provide(TOOLS)?;
+    let mut command = run::cargo();
+    command
+        .current_dir(&workspace.root)
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .args(args);
+    run::run(&mut command)
+}
+
+/// Makes sure that the tools are there.
+fn provide(tools: &[Tool]) -> anyhow::Result<()> {
+    let search = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = env::split_paths(&search).collect();
+    let is_there = |tool: &&Tool| {
+        folders
+            .iter()
+            .any(|folder| folder.join(tool.program).is_file())
+    };
+    let wanting: Vec<Tool> = tools
+        .iter()
+        .filter(|tool| !is_there(tool))
+        .copied()
+        .collect();
+    if !wanting.is_empty() {
+        install(&wanting);
+    }
+    let missing: Vec<Tool> = wanting
+        .iter()
+        .filter(|tool| !is_there(tool))
+        .copied()
+        .collect();
+    for line in untested(&missing) {
+        println!("{line}");
+    }
+    refuse(&missing)
+}
+
+/// Installs with apt-get where that can work. A failure is not fatal here: what is still missing decides.
+fn install(tools: &[Tool]) {
+    let packages: Vec<_> = tools.iter().map(|tool| tool.package).collect();
+    if !is_root() || !Path::new("/usr/bin/apt-get").is_file() {
+        return;
+    }
+    println!("test: installing {}", packages.join(" "));
+    let apt = |words: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command.args(words).env("DEBIAN_FRONTEND", "noninteractive");
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        run::run(&mut command)
+    };
+    let install = [
+        &["install", "--yes", "--no-install-recommends"],
+        packages.as_slice(),
+    ]
+    .concat();
+    if let Err(error) = apt(&["update"]).and_then(|()| apt(&install)) {
+        println!("test: {error:#}");
+    }
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+/// Returns a line for each thing that will not be tested.
+fn untested(missing: &[Tool]) -> Vec<String> {
+    let optional = missing
+        .iter()
+        .filter_map(|tool| tool.optional.map(|what| (tool, what)));
+    optional
+        .map(|(tool, what)| format!("NOT TESTED: {what}, because `{}` is missing", tool.program))
+        .collect()
+}
+
+/// Fails when a tool is missing that the tests cannot do without.
+fn refuse(missing: &[Tool]) -> anyhow::Result<()> {
+    let required: Vec<_> = missing
+        .iter()
+        .filter(|tool| tool.optional.is_none())
+        .map(|tool| tool.package)
+        .collect();
+    if required.is_empty() {
+        return Ok(());
+    }
+    let packages = required.join(" ");
+    bail!("the tests need what is not here: {packages}; on Debian: apt-get install {packages}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEEDED: Tool = Tool {
+        program: "no-such-program-here",
+        package: "no-such-package-here",
+        optional: None,
+    };
+    const USEFUL: Tool = Tool {
+        optional: Some("the moon"),
+        ..NEEDED
+    };
+    const SHELL: Tool = Tool {
+        program: "sh",
+        package: "dash",
+        optional: None,
+    };
+
+    #[test]
+    fn what_is_there_is_enough() {
+        provide(&[SHELL]).unwrap();
+    }
+
+    #[test]
+    fn a_missing_tool_is_refused_with_what_to_do() {
+        let error = refuse(&[NEEDED]).unwrap_err().to_string();
+        assert!(
+            error.contains("apt-get install no-such-package-here"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_missing_useful_tool_is_said_loudly_and_not_refused() {
+        refuse(&[USEFUL]).unwrap();
+        assert_eq!(
+            untested(&[USEFUL, NEEDED]),
+            ["NOT TESTED: the moon, because `no-such-program-here` is missing"]
+        );
+    }
+}

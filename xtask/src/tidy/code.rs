@@ -1,0 +1,95 @@
+//! Code that must not be committed, whatever the compiler thinks of it.
+
+use crate::source::{Kind, Token, lex};
+use crate::tidy::Problem;
+use crate::tidy::files::TextFile;
+
+/// Checks one Rust file for unfinished code, ignored tests and silenced lints.
+pub(crate) fn check(file: &TextFile) -> Vec<Problem> {
+    let tokens: Vec<Token<'_>> = lex(&file.text)
+        .into_iter()
+        .filter(|token| token.kind != Kind::Comment)
+        .collect();
+    let problem = |at: usize| {
+        let window = &tokens[at..];
+        forbidden(window).map(|message| Problem::at(&file.path, window[0].line, message))
+    };
+    (0..tokens.len()).filter_map(problem).collect()
+}
+
+/// Returns what is wrong with the code at the start of the tokens.
+fn forbidden(tokens: &[Token<'_>]) -> Option<&'static str> {
+    let starts = |words: &[&str]| {
+        tokens.len() >= words.len() && tokens.iter().zip(words).all(|(token, word)| token.is(word))
+    };
+    if starts(&["todo", "!"]) || starts(&["unimplemented", "!"]) {
+        return Some("is unfinished: write it, or leave it out and say so");
+    }
+    if starts(&["#", "[", "allow"]) || starts(&["#", "!", "[", "allow"]) {
+        return Some(
+            "silences a lint for ever: use #[expect(lint, reason = \"..\")], which says when it is needed no more",
+        );
+    }
+    if starts(&["#", "[", "ignore"]) || is_conditional_ignore(tokens) {
+        return Some("ignores a test: let it run, or delete it");
+    }
+    None
+}
+
+/// Whether the tokens begin with `#[cfg_attr(.., ignore)]`.
+fn is_conditional_ignore(tokens: &[Token<'_>]) -> bool {
+    let opens =
+        tokens.len() > 2 && tokens[0].is("#") && tokens[1].is("[") && tokens[2].is("cfg_attr");
+    opens
+        && tokens
+            .iter()
+            .take_while(|token| !token.is("]"))
+            .any(|token| token.is("ignore"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_text(text: &str) -> Vec<String> {
+        let file = TextFile {
+            path: "a.rs".to_owned(),
+            text: text.to_owned(),
+        };
+        check(&file).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn unfinished_code_is_found() {
+        assert_eq!(
+            check_text("fn a() {\n    todo!()\n}"),
+            ["a.rs:2: is unfinished: write it, or leave it out and say so"]
+        );
+        assert_eq!(check_text("fn a() { unimplemented!(\"later\") }").len(), 1);
+    }
+
+    #[test]
+    fn silenced_lints_are_found() {
+        assert_eq!(check_text("#[allow(dead_code)]\nfn a() {}").len(), 1);
+        assert_eq!(check_text("#![allow(missing_docs)]").len(), 1);
+    }
+
+    #[test]
+    fn ignored_tests_are_found() {
+        assert_eq!(check_text("#[test]\n#[ignore]\nfn a() {}").len(), 1);
+        assert_eq!(
+            check_text("#[test]\n#[ignore = \"slow\"]\nfn a() {}").len(),
+            1
+        );
+        assert_eq!(
+            check_text("#[test]\n#[cfg_attr(unix, ignore)]\nfn a() {}").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn the_same_words_elsewhere_are_fine() {
+        let text = "// todo!() and #[ignore]\n#[expect(dead_code, reason = \"x\")]\nfn ignore() { let allow = \"#[allow(x)] todo!()\"; }\n#[serde(rename = \"a\")]\nstruct Todo;";
+        assert_eq!(check_text(text), [""; 0]);
+    }
+}

@@ -1,0 +1,305 @@
+//! Which crate may import which: the machine's copy of the table in `ARCHITECTURE.md`.
+//!
+//! Arrows point downward only, and executors do not know one another. A new crate adds its row here and there.
+
+use crate::tidy::Problem;
+use crate::workspace::{Dependency, Package};
+
+/// One crate and what it may import from this workspace.
+#[derive(Debug)]
+struct Row {
+    name: &'static str,
+    /// In any kind of dependency.
+    imports: &'static [&'static str],
+    /// In tests only, besides the crates of [`TESTS_MAY`].
+    tests_import: &'static [&'static str],
+}
+
+/// What the tests of every crate above it may use.
+const TESTS_MAY: [&str; 1] = ["executor-testkit"];
+
+const TABLE: &[Row] = &[
+    // 0: the contract.
+    Row {
+        name: "executor-core",
+        imports: &[],
+        tests_import: &[],
+    },
+    // 1: log and processes, which know the contract's data at most.
+    Row {
+        name: "process",
+        imports: &["executor-core"],
+        tests_import: &[],
+    },
+    Row {
+        name: "trace",
+        imports: &["executor-core"],
+        tests_import: &[],
+    },
+    // 2: script text, and the suite for authors of executors.
+    Row {
+        name: "shells",
+        imports: &["executor-core"],
+        tests_import: &[],
+    },
+    Row {
+        name: "executor-testkit",
+        imports: &["executor-core", "trace"],
+        tests_import: &[],
+    },
+    // 3: the life of a job, the pipeline, the executors. None imports another of this height.
+    Row {
+        name: "job-runner",
+        imports: &["executor-core", "process", "shells", "trace"],
+        tests_import: &["executor-shell"],
+    },
+    // Starts no process and knows no job runner: it calls the port of the contract.
+    Row {
+        name: "pipeline",
+        imports: &["executor-core"],
+        tests_import: &[],
+    },
+    Row {
+        name: "executor-shell",
+        imports: &["executor-core", "process", "shells", "trace"],
+        tests_import: &[],
+    },
+    // 4: the facade, where each executor is a feature.
+    Row {
+        name: "runwright",
+        imports: &[
+            "executor-core",
+            "executor-shell",
+            "job-runner",
+            "pipeline",
+            "process",
+            "shells",
+            "trace",
+        ],
+        tests_import: &[],
+    },
+    // 5: assembly, the only places that name executors besides the facade.
+    Row {
+        name: "cli",
+        imports: BELOW_ASSEMBLY,
+        tests_import: &[],
+    },
+    Row {
+        name: "examples",
+        imports: ASSEMBLY,
+        tests_import: &[],
+    },
+    Row {
+        name: "benches",
+        imports: ASSEMBLY,
+        tests_import: &[],
+    },
+    // Beside the house.
+    Row {
+        name: "xtask",
+        imports: &[],
+        tests_import: &[],
+    },
+];
+
+const BELOW_ASSEMBLY: &[&str] = &[
+    "executor-core",
+    "executor-shell",
+    "job-runner",
+    "pipeline",
+    "process",
+    "runwright",
+    "shells",
+    "trace",
+];
+
+/// Examples and benches show the binary at work too.
+const ASSEMBLY: &[&str] = &[
+    "cli",
+    "executor-core",
+    "executor-shell",
+    "job-runner",
+    "pipeline",
+    "process",
+    "runwright",
+    "shells",
+    "trace",
+];
+
+/// Checks every dependency between crates of the workspace against the table.
+pub(crate) fn check(packages: &[Package]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for package in packages {
+        let Some(row) = TABLE.iter().find(|row| row.name == package.name) else {
+            problems.push(problem(
+                package,
+                "is not in the table of edges; add its row".to_owned(),
+            ));
+            continue;
+        };
+        for dependency in package
+            .dependencies
+            .iter()
+            .filter(|dependency| dependency.path.is_some())
+        {
+            if !is_allowed(row, dependency) {
+                let kind = dependency
+                    .kind
+                    .as_deref()
+                    .map_or(String::new(), |kind| format!(" in its {kind}-dependencies"));
+                problems.push(problem(
+                    package,
+                    format!("must not import `{}`{kind}", dependency.name),
+                ));
+            }
+        }
+        if package
+            .folder()
+            .file_name()
+            .is_none_or(|folder| folder.to_string_lossy() != package.name)
+        {
+            problems.push(problem(
+                package,
+                "has another name than its folder".to_owned(),
+            ));
+        }
+    }
+    let gone = TABLE
+        .iter()
+        .filter(|row| packages.iter().all(|package| package.name != row.name));
+    problems.extend(gone.map(|row| {
+        Problem::in_file(
+            row.name,
+            "is in the table of edges, but not in the workspace",
+        )
+    }));
+    problems
+}
+
+fn is_allowed(row: &Row, dependency: &Dependency) -> bool {
+    let name = dependency.name.as_str();
+    let in_tests = dependency.kind.as_deref() == Some("dev");
+    row.imports.contains(&name)
+        || (in_tests && (TESTS_MAY.contains(&name) || row.tests_import.contains(&name)))
+}
+
+fn problem(package: &Package, message: String) -> Problem {
+    Problem::in_file(&package.name, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn package(name: &str, dependencies: &[(&str, Option<&str>)]) -> Package {
+        let dependency = |(name, kind): &(&str, Option<&str>)| Dependency {
+            name: (*name).to_owned(),
+            kind: kind.map(str::to_owned),
+            path: Some(PathBuf::from("crates").join(name)),
+        };
+        Package {
+            name: name.to_owned(),
+            manifest_path: PathBuf::from("crates").join(name).join("Cargo.toml"),
+            dependencies: dependencies.iter().map(dependency).collect(),
+            targets: Vec::new(),
+        }
+    }
+
+    /// Returns what is said of the first of the packages; the rest of the table is filled up.
+    fn check_one(tested: Package) -> Vec<String> {
+        let names = TABLE.iter().map(|row| row.name);
+        let mut packages: Vec<Package> = names.map(|name| package(name, &[])).collect();
+        packages.retain(|other| other.name != tested.name);
+        packages.push(tested);
+        check(&packages).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn arrows_that_point_down_are_fine() {
+        assert_eq!(
+            check_one(package(
+                "job-runner",
+                &[("executor-core", None), ("process", None)]
+            )),
+            [""; 0]
+        );
+        assert_eq!(
+            check_one(package(
+                "cli",
+                &[("executor-shell", None), ("pipeline", None)]
+            )),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn arrows_that_point_up_or_sideways_are_found() {
+        for (from, to) in [
+            ("executor-core", "trace"),
+            ("pipeline", "job-runner"),
+            ("pipeline", "process"),
+            ("job-runner", "executor-shell"),
+            ("executor-shell", "job-runner"),
+            ("cli", "examples"),
+            ("xtask", "executor-core"),
+        ] {
+            assert_eq!(
+                check_one(package(from, &[(to, None)])),
+                [format!("{from}: must not import `{to}`")]
+            );
+        }
+    }
+
+    #[test]
+    fn the_testkit_is_for_tests() {
+        assert_eq!(
+            check_one(package("pipeline", &[("executor-testkit", Some("dev"))])),
+            [""; 0]
+        );
+        assert_eq!(
+            check_one(package("pipeline", &[("executor-testkit", None)])).len(),
+            1
+        );
+        assert_eq!(
+            check_one(package("job-runner", &[("executor-shell", Some("dev"))])),
+            [""; 0]
+        );
+        let message = check_one(package("pipeline", &[("executor-shell", Some("dev"))]));
+        assert_eq!(
+            message,
+            ["pipeline: must not import `executor-shell` in its dev-dependencies"]
+        );
+    }
+
+    #[test]
+    fn crates_of_others_are_not_our_business() {
+        let mut foreign = package("executor-core", &[("serde", None)]);
+        foreign.dependencies[0].path = None;
+        assert_eq!(check_one(foreign), [""; 0]);
+    }
+
+    #[test]
+    fn a_crate_outside_the_table_is_found() {
+        assert_eq!(
+            check_one(package("newcomer", &[])),
+            ["newcomer: is not in the table of edges; add its row"]
+        );
+    }
+
+    #[test]
+    fn a_row_without_a_crate_is_found() {
+        assert_eq!(check(&[]).len(), TABLE.len());
+    }
+
+    #[test]
+    fn a_folder_with_another_name_is_found() {
+        let mut moved = package("trace", &[]);
+        moved.manifest_path = PathBuf::from("crates/log/Cargo.toml");
+        assert_eq!(
+            check_one(moved),
+            ["trace: has another name than its folder"]
+        );
+    }
+}

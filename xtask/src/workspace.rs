@@ -1,0 +1,87 @@
+//! What cargo knows about this workspace.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+
+use crate::run;
+
+/// The workspace: its root folder and its packages.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Workspace {
+    #[serde(rename = "workspace_root")]
+    pub(crate) root: PathBuf,
+    /// Where cargo builds.
+    pub(crate) target_directory: PathBuf,
+    pub(crate) packages: Vec<Package>,
+}
+
+/// One package of the workspace.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) manifest_path: PathBuf,
+    pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// One line of a package's dependencies.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// None for a normal dependency, else `dev` or `build`.
+    pub(crate) kind: Option<String>,
+    /// The folder of a dependency joined by path: a crate of this workspace.
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// Something cargo builds from a package.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Target {
+    pub(crate) name: String,
+    pub(crate) kind: Vec<String>,
+    pub(crate) src_path: PathBuf,
+    /// Whether a plain `cargo test` runs the tests of this target.
+    pub(crate) test: bool,
+}
+
+impl Workspace {
+    /// Asks cargo about the workspace that xtask belongs to.
+    ///
+    /// # Errors
+    ///
+    /// Fails when cargo cannot be started or refuses the manifests.
+    pub(crate) fn load() -> anyhow::Result<Self> {
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+        let output = run::cargo()
+            .args([
+                "metadata",
+                "--no-deps",
+                "--format-version=1",
+                "--manifest-path",
+                manifest,
+            ])
+            .stderr(std::process::Stdio::inherit())
+            .output()
+            .context("start cargo metadata")?;
+        ensure!(
+            output.status.success(),
+            "cargo metadata failed, {}",
+            output.status
+        );
+        serde_json::from_slice(&output.stdout).context("read what cargo metadata says")
+    }
+
+    /// Returns the path as seen from the root, for messages.
+    pub(crate) fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.root).unwrap_or(path)
+    }
+}
+
+impl Package {
+    /// Returns the folder of the package.
+    pub(crate) fn folder(&self) -> &Path {
+        self.manifest_path.parent().unwrap_or(Path::new(""))
+    }
+}
