@@ -1,3 +1,88 @@
-//! Executor contract.
+//! The contract between CI jobs and the places they run: two traits and plain data.
+//!
+//! A job is a script that must run somewhere. [`ExecutorProvider`] makes executors of one kind and
+//! owns what they share; an [`Executor`] runs the stages of one job in one environment. This crate
+//! holds the two traits, what is passed through them, and the parts every implementation shares.
+//! It does no I/O and knows no back end.
+//!
+//! A newcomer needs three types: [`Executor`], [`ExecutorProvider`] and [`BuildError`]. An executor
+//! author holds an [`AbstractExecutor`] and hands out instances through a
+//! [`DefaultExecutorProvider`]; a program that runs jobs puts providers in a [`ProviderRegistry`] and
+//! drives them with a [`Worker`].
+//!
+//! # Examples
+//!
+//! ```
+//! use executor_core::prelude::*;
+//!
+//! // A provider is asked what it can do before it is given work.
+//! let provider = DefaultExecutorProvider::new(Dialect::platform_default())
+//!     .with_creator(|_data| Err(BuildError::config("this example creates nothing")))
+//!     .with_features(|features| features.variables = true);
+//!
+//! let mut features = FeaturesInfo::default();
+//! provider.features(&mut features)?;
+//! assert_eq!(features.names(), ["variables"]);
+//! # Ok::<(), ProviderError>(())
+//! ```
+//!
+//! # The life of a job
+//!
+//! ```text
+//! Worker: acquire -> JobSource::next -> JobRunner::run(job, data) -> release
+//!   run: create -> prepare (typed retry) -> for each stage: run -> finish -> cleanup
+//! ```
+
+pub mod ability;
+pub mod cancellation;
 pub mod job;
+pub mod prelude;
+pub mod shell;
+pub mod stage;
+pub mod trace;
 pub mod variable;
+
+mod abstract_executor;
+mod active;
+mod command;
+mod config;
+mod data;
+mod default_provider;
+mod error;
+mod executor;
+mod features;
+mod layer;
+mod provider;
+mod registry;
+mod result;
+mod source;
+mod worker;
+mod workspace;
+
+pub use abstract_executor::{AbstractExecutor, AbstractExecutorOptions};
+pub use active::{ActiveJob, ActiveJobGuard, ActiveJobs};
+pub use cancellation::{CancelCause, Cancellation, StopLevel};
+pub use command::{FileVariable, Placement, StageCommand, StageVariables};
+pub use config::RunnerConfig;
+pub use data::ExecutorData;
+pub use default_provider::DefaultExecutorProvider;
+pub use error::{AcquireError, BoxError, BuildError, FailureReason, ProviderError, Retryability};
+pub use executor::{Executor, JobSlot, PrepareOptions};
+pub use features::{ConfigInfo, FeaturesInfo};
+pub use job::{Job, JobId, PipelineId};
+pub use layer::{ProviderLayer, ProviderStack};
+pub use provider::ExecutorProvider;
+pub use registry::{ProviderRegistry, RegisterError};
+pub use result::{
+    ExitCode, JobOutcome, JobState, StageReport, StageResult, StageStatus, TraceSummary,
+};
+pub use shell::{Dialect, ShellInfo, ShellKind};
+pub use source::{
+    JobAssignment, JobObserver, JobRequest, JobRunner, JobSource, JobSourceError, NextJob,
+    RunContext,
+};
+pub use stage::{BuildStage, ExecutorStage, StageCell};
+pub use trace::{JobTrace, JobTraceExt, StreamKind, TraceStream};
+pub use variable::{JobVariable, JobVariables};
+pub use worker::{Turn, Worker, WorkerError};
+pub use workspace::{BuildDirs, Environment, Workspace};

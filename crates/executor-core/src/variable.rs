@@ -8,6 +8,10 @@ use std::fmt;
 /// One variable of a job, with the attributes GitLab gives it.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "GitLab's payload has one flag per attribute"
+)]
 pub struct JobVariable {
     /// The name.
     pub key: String,

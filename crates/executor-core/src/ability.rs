@@ -1,0 +1,124 @@
+//! Abilities an executor may have besides running scripts.
+//!
+//! An executor hands each out as `Option<Arc<dyn ..>>` from a required method, so that a wrapper
+//! cannot lose one by forgetting it, and so that it can be used while `run` holds the executor.
+
+use crate::cancellation::Cancellation;
+use crate::error::BuildError;
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// A stream of bytes in both directions.
+pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
+
+/// A stream of bytes to read.
+pub type ByteStream = Box<dyn AsyncRead + Send + Unpin>;
+
+/// Reaches the step-runner service inside the environment.
+#[async_trait]
+pub trait StepsConnector: Send + Sync + Debug {
+    /// Opens a new connection to the service; earlier ones stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// Temporary when the environment lives but the way to it is cut.
+    async fn connect(&self, cancellation: &Cancellation)
+    -> Result<Box<dyn Connection>, BuildError>;
+}
+
+/// The size of a terminal in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalSize {
+    /// Characters in a line.
+    pub columns: u16,
+    /// Lines.
+    pub rows: u16,
+}
+
+/// Opens interactive shells inside the environment.
+#[async_trait]
+pub trait Terminal: Send + Sync + Debug {
+    /// Starts a shell; it ends when the session is dropped, and with the environment.
+    ///
+    /// # Errors
+    ///
+    /// When the environment cannot start one, or is gone.
+    async fn open(
+        &self,
+        size: TerminalSize,
+        cancellation: &Cancellation,
+    ) -> Result<Box<dyn TerminalSession>, BuildError>;
+}
+
+/// One interactive shell: what is typed goes in, what is shown comes out.
+pub trait TerminalSession: Connection {
+    /// Tells the shell that the terminal has another size now.
+    ///
+    /// # Errors
+    ///
+    /// When the session has ended.
+    fn resize(&self, size: TerminalSize) -> Result<(), BuildError>;
+}
+
+/// Moves files between the runner and a remote environment, as tar streams.
+#[async_trait]
+pub trait FileTransfer: Send + Sync + Debug {
+    /// Unpacks `archive` below `directory`, which is made where it is missing.
+    ///
+    /// # Errors
+    ///
+    /// When the environment refuses, or the archive leaves `directory`.
+    async fn put(
+        &self,
+        directory: &str,
+        archive: ByteStream,
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError>;
+
+    /// Packs `paths`, which are relative to `directory`; a missing path is left out.
+    ///
+    /// # Errors
+    ///
+    /// When the environment refuses; later errors come through the stream.
+    async fn get(
+        &self,
+        directory: &str,
+        paths: &[String],
+        cancellation: &Cancellation,
+    ) -> Result<ByteStream, BuildError>;
+}
+
+/// What is needed to find an environment again, after a suspension or a restart of the runner.
+///
+/// It is plain data: put it in a journal or a job update, and give it back in the
+/// [`ExecutorData`](crate::ExecutorData) of a later `create`. The executor's `prepare` then attaches
+/// to the environment instead of making one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResumeHandle {
+    /// The executor that made it; another one refuses it.
+    pub executor: String,
+    /// The executor's own fields: container ids, pod names.
+    pub fields: BTreeMap<String, String>,
+}
+
+/// Keeps an environment for a later job.
+#[async_trait]
+pub trait Suspend: Send + Sync + Debug {
+    /// Stops the environment without removing it; `cleanup` leaves it alone from then on.
+    ///
+    /// # Errors
+    ///
+    /// When a part of it could not be stopped; then all of it is removed by `cleanup`.
+    async fn suspend(&self, cancellation: &Cancellation) -> Result<ResumeHandle, BuildError>;
+}
+
+/// Names the environment of a running job, so that a restarted runner can find it.
+pub trait Resumable: Send + Sync + Debug {
+    /// Returns the handle as it is now; `None` before there is anything to come back to.
+    fn resume_handle(&self) -> Option<ResumeHandle>;
+}

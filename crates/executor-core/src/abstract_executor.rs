@@ -1,0 +1,281 @@
+//! What executors have in common, to hold as a field.
+
+use crate::ability::FileTransfer;
+use crate::config::RunnerConfig;
+use crate::error::BuildError;
+use crate::executor::PrepareOptions;
+use crate::job::Job;
+use crate::result::JobOutcome;
+use crate::shell::ShellInfo;
+use crate::stage::{ExecutorStage, StageCell};
+use crate::trace::{JobTrace, JobTraceExt};
+use crate::workspace::{BuildDirs, Environment, Workspace};
+use std::sync::Arc;
+
+/// What an executor decides once, for all its jobs.
+#[derive(Debug, Clone)]
+pub struct AbstractExecutorOptions {
+    /// Where builds live when the runner's settings do not say.
+    pub default_builds_dir: String,
+    /// Where caches live when the runner's settings do not say.
+    pub default_cache_dir: String,
+    /// Whether builds of several jobs live side by side below the builds directory.
+    pub shared_builds_dir: bool,
+    /// The shell; the runner's settings may choose another dialect.
+    pub shell: ShellInfo,
+    /// Whether the log names the host.
+    pub show_hostname: bool,
+}
+
+/// The part every executor shares: directories, the choice of the shell, the log, the stage.
+///
+/// Hold it as a field named `base` and delegate to it in one line, so that the same settings mean
+/// the same for every executor.
+#[derive(Debug)]
+pub struct AbstractExecutor {
+    options: AbstractExecutorOptions,
+    shell: ShellInfo,
+    stage: StageCell,
+    prepared: Option<Prepared>,
+}
+
+#[derive(Debug)]
+struct Prepared {
+    options: PrepareOptions,
+    dirs: BuildDirs,
+}
+
+impl AbstractExecutor {
+    /// Returns the base of a new executor.
+    pub fn new(options: AbstractExecutorOptions) -> Self {
+        let shell = options.shell.clone();
+        Self {
+            options,
+            shell,
+            stage: StageCell::new(),
+            prepared: None,
+        }
+    }
+
+    /// Returns the shell: the executor's own, or the dialect the runner's settings chose.
+    pub fn shell(&self) -> &ShellInfo {
+        &self.shell
+    }
+
+    /// Keeps the options, chooses the shell and computes the directories. Touches no file.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Config`] when the job asks for directories that cannot be.
+    pub fn prepare(&mut self, options: PrepareOptions) -> Result<&BuildDirs, BuildError> {
+        self.set_current_stage(ExecutorStage::PREPARE);
+        self.shell = choose_shell(&self.options.shell, &options.config);
+        let dirs = build_dirs(&self.options, &options)?;
+        let prepared = self.prepared.insert(Prepared { options, dirs });
+        Ok(&prepared.dirs)
+    }
+
+    /// Returns the options `prepare` was given.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Config`] when `prepare` was not called.
+    pub fn options(&self) -> Result<&PrepareOptions, BuildError> {
+        Ok(&self.prepared()?.options)
+    }
+
+    /// Returns the directories `prepare` computed.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Config`] when `prepare` was not called.
+    pub fn dirs(&self) -> Result<&BuildDirs, BuildError> {
+        Ok(&self.prepared()?.dirs)
+    }
+
+    /// Returns the job's log.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Config`] when `prepare` was not called.
+    pub fn trace(&self) -> Result<&Arc<dyn JobTrace>, BuildError> {
+        Ok(&self.options()?.trace)
+    }
+
+    /// Returns the environment of an executor whose files the runner reaches itself.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Config`] when `prepare` was not called.
+    pub fn local_environment(&self, hostname: &str) -> Result<Environment, BuildError> {
+        self.environment(hostname, Workspace::Local(self.dirs()?.clone()))
+    }
+
+    /// Returns the environment of an executor whose files are elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Config`] when `prepare` was not called.
+    pub fn remote_environment(
+        &self,
+        hostname: &str,
+        transfer: Option<Arc<dyn FileTransfer>>,
+    ) -> Result<Environment, BuildError> {
+        self.environment(
+            hostname,
+            Workspace::Remote {
+                dirs: self.dirs()?.clone(),
+                transfer,
+            },
+        )
+    }
+
+    fn environment(&self, hostname: &str, workspace: Workspace) -> Result<Environment, BuildError> {
+        if self.options.show_hostname {
+            self.trace()?
+                .system_line(&format!("Running on {hostname}..."));
+        }
+        Ok(Environment {
+            shell: self.shell.clone(),
+            workspace,
+            hostname: hostname.to_owned(),
+            variables: Vec::new(),
+        })
+    }
+
+    /// Takes note of the end of the job.
+    pub fn finish(&self, _outcome: &JobOutcome) {
+        self.set_current_stage(ExecutorStage::FINISH);
+    }
+
+    /// Takes note of the cleanup; the base itself has made nothing that is to be removed.
+    pub fn cleanup(&self) {
+        self.set_current_stage(ExecutorStage::CLEANUP);
+    }
+
+    /// Returns what the executor is doing.
+    pub fn current_stage(&self) -> ExecutorStage {
+        self.stage.get()
+    }
+
+    /// Says what the executor is doing.
+    pub fn set_current_stage(&self, stage: ExecutorStage) {
+        self.stage.set(stage);
+    }
+
+    /// Returns the cell that holds the stage.
+    pub fn stage_cell(&self) -> StageCell {
+        self.stage.clone()
+    }
+
+    fn prepared(&self) -> Result<&Prepared, BuildError> {
+        self.prepared
+            .as_ref()
+            .ok_or_else(|| BuildError::config("the executor is used before it is prepared"))
+    }
+}
+
+fn choose_shell(own: &ShellInfo, config: &RunnerConfig) -> ShellInfo {
+    let mut shell = own.clone();
+    if let Some(dialect) = config.shell
+        && dialect != own.dialect
+    {
+        shell.dialect = dialect;
+        // The program was the one of the other dialect.
+        shell.program = None;
+    }
+    for (text, configured) in [
+        (
+            &mut shell.pre_get_sources_script,
+            &config.pre_get_sources_script,
+        ),
+        (
+            &mut shell.post_get_sources_script,
+            &config.post_get_sources_script,
+        ),
+        (&mut shell.pre_build_script, &config.pre_build_script),
+        (&mut shell.post_build_script, &config.post_build_script),
+    ] {
+        if !configured.is_empty() {
+            text.clone_from(configured);
+        }
+    }
+    shell
+}
+
+fn build_dirs(
+    own: &AbstractExecutorOptions,
+    options: &PrepareOptions,
+) -> Result<BuildDirs, BuildError> {
+    let config = &options.config;
+    let pick = |configured: &Option<String>, default: &str| {
+        options
+            .variables
+            .expand(configured.as_deref().unwrap_or(default))
+            .into_owned()
+    };
+    let builds_dir = pick(&config.builds_dir, &own.default_builds_dir);
+    let cache_dir = pick(&config.cache_dir, &own.default_cache_dir);
+    let project_dir = match &options.project_dir {
+        Some(project_dir) => project_dir.clone(),
+        None => project_dir(&builds_dir, own.shared_builds_dir, options)?,
+    };
+    let temp_dir = format!("{}.tmp", project_dir.trim_end_matches('/'));
+    Ok(BuildDirs {
+        builds_dir,
+        cache_dir,
+        project_dir,
+        temp_dir,
+        shared: own.shared_builds_dir,
+    })
+}
+
+/// Returns `<builds>/<short token>/<concurrent project id>/<namespace>/<project>`, the middle only
+/// where builds share the directory.
+fn project_dir(
+    builds_dir: &str,
+    shared: bool,
+    options: &PrepareOptions,
+) -> Result<String, BuildError> {
+    let mut parts = vec![builds_dir.trim_end_matches('/').to_owned()];
+    if shared {
+        let token = options.config.short_token();
+        if !token.is_empty() {
+            parts.push(token.to_owned());
+        }
+        parts.push(options.slot.concurrent_project_id.to_string());
+    }
+    let path = project_path(&options.job);
+    let leaves = path
+        .split('/')
+        .any(|part| part == ".." || part == "." || part.is_empty());
+    if leaves || path.contains('\0') {
+        return Err(BuildError::config(format!(
+            "project path {path:?} is not a relative path"
+        )));
+    }
+    parts.push(path);
+    Ok(parts.join("/"))
+}
+
+fn project_path(job: &Job) -> String {
+    let from_variable = job
+        .variables
+        .iter()
+        .rev()
+        .find(|variable| variable.key == "CI_PROJECT_PATH");
+    if let Some(variable) = from_variable {
+        return variable.value.clone();
+    }
+    let info = &job.job_info;
+    let path = if info.project_full_path.is_empty() {
+        &info.project_name
+    } else {
+        &info.project_full_path
+    };
+    if path.is_empty() {
+        "project".to_owned()
+    } else {
+        path.clone()
+    }
+}

@@ -1,0 +1,123 @@
+//! The settings of one runner that every executor understands.
+
+use crate::job::SecretString;
+use crate::shell::Dialect;
+use crate::variable::JobVariable;
+use std::time::Duration;
+
+/// One runner: which executor it uses and how (`[[runners]]` in GitLab Runner's words).
+///
+/// Settings of one kind of executor live in that executor's crate and are given to its provider;
+/// these are the ones all share.
+#[derive(Debug, Clone)]
+pub struct RunnerConfig {
+    /// The runner's name.
+    pub name: String,
+    /// The runner's token; its first characters name directories and containers.
+    pub token: SecretString,
+    /// The name of the executor in the registry.
+    pub executor: String,
+    /// The shell to use; `None` means the executor's default.
+    pub shell: Option<Dialect>,
+    /// Where builds live; `None` means the executor's default.
+    pub builds_dir: Option<String>,
+    /// Where caches live; `None` means the executor's default.
+    pub cache_dir: Option<String>,
+    /// Variables every job gets, below the job's own.
+    pub environment: Vec<JobVariable>,
+    /// The tags jobs may ask for.
+    pub tags: Vec<String>,
+    /// How many jobs may run at once; 0 means any number.
+    pub limit: u32,
+    /// The longest visible log of a job, in bytes; default 4 MiB.
+    pub output_limit: u64,
+    /// The longest a preparation may take; `None` means as long as the job.
+    pub prepare_timeout: Option<Duration>,
+    /// The longest the fetching of sources may take; `None` means as long as the job.
+    pub get_sources_timeout: Option<Duration>,
+    /// How long a terminated process may live on before it is killed; default 10 minutes.
+    pub graceful_kill_timeout: Duration,
+    /// How long the executor waits for a killed process; default 10 seconds.
+    pub force_kill_timeout: Duration,
+    /// Lines of the operator before the sources are fetched.
+    pub pre_get_sources_script: String,
+    /// Lines of the operator after the sources are there.
+    pub post_get_sources_script: String,
+    /// Lines of the operator before the user's script, in the same shell.
+    pub pre_build_script: String,
+    /// Lines of the operator after the user's script, in the same shell.
+    pub post_build_script: String,
+    /// Whether `CI_DEBUG_TRACE` is ignored.
+    pub debug_trace_disabled: bool,
+}
+
+impl RunnerConfig {
+    /// The longest visible log of a job when nothing else is set: 4 MiB.
+    pub const DEFAULT_OUTPUT_LIMIT: u64 = 4 * 1024 * 1024;
+
+    /// Returns the settings of a runner named `name` that uses the executor `executor`.
+    pub fn new(name: impl Into<String>, executor: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            token: SecretString::default(),
+            executor: executor.into(),
+            shell: None,
+            builds_dir: None,
+            cache_dir: None,
+            environment: Vec::new(),
+            tags: Vec::new(),
+            limit: 0,
+            output_limit: Self::DEFAULT_OUTPUT_LIMIT,
+            prepare_timeout: None,
+            get_sources_timeout: None,
+            graceful_kill_timeout: Duration::from_mins(10),
+            force_kill_timeout: Duration::from_secs(10),
+            pre_get_sources_script: String::new(),
+            post_get_sources_script: String::new(),
+            pre_build_script: String::new(),
+            post_build_script: String::new(),
+            debug_trace_disabled: false,
+        }
+    }
+
+    /// Returns the part of the token that may be shown: nine characters after its known prefixes.
+    pub fn short_token(&self) -> &str {
+        const PREFIXES: [&str; 8] = [
+            "glrtr-",
+            "glrt-",
+            "glcbt-",
+            "t1_",
+            "t2_",
+            "t3_",
+            "GR1348941",
+            "gldt-",
+        ];
+        let mut rest = self.token.expose();
+        // A scope prefix (`t1_`) follows the kind's prefix (`glrt-`), so look twice.
+        for _ in 0..2 {
+            for prefix in PREFIXES {
+                rest = rest.strip_prefix(prefix).unwrap_or(rest);
+            }
+        }
+        let end = rest.char_indices().nth(9).map_or(rest.len(), |(at, _)| at);
+        &rest[..end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_token_leaves_prefixes_out() {
+        let check = |token: &str, expect: &str| {
+            let mut config = RunnerConfig::new("r", "shell");
+            config.token = token.into();
+            assert_eq!(config.short_token(), expect, "of {token}");
+        };
+        check("glrt-t1_abcdefghijkl", "abcdefghi");
+        check("glrtr-abc", "abc");
+        check("GR1348941abcdefghijkl", "abcdefghi");
+        check("", "");
+    }
+}

@@ -1,0 +1,279 @@
+//! What can go wrong with a job, whose fault it is, and whether trying again helps.
+
+use crate::cancellation::CancelCause;
+use crate::result::ExitCode;
+use serde::{Deserialize, Serialize};
+use std::error::Error as StdError;
+use std::fmt;
+use std::time::Duration;
+
+/// An error from below, kept as the cause of one of ours.
+pub type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// Whether trying the same again may help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Retryability {
+    /// It may.
+    Temporary,
+    /// It will fail in the same way.
+    Permanent,
+}
+
+/// Why a job did not succeed, in the words of GitLab's API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FailureReason {
+    /// The user's script failed.
+    ScriptFailure,
+    /// The runner or the place it runs jobs in failed.
+    RunnerSystemFailure,
+    /// The job took too long.
+    JobExecutionTimeout,
+    /// An image could not be had.
+    ImagePullFailure,
+    /// The runner cannot say.
+    UnknownFailure,
+    /// What the job or the runner's settings ask for cannot be.
+    RunnerConfigurationError,
+    /// Something the runner depends on failed: a registry, a cloud.
+    RunnerExternalDependencyFailure,
+    /// The runner was stopped.
+    RunnerInterrupted,
+    /// The job was cancelled; never sent as such.
+    JobCanceled,
+}
+
+impl FailureReason {
+    /// Returns GitLab's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ScriptFailure => "script_failure",
+            Self::RunnerSystemFailure => "runner_system_failure",
+            Self::JobExecutionTimeout => "job_execution_timeout",
+            Self::ImagePullFailure => "image_pull_failure",
+            Self::UnknownFailure => "unknown_failure",
+            Self::RunnerConfigurationError => "runner_configuration_error",
+            Self::RunnerExternalDependencyFailure => "runner_external_dependency_failure",
+            Self::RunnerInterrupted => "runner_interrupted",
+            Self::JobCanceled => "job_canceled",
+        }
+    }
+}
+
+impl fmt::Display for FailureReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why a job, or a part of it, did not do what it should.
+///
+/// [`failure_reason`](Self::failure_reason) says whose fault it is, [`is_temporary`](Self::is_temporary)
+/// whether trying again may help. A failing script is not an error of [`Executor::run`]: that returns
+/// its status. `Script` is how the job runner words it in the end.
+///
+/// [`Executor::run`]: crate::Executor::run
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The user's script failed.
+    #[error("script exited with code {exit_code}")]
+    Script {
+        /// The code it ended with.
+        exit_code: ExitCode,
+    },
+    /// The executor's back end, or the runner itself, failed.
+    #[error("{backend}: {message}")]
+    System {
+        /// The part that failed: `shell`, `docker`.
+        backend: &'static str,
+        /// What was attempted.
+        message: String,
+        /// The cause.
+        #[source]
+        source: Option<BoxError>,
+        /// Whether trying again may help.
+        retry: Retryability,
+    },
+    /// What the job or the runner's settings ask for cannot be.
+    #[error("{message}")]
+    Config {
+        /// What is wrong, and with which setting.
+        message: String,
+        /// The cause.
+        #[source]
+        source: Option<BoxError>,
+    },
+    /// An image could not be had.
+    #[error("pull image {image}")]
+    ImagePull {
+        /// The image.
+        image: String,
+        /// The cause.
+        #[source]
+        source: Option<BoxError>,
+        /// Whether trying again may help.
+        retry: Retryability,
+    },
+    /// Something outside that the runner depends on failed.
+    #[error("{message}")]
+    ExternalDependency {
+        /// What was attempted.
+        message: String,
+        /// The cause.
+        #[source]
+        source: Option<BoxError>,
+        /// Whether trying again may help.
+        retry: Retryability,
+    },
+    /// It took too long.
+    #[error("{phase} took longer than {} seconds", limit.as_secs_f64())]
+    Timeout {
+        /// What took too long: `execution`, `prepare`, `get_sources`.
+        phase: &'static str,
+        /// How long it could have taken.
+        limit: Duration,
+    },
+    /// It was stopped.
+    #[error("canceled {0}")]
+    Canceled(CancelCause),
+}
+
+impl BuildError {
+    /// Returns a temporary failure of `backend`: trying again may help.
+    pub fn system(
+        backend: &'static str,
+        message: impl Into<String>,
+        source: impl Into<BoxError>,
+    ) -> Self {
+        Self::System {
+            backend,
+            message: message.into(),
+            source: Some(source.into()),
+            retry: Retryability::Temporary,
+        }
+    }
+
+    /// Returns a configuration error without a cause of its own.
+    pub fn config(message: impl Into<String>) -> Self {
+        Self::Config {
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// Returns whose fault it is, in GitLab's words.
+    pub fn failure_reason(&self) -> FailureReason {
+        match self {
+            Self::Script { .. } => FailureReason::ScriptFailure,
+            Self::System { .. } | Self::Canceled(CancelCause::EnvironmentLost) => {
+                FailureReason::RunnerSystemFailure
+            }
+            Self::Config { .. } => FailureReason::RunnerConfigurationError,
+            Self::ImagePull { .. } => FailureReason::ImagePullFailure,
+            Self::ExternalDependency { .. } => FailureReason::RunnerExternalDependencyFailure,
+            Self::Timeout { .. } | Self::Canceled(CancelCause::Timeout) => {
+                FailureReason::JobExecutionTimeout
+            }
+            Self::Canceled(CancelCause::Shutdown) => FailureReason::RunnerInterrupted,
+            Self::Canceled(_) => FailureReason::JobCanceled,
+        }
+    }
+
+    /// Returns whether trying the same again may help.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::System { retry, .. }
+            | Self::ImagePull { retry, .. }
+            | Self::ExternalDependency { retry, .. } => *retry == Retryability::Temporary,
+            Self::Script { .. }
+            | Self::Config { .. }
+            | Self::Timeout { .. }
+            | Self::Canceled(_) => false,
+        }
+    }
+
+    /// Returns the script's exit code, when that is what failed.
+    pub fn exit_code(&self) -> Option<ExitCode> {
+        match self {
+            Self::Script { exit_code } => Some(*exit_code),
+            _ => None,
+        }
+    }
+
+    /// Returns the message and all its causes in one line.
+    pub fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        text
+    }
+}
+
+/// Why no capacity could be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcquireError {
+    /// All of it is in use; asking later may help. No job is asked for meanwhile.
+    #[error("no free executor")]
+    NoFreeExecutor,
+    /// The request was withdrawn.
+    #[error("canceled {0}")]
+    Canceled(CancelCause),
+    /// The provider is broken.
+    #[error("acquire an executor")]
+    Provider(#[source] BoxError),
+}
+
+/// Why a provider cannot be used at all.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ProviderError {
+    /// What is missing or wrong.
+    pub message: String,
+    /// The cause.
+    #[source]
+    pub source: Option<BoxError>,
+}
+
+impl ProviderError {
+    /// Returns an error without a cause of its own.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            source: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fault_follows_from_the_kind_of_error() {
+        let disk = std::io::Error::other("disk is gone");
+        let error = BuildError::system("shell", "create builds directory", disk);
+        assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
+        assert!(error.is_temporary());
+        assert_eq!(
+            error.chain(),
+            "shell: create builds directory: disk is gone"
+        );
+
+        let error = BuildError::config("no such user");
+        assert_eq!(
+            error.failure_reason(),
+            FailureReason::RunnerConfigurationError
+        );
+        assert!(!error.is_temporary());
+
+        let error = BuildError::Canceled(CancelCause::User);
+        assert_eq!(error.failure_reason(), FailureReason::JobCanceled);
+    }
+}

@@ -1,0 +1,13 @@
+//! All that an author of an executor needs, to import at once.
+
+pub use crate::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+pub use crate::{
+    AbstractExecutor, AbstractExecutorOptions, AcquireError, BuildDirs, BuildError, BuildStage,
+    CancelCause, Cancellation, ConfigInfo, DefaultExecutorProvider, Dialect, Environment, Executor,
+    ExecutorData, ExecutorProvider, ExecutorStage, ExitCode, FeaturesInfo, Job, JobOutcome,
+    JobTrace, JobTraceExt, PrepareOptions, ProviderError, ProviderLayer, ProviderStack,
+    RunnerConfig, ShellInfo, ShellKind, StageCell, StageCommand, StageResult, StageStatus,
+    TraceStream, Workspace,
+};
+pub use async_trait::async_trait;
+pub use std::sync::Arc;

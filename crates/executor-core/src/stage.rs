@@ -1,0 +1,199 @@
+//! The stages of a build, and the stages an executor reports of itself.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One stage of a build: one script, one call of [`Executor::run`](crate::Executor::run).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum BuildStage {
+    /// Gets secrets from an external store; the runner does that itself.
+    ResolveSecrets,
+    /// Makes directories and greets.
+    PrepareScript,
+    /// Brings the sources.
+    GetSources,
+    /// Empties the tree between two tries of [`BuildStage::GetSources`].
+    ClearWorktree,
+    /// Fetches caches.
+    RestoreCache,
+    /// Fetches artifacts of earlier jobs.
+    DownloadArtifacts,
+    /// Runs a step of the user's; `script` is the usual one.
+    Step(String),
+    /// Runs steps through the step-runner.
+    StepRun,
+    /// Runs the user's `after_script`.
+    AfterScript,
+    /// Saves caches after success.
+    ArchiveCache,
+    /// Saves caches after failure.
+    ArchiveCacheOnFailure,
+    /// Uploads artifacts after success.
+    UploadArtifactsOnSuccess,
+    /// Uploads artifacts after failure.
+    UploadArtifactsOnFailure,
+    /// Removes files that held variables, and cleans the tree where asked to.
+    CleanupFileVariables,
+}
+
+impl BuildStage {
+    /// Returns the stage of the user's script.
+    pub fn script() -> Self {
+        Self::Step(crate::job::Step::SCRIPT.to_owned())
+    }
+
+    /// Returns the name GitLab Runner has for the stage (`get_sources`, `step_script`).
+    pub fn name(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::ResolveSecrets => "resolve_secrets",
+            Self::PrepareScript => "prepare_script",
+            Self::GetSources => "get_sources",
+            Self::ClearWorktree => "clear_worktree",
+            Self::RestoreCache => "restore_cache",
+            Self::DownloadArtifacts => "download_artifacts",
+            Self::Step(name) => return Cow::Owned(format!("step_{name}")),
+            Self::StepRun => "step_run",
+            Self::AfterScript => "after_script",
+            Self::ArchiveCache => "archive_cache",
+            Self::ArchiveCacheOnFailure => "archive_cache_on_failure",
+            Self::UploadArtifactsOnSuccess => "upload_artifacts_on_success",
+            Self::UploadArtifactsOnFailure => "upload_artifacts_on_failure",
+            Self::CleanupFileVariables => "cleanup_file_variables",
+        })
+    }
+
+    /// Returns what the log's section of the stage is headed with; `None` for a stage that shows none.
+    pub fn description(&self) -> Option<Cow<'static, str>> {
+        Some(Cow::Borrowed(match self {
+            Self::ResolveSecrets => "Resolving secrets",
+            Self::PrepareScript => "Preparing environment",
+            Self::GetSources => "Getting source from Git repository",
+            Self::ClearWorktree => return None,
+            Self::RestoreCache => "Restoring cache",
+            Self::DownloadArtifacts => "Downloading artifacts",
+            Self::Step(_) | Self::StepRun => {
+                return Some(Cow::Owned(format!(
+                    "Executing \"{}\" stage of the job script",
+                    self.name()
+                )));
+            }
+            Self::AfterScript => "Running after_script",
+            Self::ArchiveCache => "Saving cache for successful job",
+            Self::ArchiveCacheOnFailure => "Saving cache for failed job",
+            Self::UploadArtifactsOnSuccess => "Uploading artifacts for successful job",
+            Self::UploadArtifactsOnFailure => "Uploading artifacts for failed job",
+            Self::CleanupFileVariables => "Cleaning up project directory and file based variables",
+        }))
+    }
+
+    /// Returns whether the stage runs what the user wrote.
+    pub const fn is_user_code(&self) -> bool {
+        matches!(self, Self::Step(_) | Self::StepRun | Self::AfterScript)
+    }
+}
+
+impl fmt::Display for BuildStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+/// What an executor is doing, as a label of metrics (`executor_stage`).
+///
+/// An executor names its own stages with [`ExecutorStage::new`]: `docker_pulling_image`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExecutorStage(Cow<'static, str>);
+
+impl ExecutorStage {
+    /// It exists.
+    pub const CREATED: Self = Self::new("created");
+    /// It prepares the environment.
+    pub const PREPARE: Self = Self::new("prepare");
+    /// It runs a stage of the build.
+    pub const RUN: Self = Self::new("run");
+    /// It has been told how the job ended.
+    pub const FINISH: Self = Self::new("finish");
+    /// It removes what it made.
+    pub const CLEANUP: Self = Self::new("cleanup");
+
+    /// Returns the stage of this name.
+    pub const fn new(name: &'static str) -> Self {
+        Self(Cow::Borrowed(name))
+    }
+
+    /// Returns a stage whose name is known at run time only, for drivers outside this process.
+    pub fn from_name(name: impl Into<String>) -> Self {
+        Self(Cow::Owned(name.into()))
+    }
+
+    /// Returns the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ExecutorStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The current stage of one executor, shared with whoever reports it.
+///
+/// `run` holds the executor exclusively, for hours perhaps, while a metrics scrape comes at any
+/// moment. The scrape reads this cell, not the executor. Clones share one value.
+#[derive(Debug, Clone)]
+pub struct StageCell(Arc<Mutex<ExecutorStage>>);
+
+impl StageCell {
+    /// Returns a cell that says [`ExecutorStage::CREATED`].
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(ExecutorStage::CREATED)))
+    }
+
+    /// Returns the stage.
+    pub fn get(&self) -> ExecutorStage {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Changes the stage.
+    pub fn set(&self, stage: ExecutorStage) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+    }
+}
+
+impl Default for StageCell {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_steps_are_named_after_themselves() {
+        assert_eq!(BuildStage::script().name(), "step_script");
+        assert_eq!(
+            BuildStage::Step("release".to_owned()).to_string(),
+            "step_release"
+        );
+        assert!(BuildStage::script().is_user_code());
+        assert!(!BuildStage::GetSources.is_user_code());
+    }
+
+    #[test]
+    fn clones_of_a_cell_share_its_stage() {
+        // R-EXEC-09
+        let cell = StageCell::new();
+        let reader = cell.clone();
+        assert_eq!(reader.get(), ExecutorStage::CREATED);
+        cell.set(ExecutorStage::new("docker_pulling_image"));
+        assert_eq!(reader.get().as_str(), "docker_pulling_image");
+    }
+}

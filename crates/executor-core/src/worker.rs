@@ -1,0 +1,191 @@
+//! One worker: capacity first, then a job, then the capacity back.
+
+use crate::active::ActiveJobs;
+use crate::cancellation::{CancelCause, Cancellation};
+use crate::config::RunnerConfig;
+use crate::data::ExecutorData;
+use crate::error::{AcquireError, BuildError, ProviderError};
+use crate::executor::JobSlot;
+use crate::features::{ConfigInfo, FeaturesInfo};
+use crate::provider::ExecutorProvider;
+use crate::result::JobOutcome;
+use crate::source::{
+    JobAssignment, JobRequest, JobRunner, JobSource, JobSourceError, NextJob, RunContext,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// What came of one turn of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// A job ran.
+    RanJob,
+    /// The provider had no capacity, so no job was asked for.
+    NoCapacity,
+    /// The source had no job.
+    NoJob,
+    /// The source will have no job any more, or the worker was told to stop.
+    Closed,
+}
+
+/// Why a turn of a worker failed. No job is lost: none had been handed out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkerError {
+    /// No capacity could be had, and not because all was in use.
+    #[error("acquire capacity")]
+    Acquire(#[source] AcquireError),
+    /// The request could not be built.
+    #[error("describe the executor")]
+    Describe(#[source] ProviderError),
+    /// The source could not be asked.
+    #[error("ask for a job")]
+    Source(#[source] JobSourceError),
+}
+
+/// Takes jobs from a source and runs them, one at a time.
+///
+/// A turn is: acquire capacity, describe the executor, ask for a job, run it, release. Release
+/// follows every acquire: after errors, after a panic of the job runner, and when no job came.
+/// A runner with room for four jobs has four workers.
+#[derive(Debug, Clone)]
+pub struct Worker {
+    /// The runner's settings.
+    pub config: Arc<RunnerConfig>,
+    /// Makes the executors.
+    pub provider: Arc<dyn ExecutorProvider>,
+    /// Hands out the jobs.
+    pub source: Arc<dyn JobSource>,
+    /// Runs them.
+    pub runner: Arc<dyn JobRunner>,
+    /// Where running jobs are listed.
+    pub active: ActiveJobs,
+    /// The numbers of this worker's jobs.
+    pub slot: JobSlot,
+    /// How long the worker rests when there was no capacity, no job or an error.
+    pub pause: Duration,
+}
+
+impl Worker {
+    /// The rest between two turns without a job, when nothing else is set: GitLab's `check_interval`.
+    pub const DEFAULT_PAUSE: Duration = Duration::from_secs(3);
+
+    /// Takes turns until the source is closed or a stop is asked for.
+    ///
+    /// # Errors
+    ///
+    /// Only what makes every further turn fail; trouble of the source or of capacity is logged and
+    /// tried again after the pause.
+    ///
+    /// # Cancellation
+    ///
+    /// The job in hand is stopped through its own `Cancellation` by its source; the worker takes no
+    /// further one.
+    pub async fn run(&self, cancellation: &Cancellation) -> Result<(), WorkerError> {
+        while !cancellation.is_canceled() {
+            match self.turn(cancellation).await {
+                Ok(Turn::RanJob) => continue,
+                Ok(Turn::Closed) => break,
+                Ok(Turn::NoCapacity) => {
+                    tracing::debug!(runner = %self.config.name, "No free executor, no job asked for.");
+                }
+                Ok(Turn::NoJob) => {}
+                Err(error @ WorkerError::Describe(_)) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(runner = %self.config.name, error = &error as &dyn std::error::Error, "Turn failed.");
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(self.pause) => {}
+                () = cancellation.canceled() => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one turn.
+    ///
+    /// # Errors
+    ///
+    /// When capacity, the executor's description or the source fails. What was acquired is released.
+    pub async fn turn(&self, cancellation: &Cancellation) -> Result<Turn, WorkerError> {
+        let data = match self.provider.acquire(&self.config, cancellation).await {
+            Ok(data) => data,
+            Err(AcquireError::NoFreeExecutor) => return Ok(Turn::NoCapacity),
+            Err(AcquireError::Canceled(_)) => return Ok(Turn::Closed),
+            Err(error) => return Err(WorkerError::Acquire(error)),
+        };
+        let turn = self.turn_with(&data, cancellation).await;
+        self.provider.release(&self.config, data).await;
+        turn
+    }
+
+    async fn turn_with(
+        &self,
+        data: &ExecutorData,
+        cancellation: &Cancellation,
+    ) -> Result<Turn, WorkerError> {
+        let request = self.request().map_err(WorkerError::Describe)?;
+        let next = self
+            .source
+            .next(&request, cancellation)
+            .await
+            .map_err(WorkerError::Source)?;
+        let assignment = match next {
+            NextJob::Job(assignment) => *assignment,
+            NextJob::None => return Ok(Turn::NoJob),
+            NextJob::Closed => return Ok(Turn::Closed),
+        };
+        let job = assignment.job.id;
+        let outcome = self.run_job(assignment, data.clone()).await;
+        self.source.finished(job, outcome).await;
+        Ok(Turn::RanJob)
+    }
+
+    fn request(&self) -> Result<JobRequest, ProviderError> {
+        let mut features = FeaturesInfo::default();
+        self.provider.features(&mut features)?;
+        let mut config_info = ConfigInfo::default();
+        self.provider.config_info(&self.config, &mut config_info);
+        // Asked also when the settings choose a shell: a provider may count on the order of calls.
+        let default_shell = self.provider.default_shell();
+        let shell = self
+            .config
+            .shell
+            .or(default_shell)
+            .ok_or_else(|| ProviderError::new("the executor has no default shell"))?;
+        Ok(JobRequest {
+            runner: self.config.name.clone(),
+            executor: self.config.executor.clone(),
+            features,
+            config_info,
+            shell,
+            tags: self.config.tags.clone(),
+        })
+    }
+
+    /// Runs a job on a task of its own, so that a panic ends the job and not the worker.
+    async fn run_job(&self, assignment: JobAssignment, data: ExecutorData) -> JobOutcome {
+        let runner = Arc::clone(&self.runner);
+        let context = RunContext {
+            provider: Arc::clone(&self.provider),
+            config: Arc::clone(&self.config),
+            data,
+            slot: self.slot,
+            active: self.active.clone(),
+        };
+        let mut task = JoinSet::new();
+        task.spawn(async move { runner.run(assignment, context).await });
+        match task.join_next().await {
+            Some(Ok(outcome)) => outcome,
+            Some(Err(panic)) => JobOutcome::from_error(BuildError::System {
+                backend: "runner",
+                message: "the job runner panicked".to_owned(),
+                source: Some(panic.into()),
+                retry: crate::error::Retryability::Permanent,
+            }),
+            None => JobOutcome::from_error(BuildError::Canceled(CancelCause::Shutdown)),
+        }
+    }
+}

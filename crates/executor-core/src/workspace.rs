@@ -1,0 +1,76 @@
+//! Where a job's files live.
+
+use crate::ability::FileTransfer;
+use crate::shell::ShellInfo;
+use crate::variable::JobVariable;
+use std::fmt;
+use std::sync::Arc;
+
+/// The directories of a build, as paths inside the environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BuildDirs {
+    /// All builds live below it.
+    pub builds_dir: String,
+    /// All caches live below it.
+    pub cache_dir: String,
+    /// The job's sources.
+    pub project_dir: String,
+    /// The job's temporary files: scripts, file variables. Never below `project_dir`.
+    pub temp_dir: String,
+    /// Whether other jobs' builds may live below `builds_dir` too.
+    pub shared: bool,
+}
+
+/// Where a job's files live, and how the runner reaches them.
+#[derive(Clone)]
+pub enum Workspace {
+    /// On this host: the runner reads and writes them itself.
+    Local(BuildDirs),
+    /// Elsewhere.
+    Remote {
+        /// The directories there.
+        dirs: BuildDirs,
+        /// How to move files; `None` means that only scripts can.
+        transfer: Option<Arc<dyn FileTransfer>>,
+    },
+}
+
+impl Workspace {
+    /// Returns the directories.
+    pub fn dirs(&self) -> &BuildDirs {
+        match self {
+            Self::Local(dirs) | Self::Remote { dirs, .. } => dirs,
+        }
+    }
+
+    /// Returns whether the runner reaches the files itself.
+    pub fn is_local(&self) -> bool {
+        matches!(self, Self::Local(_))
+    }
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local(dirs) => f.debug_tuple("Local").field(dirs).finish(),
+            Self::Remote { dirs, transfer } => f
+                .debug_struct("Remote")
+                .field("dirs", dirs)
+                .field("transfer", &transfer.is_some())
+                .finish(),
+        }
+    }
+}
+
+/// The environment a job runs in, as [`Executor::prepare`](crate::Executor::prepare) leaves it.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    /// The shell that is really there; scripts are written for it.
+    pub shell: ShellInfo,
+    /// Where the files are.
+    pub workspace: Workspace,
+    /// The name of the host, container or pod.
+    pub hostname: String,
+    /// Variables the environment adds to the job's; they win over the job's own.
+    pub variables: Vec<JobVariable>,
+}
