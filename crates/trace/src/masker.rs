@@ -1,0 +1,239 @@
+//! Masking of one stream in one pass.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::automaton::ROOT;
+use crate::cover::{Cover, Source};
+use crate::rules::MaskSet;
+
+/// More regions than this are written before the input ends, so that memory does not
+/// grow with the input.
+const PENDING_REGIONS: usize = 64;
+
+/// Replaces secrets in a stream that comes in pieces.
+///
+/// The output does not depend on how the stream is cut: every way of cutting gives
+/// the bytes that one piece would give. A byte that belongs to any occurrence of any
+/// secret is never written; occurrences that overlap become one `[MASKED]`.
+///
+/// What is held back is the longest end of the text that can still become a secret,
+/// and nothing else: a prompt without a newline appears at once unless its last bytes
+/// begin a secret. So there is nothing to flush when a stream falls silent.
+///
+/// One masker belongs to one stream. Maskers share their [`MaskSet`].
+///
+/// ```
+/// use trace::{MaskRules, Masker};
+///
+/// let mut masker = Masker::new(MaskRules::new().secret("aab").compile());
+/// let mut out = Vec::new();
+/// masker.feed(b"aa", &mut out);
+/// assert_eq!(masker.held(), b"aa");
+/// masker.feed(b"ab done", &mut out);
+/// masker.finish(&mut out);
+/// assert_eq!(out, b"a[MASKED] done");
+/// ```
+pub struct Masker {
+    set: MaskSet,
+    literal: u32,
+    parameter: u32,
+    /// Where the token that is being hidden began.
+    token_run: Option<u64>,
+    /// Where the parameter value that is being hidden began.
+    value_run: Option<u64>,
+    position: u64,
+    /// The end of the text before `position` that the automaton's state stands for.
+    carry: Vec<u8>,
+    cover: Cover,
+}
+
+impl Masker {
+    /// Starts at the beginning of a stream.
+    pub fn new(set: MaskSet) -> Self {
+        Self {
+            set,
+            literal: ROOT,
+            parameter: ROOT,
+            token_run: None,
+            value_run: None,
+            position: 0,
+            carry: Vec::new(),
+            cover: Cover::default(),
+        }
+    }
+
+    /// Takes the next piece of the stream and appends what is settled to `out`.
+    pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) {
+        let set = self.set.clone();
+        let mut at = 0;
+        let mut next_look = 0;
+        while at < input.len() {
+            if let Some(start) = self.prefix_start(&set, at)
+                && start >= next_look
+            {
+                let candidate = set.prefilter().candidate(input, start);
+                next_look = candidate + set.prefilter().stride();
+                if candidate > at {
+                    self.literal = ROOT;
+                    self.parameter = ROOT;
+                    at = candidate;
+                    continue;
+                }
+            }
+            self.step(&set, input[at], self.position + at as u64);
+            at += 1;
+            if self.cover.pending() > PENDING_REGIONS {
+                self.write(&set, input, self.position + at as u64, out);
+            }
+        }
+        let end = self.position + input.len() as u64;
+        self.write(&set, input, end, out);
+        self.keep(&set, input);
+        self.position = end;
+    }
+
+    /// Ends the stream: writes what was held. The masker is then ready for another one.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        let source = Source {
+            carry: &self.carry,
+            base: self.position,
+            input: &[],
+        };
+        self.cover.write(self.position, &source, out);
+        *self = Self::new(self.set.clone());
+    }
+
+    /// Returns the text that is held back because it can still become a secret.
+    ///
+    /// It is empty if the end of the text is hidden already.
+    pub fn held(&self) -> &[u8] {
+        &self.carry[self.carry.len() - self.cover.owed_before(self.position)..]
+    }
+
+    /// Hides one more secret from here on, also where its beginning is held back.
+    ///
+    /// To add one secret to several maskers, extend the set once with
+    /// [`MaskSet::with_secret`] and let each [`adopt`](Self::adopt) it.
+    pub fn add_mask(&mut self, secret: impl AsRef<[u8]>) {
+        self.adopt(self.set.with_secret(secret));
+    }
+
+    /// Goes on with another set, usually one that grew from the present one.
+    ///
+    /// Text that is held back is judged anew. A token or parameter value that is being
+    /// hidden stays so to its end.
+    pub fn adopt(&mut self, set: MaskSet) {
+        if !Arc::ptr_eq(set.parameters(), self.set.parameters()) {
+            self.parameter = ROOT;
+        }
+        let mut end = self.position - self.carry.len() as u64;
+        self.literal = ROOT;
+        for byte in &self.carry {
+            end += 1;
+            self.literal = set.literals().step(self.literal, *byte);
+            let secret = u64::from(set.literals().node(self.literal).secret);
+            if secret > 0 {
+                self.cover.hide(end - secret..end);
+            }
+        }
+        self.set = set;
+    }
+
+    /// Returns where the longest live prefix of a pattern starts, if the input can be
+    /// skipped from there on.
+    #[inline]
+    fn prefix_start(&self, set: &MaskSet, at: usize) -> Option<usize> {
+        if self.token_run.is_some() || self.value_run.is_some() {
+            return None;
+        }
+        at.checked_sub(self.depth(set))
+    }
+
+    #[inline]
+    fn depth(&self, set: &MaskSet) -> usize {
+        let literal = set.literals().node(self.literal).depth;
+        literal.max(set.parameters().node(self.parameter).depth) as usize
+    }
+
+    #[inline]
+    fn step(&mut self, set: &MaskSet, byte: u8, position: u64) {
+        let end = position + 1;
+        self.literal = set.literals().step(self.literal, byte);
+        self.parameter = set
+            .parameters()
+            .step(self.parameter, byte.to_ascii_lowercase());
+        self.continue_runs(byte, end);
+        let node = set.literals().node(self.literal);
+        if node.secret > 0 {
+            self.cover.hide(end - u64::from(node.secret)..end);
+        }
+        if node.marker {
+            self.token_run.get_or_insert(end);
+        }
+        if set.parameters().node(self.parameter).marker {
+            self.value_run.get_or_insert(end);
+        }
+    }
+
+    #[inline]
+    fn continue_runs(&mut self, byte: u8, end: u64) {
+        if let Some(start) = self.token_run {
+            if is_token_byte(byte) {
+                self.cover.hide(start..end);
+            } else {
+                self.token_run = None;
+            }
+        }
+        if let Some(start) = self.value_run {
+            if is_value_byte(byte) {
+                self.cover.hide(start..end);
+            } else {
+                self.value_run = None;
+            }
+        }
+    }
+
+    fn write(&mut self, set: &MaskSet, input: &[u8], end: u64, out: &mut Vec<u8>) {
+        let source = Source {
+            carry: &self.carry,
+            base: self.position,
+            input,
+        };
+        let hold = u64::from(set.literals().node(self.literal).hold);
+        self.cover.write(end - hold, &source, out);
+    }
+
+    /// Keeps the text that the automaton's state stands for.
+    fn keep(&mut self, set: &MaskSet, input: &[u8]) {
+        let depth = set.literals().node(self.literal).depth as usize;
+        if let Some(start) = input.len().checked_sub(depth) {
+            self.carry.clear();
+            self.carry.extend_from_slice(&input[start..]);
+        } else {
+            self.carry.extend_from_slice(input);
+            let surplus = self.carry.len() - depth;
+            self.carry.drain(..surplus);
+        }
+    }
+}
+
+impl fmt::Debug for Masker {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Masker")
+            .field("set", &self.set)
+            .field("position", &self.position)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The alphabet of GitLab's tokens.
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'=' | b'-')
+}
+
+/// A parameter's value goes on to the next parameter, white space or control byte.
+fn is_value_byte(byte: u8) -> bool {
+    byte > b' ' && byte != 0x7f && !matches!(byte, b'&' | b'?')
+}

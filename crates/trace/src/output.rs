@@ -1,0 +1,149 @@
+//! Where the streams of a log meet: spool, limited view, sink.
+
+use std::sync::Arc;
+
+use crate::limit::{Limiter, OutputLimit};
+use crate::sink::TraceSink;
+use crate::spool::{Digest, Digester, Spool, SpoolError};
+use crate::stream::Stream;
+
+/// What the spool keeps of a log that passes its limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Keep {
+    /// All of it.
+    #[default]
+    Everything,
+    /// What the limit lets through, with the notice: what a GitLab is sent.
+    View,
+}
+
+/// What became of a log.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TraceSummary {
+    /// Length of the kept log in bytes. It counts up to the spool's failure, if it
+    /// failed, and the whole log if there was none.
+    pub bytes: u64,
+    /// CRC-32 (IEEE) of these bytes.
+    pub crc32: u32,
+    /// Length and checksum of the view that the limit leaves, with its notice.
+    pub view: Digest,
+    /// Whether the limit left something out.
+    pub truncated: bool,
+    /// Why the log was not kept to its end.
+    pub spool_error: Option<Arc<SpoolError>>,
+}
+
+pub(crate) struct Output {
+    pub(crate) keep: Keep,
+    pub(crate) spool: Option<Spool>,
+    pub(crate) spool_error: Option<Arc<SpoolError>>,
+    pub(crate) sink: Box<dyn TraceSink>,
+    pub(crate) sink_limiter: Limiter,
+    pub(crate) view_limiter: Limiter,
+    /// The log's digest where there is no spool to compute it.
+    kept: Digester,
+    view: Digester,
+    /// Last byte shown in the view and to the sink.
+    view_end: u8,
+    sink_end: u8,
+}
+
+impl Output {
+    pub(crate) fn new(sink: Box<dyn TraceSink>) -> Self {
+        Self {
+            keep: Keep::default(),
+            spool: None,
+            spool_error: None,
+            sink,
+            sink_limiter: Limiter::new(OutputLimit::DEFAULT),
+            view_limiter: Limiter::new(OutputLimit::DEFAULT),
+            kept: Digester::default(),
+            view: Digester::default(),
+            view_end: b'\n',
+            sink_end: b'\n',
+        }
+    }
+
+    /// Takes the masked text of a stream, and the same as it stands in the log.
+    pub(crate) fn take(
+        &mut self,
+        stream: Stream,
+        text: &[u8],
+        log: &[u8],
+        stamp: impl Fn(&str) -> Vec<u8>,
+    ) {
+        self.show(stream, text);
+        let admitted = self.view_limiter.admit(log);
+        if let Some(last) = admitted.text.last() {
+            self.view.update(admitted.text);
+            self.view_end = *last;
+        }
+        let notice = if admitted.reached {
+            let line = stamp(&self.view_limiter.notice());
+            own_line(self.view_end, &line)
+        } else {
+            Vec::new()
+        };
+        self.view.update(&notice);
+        match self.keep {
+            Keep::Everything => self.store(log),
+            Keep::View => {
+                self.store(admitted.text);
+                self.store(&notice);
+            }
+        }
+    }
+
+    pub(crate) fn summary(&self) -> TraceSummary {
+        let kept = match &self.spool {
+            Some(spool) => spool.digest(),
+            None => self.kept.digest(),
+        };
+        TraceSummary {
+            bytes: kept.bytes,
+            crc32: kept.crc32,
+            view: self.view.digest(),
+            truncated: self.view_limiter.is_reached(),
+            spool_error: self.spool_error.clone(),
+        }
+    }
+
+    fn show(&mut self, stream: Stream, text: &[u8]) {
+        let admitted = self.sink_limiter.admit(text);
+        if let Some(last) = admitted.text.last() {
+            self.sink.write(stream, admitted.text);
+            self.sink_end = *last;
+        }
+        if admitted.reached {
+            let line = self.sink_limiter.notice();
+            let notice = own_line(self.sink_end, line.as_bytes());
+            self.sink.write(Stream::RUNNER, &notice);
+        }
+    }
+
+    fn store(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() || self.spool_error.is_some() {
+            return;
+        }
+        let Some(spool) = &mut self.spool else {
+            self.kept.update(bytes);
+            return;
+        };
+        if let Err(error) = spool.append(bytes) {
+            self.sink.spool_failed(&error);
+            self.spool_error = Some(Arc::new(error));
+        }
+    }
+}
+
+/// Puts a line on its own line, after text that ended in `last`.
+fn own_line(last: u8, line: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(line.len() + 1);
+    if last != b'\n' {
+        text.push(b'\n');
+    }
+    text.extend_from_slice(line);
+    text
+}

@@ -1,0 +1,367 @@
+//! The way of a job's output: masked, stamped, kept, shown.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::clock::{Clock, SystemClock};
+use crate::limit::{Limiter, OutputLimit};
+use crate::masker::Masker;
+use crate::output::{Keep, Output, TraceSummary};
+use crate::rules::{MaskRules, MaskSet};
+use crate::section::{SectionId, SectionLook, SectionMarks, SectionName, SectionTracker};
+use crate::sink::{NullSink, TraceSink};
+use crate::spool::{Spool, SpoolError};
+use crate::stamp::Stamper;
+use crate::stream::Stream;
+
+/// Larger writes are taken in pieces, so that the buffers stay small.
+const PIECE: usize = 64 * 1024;
+
+/// How the kept log looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LogFormat {
+    /// Each line with its time and stream, see [`Stamper`].
+    #[default]
+    Stamped,
+    /// The text alone.
+    Plain,
+}
+
+/// Sets up a [`TracePipeline`].
+pub struct TraceBuilder {
+    masks: MaskRules,
+    format: LogFormat,
+    marks: SectionMarks,
+    output: Output,
+    clock: Arc<dyn Clock>,
+}
+
+impl TraceBuilder {
+    fn new() -> Self {
+        Self {
+            masks: MaskRules::new(),
+            format: LogFormat::default(),
+            marks: SectionMarks::default(),
+            output: Output::new(Box::new(NullSink)),
+            clock: Arc::new(SystemClock),
+        }
+    }
+
+    /// Says what to hide; by default GitLab's tokens and secret URL parameters.
+    pub fn masks(mut self, masks: MaskRules) -> Self {
+        self.masks = masks;
+        self
+    }
+
+    /// Chooses how the kept log looks, [`LogFormat::Stamped`] by default.
+    pub fn format(mut self, format: LogFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Limits what the sink is shown, and the view of the kept log; 4 MiB by default.
+    pub fn limit(mut self, limit: OutputLimit) -> Self {
+        self.output.sink_limiter = Limiter::new(limit);
+        self.output.view_limiter = Limiter::new(limit);
+        self
+    }
+
+    /// Chooses what is kept past the limit, [`Keep::Everything`] by default.
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.output.keep = keep;
+        self
+    }
+
+    /// Chooses whether section markers are written; they are by default.
+    pub fn section_marks(mut self, marks: SectionMarks) -> Self {
+        self.marks = marks;
+        self
+    }
+
+    /// Takes the time from `clock` instead of this machine's.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Keeps the log in `spool`. Without one it is kept nowhere, only counted.
+    pub fn spool(mut self, spool: Spool) -> Self {
+        self.output.spool = Some(spool);
+        self
+    }
+
+    /// Goes on without a spool because it could not be made; the sink learns of it.
+    pub fn without_spool(mut self, error: SpoolError) -> Self {
+        self.output.spool_error = Some(Arc::new(error));
+        self
+    }
+
+    /// Shows the log to `sink` while the job runs.
+    pub fn sink(mut self, sink: impl TraceSink + 'static) -> Self {
+        self.output.sink = Box::new(sink);
+        self
+    }
+
+    /// Starts the log.
+    pub fn start(mut self) -> TracePipeline {
+        if let Some(error) = &self.output.spool_error {
+            self.output.sink.spool_failed(error);
+        }
+        TracePipeline {
+            shared: Arc::new(Shared {
+                format: self.format,
+                clock: self.clock,
+                lanes: Mutex::new(Lanes {
+                    masks: self.masks.compile(),
+                    by_stream: Vec::new(),
+                    summary: None,
+                }),
+                sections: Mutex::new(SectionTracker::new(self.marks)),
+                output: Mutex::new(self.output),
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for TraceBuilder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("TraceBuilder")
+            .field("masks", &self.masks)
+            .field("format", &self.format)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The log of one job. Clones share it, threads may write at the same time.
+///
+/// Each stream is masked first. The sink gets the masked text; the spool gets it in
+/// the chosen [`LogFormat`]. Both are subject to the output limit, the spool only if
+/// [`Keep::View`] says so. The order within a stream is kept. Nothing here fails: a
+/// spool that cannot go on is reported once, and the job's output is still drained.
+///
+/// Memory does not grow with the log.
+#[derive(Clone)]
+pub struct TracePipeline {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    format: LogFormat,
+    clock: Arc<dyn Clock>,
+    lanes: Mutex<Lanes>,
+    sections: Mutex<SectionTracker>,
+    output: Mutex<Output>,
+}
+
+struct Lanes {
+    masks: MaskSet,
+    by_stream: Vec<(Stream, Arc<Mutex<Lane>>)>,
+    /// Set when the log is finished.
+    summary: Option<TraceSummary>,
+}
+
+/// One stream's own part of the way.
+struct Lane {
+    stream: Stream,
+    masker: Masker,
+    stamper: Option<Stamper>,
+    finished: bool,
+    text: Vec<u8>,
+    log: Vec<u8>,
+}
+
+impl TracePipeline {
+    /// Sets up a log.
+    pub fn builder() -> TraceBuilder {
+        TraceBuilder::new()
+    }
+
+    /// Takes output of a stream. After [`finish`](Self::finish) it is dropped.
+    pub fn write(&self, stream: Stream, bytes: &[u8]) {
+        let Some(lane) = self.shared.lane(stream) else {
+            return;
+        };
+        let mut lane = lock(&lane);
+        if lane.finished {
+            return;
+        }
+        for piece in bytes.chunks(PIECE) {
+            let Lane { masker, text, .. } = &mut *lane;
+            masker.feed(piece, text);
+            self.shared.pass_on(&mut lane);
+        }
+    }
+
+    /// Hides one more secret, in all streams, from here on.
+    pub fn add_mask(&self, secret: impl AsRef<[u8]>) {
+        let mut lanes = lock(&self.shared.lanes);
+        lanes.masks = lanes.masks.with_secret(secret);
+        for (_, lane) in &lanes.by_stream {
+            lock(lane).masker.adopt(lanes.masks.clone());
+        }
+    }
+
+    /// Writes unfinished lines into the kept log, because the job is silent for a while.
+    ///
+    /// What can still become a secret stays back. The sink needs no flush, it has the
+    /// text already.
+    pub fn flush_idle(&self) {
+        for lane in self.shared.all_lanes() {
+            let mut lane = lock(&lane);
+            let Lane { stamper, log, .. } = &mut *lane;
+            if let Some(stamper) = stamper {
+                stamper.flush_idle(log);
+            }
+            self.shared.pass_on(&mut lane);
+        }
+    }
+
+    /// Opens a section of the runner's stream; it ends when the guard is dropped.
+    pub fn section(&self, name: &str, look: SectionLook, header: &str) -> SectionGuard {
+        let now = self.shared.clock.now();
+        let mut sections = lock(&self.shared.sections);
+        let (id, text) = sections.start(now, SectionName::new(name), look, header);
+        self.write(Stream::RUNNER, text.as_bytes());
+        SectionGuard {
+            trace: self.clone(),
+            id,
+        }
+    }
+
+    /// Opens the kept log for reading.
+    ///
+    /// Returns `None` if there is no spool, or none any more.
+    ///
+    /// # Errors
+    ///
+    /// [`SpoolError::Read`] if the file cannot be opened.
+    pub fn reader(&self) -> Option<Result<crate::SpoolReader, SpoolError>> {
+        lock(&self.shared.output).spool.as_ref().map(Spool::reader)
+    }
+
+    /// Ends the log: closes open sections, writes what was held. Again, it only returns
+    /// the summary.
+    pub fn finish(&self) -> TraceSummary {
+        let closing = lock(&self.shared.sections).end_all(self.shared.clock.now());
+        self.write(Stream::RUNNER, closing.as_bytes());
+        let mut lanes = lock(&self.shared.lanes);
+        if let Some(summary) = &lanes.summary {
+            return summary.clone();
+        }
+        for (_, lane) in &lanes.by_stream {
+            self.shared.finish_lane(&mut lock(lane));
+        }
+        let summary = lock(&self.shared.output).summary();
+        lanes.summary = Some(summary.clone());
+        summary
+    }
+}
+
+impl fmt::Debug for TracePipeline {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("TracePipeline")
+            .field("format", &self.shared.format)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// Returns the lane of a stream, a new one for a new stream, none at the end.
+    fn lane(&self, stream: Stream) -> Option<Arc<Mutex<Lane>>> {
+        let mut lanes = lock(&self.lanes);
+        if lanes.summary.is_some() {
+            return None;
+        }
+        let found = lanes.by_stream.iter().find(|(known, _)| *known == stream);
+        if let Some((_, lane)) = found {
+            return Some(Arc::clone(lane));
+        }
+        let lane = Arc::new(Mutex::new(Lane {
+            stream,
+            masker: Masker::new(lanes.masks.clone()),
+            stamper: (self.format == LogFormat::Stamped).then(|| Stamper::new(stream)),
+            finished: false,
+            text: Vec::new(),
+            log: Vec::new(),
+        }));
+        lanes.by_stream.push((stream, Arc::clone(&lane)));
+        Some(lane)
+    }
+
+    fn all_lanes(&self) -> Vec<Arc<Mutex<Lane>>> {
+        let lanes = lock(&self.lanes);
+        lanes
+            .by_stream
+            .iter()
+            .map(|(_, lane)| Arc::clone(lane))
+            .collect()
+    }
+
+    /// Stamps the masked text of a lane, then hands both to the output.
+    fn pass_on(&self, lane: &mut Lane) {
+        let Lane {
+            stamper, text, log, ..
+        } = lane;
+        if let Some(stamper) = stamper
+            && !text.is_empty()
+        {
+            stamper.feed(self.clock.now(), text, log);
+        }
+        let log_or_text = if stamper.is_some() { &*log } else { &*text };
+        lock(&self.output).take(lane.stream, text, log_or_text, self.notice_stamp());
+        text.clear();
+        log.clear();
+    }
+
+    fn finish_lane(&self, lane: &mut Lane) {
+        lane.finished = true;
+        let Lane { masker, text, .. } = lane;
+        masker.finish(text);
+        self.pass_on(lane);
+        let Lane { stamper, log, .. } = lane;
+        if let Some(stamper) = stamper {
+            stamper.finish(log);
+        }
+        self.pass_on(lane);
+    }
+
+    /// Returns what stamps the limit's notice.
+    fn notice_stamp(&self) -> impl Fn(&str) -> Vec<u8> {
+        move |line| match self.format {
+            LogFormat::Plain => line.as_bytes().to_vec(),
+            LogFormat::Stamped => {
+                let mut notice = Vec::new();
+                let mut stamper = Stamper::new(Stream::RUNNER);
+                stamper.feed(self.clock.now(), line.as_bytes(), &mut notice);
+                notice
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic of a sink must not silence the job's log.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps a section of a log open.
+///
+/// Dropping it ends the section and those left open inside it.
+#[derive(Debug)]
+#[must_use = "the section ends when the guard is dropped"]
+pub struct SectionGuard {
+    trace: TracePipeline,
+    id: SectionId,
+}
+
+impl Drop for SectionGuard {
+    fn drop(&mut self) {
+        let now = self.trace.shared.clock.now();
+        let mut sections = lock(&self.trace.shared.sections);
+        let text = sections.end(now, self.id);
+        self.trace.write(Stream::RUNNER, text.as_bytes());
+    }
+}

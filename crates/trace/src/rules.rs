@@ -1,0 +1,235 @@
+//! What to hide, and the compiled form that maskers share.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::automaton::{Automaton, Pattern, PatternKind};
+use crate::prefilter::{Case, Prefilter};
+use crate::variants::derived_patterns;
+
+/// The prefixes of GitLab's own tokens.
+pub const DEFAULT_TOKEN_PREFIXES: [&str; 14] = [
+    "glpat-",
+    "gloas-",
+    "gldt-",
+    "glrt-",
+    "glcbt-",
+    "glrtr-",
+    "glptt-",
+    "glft-",
+    "glimt-",
+    "glagent-",
+    "glsoat-",
+    "glffct-",
+    "_gitlab_session=",
+    "gltok-",
+];
+
+/// The URL query parameters whose values are hidden, in any case of their letters.
+pub const SECRET_PARAMETERS: [&str; 6] = [
+    "private_token",
+    "authenticity_token",
+    "rss_token",
+    "x-amz-signature",
+    "x-amz-credential",
+    "x-amz-security-token",
+];
+
+/// Which forms of a secret are hidden besides its exact bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Variants {
+    /// Its base64, URL-encoded, JSON-escaped, shell-quoted forms and its single lines.
+    ///
+    /// A derived form shorter than 8 bytes is left out: it would hide ordinary text.
+    #[default]
+    Derived,
+    /// Nothing but the exact bytes.
+    ExactOnly,
+}
+
+/// Collects what a job's log must not show.
+///
+/// Secrets are trimmed of surrounding white space; an empty one is ignored. Nothing
+/// bounds the number of secrets or token prefixes.
+///
+/// ```
+/// use trace::{MaskRules, Variants};
+///
+/// let set = MaskRules::new()
+///     .secret("correct horse")
+///     .token_prefix("acme-")
+///     .variants(Variants::ExactOnly)
+///     .compile();
+/// let extended = set.with_secret("battery staple");
+/// # let _ = extended;
+/// ```
+#[derive(Clone)]
+pub struct MaskRules {
+    secrets: BTreeSet<Vec<u8>>,
+    token_prefixes: BTreeSet<Vec<u8>>,
+    variants: Variants,
+}
+
+impl MaskRules {
+    /// Starts with no secret, GitLab's token prefixes and derived variants.
+    pub fn new() -> Self {
+        let prefixes = DEFAULT_TOKEN_PREFIXES.iter();
+        Self {
+            secrets: BTreeSet::new(),
+            token_prefixes: prefixes.map(|prefix| prefix.as_bytes().to_vec()).collect(),
+            variants: Variants::default(),
+        }
+    }
+
+    /// Adds a secret.
+    pub fn secret(mut self, secret: impl AsRef<[u8]>) -> Self {
+        let secret = secret.as_ref().trim_ascii();
+        if !secret.is_empty() {
+            self.secrets.insert(secret.to_vec());
+        }
+        self
+    }
+
+    /// Adds many secrets.
+    pub fn secrets<S: AsRef<[u8]>>(self, secrets: impl IntoIterator<Item = S>) -> Self {
+        secrets.into_iter().fold(self, Self::secret)
+    }
+
+    /// Hides the token characters, `[0-9A-Za-z._=-]`, that follow `prefix`.
+    pub fn token_prefix(mut self, prefix: impl AsRef<[u8]>) -> Self {
+        let prefix = prefix.as_ref().trim_ascii();
+        if !prefix.is_empty() {
+            self.token_prefixes.insert(prefix.to_vec());
+        }
+        self
+    }
+
+    /// Forgets all token prefixes, the default ones too.
+    pub fn without_token_prefixes(mut self) -> Self {
+        self.token_prefixes.clear();
+        self
+    }
+
+    /// Chooses the variants, [`Variants::Derived`] by default.
+    pub fn variants(mut self, variants: Variants) -> Self {
+        self.variants = variants;
+        self
+    }
+
+    /// Builds the automaton; linear in the length of all that is hidden.
+    pub fn compile(self) -> MaskSet {
+        let parameters = Arc::new(Automaton::new(parameter_patterns()));
+        MaskSet::build(self, parameters)
+    }
+
+    fn literal_patterns(&self) -> Vec<Pattern> {
+        let mut patterns = Vec::new();
+        let mut add = |bytes: Vec<u8>, kind| patterns.push(Pattern { bytes, kind });
+        for secret in &self.secrets {
+            add(secret.clone(), PatternKind::Secret);
+            if self.variants == Variants::Derived {
+                for form in derived_patterns(secret) {
+                    add(form, PatternKind::Secret);
+                }
+            }
+        }
+        for prefix in &self.token_prefixes {
+            add(prefix.clone(), PatternKind::Marker);
+        }
+        patterns
+    }
+}
+
+impl Default for MaskRules {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MaskRules {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("MaskRules")
+            .field("secrets", &self.secrets.len())
+            .field("token_prefixes", &self.token_prefixes.len())
+            .field("variants", &self.variants)
+            .finish()
+    }
+}
+
+fn parameter_patterns() -> Vec<Pattern> {
+    let both = SECRET_PARAMETERS.iter().flat_map(|name| {
+        ["?", "&"].map(|delimiter| Pattern {
+            bytes: format!("{delimiter}{name}=").into_bytes(),
+            kind: PatternKind::Marker,
+        })
+    });
+    both.collect()
+}
+
+/// Compiled [`MaskRules`], shared by the maskers of a job. Cloning is cheap.
+#[derive(Clone)]
+pub struct MaskSet {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    rules: MaskRules,
+    literals: Automaton,
+    parameters: Arc<Automaton>,
+    prefilter: Prefilter,
+}
+
+impl MaskSet {
+    /// Returns a set that hides `secret` too.
+    ///
+    /// It is the same set if the secret is empty or known. Otherwise the automaton is
+    /// built anew.
+    pub fn with_secret(&self, secret: impl AsRef<[u8]>) -> Self {
+        let secret = secret.as_ref().trim_ascii();
+        if secret.is_empty() || self.shared.rules.secrets.contains(secret) {
+            return self.clone();
+        }
+        let rules = self.shared.rules.clone().secret(secret);
+        Self::build(rules, Arc::clone(&self.shared.parameters))
+    }
+
+    fn build(rules: MaskRules, parameters: Arc<Automaton>) -> Self {
+        let literals = rules.literal_patterns();
+        let folded = parameter_patterns();
+        let exact = literals.iter().map(|p| (p.bytes.as_slice(), Case::Exact));
+        let folded = folded.iter().map(|p| (p.bytes.as_slice(), Case::Ignored));
+        let prefilter = Prefilter::new(exact.chain(folded));
+        Self {
+            shared: Arc::new(Shared {
+                rules,
+                literals: Automaton::new(literals),
+                parameters,
+                prefilter,
+            }),
+        }
+    }
+
+    pub(crate) fn literals(&self) -> &Automaton {
+        &self.shared.literals
+    }
+
+    pub(crate) fn parameters(&self) -> &Arc<Automaton> {
+        &self.shared.parameters
+    }
+
+    pub(crate) fn prefilter(&self) -> &Prefilter {
+        &self.shared.prefilter
+    }
+}
+
+impl fmt::Debug for MaskSet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("MaskSet")
+            .field(&self.shared.rules)
+            .finish()
+    }
+}

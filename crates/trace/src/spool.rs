@@ -1,0 +1,226 @@
+//! The file that keeps a job's whole log.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Length and checksum of a byte sequence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Digest {
+    /// Length in bytes.
+    pub bytes: u64,
+    /// CRC-32 with the IEEE polynomial, as in zip and PNG.
+    pub crc32: u32,
+}
+
+impl fmt::Display for Digest {
+    /// Writes the checksum as the GitLab API takes it, `crc32:0a1b2c3d`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "crc32:{:08x}", self.crc32)
+    }
+}
+
+/// Computes a [`Digest`] piece by piece.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Digester {
+    hasher: crc32fast::Hasher,
+    bytes: u64,
+}
+
+impl Digester {
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    pub(crate) fn digest(&self) -> Digest {
+        Digest {
+            bytes: self.bytes,
+            crc32: self.hasher.clone().finalize(),
+        }
+    }
+}
+
+/// Why the spool cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpoolError {
+    /// The file cannot be made, for example because it exists or its folder does not.
+    #[error("create log spool {}", path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file system has no space left for the log.
+    #[error("no space left for log spool {}", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Writing failed for another reason.
+    #[error("write log spool {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The log so far cannot be read.
+    #[error("read log spool {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// An append-only file with the log of one job.
+///
+/// Only its owner may read it. It can be read while it is written, through
+/// [`reader`](Self::reader). It uses constant memory and does not buffer.
+#[derive(Debug)]
+pub struct Spool {
+    path: PathBuf,
+    file: File,
+    digester: Digester,
+    written: Arc<AtomicU64>,
+}
+
+impl Spool {
+    /// Makes the file, with mode 0600 where there are modes.
+    ///
+    /// # Errors
+    ///
+    /// [`SpoolError::Create`] if the file exists already or cannot be made.
+    pub fn create(path: impl Into<PathBuf>) -> Result<Self, SpoolError> {
+        let path = path.into();
+        let mut options = OpenOptions::new();
+        options.append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&path) {
+            Ok(file) => Ok(Self {
+                path,
+                file,
+                digester: Digester::default(),
+                written: Arc::default(),
+            }),
+            Err(source) => Err(SpoolError::Create { path, source }),
+        }
+    }
+
+    /// Appends bytes; they can be read as soon as this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`SpoolError::Full`] or [`SpoolError::Write`]. The part of `bytes` that came into
+    /// the file before the error counts as written.
+    pub fn append(&mut self, mut bytes: &[u8]) -> Result<(), SpoolError> {
+        while !bytes.is_empty() {
+            match self.file.write(bytes) {
+                Ok(0) => return Err(self.write_error(ErrorKind::WriteZero.into())),
+                Ok(count) => {
+                    self.digester.update(&bytes[..count]);
+                    self.written.fetch_add(count as u64, Ordering::Release);
+                    bytes = &bytes[count..];
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.write_error(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns length and checksum of what is in the file.
+    pub fn digest(&self) -> Digest {
+        self.digester.digest()
+    }
+
+    /// Returns where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens the file for reading.
+    ///
+    /// # Errors
+    ///
+    /// [`SpoolError::Read`] if the file cannot be opened, for example because somebody
+    /// removed it.
+    pub fn reader(&self) -> Result<SpoolReader, SpoolError> {
+        match File::open(&self.path) {
+            Ok(file) => Ok(SpoolReader {
+                path: self.path.clone(),
+                file,
+                written: Arc::clone(&self.written),
+            }),
+            Err(source) => Err(SpoolError::Read {
+                path: self.path.clone(),
+                source,
+            }),
+        }
+    }
+
+    fn write_error(&self, source: io::Error) -> SpoolError {
+        let path = self.path.clone();
+        match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                SpoolError::Full { path, source }
+            }
+            _ => SpoolError::Write { path, source },
+        }
+    }
+}
+
+/// Reads a [`Spool`] by offset, also while it is written.
+#[derive(Debug)]
+pub struct SpoolReader {
+    path: PathBuf,
+    file: File,
+    written: Arc<AtomicU64>,
+}
+
+impl SpoolReader {
+    /// Returns how many bytes can be read by now.
+    pub fn available(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
+    }
+
+    /// Reads from `offset` on into `buffer` and returns how many bytes came; 0 means that
+    /// there is no more yet.
+    ///
+    /// # Errors
+    ///
+    /// [`SpoolError::Read`].
+    pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, SpoolError> {
+        loop {
+            match read_at(&self.file, buffer, offset) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => {
+                    return other.map_err(|source| SpoolError::Read {
+                        path: self.path.clone(),
+                        source,
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
