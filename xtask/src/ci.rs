@@ -81,7 +81,7 @@ fn clippy(_workspace: &Workspace) -> anyhow::Result<()> {
         "-D",
         "warnings",
     ]))
-    .context("is the component there (`rustup component add clippy`)? if so, see above")
+    .context("see above (is it missing? `rustup component add clippy`)")
 }
 
 fn docs(_workspace: &Workspace) -> anyhow::Result<()> {

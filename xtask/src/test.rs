@@ -49,7 +49,7 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-/// Runs all tests of the workspace with these further arguments for cargo test.
+/// Runs the tests with these further arguments for cargo test: all of the workspace, unless they choose a package.
 ///
 /// # Errors
 ///
@@ -57,11 +57,19 @@ const TOOLS: &[Tool] = &[
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> {
     provide(TOOLS)?;
     let mut command = run::cargo();
-    command
-        .current_dir(&workspace.root)
-        .args(["test", "--workspace", "--no-fail-fast"])
-        .args(args);
+    command.current_dir(&workspace.root).args(words(args));
     run::run(&mut command)
+}
+
+/// Returns what cargo is told.
+fn words(args: &[String]) -> Vec<&str> {
+    let chooses = args
+        .iter()
+        .any(|arg| arg.starts_with("-p") || arg.starts_with("--package"));
+    let scope = if chooses { None } else { Some("--workspace") };
+    // Without --no-fail-fast the first broken crate would hide what else is broken.
+    let fixed = ["test", "--no-fail-fast"].into_iter().chain(scope);
+    fixed.chain(args.iter().map(String::as_str)).collect()
 }
 
 /// Makes sure that the tools are there.
@@ -162,6 +170,19 @@ mod tests {
         package: "dash",
         optional: None,
     };
+
+    #[test]
+    fn everything_is_tested_unless_a_package_is_chosen() {
+        assert_eq!(words(&[]), ["test", "--no-fail-fast", "--workspace"]);
+        assert_eq!(
+            words(&["masking".to_owned()]),
+            ["test", "--no-fail-fast", "--workspace", "masking"]
+        );
+        assert_eq!(
+            words(&["-ptrace".to_owned()]),
+            ["test", "--no-fail-fast", "-ptrace"]
+        );
+    }
 
     #[test]
     fn what_is_there_is_enough() {
