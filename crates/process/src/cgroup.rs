@@ -1,0 +1,281 @@
+//! Control groups, version 2: the containment nothing escapes from.
+//!
+//! A process cannot leave its group by `setsid` or by changing its environment,
+//! and one write to `cgroup.kill` ends all members, however fast they fork.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+
+/// How long the members of a killed group may take to die.
+pub(crate) const DEATH_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Finds the directory of the runner's own group, below which groups can be made.
+pub(crate) fn own_group() -> io::Result<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo")?;
+    let membership = fs::read_to_string("/proc/self/cgroup")?;
+    locate(&mounts, &membership).ok_or_else(|| io::ErrorKind::Unsupported.into())
+}
+
+/// Combines the mount table with the runner's membership line.
+///
+/// The unified hierarchy may be mounted anywhere: at `/sys/fs/cgroup`, beside
+/// version 1 at `/sys/fs/cgroup/unified`, or with only a subtree visible.
+fn locate(mounts: &str, membership: &str) -> Option<PathBuf> {
+    let own = membership
+        .lines()
+        .find_map(|line| line.strip_prefix("0::"))?;
+    for line in mounts.lines() {
+        let Some((left, right)) = line.split_once(" - ") else {
+            continue;
+        };
+        if right.split(' ').next() != Some("cgroup2") {
+            continue;
+        }
+        let mut fields = left.split(' ').skip(3);
+        let (root, point) = (fields.next()?, fields.next()?);
+        let Ok(relative) = Path::new(own).strip_prefix(root) else {
+            continue;
+        };
+        if relative.components().any(|part| part.as_os_str() == "..") {
+            continue;
+        }
+        return Some(Path::new(&unescape(point)).join(relative));
+    }
+    None
+}
+
+/// Undoes the octal escapes of the mount table.
+fn unescape(field: &str) -> String {
+    field
+        .replace("\\040", " ")
+        .replace("\\011", "\t")
+        .replace("\\134", "\\")
+}
+
+/// A group of our own: a directory that is removed once nothing in it lives.
+#[derive(Debug)]
+pub(crate) struct Group {
+    path: PathBuf,
+}
+
+impl Group {
+    /// Makes the group.
+    pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
+        fs::create_dir(&path)?;
+        Ok(Self { path })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns whether the kernel can kill groups as a whole (Linux 5.14).
+    pub(crate) fn can_kill(&self) -> bool {
+        self.path.join("cgroup.kill").exists()
+    }
+
+    /// Hands a controller down to groups below; false if it is not to be had.
+    pub(crate) fn delegate(path: &Path, controller: &str) -> bool {
+        fs::write(
+            path.join("cgroup.subtree_control"),
+            format!("+{controller}"),
+        )
+        .is_ok()
+    }
+
+    /// Limits the number of processes; false without the controller.
+    pub(crate) fn limit_pids(&self, limit: u64) -> bool {
+        fs::write(self.path.join("pids.max"), limit.to_string()).is_ok()
+    }
+
+    /// Counts the processes killed for want of memory; `None` without the controller.
+    pub(crate) fn oom_kills(&self) -> Option<u64> {
+        let events = fs::read_to_string(self.path.join("memory.events")).ok()?;
+        events
+            .lines()
+            .find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok())
+    }
+
+    /// Kills every member and every member of the groups below.
+    pub(crate) fn kill(&self) -> io::Result<()> {
+        kill(&self.path)
+    }
+
+    /// Kills what is left and removes the group.
+    pub(crate) async fn remove(&self) -> io::Result<()> {
+        let deadline = Instant::now() + DEATH_DEADLINE;
+        let mut pause = Duration::from_millis(1);
+        while !self.try_remove()? {
+            if Instant::now() > deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    /// As [`remove`](Self::remove), but blocks, for at most `patience`.
+    pub(crate) fn remove_blocking(&self, patience: Duration) -> io::Result<()> {
+        remove_blocking(&self.path, patience)
+    }
+
+    /// Removes the group if nothing in it lives; else kills and returns false.
+    ///
+    /// Removing first is one call in the usual case of nothing left: the
+    /// kernel refuses exactly if a member lives.
+    fn try_remove(&self) -> io::Result<bool> {
+        try_remove(&self.path)
+    }
+}
+
+/// Kills every member of the group at `path`.
+pub(crate) fn kill(path: &Path) -> io::Result<()> {
+    fs::write(path.join("cgroup.kill"), "1")
+}
+
+/// Kills and removes the group at `path` with all groups below, blocking.
+pub(crate) fn remove_blocking(path: &Path, patience: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + patience;
+    while !try_remove(path)? {
+        if Instant::now() > deadline {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+fn try_remove(path: &Path) -> io::Result<bool> {
+    if removed(path)? {
+        return Ok(true);
+    }
+    match kill(path) {
+        // Somebody else, the guardian perhaps, was quicker.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        result => result?,
+    }
+    remove_below(path);
+    removed(path)
+}
+
+fn removed(path: &Path) -> io::Result<bool> {
+    match rustix::fs::rmdir(path) {
+        Ok(()) | Err(Errno::NOENT) => Ok(true),
+        Err(Errno::BUSY | Errno::NOTEMPTY) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Removes the groups below, deepest first, as far as they are dead.
+fn remove_below(path: &Path) {
+    let Ok(entries) = fs::read_dir(path) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_below(&entry.path());
+            let _ = rustix::fs::rmdir(entry.path());
+        }
+    }
+}
+
+/// The group of one process and what it starts, kept open for its next tenant.
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    group: Group,
+    directory: OwnedFd,
+    events: File,
+}
+
+impl Leaf {
+    /// Makes a leaf.
+    pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
+        let group = Group::create(path)?;
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let directory = open(&group.path, flags, Mode::empty())?;
+        let events = File::open(group.path.join("cgroup.events"))?;
+        Ok(Self {
+            group,
+            directory,
+            events,
+        })
+    }
+
+    /// Returns the descriptor that `clone3` takes.
+    pub(crate) fn directory(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    /// Kills every member.
+    pub(crate) fn kill(&self) -> io::Result<()> {
+        self.group.kill()
+    }
+
+    /// Kills what is left and waits until nothing lives; the leaf can be used again.
+    pub(crate) async fn empty(&mut self) -> io::Result<()> {
+        if !self.populated()? {
+            return Ok(());
+        }
+        self.kill()?;
+        let deadline = Instant::now() + DEATH_DEADLINE;
+        let mut pause = Duration::from_millis(1);
+        while self.populated()? {
+            if Instant::now() > deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    fn populated(&mut self) -> io::Result<bool> {
+        let mut text = [0; 256];
+        self.events.rewind()?;
+        let length = self.events.read(&mut text)?;
+        let text = &text[..length];
+        Ok(text
+            .split(|byte| *byte == b'\n')
+            .any(|line| line == b"populated 1"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(mounts: &str, membership: &str, expected: Option<&str>) {
+        assert_eq!(locate(mounts, membership), expected.map(PathBuf::from));
+    }
+
+    #[test]
+    fn unified_hierarchy_is_found_where_it_is_mounted() {
+        let hybrid = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
+            39 31 0:36 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n\
+            41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+        check(hybrid, "8:pids:/\n0::/\n", Some("/sys/fs/cgroup/unified/"));
+        check(
+            hybrid,
+            "0::/a.slice/b\n",
+            Some("/sys/fs/cgroup/unified/a.slice/b"),
+        );
+        check(hybrid, "8:pids:/\n", None);
+        check("31 23 0:28 / /sys rw - sysfs sysfs rw\n", "0::/\n", None);
+    }
+
+    #[test]
+    fn group_outside_the_visible_subtree_is_not_used() {
+        let bind = "41 31 0:38 /docker/x /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw\n";
+        check(bind, "0::/docker/x/y\n", Some("/sys/fs/cgroup/y"));
+        check(bind, "0::/other\n", None);
+        let namespaced = "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        check(namespaced, "0::/../sibling\n", None);
+    }
+}

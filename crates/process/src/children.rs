@@ -1,0 +1,127 @@
+//! The children of this process: our own, and orphans that came to us.
+//!
+//! A runner that is a subreaper, or the first process of a container, inherits
+//! every orphan of its jobs and must collect them, but never a child that some
+//! other part of the program started and waits for itself.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use rustix::process::{Pid, getpid, set_child_subreaper};
+
+use crate::scan::{self, State};
+use crate::status::{ExitStatus, Usage};
+use crate::sys::Started;
+use crate::sys::reap::{try_collect, wait_for};
+
+/// Read-locked while a child is started or collected. [`adopted`] takes it whole:
+/// so it never sees a child that is not in the set yet, and the kernel's list of
+/// children, which may skip entries while it shrinks, is complete.
+static CHANGING: RwLock<()> = RwLock::new(());
+/// Children that somebody awaits.
+static AWAITED: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
+/// Children whose owner was dropped; collected when they are dead.
+static ABANDONED: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+/// Makes orphans of our descendants our children instead of init's.
+pub(crate) fn become_subreaper() -> io::Result<()> {
+    Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// Starts a child and notes that it is awaited.
+pub(crate) fn start(spawn: impl FnOnce() -> io::Result<Started>) -> io::Result<Started> {
+    let _changing = CHANGING.read().unwrap_or_else(PoisonError::into_inner);
+    let started = spawn()?;
+    awaited(|set| set.insert(started.pid));
+    Ok(started)
+}
+
+/// Collects a dead child.
+pub(crate) fn collect(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
+    let _changing = CHANGING.read().unwrap_or_else(PoisonError::into_inner);
+    let result = wait_for(pid);
+    awaited(|set| set.remove(&pid));
+    result
+}
+
+/// Leaves a killed child to be collected by whoever comes by next.
+pub(crate) fn abandon(pid: Pid) {
+    ABANDONED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(pid);
+    collect_abandoned();
+}
+
+/// Collects the abandoned children that are dead by now.
+pub(crate) fn collect_abandoned() {
+    let mut abandoned = ABANDONED.lock().unwrap_or_else(PoisonError::into_inner);
+    if abandoned.is_empty() {
+        return;
+    }
+    let _changing = CHANGING.read().unwrap_or_else(PoisonError::into_inner);
+    abandoned.retain(|pid| {
+        let dead = try_collect(*pid);
+        if dead {
+            awaited(|set| set.remove(pid));
+        }
+        !dead
+    });
+}
+
+/// Returns whether orphans come to us at all.
+pub(crate) fn adopts() -> bool {
+    getpid().is_init() || rustix::process::child_subreaper().is_ok_and(|pid| pid.is_some())
+}
+
+/// Collects the dead among the adopted children and returns the living.
+///
+/// A child counts as adopted if nobody awaits it and it is in another process
+/// group than ours: a child started by other code with the usual means is in
+/// ours, a job's process never is.
+pub(crate) fn adopted() -> Vec<Pid> {
+    let _still = CHANGING.write().unwrap_or_else(PoisonError::into_inner);
+    let own_group = rustix::process::getpgrp();
+    let mut living = Vec::new();
+    for pid in children() {
+        if awaited(|set| set.contains(&pid)) {
+            continue;
+        }
+        let Some(process) = scan::process(pid) else {
+            continue;
+        };
+        if process.parent != Some(getpid()) || process.group == Some(own_group) {
+            continue;
+        }
+        if process.state == State::Dead {
+            try_collect(pid);
+        } else {
+            living.push(pid);
+        }
+    }
+    living
+}
+
+/// Lists the children of all our threads.
+fn children() -> Vec<Pid> {
+    let mut children = Vec::new();
+    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+        return scan::children_of(getpid());
+    };
+    for thread in threads.flatten() {
+        // The file is missing in kernels without checkpoint support.
+        match fs::read_to_string(thread.path().join("children")) {
+            Ok(list) => children.extend(list.split_ascii_whitespace().filter_map(scan::number)),
+            Err(_) if thread.path().exists() => return scan::children_of(getpid()),
+            Err(_) => {}
+        }
+    }
+    children
+}
+
+fn awaited<T>(action: impl FnOnce(&mut HashSet<Pid>) -> T) -> T {
+    let mut set = AWAITED.lock().unwrap_or_else(PoisonError::into_inner);
+    action(set.get_or_insert_default())
+}

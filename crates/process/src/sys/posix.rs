@@ -1,0 +1,64 @@
+//! Starting a process with std's `posix_spawn`.
+
+use std::ffi::{CStr, OsStr};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::{ChildStdio, Started};
+use crate::command::Prepared;
+
+/// Starts a process as the leader of its own group.
+///
+/// std takes its `posix_spawn` path, which costs the same however large the
+/// runner is, because the program is an absolute path and nothing set here
+/// (hooks, user, group, session) needs a fork.
+pub(crate) fn spawn(command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the crate that starts processes"
+    )]
+    let mut builder = Command::new(os(&command.program));
+    builder.env_clear().process_group(0);
+    let (name, args) = command
+        .args
+        .split_first()
+        .expect("the first argument is the name");
+    builder.arg0(os(name)).args(args.iter().map(|arg| os(arg)));
+    for pair in &command.env {
+        let bytes = pair.as_bytes();
+        let split = bytes
+            .iter()
+            .position(|byte| *byte == b'=')
+            .expect("a pair has a name");
+        builder.env(
+            OsStr::from_bytes(&bytes[..split]),
+            OsStr::from_bytes(&bytes[split + 1..]),
+        );
+    }
+    if let Some(directory) = &command.current_dir {
+        builder.current_dir(os(directory));
+    }
+    builder
+        .stdin(stdio.stdin)
+        .stdout(stdio.stdout)
+        .stderr(stdio.stderr);
+    let child = builder.spawn()?;
+    let pid = Pid::from_child(&child);
+    // Nobody waits for the child yet, so the number cannot be another process's.
+    match pidfd_open(pid, PidfdFlags::NONBLOCK) {
+        Ok(pidfd) => Ok(Started { pid, pidfd }),
+        Err(errno) => {
+            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+            let _ = super::reap::wait_for(pid);
+            Err(errno.into())
+        }
+    }
+}
+
+fn os(text: &CStr) -> &OsStr {
+    OsStr::from_bytes(text.to_bytes())
+}

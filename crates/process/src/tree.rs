@@ -1,0 +1,340 @@
+//! The containment of one job.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::cgroup::{Group, Leaf};
+use crate::children;
+use crate::command::{Command, Prepared};
+use crate::error::ProcessError;
+use crate::process::Process;
+use crate::scan::{self, Sought};
+use crate::supervisor::Shared;
+use crate::sys::{ChildStdio, Started, clone, posix, stdio};
+
+/// Rounds of looking for and killing survivors before giving up.
+const SWEEP_ROUNDS: u32 = 400;
+
+/// Processes that run now in this program without a leaf, in any tree.
+static UNCONTAINED: AtomicUsize = AtomicUsize::new(0);
+
+/// Everything one job starts.
+///
+/// Made by [`Supervisor::tree`](crate::Supervisor::tree), ended by
+/// [`close`](Self::close), also after success. Cheap to clone; the clones are one tree.
+/// When the last clone and the last [`Process`] are dropped without `close`,
+/// what still lives is killed without waiting.
+#[derive(Debug, Clone)]
+pub struct ProcessTree {
+    shared: Arc<Tree>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Tree {
+    run: Arc<Shared>,
+    /// Begins the marker of every process: `<run>.<tree>.`.
+    prefix: String,
+    group: Option<Group>,
+    next: AtomicU64,
+    closed: AtomicBool,
+    /// Leaves that are empty again; making one costs more than a system call.
+    spare: Mutex<Vec<Leaf>>,
+}
+
+impl ProcessTree {
+    pub(crate) fn new(run: Arc<Shared>, number: u64, pids_max: Option<u64>) -> Self {
+        let group = run.make_group(&format!("job-{number}"));
+        if let (Some(group), Some(limit)) = (&group, pids_max)
+            && !group.limit_pids(limit)
+        {
+            tracing::warn!(limit, "The number of processes cannot be limited here.");
+        }
+        let prefix = format!("{}.{number}.", run.id());
+        let shared = Tree {
+            run,
+            prefix,
+            group,
+            next: AtomicU64::new(1),
+            closed: AtomicBool::new(false),
+            spare: Mutex::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Starts a process as the leader of its own process group.
+    ///
+    /// Call it inside a tokio runtime. Blocks until the program is loaded, about
+    /// half a millisecond, however large the runner is.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the program or its directory does not exist or may not be used,
+    /// if an argument cannot be passed, if the kernel has no room, or if the tree
+    /// is closed.
+    pub fn spawn(&self, command: &Command) -> Result<Process, ProcessError> {
+        if self.shared.closed.load(Ordering::Acquire) {
+            let reason = "the process tree is closed".to_owned();
+            return Err(ProcessError::Containment {
+                reason,
+                source: None,
+            });
+        }
+        children::collect_abandoned();
+        let number = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        let marker = format!("{}{number}", self.shared.prefix);
+        let prepared = command.prepare(Some(&marker))?;
+        let spawn_error = |source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => ProcessError::NotFound {
+                program: command.program(),
+            },
+            _ => ProcessError::Spawn {
+                program: command.program(),
+                source,
+            },
+        };
+        let (child_stdio, our_stdio) = stdio(command.input()).map_err(spawn_error)?;
+        let leaf = self.shared.leaf(number);
+        let (started, leaf) =
+            start(&prepared, child_stdio, leaf, &self.shared).map_err(spawn_error)?;
+        let scope = Scope::new(Arc::clone(&self.shared), leaf, marker);
+        Process::new(
+            command.program(),
+            started,
+            our_stdio,
+            command.input(),
+            scope,
+        )
+    }
+
+    /// Returns whether the processes are held by a cgroup, which nothing escapes.
+    pub fn is_contained(&self) -> bool {
+        self.shared.group.is_some() && self.shared.run.uses_cgroups()
+    }
+
+    /// Kills everything in the tree at once, without waiting.
+    ///
+    /// Those who wait in [`Process::run`] see their processes end by a signal.
+    pub fn kill(&self) {
+        self.shared.kill();
+    }
+
+    /// Kills what still lives and waits until nothing does.
+    ///
+    /// Idempotent. Call it at the end of every job, also of a successful one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something outlives SIGKILL for 10 s.
+    pub async fn close(&self) -> Result<(), ProcessError> {
+        self.shared.closed.store(true, Ordering::Release);
+        self.shared.spare().clear();
+        if let Some(group) = &self.shared.group {
+            group
+                .remove()
+                .await
+                .map_err(|source| ProcessError::Containment {
+                    reason: format!("remove {}", group.path().display()),
+                    source: Some(source),
+                })?;
+        }
+        if self.shared.group.is_none() || !self.shared.run.uses_cgroups() {
+            let tree = Arc::clone(&self.shared);
+            blocking(move || sweep(Sought::MarkerPrefix(&tree.prefix), None)).await?;
+        }
+        children::collect_abandoned();
+        Ok(())
+    }
+}
+
+impl Tree {
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Leaf>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn leaf(&self, number: u64) -> Option<Leaf> {
+        let group = self.group.as_ref().filter(|_| self.run.uses_cgroups())?;
+        if let Some(leaf) = self.spare().pop() {
+            return Some(leaf);
+        }
+        Leaf::create(group.path().join(number.to_string()))
+            .inspect_err(|error| tracing::warn!(%error, "No cgroup leaf for a process."))
+            .ok()
+    }
+
+    fn kill(&self) {
+        if let Some(group) = &self.group {
+            let _ = group.kill();
+        }
+        if self.group.is_none() || !self.run.uses_cgroups() {
+            scan::kill(Sought::MarkerPrefix(&self.prefix), &[], &[]);
+        }
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        let Some(group) = &self.group else { return };
+        self.spare().clear();
+        let removed = group.remove_blocking(Duration::from_millis(100));
+        if let Err(error) = removed {
+            // The run's end, the guardian or the next start will try again.
+            tracing::warn!(%error, path = %group.path().display(), "A cgroup is left for now.");
+        }
+    }
+}
+
+/// Starts the child in its leaf, or without one if the kernel will not have it.
+fn start(
+    command: &Prepared,
+    stdio: ChildStdio,
+    leaf: Option<Leaf>,
+    tree: &Tree,
+) -> io::Result<(Started, Option<Leaf>)> {
+    if let Some(leaf) = leaf {
+        let mut refused = None;
+        let started = children::start(|| match clone::spawn(command, &stdio, leaf.directory()) {
+            Ok(result) => result,
+            Err(error) => {
+                refused = Some(());
+                Err(error)
+            }
+        });
+        match started {
+            Ok(started) => return Ok((started, Some(leaf))),
+            // No room for processes: trying the other way would only hide the limit.
+            Err(error) if refused.is_none() || error.kind() == io::ErrorKind::WouldBlock => {
+                tree.spare().push(leaf);
+                return Err(error);
+            }
+            Err(error) => tree.run.give_up_cgroups(&error),
+        }
+    }
+    let started = children::start(|| posix::spawn(command, stdio))?;
+    Ok((started, None))
+}
+
+/// One process and all it starts, as far as they can be told from others.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    tree: Arc<Tree>,
+    leaf: Option<Leaf>,
+    marker: String,
+    oom_kills: Option<u64>,
+}
+
+impl Scope {
+    fn new(tree: Arc<Tree>, leaf: Option<Leaf>, marker: String) -> Self {
+        let oom_kills = tree.group.as_ref().and_then(Group::oom_kills);
+        if leaf.is_none() {
+            UNCONTAINED.fetch_add(1, Ordering::Relaxed);
+        }
+        Self {
+            tree,
+            leaf,
+            marker,
+            oom_kills,
+        }
+    }
+
+    /// Kills the group of the main process, and everything else in reach, at once.
+    ///
+    /// `leader` must not have been collected yet.
+    pub(crate) fn kill(&self, leader: Option<Pid>) {
+        if let Some(leader) = leader {
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+        match &self.leaf {
+            Some(leaf) => {
+                if let Err(error) = leaf.kill() {
+                    tracing::warn!(%error, "A cgroup leaf cannot be killed.");
+                }
+            }
+            None => {
+                scan::kill(Sought::Marker(&self.marker), leader.as_slice(), &[]);
+            }
+        }
+    }
+
+    /// Kills what outlived the main process and waits until it is gone.
+    pub(crate) async fn end(&mut self, leader: Option<Pid>) -> Result<(), ProcessError> {
+        if let Some(leader) = leader {
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+        if let Some(leaf) = &mut self.leaf {
+            leaf.empty()
+                .await
+                .map_err(|source| ProcessError::Containment {
+                    reason: "empty the cgroup of an ended process".to_owned(),
+                    source: Some(source),
+                })?;
+            if children::adopts() {
+                children::adopted();
+            }
+            return Ok(());
+        }
+        if children::adopts() && children::adopted().is_empty() {
+            // Whatever outlives its parent becomes our child, or is below one.
+            return Ok(());
+        }
+        let marker = self.marker.clone();
+        blocking(move || sweep(Sought::Marker(&marker), leader)).await
+    }
+
+    /// Returns whether the kernel killed for want of memory since the start.
+    pub(crate) fn oom_killed(&self) -> bool {
+        let now = self.tree.group.as_ref().and_then(Group::oom_kills);
+        now > self.oom_kills
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        match self.leaf.take() {
+            // A leaf with survivors serves the next process as well: its end
+            // kills them, and so does the end of the tree.
+            Some(leaf) => self.tree.spare().push(leaf),
+            None => {
+                UNCONTAINED.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Kills what carries the marker until nothing does, and collects the dead.
+fn sweep(sought: Sought<'_>, leader: Option<Pid>) -> Result<(), ProcessError> {
+    let adopts = children::adopts();
+    for round in 0..SWEEP_ROUNDS {
+        let orphans = if adopts {
+            children::adopted()
+        } else {
+            Vec::new()
+        };
+        // An orphan that shed both marker and group could be any job's, so it
+        // is only ours if no other job could have made it.
+        let alone = UNCONTAINED.load(Ordering::Relaxed) <= usize::from(leader.is_some());
+        let roots = if alone { orphans.as_slice() } else { &[] };
+        if scan::kill(sought, leader.as_slice(), roots) == 0 {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(u64::from(round.min(25))));
+    }
+    Err(ProcessError::Survivors {
+        count: scan::kill(sought, leader.as_slice(), &[]),
+    })
+}
+
+/// Runs a scan of all processes where it holds up no other task.
+async fn blocking<T: Send + 'static>(
+    action: impl FnOnce() -> Result<T, ProcessError> + Send + 'static,
+) -> Result<T, ProcessError> {
+    match tokio::task::spawn_blocking(action).await {
+        Ok(result) => result,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}

@@ -1,0 +1,158 @@
+//! Nothing of a tree lives on.
+
+use process::{Command, Containment};
+
+use crate::support::{BOTH, lives, noted, run, run_group, sh, supervisor, tree, until};
+
+/// Starts daemons in all the ways known to escape a process group.
+const ESCAPES: &str = r#"
+setsid nohup sh -c 'echo $$ >> "$NOTES"; sleep 600' >/dev/null 2>&1 </dev/null &
+(setsid sh -c '(echo $(exec sh -c "echo \$PPID") >> "$NOTES"; sleep 600) & exit' >/dev/null 2>&1 </dev/null)
+nohup sh -c 'echo $$ >> "$NOTES"; trap "" TERM HUP; sleep 600' >/dev/null 2>&1 &
+while [ "$(wc -l < "$NOTES")" -lt 3 ]; do sleep 0.01; done
+"#;
+
+#[tokio::test]
+async fn escaped_daemons_die_with_their_stage() {
+    for containment in BOTH {
+        for ending in ["exit 0", "exit 3", "kill -9 $$"] {
+            let directory = tempfile::tempdir().unwrap();
+            let notes = directory.path().join("notes");
+            std::fs::write(&notes, "").unwrap();
+            let supervisor = supervisor(containment);
+            let tree = supervisor.tree();
+            let command = sh(&format!("{ESCAPES}\n{ending}")).env("NOTES", &notes);
+            let (outcome, _) = run(&tree, &command).await;
+            assert_eq!(outcome.success(), ending == "exit 0");
+            let pids = noted(&notes);
+            assert_eq!(pids.len(), 3);
+            for pid in pids {
+                assert!(!lives(pid), "{containment:?}, {ending}: {pid} lives");
+            }
+            tree.close().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn twenty_one_escapees_die() {
+    for containment in BOTH {
+        let directory = tempfile::tempdir().unwrap();
+        let notes = directory.path().join("notes");
+        std::fs::write(&notes, "").unwrap();
+        let script = "i=0; while [ $i -lt 21 ]; do
+            (setsid sh -c 'echo $$ >> \"$NOTES\"; sleep 600' >/dev/null 2>&1 </dev/null &)
+            i=$((i+1)); done
+            while [ \"$(wc -l < \"$NOTES\")\" -lt 21 ]; do sleep 0.01; done";
+        let tree = tree(containment);
+        let (outcome, _) = run(&tree, &sh(script).env("NOTES", &notes)).await;
+        assert!(outcome.success());
+        let pids = noted(&notes);
+        assert_eq!(pids.len(), 21);
+        assert!(pids.iter().all(|pid| !lives(*pid)));
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn forking_faster_than_looking_does_not_help() {
+    for containment in BOTH {
+        let directory = tempfile::tempdir().unwrap();
+        let notes = directory.path().join("notes");
+        std::fs::write(&notes, "").unwrap();
+        // Each generation starts the next in a session of its own and ends.
+        let script = "cat > \"$HOP\" <<'END'\necho $$ >> \"$NOTES\"\nsetsid sh \"$HOP\" &\nEND\n
+            setsid sh \"$HOP\" >/dev/null 2>&1 </dev/null &
+            while [ \"$(wc -l < \"$NOTES\")\" -lt 20 ]; do sleep 0.01; done";
+        let command = sh(script)
+            .env("NOTES", &notes)
+            .env("HOP", directory.path().join("hop.sh"));
+        let tree = tree(containment);
+        let (outcome, _) = run(&tree, &command).await;
+        assert!(outcome.success());
+        tree.close().await.unwrap();
+        let generations = noted(&notes).len();
+        let still = || noted(&notes).iter().all(|pid| !lives(*pid));
+        assert!(still(), "a generation lives");
+        assert_eq!(
+            noted(&notes).len(),
+            generations,
+            "{containment:?}: it goes on"
+        );
+    }
+}
+
+#[tokio::test]
+async fn stage_leaves_other_stages_of_its_tree_alone() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let directory = tempfile::tempdir().unwrap();
+        let gate = directory.path().join("gate");
+        let wait = format!(
+            "until [ -e '{}' ]; do sleep 0.01; done; echo done",
+            gate.display()
+        );
+        let open = format!("setsid sleep 600 & touch '{}'", gate.display());
+        let (waiting, opening) = (sh(&wait), sh(&open));
+        let ((waited, output), (opened, _)) =
+            tokio::join!(run(&tree, &waiting), run(&tree, &opening));
+        assert!(waited.success() && opened.success());
+        assert_eq!(output.stdout, "done\n");
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn thousand_orphans_leave_no_zombies() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let script = "i=0; while [ $i -lt 1000 ]; do (setsid true &) ; i=$((i+1)); done";
+        let (outcome, _) = run(&tree, &sh(script)).await;
+        assert!(outcome.success());
+        tree.close().await.unwrap();
+        // Other tests' children die meanwhile, so the list need only come down.
+        until("zombies to be collected", || zombies() < 100).await;
+    }
+}
+
+/// Counts our dead children.
+fn zombies() -> usize {
+    let own = std::process::id().to_string();
+    let stats = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
+    stats
+        .filter(|stat| {
+            let mut fields = stat
+                .rsplit_once(") ")
+                .map_or("", |(_, rest)| rest)
+                .split(' ');
+            fields.next() == Some("Z") && fields.next() == Some(&own)
+        })
+        .count()
+}
+
+#[tokio::test]
+async fn cgroup_of_a_closed_tree_is_gone() {
+    let supervisor = supervisor(Containment::Auto);
+    let Some(group) = run_group(&supervisor) else {
+        return;
+    };
+    let tree = supervisor.tree();
+    assert!(tree.is_contained());
+    let command = Command::new("cat")
+        .arg("/proc/self/cgroup")
+        .env("PATH", "/bin:/usr/bin");
+    let (_, output) = run(&tree, &command).await;
+    let member = output
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("0::"))
+        .unwrap();
+    assert!(member.contains(supervisor.id()), "{member}");
+    assert!(group.join("job-1").exists());
+    tree.close().await.unwrap();
+    assert!(!group.join("job-1").exists());
+    tree.close().await.unwrap();
+}

@@ -1,0 +1,285 @@
+//! Starting, feeding, reading, and how it ended.
+
+use std::time::Duration;
+
+use process::{
+    Command, Ended, ExitStatus, NeverStop, OutputSink, ProcessError, Stdin, Stream, Timing,
+};
+
+use crate::support::{BOTH, run, run_with, sh, supervisor, tree};
+
+#[tokio::test]
+async fn exit_codes_come_back() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        for code in [0, 1, 2, 3, 126, 127, 255] {
+            let (outcome, _) = run(&tree, &sh(&format!("exit {code}"))).await;
+            assert_eq!(outcome.status, ExitStatus::Exited(code));
+            assert_eq!(outcome.ended, Ended::ByItself);
+            assert_eq!(outcome.success(), code == 0);
+        }
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn signals_come_back() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        for signal in [1, 2, 6, 9, 13, 15] {
+            let (outcome, _) = run(&tree, &sh(&format!("ulimit -c 0; kill -{signal} $$"))).await;
+            let expected = ExitStatus::Signaled {
+                signal,
+                core_dumped: false,
+            };
+            assert_eq!(outcome.status, expected);
+            assert_eq!(outcome.status.shell_code(), 128 + signal);
+        }
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn streams_stay_apart_and_environment_is_only_what_was_given() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let script = "echo out; echo err >&2; env | cut -d= -f1 | sort; pwd";
+        let command = sh(script).env("GREETING", "hello").current_dir("/usr");
+        let (outcome, output) = run(&tree, &command).await;
+        assert!(outcome.success());
+        let expected = "out\nGREETING\nPATH\nPWD\nRUNWRIGHT_PROCESS_MARKER\n/usr\n";
+        assert_eq!(output.stdout, expected);
+        assert_eq!(output.stderr, "err\n");
+        assert_eq!(outcome.bytes, [expected.len() as u64, 4]);
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn child_has_default_signals() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let script = "grep '^SigBlk' /proc/self/status";
+        let (_, output) = run(&tree, &sh(script)).await;
+        assert_eq!(output.stdout, "SigBlk:\t0000000000000000\n");
+        let (outcome, output) = run(&tree, &sh("yes | head -n 1")).await;
+        assert!(outcome.success());
+        assert_eq!(
+            (output.stdout.as_str(), output.stderr.as_str()),
+            ("y\n", "")
+        );
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_start_is_told_apart() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let missing = tree.spawn(&Command::new("no-such-program")).unwrap_err();
+        assert!(
+            matches!(missing, ProcessError::NotFound { .. }),
+            "{missing:?}"
+        );
+        let missing = tree.spawn(&Command::new("/no/such/program")).unwrap_err();
+        assert!(
+            matches!(missing, ProcessError::NotFound { .. }),
+            "{missing:?}"
+        );
+        let directory = tree
+            .spawn(&sh("").current_dir("/no/such/directory"))
+            .unwrap_err();
+        assert!(
+            matches!(directory, ProcessError::WorkingDirectory { .. }),
+            "{directory:?}"
+        );
+        let denied = tree.spawn(&Command::new("/etc/passwd")).unwrap_err();
+        assert!(matches!(denied, ProcessError::Spawn { .. }), "{denied:?}");
+        let nul = tree.spawn(&sh("").arg("a\0b")).unwrap_err();
+        assert!(matches!(nul, ProcessError::Unpassable { .. }), "{nul:?}");
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn huge_script_and_huge_output_do_not_wait_for_each_other() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let line = "echo 0123456789abcdefghijklmnopqrstuvwxyz\n";
+        let count = (1 << 20) / line.len();
+        let (outcome, output) = run(&tree, &sh(&line.repeat(count))).await;
+        assert!(outcome.success());
+        assert_eq!(output.stdout.lines().count(), count);
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn input_that_is_not_read_is_dropped() {
+    let tree = tree(BOTH[0]);
+    let command = Command::new("true").stdin(Stdin::Bytes(vec![b'#'; 1 << 20]));
+    let (outcome, _) = run(&tree, &command).await;
+    assert!(outcome.success());
+    tree.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn piped_input_is_the_callers() {
+    let tree = tree(BOTH[0]);
+    let mut process = tree
+        .spawn(&Command::new("cat").stdin(Stdin::Piped))
+        .unwrap();
+    let stdin = process.take_stdin().unwrap();
+    stdin.writable().await.unwrap();
+    assert_eq!(stdin.try_write(b"hello").unwrap(), 5);
+    drop(stdin);
+    let mut text = Vec::new();
+    let mut sink = |_: Stream, bytes: &[u8]| text.extend_from_slice(bytes);
+    let outcome = process
+        .run(&mut sink, &NeverStop, &Timing::default())
+        .await
+        .unwrap();
+    assert!(outcome.success());
+    assert_eq!(text, b"hello");
+}
+
+/// Counts what passes and keeps none of it.
+#[derive(Default)]
+struct Counter {
+    bytes: u64,
+    largest: usize,
+    idles: usize,
+}
+
+impl OutputSink for Counter {
+    fn write(&mut self, _stream: Stream, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        self.largest = self.largest.max(bytes.len());
+    }
+
+    fn idle(&mut self) {
+        self.idles += 1;
+    }
+}
+
+#[tokio::test]
+async fn hundred_megabytes_pass_in_bounded_memory() {
+    let tree = tree(BOTH[0]);
+    let mut counter = Counter::default();
+    let process = tree.spawn(&sh("head -c 104857600 /dev/zero")).unwrap();
+    let outcome = process
+        .run(&mut counter, &NeverStop, &Timing::default())
+        .await
+        .unwrap();
+    assert!(outcome.success());
+    assert_eq!(counter.bytes, 100 << 20);
+    assert!(counter.largest <= 64 << 10);
+    tree.close().await.unwrap();
+}
+
+/// Opens the gate when it hears silence.
+struct Opener(std::path::PathBuf, usize);
+impl OutputSink for Opener {
+    fn write(&mut self, _stream: Stream, bytes: &[u8]) {
+        assert_eq!(bytes, b"prompt");
+    }
+    fn idle(&mut self) {
+        self.1 += 1;
+        std::fs::write(&self.0, "").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn silence_is_told_once_while_the_process_waits() {
+    let directory = tempfile::tempdir().unwrap();
+    let gate = directory.path().join("gate");
+    let script = format!(
+        "printf prompt; until [ -e '{}' ]; do sleep 0.01; done",
+        gate.display()
+    );
+
+    let mut opener = Opener(gate, 0);
+    let tree = tree(BOTH[0]);
+    let process = tree.spawn(&sh(&script)).unwrap();
+    let outcome = process
+        .run(&mut opener, &NeverStop, &Timing::default())
+        .await
+        .unwrap();
+    assert!(outcome.success());
+    assert_eq!(opener.1, 1);
+}
+
+#[tokio::test]
+async fn background_child_that_holds_the_pipe_is_cut() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let timing = Timing {
+            pipe_grace: Duration::from_millis(200),
+            ..Timing::default()
+        };
+        let (outcome, output) =
+            run_with(&tree, &sh("sleep 600 & echo pid $!; echo last"), &timing).await;
+        assert!(outcome.success());
+        assert!(outcome.output_cut);
+        assert!(output.stdout.ends_with("last\n"), "{output:?}");
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn background_flood_does_not_hide_the_last_words() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let timing = Timing {
+            pipe_grace: Duration::ZERO,
+            ..Timing::default()
+        };
+        // Standard error is quiet, so what is there at the end is the shell's.
+        let script = "yes & i=0; while [ $i -lt 1000 ]; do echo $i >&2; i=$((i+1)); done";
+        let (outcome, output) = run_with(&tree, &sh(script), &timing).await;
+        assert!(outcome.success());
+        assert_eq!(output.stderr.lines().count(), 1000);
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn writer_behind_the_shell_finishes_within_the_grace() {
+    let tree = tree(BOTH[0]);
+    let script = "exec > >(sed 's/^/> /'); echo one; echo two";
+    let command = Command::new("bash").args(["-c", script]);
+    let (outcome, output) = run(&tree, &command).await;
+    assert!(outcome.success());
+    assert!(!outcome.output_cut);
+    assert_eq!(output.stdout, "> one\n> two\n");
+}
+
+#[tokio::test]
+async fn usage_is_counted() {
+    let tree = tree(BOTH[0]);
+    let script = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done";
+    let (outcome, _) = run(&tree, &sh(script)).await;
+    assert!(outcome.usage.user > Duration::ZERO);
+    assert!(outcome.usage.max_resident > 100 << 10);
+    assert!(outcome.elapsed > Duration::ZERO);
+}
+
+#[tokio::test]
+async fn fifty_trees_run_at_once() {
+    for containment in BOTH {
+        let supervisor = supervisor(containment);
+        let mut jobs = tokio::task::JoinSet::new();
+        for number in 0..50 {
+            let tree = supervisor.tree();
+            jobs.spawn(async move {
+                let (outcome, output) = run(&tree, &sh(&format!("echo {number}"))).await;
+                tree.close().await.unwrap();
+                assert!(outcome.success());
+                assert_eq!(output.stdout, format!("{number}\n"));
+            });
+        }
+        while let Some(result) = jobs.join_next().await {
+            result.unwrap();
+        }
+    }
+}

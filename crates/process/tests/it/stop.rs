@@ -1,0 +1,146 @@
+//! Stopping, asked for gently or not.
+
+use std::time::Duration;
+
+use process::{Ended, ExitStatus, ProcessTree, StopLevel, Stream, Timing};
+use tokio::sync::watch;
+
+use crate::support::{BOTH, lives, noted, sh, tree, until};
+
+/// Runs a script and asks for a level once it has printed something.
+async fn stopped_at(
+    tree: &ProcessTree,
+    script: &str,
+    level: StopLevel,
+    timing: &Timing,
+) -> process::Outcome {
+    let (ask, asked) = watch::channel(StopLevel::Run);
+    let mut sink = move |_: Stream, _: &[u8]| {
+        ask.send_replace(level);
+    };
+    let process = tree.spawn(&sh(script)).unwrap();
+    process.run(&mut sink, &asked, timing).await.unwrap()
+}
+
+#[tokio::test]
+async fn terminate_lets_the_script_end_itself() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let script = "trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done";
+        let outcome = stopped_at(&tree, script, StopLevel::Terminate, &Timing::default()).await;
+        assert_eq!(outcome.status, ExitStatus::Exited(7));
+        let expected = Ended::Stopped {
+            level: StopLevel::Terminate,
+            killed: false,
+        };
+        assert_eq!(outcome.ended, expected);
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn process_that_ignores_termination_is_killed() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let timing = Timing {
+            terminate_grace: Duration::from_millis(100),
+            ..Timing::default()
+        };
+        let script = "trap '' TERM; echo ready; while :; do sleep 0.01; done";
+        let outcome = stopped_at(&tree, script, StopLevel::Terminate, &timing).await;
+        assert_eq!(
+            outcome.status,
+            ExitStatus::Signaled {
+                signal: 9,
+                core_dumped: false
+            }
+        );
+        let expected = Ended::Stopped {
+            level: StopLevel::Terminate,
+            killed: true,
+        };
+        assert_eq!(outcome.ended, expected);
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn kill_waits_for_nothing() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let timing = Timing {
+            terminate_grace: Duration::MAX,
+            ..Timing::default()
+        };
+        let script = "trap '' TERM; echo ready; sleep 600";
+        let outcome = stopped_at(&tree, script, StopLevel::Kill, &timing).await;
+        assert_eq!(
+            outcome.status,
+            ExitStatus::Signaled {
+                signal: 9,
+                core_dumped: false
+            }
+        );
+        let expected = Ended::Stopped {
+            level: StopLevel::Kill,
+            killed: true,
+        };
+        assert_eq!(outcome.ended, expected);
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn kill_of_the_tree_ends_every_wait() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let killer = tree.clone();
+        let mut sink = move |_: Stream, _: &[u8]| killer.kill();
+        let process = tree.spawn(&sh("echo ready; sleep 600")).unwrap();
+        let outcome = process
+            .run(&mut sink, &process::NeverStop, &Timing::default())
+            .await
+            .unwrap();
+        assert_eq!(
+            outcome.status,
+            ExitStatus::Signaled {
+                signal: 9,
+                core_dumped: false
+            }
+        );
+        tree.close().await.unwrap();
+        let refused = tree.spawn(&sh("")).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "contain processes: the process tree is closed"
+        );
+    }
+}
+
+#[tokio::test]
+async fn dropped_wait_kills() {
+    for containment in BOTH {
+        let directory = tempfile::tempdir().unwrap();
+        let pids = directory.path().join("pids");
+        let script = format!(
+            "setsid sh -c 'echo $$ >> {0}; sleep 600' & echo $$ >> {0}; sleep 600",
+            pids.display()
+        );
+        let tree = tree(containment);
+        let process = tree.spawn(&sh(&script)).unwrap();
+        {
+            let mut sink = |_: Stream, _: &[u8]| {};
+            let timing = Timing::default();
+            let wait = process.run(&mut sink, &process::NeverStop, &timing);
+            tokio::select! {
+                _ = wait => panic!("the script sleeps"),
+                () = until("both processes", || noted(&pids).len() == 2) => {}
+            }
+        }
+        until("their death", || {
+            noted(&pids).iter().all(|pid| !lives(*pid))
+        })
+        .await;
+        tree.close().await.unwrap();
+    }
+}

@@ -1,0 +1,100 @@
+//! What the tests share.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use process::{
+    Command, Containment, NeverStop, Outcome, ProcessTree, Settings, Stdin, Stream, Supervisor,
+    Timing,
+};
+
+/// Runs on a machine that is busy with other things still fit in.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Both ways of holding processes together.
+pub(crate) const BOTH: [Containment; 2] = [Containment::Auto, Containment::NoCgroup];
+
+/// Starts a run without journal and guardian.
+pub(crate) fn supervisor(containment: Containment) -> Supervisor {
+    let mut settings = Settings::default();
+    settings.containment = containment;
+    Supervisor::start(settings).unwrap()
+}
+
+/// Returns the tree of a new run.
+pub(crate) fn tree(containment: Containment) -> ProcessTree {
+    supervisor(containment).tree()
+}
+
+/// Returns a shell that reads `script` from its standard input.
+pub(crate) fn sh(script: &str) -> Command {
+    Command::new("sh")
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .stdin(Stdin::Bytes(script.as_bytes().to_vec()))
+}
+
+/// Both output streams as text.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs a command to its end.
+pub(crate) async fn run(tree: &ProcessTree, command: &Command) -> (Outcome, Output) {
+    run_with(tree, command, &Timing::default()).await
+}
+
+/// Runs a command to its end, with a given patience.
+pub(crate) async fn run_with(
+    tree: &ProcessTree,
+    command: &Command,
+    timing: &Timing,
+) -> (Outcome, Output) {
+    let mut streams = [Vec::new(), Vec::new()];
+    let mut sink = |stream: Stream, bytes: &[u8]| {
+        streams[stream as usize].extend_from_slice(bytes);
+    };
+    let process = tree.spawn(command).unwrap();
+    let outcome = process.run(&mut sink, &NeverStop, timing).await.unwrap();
+    let [stdout, stderr] = streams.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (outcome, Output { stdout, stderr })
+}
+
+/// Reads the process numbers that a script noted, one a line.
+pub(crate) fn noted(path: &Path) -> Vec<u32> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| line.trim().parse().ok())
+        .collect()
+}
+
+/// Returns whether a process can still do anything.
+pub(crate) fn lives(pid: u32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
+        return false;
+    };
+    let state = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.chars().next());
+    !matches!(state, Some('Z' | 'X'))
+}
+
+/// Waits until a condition holds; the kernel reports most of these to nobody.
+pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = std::time::Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Returns the directory of the unified control group hierarchy's runner group, if any.
+pub(crate) fn run_group(supervisor: &Supervisor) -> Option<PathBuf> {
+    let name = format!("runwright-{}", supervisor.id());
+    ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
+        .iter()
+        .map(|mount| Path::new(mount).join(&name))
+        .find(|path| path.exists())
+}
