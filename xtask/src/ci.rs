@@ -67,9 +67,8 @@ fn lock_file(_workspace: &Workspace) -> anyhow::Result<()> {
 }
 
 fn format(_workspace: &Workspace) -> anyhow::Result<()> {
-    run::run(run::cargo().args(["fmt", "--all", "--check"])).context(
-        "is the component there (`rustup component add rustfmt`)? if so, run `cargo fmt --all`",
-    )
+    run::run(run::cargo().args(["fmt", "--all", "--check"]))
+        .context("run `cargo fmt --all` (is it missing? `rustup component add rustfmt`)")
 }
 
 fn clippy(_workspace: &Workspace) -> anyhow::Result<()> {
