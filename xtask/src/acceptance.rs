@@ -26,7 +26,7 @@ pub(crate) struct Options {
     /// Print each proven id with the tests that prove it.
     #[arg(long)]
     list: bool,
-    /// Look only at ids that begin so, such as R-EXEC.
+    /// Look only at ids that begin so, such as R-EXEC, and name what is missing of them.
     #[arg(long, value_name = "TEXT", default_value = "")]
     prefix: String,
 }
@@ -61,8 +61,14 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
         }
     } else {
         let missing: Vec<_> = missing.map(Id::as_str).collect();
-        println!("proven: {}", proven.count());
-        println!("missing: {} {}", missing.len(), missing.join(" "));
+        println!(
+            "acceptance: {} proven, {} missing",
+            proven.count(),
+            missing.len()
+        );
+        if !options.prefix.is_empty() {
+            println!("missing: {}", missing.join(" "));
+        }
     }
     Ok(())
 }

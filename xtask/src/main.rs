@@ -76,3 +76,15 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
         Chore::Acceptance(options) => acceptance::run(&workspace, options),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -18,8 +18,8 @@ pub(crate) fn notes(files: &[TextFile]) -> Vec<String> {
         .iter()
         .filter(|file| file.is("rs"))
         .map(|file| (file, lines(file)));
-    rust.filter(|(_, lines)| *lines > LONG)
-        .map(|(file, lines)| format!("{} has {lines} lines", file.path))
+    let long = rust.filter(|(_, lines)| (LONG + 1..=TOO_LONG).contains(lines));
+    long.map(|(file, lines)| format!("{} has {lines} lines", file.path))
         .collect()
 }
 
@@ -91,7 +91,11 @@ mod tests {
     #[test]
     fn long_files_are_named() {
         assert_eq!(
-            notes(&[file("a.rs", LONG), file("b.rs", LONG + 1)]),
+            notes(&[
+                file("a.rs", LONG),
+                file("b.rs", LONG + 1),
+                file("c.rs", TOO_LONG + 1)
+            ]),
             ["b.rs has 401 lines"]
         );
     }
