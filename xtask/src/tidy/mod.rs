@@ -127,6 +127,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn executors_are_met_through_their_traits_alone() {
+        // R-EXEC-03: nobody but the places of assembly names an executor, and nothing casts one.
+        let workspace = Workspace::load().unwrap();
+        assert_eq!(edges::check(&workspace.packages), []);
+        let files = text_files(&workspace.root).unwrap();
+        let casts = files
+            .iter()
+            .filter(|file| file.is("rs"))
+            .flat_map(code::check);
+        let casts: Vec<_> = casts
+            .filter(|problem| problem.message.contains("downcast"))
+            .collect();
+        assert_eq!(casts, []);
+    }
+
+    #[test]
     fn a_problem_says_where_it_is() {
         assert_eq!(
             Problem::at("a.rs", 3, "is wrong").to_string(),
