@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn invalid_bytes_never_make_a_piece_too_long() {
-        let lines = collect(&[&[0xff; 60_000], b"\n", b"\0\xc3\n"]);
+        let lines = collect(&[&vec![0xff; 60_000], b"\n", b"\0\xc3\n"]);
         assert!(lines.iter().all(|(text, ..)| text.len() <= MAX_LINE));
         assert_eq!(lines.last().expect("a line").0, "\0\u{fffd}");
     }

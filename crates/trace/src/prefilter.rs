@@ -4,10 +4,14 @@
 const BLOCK: usize = 3;
 /// Bytes that one look at a block loads.
 const LOAD: usize = 4;
+/// Blocks looked at in one go.
+const LOOKS: usize = 8;
 /// Blocks further apart gain nothing and fill the table.
 const MAX_STRIDE: usize = 8;
-/// The table has 2^16 bits, 8 KiB: it stays in the first-level cache.
-const WORDS: usize = 1024;
+/// Number of different block hashes.
+const SLOTS: usize = 1 << 16;
+/// One bit a slot makes 8 KiB, which stay in the first-level cache.
+const WORDS: usize = SLOTS / 64;
 
 /// Whether a pattern is met in any case of its letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +26,16 @@ pub(crate) enum Case {
 /// neighbouring blocks of an occurrence lies at a multiple of that distance, within
 /// the first `m` bytes. So only every such block is looked up in a table of the
 /// blocks that patterns begin with. The looks do not depend on one another, which
-/// makes this several times faster than walking the automaton.
+/// makes this several times faster than walking the automaton. A hit is then compared
+/// with its neighbours: a second table knows at which places in a pattern a block
+/// occurs, so most hits by chance are found out.
 pub(crate) struct Prefilter {
     stride: usize,
     mask: u32,
+    /// Whether any pattern begins with a block, wherever in its beginning.
     table: Box<[u64; WORDS]>,
+    /// Bit `n` says that the block occurs `n` bytes behind the start of a pattern.
+    places: Box<[u8]>,
 }
 
 impl Prefilter {
@@ -38,16 +47,18 @@ impl Prefilter {
             stride: (shortest - block + 1).min(MAX_STRIDE),
             mask: u32::MAX >> (32 - 8 * block),
             table: Box::new([0; WORDS]),
+            places: vec![0; SLOTS].into_boxed_slice(),
         };
         for (bytes, case) in patterns {
-            for block in bytes.windows(block).take(prefilter.stride) {
-                prefilter.insert(block, case);
+            let blocks = bytes.windows(block).take(prefilter.stride);
+            for (place, block) in blocks.enumerate() {
+                prefilter.insert(block, place, case);
             }
         }
         prefilter
     }
 
-    fn insert(&mut self, block: &[u8], case: Case) {
+    fn insert(&mut self, block: &[u8], place: usize, case: Case) {
         let foldings = match case {
             Case::Exact => 1,
             Case::Ignored => 1_u8 << block.len(),
@@ -63,6 +74,7 @@ impl Prefilter {
             }
             let slot = self.slot(load);
             self.table[slot >> 6] |= 1 << (slot & 63);
+            self.places[slot] |= 1 << place;
         }
     }
 
@@ -88,25 +100,68 @@ impl Prefilter {
     /// All of the text behind `from` must be here; the last few bytes are always left
     /// to the automaton.
     pub(crate) fn candidate(&self, text: &[u8], from: usize) -> usize {
-        let stride = self.stride;
-        let mut at = from + stride - 1;
-        while let Some(window) = text.get(at..at + 3 * stride + LOAD) {
-            let hits = self.hit(window, 0)
-                | self.hit(window, stride)
-                | self.hit(window, 2 * stride)
-                | self.hit(window, 3 * stride);
-            if hits != 0 {
-                break;
-            }
-            at += 4 * stride;
+        // The distance is a constant in each loop, so that the compiler can unroll it.
+        match self.stride {
+            1 => self.scan::<1>(text, from),
+            2 => self.scan::<2>(text, from),
+            3 => self.scan::<3>(text, from),
+            4 => self.scan::<4>(text, from),
+            5 => self.scan::<5>(text, from),
+            6 => self.scan::<6>(text, from),
+            7 => self.scan::<7>(text, from),
+            _ => self.scan::<8>(text, from),
         }
-        while let Some(window) = text.get(at..at + LOAD) {
-            if self.hit(window, 0) != 0 {
-                break;
+    }
+
+    fn scan<const STRIDE: usize>(&self, text: &[u8], from: usize) -> usize {
+        let mut at = from + STRIDE - 1;
+        while let Some(window) = text.get(at..at + (LOOKS - 1) * STRIDE + LOAD) {
+            let mut hits = 0;
+            for look in 0..LOOKS {
+                hits |= self.hit(window, look * STRIDE) << look;
             }
-            at += stride;
+            while hits != 0 {
+                let hit = at + hits.trailing_zeros() as usize * STRIDE;
+                if let Some(start) = self.confirm(text, hit, from) {
+                    return start;
+                }
+                hits &= hits - 1;
+            }
+            at += LOOKS * STRIDE;
         }
-        at + 1 - stride
+        while at + LOAD <= text.len() {
+            if let Some(start) = self.confirm(text, at, from) {
+                return start;
+            }
+            at += STRIDE;
+        }
+        at + 1 - STRIDE
+    }
+
+    /// Returns the first place from `from` on at which a pattern can begin, given a hit
+    /// on the block at `at`.
+    #[inline(never)]
+    fn confirm(&self, text: &[u8], at: usize, from: usize) -> Option<usize> {
+        let places = self.places_at(text, at)?;
+        let possible = (0..self.stride)
+            .rev()
+            .filter(|place| places & (1 << place) != 0);
+        let mut starts = possible.map(|place| at - place);
+        starts.find(|start| *start >= from && self.is_possible(text, *start))
+    }
+
+    /// Compares all blocks that a pattern beginning at `start` would begin with.
+    fn is_possible(&self, text: &[u8], start: usize) -> bool {
+        (0..self.stride).all(|place| {
+            // The end of the text decides nothing.
+            let places = self.places_at(text, start + place);
+            places.is_none_or(|places| places & (1 << place) != 0)
+        })
+    }
+
+    fn places_at(&self, text: &[u8], at: usize) -> Option<u8> {
+        let window = text.get(at..at + LOAD)?;
+        Some(self.places[self.slot([window[0], window[1], window[2], window[3]])])
     }
 }
 
