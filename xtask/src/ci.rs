@@ -18,6 +18,7 @@ const STEPS: &[Step] = &[
         acceptance::run(workspace, &acceptance::Options::default())
     }),
     ("clippy", clippy),
+    ("alone", alone),
     ("test", |workspace| test::run(workspace, &[])),
     ("docs", docs),
     ("deny", deny::run),
@@ -81,6 +82,21 @@ fn clippy(_workspace: &Workspace) -> anyhow::Result<()> {
         "warnings",
     ]))
     .context("see above (is it missing? `rustup component add clippy`)")
+}
+
+/// Every crate builds by itself. In a build of the workspace a crate may live on a feature of a dependency that only
+/// its neighbour asked for, and who embeds the crate alone finds out.
+fn alone(workspace: &Workspace) -> anyhow::Result<()> {
+    for package in &workspace.packages {
+        run::run(run::cargo().args(["check", "--quiet", "--package", &package.name]))
+            .with_context(|| {
+                format!(
+                    "crate {} does not build without its neighbours",
+                    package.name
+                )
+            })?;
+    }
+    Ok(())
 }
 
 fn docs(_workspace: &Workspace) -> anyhow::Result<()> {
