@@ -1,0 +1,161 @@
+use super::inheritable::DEFAULT_KEYS;
+use super::keywords::{self, GLOBAL, LEGACY_DEFAULTS};
+use super::reader::{Field, Path, Reader};
+use super::variables::{self, Place};
+use super::{Inheritable, Job, Variables, job, stages};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::suggest::did_you_mean;
+use crate::yaml::{Entry, Mapping, Node};
+
+/// A whole pipeline file, keyword by keyword.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Config {
+    /// The stages in order, `.pre` and `.post` included.
+    pub stages: Vec<String>,
+    /// The global variables.
+    pub variables: Variables,
+    /// What jobs take when they say nothing themselves.
+    pub default: Inheritable,
+    /// The jobs in the order of the file, without hidden ones.
+    pub jobs: Vec<Job>,
+}
+
+/// Reads the keywords of a composed file.
+///
+/// Returns nothing when the file is no mapping; other errors leave out what they are about.
+pub(crate) fn read(root: &Node, diagnostics: &mut Diagnostics) -> Option<Config> {
+    let entries = root.as_mapping()?;
+    let mut reader = Reader { diagnostics };
+    let default = read_default(&mut reader, entries);
+    let stages = read_global(&mut reader, entries, "stages", stages::read);
+    let variables = read_global(&mut reader, entries, "variables", |reader, field| {
+        variables::read(reader, field, Place::Global)
+    });
+    check_unsupported(&mut reader, entries);
+    let jobs = read_jobs(&mut reader, root, entries);
+    Some(Config {
+        stages: stages::with_edges(stages.flatten()),
+        variables: variables.flatten().unwrap_or_default(),
+        default,
+        jobs,
+    })
+}
+
+/// Reads a top-level keyword; `None` when it is not given.
+fn read_global<T>(
+    reader: &mut Reader<'_>,
+    entries: &Mapping,
+    name: &str,
+    read: impl FnOnce(&mut Reader<'_>, Field<'_>) -> T,
+) -> Option<T> {
+    let entry = entries.get(name).filter(|entry| !entry.value.is_null())?;
+    let path = Path { parent: None, name };
+    let node = &entry.value;
+    Some(read(reader, Field { node, path: &path }))
+}
+
+/// Reads `default` and the old top-level keywords that mean the same.
+fn read_default(reader: &mut Reader<'_>, entries: &Mapping) -> Inheritable {
+    let mut default = Inheritable::default();
+    let given = entries.get("default").filter(|entry| !is_job(entry));
+    if given.is_some() {
+        read_global(reader, entries, "default", |reader, field| {
+            reader.entries(field, &DEFAULT_KEYS, |reader, key, field| {
+                default.read_key(reader, key, field);
+            });
+        });
+    }
+    for name in LEGACY_DEFAULTS {
+        let twice = given.is_some_and(|default| default.value.get(name).is_some());
+        read_global(reader, entries, name, |reader, field| {
+            if twice {
+                let words = "is given at the top level and in `default` too";
+                reader.refuse(field, words);
+            }
+            default.read_key(reader, name, field);
+        });
+    }
+    default
+}
+
+/// Refuses top-level keywords that change which jobs there are.
+fn check_unsupported(reader: &mut Reader<'_>, entries: &Mapping) {
+    for name in ["include", "workflow"] {
+        let Some(entry) = entries.get(name) else {
+            continue;
+        };
+        if entry.value.is_null() || (name == "workflow" && is_job(entry)) {
+            continue;
+        }
+        let message = format!("`{name}` is not supported yet");
+        let error = Diagnostic::error("unsupported-keyword", message);
+        reader.diagnostics.push(error.at(entry.key_span));
+    }
+}
+
+fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job> {
+    let path = Path {
+        parent: None,
+        name: "jobs",
+    };
+    let mut jobs = Vec::new();
+    let mut seen = false;
+    for (name, entry) in entries {
+        let is_keyword = GLOBAL.contains(&name.as_ref());
+        let may_be_job = matches!(name.as_ref(), "default" | "workflow") && is_job(entry);
+        if is_keyword && !may_be_job {
+            continue;
+        }
+        if name.starts_with('.') {
+            check_hidden(reader, name, entry);
+            continue;
+        }
+        seen = true;
+        if is_job(entry) {
+            jobs.extend(job::read(reader, name, entry, &path));
+        } else {
+            refuse_job(reader, name, entry);
+        }
+    }
+    if !seen {
+        let message = "jobs config should contain at least one visible job";
+        let error = Diagnostic::error("no-jobs", message).at(root.span);
+        reader.diagnostics.push(error);
+    }
+    jobs
+}
+
+/// Returns whether an entry does something, so that it is a job.
+///
+/// A mapping with `trigger` or `needs` alone is a trigger job; its own check reports it.
+fn is_job(entry: &Entry) -> bool {
+    let has = |key: &str| entry.value.get(key).is_some();
+    has("script") || has("run") || has("trigger")
+}
+
+fn check_hidden(reader: &mut Reader<'_>, name: &str, entry: &Entry) {
+    if entry.value.is_blank() {
+        let message = format!("jobs:{name} config can't be blank");
+        let error = Diagnostic::error("invalid-value", message);
+        reader.diagnostics.push(error.at(entry.key_span));
+    }
+}
+
+fn refuse_job(reader: &mut Reader<'_>, name: &str, entry: &Entry) {
+    let shown: String = name.chars().take(40).collect();
+    let shown = shown.escape_debug();
+    let message = format!("jobs:{shown} config should implement `script`");
+    let misspelt_script = entry.value.as_mapping().and_then(|entries| {
+        let unknown = |key: &&str| keywords::support(key).is_none();
+        let mut keys = entries.keys().map(AsRef::as_ref).filter(unknown);
+        keys.find_map(|key| did_you_mean(key, ["script"]))
+    });
+    let help = misspelt_script
+        .or_else(|| did_you_mean(name, GLOBAL))
+        .or_else(|| {
+            let words = "a job needs commands: add `script:`; start the name with a dot to hide it";
+            Some(words.to_owned())
+        });
+    let error = Diagnostic::error("missing-script", message).at(entry.key_span);
+    reader.diagnostics.push(error.with_help(help));
+}

@@ -1,0 +1,152 @@
+use super::duration::parse_duration;
+use super::reader::{Field, Reader};
+use super::script::{read_commands, read_hooks};
+use super::{artifacts, cache, image, retry};
+use executor_core::job::{
+    ArtifactsDefinition, CacheDefinition, HooksDefinition, Image, RetryDefinition,
+};
+use serde_json::Value;
+
+/// The keywords `default` may have.
+pub(super) const DEFAULT_KEYS: [&str; 13] = [
+    "before_script",
+    "after_script",
+    "hooks",
+    "cache",
+    "image",
+    "services",
+    "interruptible",
+    "timeout",
+    "retry",
+    "tags",
+    "artifacts",
+    "id_tokens",
+    "identity",
+];
+
+/// How many tags a job may have, less one.
+const MOST_TAGS: usize = 50;
+/// The longest `timeout`: one month.
+const LONGEST_TIMEOUT: u64 = 30 * 24 * 60 * 60;
+
+/// The keywords a job can take from `default`; `None` means not given.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Inheritable {
+    /// Commands before the script.
+    pub before_script: Option<Vec<String>>,
+    /// Commands after the script.
+    pub after_script: Option<Vec<String>>,
+    /// Scripts around the fetching of sources.
+    pub hooks: Option<HooksDefinition>,
+    /// The caches.
+    pub cache: Option<Vec<CacheDefinition>>,
+    /// The image.
+    pub image: Option<Image>,
+    /// The services.
+    pub services: Option<Vec<Image>>,
+    /// Whether a newer pipeline may cancel the job.
+    pub interruptible: Option<bool>,
+    /// The longest the job may take, in seconds.
+    pub timeout: Option<u64>,
+    /// How often the job is tried again.
+    pub retry: Option<RetryDefinition>,
+    /// The tags a runner must have.
+    pub tags: Option<Vec<String>>,
+    /// The files to keep.
+    pub artifacts: Option<ArtifactsDefinition>,
+    /// Identity tokens, as written.
+    pub id_tokens: Option<Value>,
+}
+
+impl Inheritable {
+    /// Reads the keyword `key`; does nothing for keywords that are not inheritable.
+    pub(super) fn read_key(&mut self, reader: &mut Reader<'_>, key: &str, field: Field<'_>) {
+        match key {
+            "before_script" => self.before_script = read_commands(reader, field),
+            "after_script" => self.after_script = read_commands(reader, field),
+            "hooks" => self.hooks = Some(read_hooks(reader, field)),
+            "cache" => self.cache = cache::read(reader, field),
+            "image" => self.image = image::read(reader, field),
+            "services" => self.services = image::read_services(reader, field),
+            "interruptible" => self.interruptible = reader.boolean(field),
+            "timeout" => self.timeout = read_timeout(reader, field),
+            "retry" => self.retry = retry::read(reader, field),
+            "tags" => self.tags = read_tags(reader, field),
+            "artifacts" => self.artifacts = Some(artifacts::read(reader, field)),
+            "id_tokens" => self.id_tokens = Some(field.node.to_json()),
+            _ => {}
+        }
+    }
+
+    /// Takes what `self` does not have from `default`, as far as `allowed` says.
+    ///
+    /// Values are taken whole; nothing inside them is united. `timeout` is not taken: GitLab reads
+    /// it in `default` and then forgets it.
+    pub fn or_default(self, default: &Self, allowed: impl Fn(&str) -> bool) -> Self {
+        fn or<T: Clone>(own: Option<T>, default: Option<&T>, allowed: bool) -> Option<T> {
+            own.or_else(|| default.filter(|_| allowed).cloned())
+        }
+        Self {
+            before_script: or(
+                self.before_script,
+                default.before_script.as_ref(),
+                allowed("before_script"),
+            ),
+            after_script: or(
+                self.after_script,
+                default.after_script.as_ref(),
+                allowed("after_script"),
+            ),
+            hooks: or(self.hooks, default.hooks.as_ref(), allowed("hooks")),
+            cache: or(self.cache, default.cache.as_ref(), allowed("cache")),
+            image: or(self.image, default.image.as_ref(), allowed("image")),
+            services: or(
+                self.services,
+                default.services.as_ref(),
+                allowed("services"),
+            ),
+            interruptible: or(
+                self.interruptible,
+                default.interruptible.as_ref(),
+                allowed("interruptible"),
+            ),
+            timeout: self.timeout,
+            retry: or(self.retry, default.retry.as_ref(), allowed("retry")),
+            tags: or(self.tags, default.tags.as_ref(), allowed("tags")),
+            artifacts: or(
+                self.artifacts,
+                default.artifacts.as_ref(),
+                allowed("artifacts"),
+            ),
+            id_tokens: or(
+                self.id_tokens,
+                default.id_tokens.as_ref(),
+                allowed("id_tokens"),
+            ),
+        }
+    }
+}
+
+fn read_timeout(reader: &mut Reader<'_>, field: Field<'_>) -> Option<u64> {
+    let duration = field.node.as_str().and_then(parse_duration);
+    match duration.map(|duration| duration.as_secs()) {
+        None => {
+            reader.refuse(field, "should be a duration, for example `1h 30m`");
+            None
+        }
+        Some(seconds) if seconds > LONGEST_TIMEOUT => {
+            reader.refuse(field, "should not exceed the limit of a month");
+            None
+        }
+        seconds => seconds,
+    }
+}
+
+fn read_tags(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
+    let tags = reader.strings(field)?;
+    if tags.len() >= MOST_TAGS {
+        reader.refuse(field, format_args!("must have fewer than {MOST_TAGS} tags"));
+        return None;
+    }
+    Some(tags)
+}

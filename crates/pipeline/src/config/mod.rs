@@ -1,0 +1,37 @@
+//! The keywords of a pipeline file, each read into a type of its own; one noun a file.
+//!
+//! Reading goes on after an error, so that all mistakes of a file are shown at once.
+
+mod allow_failure;
+mod artifacts;
+mod cache;
+mod duration;
+mod file;
+mod image;
+mod inherit;
+mod inheritable;
+mod job;
+mod keywords;
+mod needs;
+mod parallel;
+mod reader;
+mod retry;
+mod script;
+mod stages;
+mod variables;
+mod when;
+
+pub use allow_failure::AllowFailure;
+pub use duration::parse_duration;
+pub use file::Config;
+pub use inherit::{Inherit, Inherited};
+pub use inheritable::Inheritable;
+pub use job::{Job, Kept};
+pub use needs::NeedEntry;
+pub use parallel::{Matrix, Parallel};
+pub use reader::Spanned;
+pub use retry::FAILURE_REASONS;
+pub use stages::{FIRST_STAGE, LAST_STAGE};
+pub use variables::Variables;
+
+pub(crate) use file::read;

@@ -1,0 +1,118 @@
+use super::reader::{Field, Path, Reader};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::yaml::Kind;
+use executor_core::job::VariableDefinition;
+use indexmap::IndexMap;
+
+/// Variables by name, in the order of the file.
+pub type Variables = IndexMap<String, VariableDefinition>;
+
+/// Where variables are defined; the top level says more about each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Global,
+    Job,
+}
+
+impl Place {
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Global => &["value", "description", "options", "expand"],
+            Self::Job => &["value", "expand"],
+        }
+    }
+}
+
+/// Reads `variables`.
+pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>, place: Place) -> Option<Variables> {
+    let entries = reader.mapping(field)?;
+    let mut variables = Variables::with_capacity(entries.len());
+    for (name, entry) in entries {
+        check_name(reader, name, entry.key_span);
+        let path = Path {
+            parent: Some(field.path),
+            name,
+        };
+        let field = Field {
+            node: &entry.value,
+            path: &path,
+        };
+        if let Some(variable) = read_variable(reader, field, place) {
+            variables.insert(name.to_string(), variable);
+        }
+    }
+    Some(variables)
+}
+
+fn read_variable(
+    reader: &mut Reader<'_>,
+    field: Field<'_>,
+    place: Place,
+) -> Option<VariableDefinition> {
+    if field.node.as_mapping().is_none() {
+        let Some(text) = scalar(field) else {
+            reader.refuse(field, "should be a scalar or a hash");
+            return None;
+        };
+        return Some(VariableDefinition::Plain(text));
+    }
+    let (mut value, mut expand, mut options) = (None, true, None);
+    reader.entries(field, place.keys(), |reader, key, field| match key {
+        "value" => match scalar(field) {
+            Some(text) => value = Some(text),
+            None => reader.refuse(field, "should be a scalar"),
+        },
+        "expand" => expand = reader.boolean(field).unwrap_or(true),
+        "options" => options = reader.strings(field),
+        _ => {
+            reader.string(field);
+        }
+    });
+    if let Some(options) = options
+        && !value.as_ref().is_some_and(|value| options.contains(value))
+    {
+        reader.refuse(field, "value must be one of its options");
+    }
+    let value = value.unwrap_or_default();
+    Some(if expand {
+        VariableDefinition::Plain(value)
+    } else {
+        let expand = Some(false);
+        VariableDefinition::Detailed { value, expand }
+    })
+}
+
+fn scalar(field: Field<'_>) -> Option<String> {
+    field.node.to_scalar_text()
+}
+
+/// Reports a name no process could get.
+fn check_name(reader: &mut Reader<'_>, name: &str, span: Span) {
+    if let Some(words) = name_problem(name) {
+        let message = format!("the variable name {name:?} {words}");
+        reader
+            .diagnostics
+            .push(Diagnostic::error("invalid-variable-name", message).at(span));
+    }
+}
+
+/// Returns what is wrong with a variable's name.
+pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        Some("is empty")
+    } else if name.contains('=') {
+        Some("holds `=`")
+    } else if name.contains('\0') {
+        Some("holds a NUL character")
+    } else if name.contains(['\n', '\r']) {
+        Some("holds a line break")
+    } else {
+        None
+    }
+}
+
+/// Returns whether a node could be the value of a matrix variable: text or a whole number.
+pub(super) fn is_matrix_value(kind: &Kind) -> bool {
+    matches!(kind, Kind::String(_) | Kind::Int(_))
+}

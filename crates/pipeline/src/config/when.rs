@@ -1,0 +1,24 @@
+use super::reader::{Field, Reader};
+use executor_core::job::{ArtifactWhen, When};
+
+/// Reads `when` of a job.
+pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<When> {
+    let words = [
+        ("on_success", When::OnSuccess),
+        ("on_failure", When::OnFailure),
+        ("always", When::Always),
+        ("manual", When::Manual),
+        ("delayed", When::Delayed),
+    ];
+    reader.one_of(field, &words)
+}
+
+/// Reads `when` of artifacts or of a cache.
+pub(super) fn read_upload(reader: &mut Reader<'_>, field: Field<'_>) -> Option<ArtifactWhen> {
+    let words = [
+        ("on_success", ArtifactWhen::OnSuccess),
+        ("on_failure", ArtifactWhen::OnFailure),
+        ("always", ArtifactWhen::Always),
+    ];
+    reader.one_of(field, &words)
+}

@@ -1,0 +1,125 @@
+use super::{Diagnostic, DiagnosticRecord, Severity, render};
+use crate::source::SourceMap;
+use std::fmt;
+
+/// All findings about one pipeline, with the texts they point into.
+///
+/// `Display` shows them for people, each with the line it is about and a caret under the place.
+#[derive(Debug, Clone, Default)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+    sources: SourceMap,
+}
+
+impl Diagnostics {
+    /// Adds a finding.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.list.push(diagnostic);
+    }
+
+    /// Returns whether the pipeline cannot run.
+    pub fn has_errors(&self) -> bool {
+        self.errors().next().is_some()
+    }
+
+    /// Returns whether there is no finding at all.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Returns the findings in the order they were made.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.list.iter()
+    }
+
+    /// Returns the errors alone.
+    pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.of(Severity::Error)
+    }
+
+    /// Returns the warnings alone.
+    pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.of(Severity::Warning)
+    }
+
+    /// Returns the findings of one severity in the shape machines read.
+    pub fn records(&self, severity: Severity) -> Vec<DiagnosticRecord> {
+        self.of(severity)
+            .map(|diagnostic| DiagnosticRecord::new(diagnostic, &self.sources))
+            .collect()
+    }
+
+    /// Returns one finding as text for people, with its line and a caret under the place.
+    pub fn render(&self, diagnostic: &Diagnostic) -> String {
+        render::render(diagnostic, &self.sources)
+    }
+
+    /// Returns the texts the findings point into.
+    pub fn sources(&self) -> &SourceMap {
+        &self.sources
+    }
+
+    pub(crate) fn sources_mut(&mut self) -> &mut SourceMap {
+        &mut self.sources
+    }
+
+    fn of(&self, severity: Severity) -> impl Iterator<Item = &Diagnostic> {
+        let fits = move |diagnostic: &&Diagnostic| diagnostic.severity == severity;
+        self.list.iter().filter(fits)
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for diagnostic in &self.list {
+            f.write_str(&self.render(diagnostic))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+/// A value that was read from a pipeline file, with everything found on the way.
+#[derive(Debug, Clone)]
+pub struct Checked<T> {
+    /// The value; absent when the errors left nothing to go on with.
+    pub value: Option<T>,
+    /// What was found.
+    pub diagnostics: Diagnostics,
+}
+
+impl<T> Checked<T> {
+    /// Goes on with the value, if there is one, and the findings so far.
+    pub fn and_then<U>(
+        mut self,
+        next: impl FnOnce(T, &mut Diagnostics) -> Option<U>,
+    ) -> Checked<U> {
+        let diagnostics = &mut self.diagnostics;
+        Checked {
+            value: self.value.and_then(|value| next(value, diagnostics)),
+            diagnostics: self.diagnostics,
+        }
+    }
+
+    /// Returns the value with the warnings.
+    ///
+    /// # Errors
+    ///
+    /// Returns the findings alone when one of them is an error.
+    pub fn into_result(self) -> Result<(T, Diagnostics), Box<Diagnostics>> {
+        match self.value {
+            Some(value) if !self.diagnostics.has_errors() => Ok((value, self.diagnostics)),
+            _ => Err(Box::new(self.diagnostics)),
+        }
+    }
+}

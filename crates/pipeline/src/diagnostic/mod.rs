@@ -1,0 +1,78 @@
+//! What is wrong or doubtful in a pipeline file, and where.
+
+mod list;
+mod record;
+mod render;
+
+pub use list::{Checked, Diagnostics};
+pub use record::DiagnosticRecord;
+
+use crate::source::Span;
+use serde::Serialize;
+
+/// How much a [`Diagnostic`] matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The pipeline cannot run.
+    Error,
+    /// The pipeline runs, though perhaps not as its author expects.
+    Warning,
+}
+
+/// One finding, with the place it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// A stable name for this kind of finding, for example `unknown-keyword`.
+    pub code: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is the matter, in one sentence without a final dot.
+    pub message: String,
+    /// The place; absent when the finding is about the file as a whole.
+    pub span: Option<Span>,
+    /// Other places that belong to it, each with a few words.
+    pub related: Vec<(Span, String)>,
+    /// What the author can do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// Returns an error.
+    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            span: None,
+            related: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// Returns a warning.
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, message)
+        }
+    }
+
+    /// Sets the place.
+    pub fn at(mut self, span: Span) -> Self {
+        self.span = Some(span);
+        self
+    }
+
+    /// Adds another place that belongs to the finding.
+    pub fn with_related(mut self, span: Span, words: impl Into<String>) -> Self {
+        self.related.push((span, words.into()));
+        self
+    }
+
+    /// Sets what the author can do.
+    pub fn with_help(mut self, help: impl Into<Option<String>>) -> Self {
+        self.help = help.into();
+        self
+    }
+}

@@ -1,0 +1,62 @@
+use crate::compose::compose;
+use crate::config::{self, Config};
+use crate::diagnostic::{Checked, Diagnostic, Diagnostics};
+use crate::resolve::{self, ResolvedPipeline};
+use crate::yaml::{Limits, load};
+
+/// A pipeline file that was read: every keyword with its place, nothing inherited yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pipeline {
+    config: Config,
+}
+
+impl Pipeline {
+    /// Reads a pipeline file; `name` is what messages call it.
+    ///
+    /// All mistakes are reported at once, as far as one does not hide another: a text that is no
+    /// YAML has no keywords, and an `extends` that leads nowhere leaves nothing to check.
+    pub fn from_text(name: &str, text: &str) -> Checked<Self> {
+        Self::from_text_with(name, text, &Limits::default())
+    }
+
+    /// Reads a pipeline file as [`Pipeline::from_text`] does, with other limits.
+    pub fn from_text_with(name: &str, text: &str, limits: &Limits) -> Checked<Self> {
+        let mut diagnostics = Diagnostics::default();
+        let file = diagnostics.sources_mut().add(name, text);
+        let config = load(file, limits, &mut diagnostics)
+            .and_then(|root| {
+                if root.as_mapping().is_some() {
+                    return compose(&root, limits, &mut diagnostics);
+                }
+                let message = format!(
+                    "a pipeline file is a hash of jobs and keywords, not {}",
+                    root.kind_name()
+                );
+                diagnostics.push(Diagnostic::error("invalid-file", message).at(root.span));
+                None
+            })
+            .and_then(|root| config::read(&root, &mut diagnostics));
+        Checked {
+            value: config.map(|config| Self { config }),
+            diagnostics,
+        }
+    }
+
+    /// Returns the keywords.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Applies defaults and variables, unfolds `parallel` and checks all names.
+    pub fn resolve(&self, diagnostics: &mut Diagnostics) -> ResolvedPipeline {
+        resolve::resolve(&self.config, diagnostics)
+    }
+}
+
+impl ResolvedPipeline {
+    /// Reads and resolves a pipeline file; `name` is what messages call it.
+    pub fn from_text(name: &str, text: &str) -> Checked<Self> {
+        Pipeline::from_text(name, text)
+            .and_then(|pipeline, diagnostics| Some(pipeline.resolve(diagnostics)))
+    }
+}

@@ -1,0 +1,161 @@
+use super::cycle::find_cycle;
+use super::expand::Expansion;
+use super::lower::stage;
+use crate::config::{Config, Job, NeedEntry, Spanned};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::source::Span;
+use crate::suggest::did_you_mean;
+use executor_core::job::Need;
+use std::collections::HashSet;
+
+/// How many jobs one may need.
+const MOST_NEEDS: usize = 50;
+
+/// Checks every name of a stage or job that a job gives.
+pub(super) fn check(config: &Config, expansion: &Expansion<'_>, diagnostics: &mut Diagnostics) {
+    let mut checker = Checker {
+        config,
+        expansion,
+        diagnostics,
+    };
+    for job in &config.jobs {
+        checker.check_stage(job);
+        checker.check_dependencies(job);
+        checker.check_needs(job);
+    }
+    checker.check_cycles();
+}
+
+struct Checker<'c> {
+    config: &'c Config,
+    expansion: &'c Expansion<'c>,
+    diagnostics: &'c mut Diagnostics,
+}
+
+impl<'c> Checker<'c> {
+    fn check_stage(&mut self, job: &Job) {
+        let stages = &self.config.stages;
+        let stage_name = stage(job);
+        if stages.iter().any(|known| known == stage_name) {
+            return;
+        }
+        let message = format!(
+            "{} job: the stage `{stage_name}` does not exist; stages are {}",
+            job.name,
+            stages.join(", ")
+        );
+        let span = job.stage.as_ref().map_or(job.span, |stage| stage.span);
+        let help = did_you_mean(stage_name, stages.iter().map(String::as_str));
+        self.report("unknown-stage", message, span, help);
+    }
+
+    fn check_dependencies(&mut self, job: &'c Job) {
+        for name in job.dependencies.iter().flatten() {
+            let what = "dependency";
+            self.check_earlier(job, &name.value, what, "unknown-dependency", name.span);
+            let Some(needs) = job.needs.as_ref().filter(|needs| !needs.is_empty()) else {
+                continue;
+            };
+            let is_it = |need: &Spanned<NeedEntry>| match &need.value {
+                NeedEntry::Job(need) => need.job == name.value,
+                NeedEntry::Cross(_) => false,
+            };
+            if !needs.iter().any(is_it) {
+                let message = format!(
+                    "jobs:{} dependencies should be part of `needs`: `{}` is not",
+                    job.name, name.value
+                );
+                self.report("dependency-not-needed", message, name.span, None);
+            }
+        }
+    }
+
+    fn check_needs(&mut self, job: &'c Job) {
+        let needs = job.needs.as_deref().unwrap_or_default();
+        if needs.len() > MOST_NEEDS {
+            let message = format!(
+                "{} job: `needs` has {} entries; at most {MOST_NEEDS} are allowed",
+                job.name,
+                needs.len()
+            );
+            self.report("too-many-needs", message, job.span, None);
+        }
+        let mut seen = HashSet::new();
+        for need in needs {
+            let (
+                NeedEntry::Job(Need {
+                    job: name,
+                    optional,
+                    ..
+                }),
+                span,
+            ) = (&need.value, need.span)
+            else {
+                continue;
+            };
+            if !seen.insert(name) {
+                let message = format!("{} job: needs `{name}` twice", job.name);
+                self.report("duplicate-need", message, span, None);
+            } else if *optional && self.expansion.find(name).is_none() {
+                // An optional need may be absent; that is what the word is for.
+            } else {
+                self.check_earlier(job, name, "need", "unknown-need", span);
+            }
+        }
+    }
+
+    /// Checks that `name` is a job of the same or an earlier stage.
+    fn check_earlier(
+        &mut self,
+        job: &Job,
+        name: &str,
+        what: &str,
+        unknown: &'static str,
+        span: Span,
+    ) {
+        let Some(other) = self.expansion.find(name) else {
+            let names = self.config.jobs.iter().map(|job| job.name.as_str());
+            let help = did_you_mean(name, names.filter(|&known| known != job.name));
+            let message = format!("{} job: undefined {what} `{name}`", job.name);
+            self.report(unknown, message, span, help);
+            return;
+        };
+        let index = |job: &Job| {
+            let mut stages = self.config.stages.iter();
+            stages.position(|known| known == stage(job))
+        };
+        // A job without a stage has its own error already.
+        let (Some(mine), Some(others)) = (index(job), index(other)) else {
+            return;
+        };
+        if others > mine {
+            let message = format!(
+                "{} job: the {what} `{name}` is in the later stage `{}`",
+                job.name,
+                stage(other)
+            );
+            self.report("later-stage", message, span, None);
+        }
+    }
+
+    fn check_cycles(&mut self) {
+        let Some(cycle) = find_cycle(&self.config.jobs, self.expansion) else {
+            return;
+        };
+        let first = cycle[0];
+        let mut names: Vec<&str> = cycle.iter().map(|job| job.name.as_str()).collect();
+        names.push(&first.name);
+        let message = format!(
+            "the jobs need each other in a circle: {}",
+            names.join(" -> ")
+        );
+        let needs = first.needs.iter().flatten();
+        let span = needs.map(|need| need.span).next().unwrap_or(first.span);
+        self.report("needs-cycle", message, span, None);
+    }
+
+    fn report(&mut self, code: &'static str, message: String, span: Span, help: Option<String>) {
+        let error = Diagnostic::error(code, message).at(span);
+        self.diagnostics.push(error.with_help(help));
+    }
+}

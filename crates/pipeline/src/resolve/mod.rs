@@ -1,0 +1,51 @@
+//! From keywords to jobs: defaults and global variables applied, `parallel` unfolded, every name
+//! of a stage or job checked.
+
+mod check;
+mod cycle;
+mod expand;
+mod lower;
+
+use crate::config::{Config, Variables};
+use crate::diagnostic::Diagnostics;
+use executor_core::job::JobDefinition;
+use expand::Expansion;
+
+/// A pipeline whose jobs stand on their own: nothing is inherited or referred to any more.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ResolvedPipeline {
+    /// The stages in order, `.pre` and `.post` included.
+    pub stages: Vec<String>,
+    /// The jobs in the order of the file.
+    pub jobs: Vec<JobDefinition>,
+    /// The global variables.
+    pub variables: Variables,
+}
+
+impl ResolvedPipeline {
+    /// Returns the job of this name.
+    pub fn job(&self, name: &str) -> Option<&JobDefinition> {
+        self.jobs.iter().find(|job| job.name == name)
+    }
+
+    /// Returns the place of a stage in the order of stages.
+    pub fn stage_index(&self, stage: &str) -> Option<usize> {
+        self.stages.iter().position(|name| name == stage)
+    }
+}
+
+/// Resolves what was read; errors are added to `diagnostics`.
+pub(crate) fn resolve(config: &Config, diagnostics: &mut Diagnostics) -> ResolvedPipeline {
+    let expansion = Expansion::of(&config.jobs);
+    let mut jobs = Vec::with_capacity(config.jobs.len());
+    for (index, job) in config.jobs.iter().enumerate() {
+        let definition = lower::lower(job, config, &expansion);
+        jobs.extend(expansion.instances(index, definition));
+    }
+    check::check(config, &expansion, diagnostics);
+    ResolvedPipeline {
+        stages: config.stages.clone(),
+        jobs,
+        variables: config.variables.clone(),
+    }
+}

@@ -1,0 +1,135 @@
+//! The texts a pipeline is made of, and places in them.
+
+use std::ops::Range;
+
+/// Names one file of a [`SourceMap`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileId(u16);
+
+/// A place in one of the files a pipeline is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The file.
+    pub file: FileId,
+    /// The line of its first character, from 1.
+    pub line: u32,
+    /// The column of its first character, in characters from 1.
+    pub column: u32,
+    /// The offset of its first byte.
+    pub start: u32,
+    /// The offset behind its last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// Returns the bytes the span covers.
+    pub fn bytes(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// Returns the span of the byte at `offset` of `file`, whose text is `text`.
+    pub(crate) fn of_offset(file: FileId, text: &str, offset: usize) -> Self {
+        let before = &text[..offset];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = before.bytes().filter(|&byte| byte == b'\n').count();
+        let width = text[offset..].chars().next().map_or(0, char::len_utf8);
+        Self {
+            file,
+            line: clamp(line + 1),
+            column: clamp(before[line_start..].chars().count() + 1),
+            start: clamp(offset),
+            end: clamp(offset + width),
+        }
+    }
+}
+
+/// Turns a count into the type of a span; texts are far smaller than its range.
+pub(crate) fn clamp(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// One text with the name people know it by.
+#[derive(Debug, Clone)]
+pub struct SourceFile {
+    name: String,
+    text: String,
+}
+
+impl SourceFile {
+    /// Returns the name, usually a path relative to the project.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the text, without a byte order mark.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the line that holds the byte at `offset`, without its line break, and where it
+    /// starts.
+    pub fn line_around(&self, offset: usize) -> (usize, &str) {
+        let is_break = |byte: u8| byte == b'\n' || byte == b'\r';
+        let bytes = self.text.as_bytes();
+        let offset = offset.min(bytes.len());
+        let start = bytes[..offset].iter().rposition(|&byte| is_break(byte));
+        let start = start.map_or(0, |at| at + 1);
+        let length = bytes[start..].iter().position(|&byte| is_break(byte));
+        let end = length.map_or(bytes.len(), |length| start + length);
+        (start, &self.text[start..end])
+    }
+}
+
+/// All texts of one pipeline.
+#[derive(Debug, Clone, Default)]
+pub struct SourceMap {
+    files: Vec<SourceFile>,
+}
+
+impl SourceMap {
+    /// Adds a text and returns the id that spans name it by.
+    ///
+    /// # Panics
+    ///
+    /// Panics on more than 65,535 files; includes are limited far below.
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
+        let id = u16::try_from(self.files.len()).expect("includes are limited to 150 files");
+        let mut text: String = text.into();
+        if text.starts_with('\u{feff}') {
+            text.remove(0);
+        }
+        self.files.push(SourceFile {
+            name: name.into(),
+            text,
+        });
+        FileId(id)
+    }
+
+    /// Returns a file added before.
+    pub fn file(&self, id: FileId) -> &SourceFile {
+        &self.files[usize::from(id.0)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_around_an_offset_ends_at_any_kind_of_break() {
+        let mut sources = SourceMap::default();
+        let id = sources.add("f", "\u{feff}one\r\ntwo\rthree");
+        let file = sources.file(id);
+        assert_eq!(file.line_around(0), (0, "one"));
+        assert_eq!(file.line_around(6), (5, "two"));
+        assert_eq!(file.line_around(999), (9, "three"));
+    }
+
+    #[test]
+    fn an_offset_has_a_line_and_a_column_in_characters() {
+        let mut sources = SourceMap::default();
+        let id = sources.add("f", "a\nüü\0");
+        let span = Span::of_offset(id, "a\nüü\0", 6);
+        assert_eq!((span.line, span.column, span.start, span.end), (2, 3, 6, 7));
+    }
+}

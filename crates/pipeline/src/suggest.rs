@@ -1,0 +1,83 @@
+//! "Did you mean ...?": the known name nearest to a mistyped one.
+
+/// Returns the candidate nearest to `word`, if one is near enough to be meant.
+///
+/// Near enough is one edit for each three characters, but at least one; letter case counts half.
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let word: Vec<char> = word.chars().take(LONGEST).collect();
+    let limit = 2 * (word.len() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(&word, candidate, limit), candidate))
+        .filter(|&(distance, _)| distance <= limit)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Returns the help text for [`nearest`].
+pub(crate) fn did_you_mean<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<String> {
+    nearest(word, candidates).map(|name| format!("did you mean `{name}`?"))
+}
+
+/// Names longer than this are compared by their beginning.
+const LONGEST: usize = 255;
+
+/// Counts the insertions, removals, replacements and swaps of neighbours between two words, each
+/// as two; a different letter case costs one. Gives up above `limit`.
+fn distance(word: &[char], candidate: &str, limit: usize) -> usize {
+    let other: Vec<char> = candidate.chars().take(LONGEST).collect();
+    if 2 * word.len().abs_diff(other.len()) > limit {
+        return usize::MAX;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=other.len()).map(|at| 2 * at).collect();
+    for (i, &a) in word.iter().enumerate() {
+        let mut next = Vec::with_capacity(row.len());
+        next.push(2 * (i + 1));
+        for (j, &b) in other.iter().enumerate() {
+            let replace = row[j] + replacement(a, b);
+            let mut best = replace.min(row[j + 1] + 2).min(next[j] + 2);
+            if i > 0 && j > 0 && a == other[j - 1] && word[i - 1] == b && a != b {
+                best = best.min(before[j - 1] + 2);
+            }
+            next.push(best);
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row[other.len()]
+}
+
+fn replacement(a: char, b: char) -> usize {
+    if a == b {
+        0
+    } else if a.eq_ignore_ascii_case(&b) {
+        1
+    } else {
+        2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(word: &str, expect: Option<&str>) {
+        let known = ["script", "stage", "build", "build-docs", "Test"];
+        assert_eq!(nearest(word, known), expect, "nearest to {word:?}");
+    }
+
+    #[test]
+    fn near_names_are_found_and_far_ones_are_not() {
+        check("scirpt", Some("script"));
+        check("scripts", Some("script"));
+        check("biuld", Some("build"));
+        check("build-dosc", Some("build-docs"));
+        check("test", Some("Test"));
+        check("deploy", None);
+        check("", None);
+        check("x", None);
+    }
+}

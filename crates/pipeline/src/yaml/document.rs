@@ -1,0 +1,81 @@
+use super::Limits;
+use super::loader::{Loader, Stop};
+use super::node::Node;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::source::{FileId, Span};
+use std::sync::Arc;
+
+/// Loads the content of one pipeline file.
+///
+/// Returns nothing after an error; warnings and errors are added to `diagnostics`, whose sources
+/// hold the file.
+pub(crate) fn load(
+    file: FileId,
+    limits: &Limits,
+    diagnostics: &mut Diagnostics,
+) -> Option<Arc<Node>> {
+    let source = diagnostics.sources().file(file);
+    let mut findings = Vec::new();
+    let loaded = check_text(file, source.text(), limits)
+        .and_then(|()| load_content(file, source.text(), limits, &mut findings));
+    for finding in findings {
+        diagnostics.push(finding);
+    }
+    match loaded {
+        Ok(root) => Some(root),
+        Err(error) => {
+            diagnostics.push(*error);
+            None
+        }
+    }
+}
+
+/// Refuses texts that need no parser to be refused.
+fn check_text(file: FileId, text: &str, limits: &Limits) -> Result<(), Stop> {
+    if text.len() > limits.bytes {
+        let message = format!(
+            "the file has {} bytes; at most {} are read",
+            text.len(),
+            limits.bytes
+        );
+        return Err(Diagnostic::error("file-too-large", message).into());
+    }
+    if text.trim().is_empty() {
+        let error = Diagnostic::error("empty-file", "the file is empty; it must define a job");
+        let help = "the smallest pipeline is `hello: {script: echo hello}`".to_owned();
+        return Err(error.with_help(help).into());
+    }
+    if let Some(offset) = memchr::memchr(0, text.as_bytes()) {
+        let error = Diagnostic::error("nul-character", "the file holds a NUL character");
+        return Err(error.at(Span::of_offset(file, text, offset)).into());
+    }
+    Ok(())
+}
+
+/// Loads the document that holds the pipeline.
+///
+/// A first document with `spec` is a header. Without one, the first document counts and others are
+/// not looked at, as GitLab does it.
+fn load_content(
+    file: FileId,
+    text: &str,
+    limits: &Limits,
+    findings: &mut Vec<Diagnostic>,
+) -> Result<Arc<Node>, Stop> {
+    let mut loader = Loader::new(file, text, limits);
+    let root = loader.next_document(findings)?;
+    let root = root.ok_or_else(|| Diagnostic::error("empty-file", "the file holds no value"))?;
+    if !loader.has_more() {
+        return Ok(root);
+    }
+    let header = root.as_mapping().and_then(|root| root.get("spec"));
+    if let Some(header) = header {
+        let message = "`spec` is not supported yet";
+        return Err(Diagnostic::error("unsupported-keyword", message)
+            .at(header.key_span)
+            .into());
+    }
+    let message = "only the first document of the file is read; the others are ignored";
+    findings.push(Diagnostic::warning("more-documents", message).at(root.span));
+    Ok(root)
+}

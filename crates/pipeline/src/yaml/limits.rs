@@ -1,0 +1,22 @@
+/// What a pipeline file may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How many bytes the text may have.
+    pub bytes: usize,
+    /// How deep mappings and sequences may be nested, aliases followed.
+    pub depth: u16,
+    /// How many nodes the file may have when each alias is counted as a copy.
+    pub nodes: u32,
+}
+
+impl Default for Limits {
+    /// 16 MiB (GitLab: 2 MiB, too little for large generated pipelines), depth 100 and two
+    /// million nodes: enough for 10,000 jobs that share one anchor.
+    fn default() -> Self {
+        Self {
+            bytes: 16 << 20,
+            depth: 100,
+            nodes: 2_000_000,
+        }
+    }
+}

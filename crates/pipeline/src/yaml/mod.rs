@@ -1,0 +1,17 @@
+//! YAML as GitLab loads it: YAML 1.1 scalars, shared anchors, merge keys in document order, and a
+//! place for every node.
+//!
+//! Anchored nodes are shared, never copied, so a file that names one anchor ten thousand times
+//! stays small; [`Limits`] refuses what would explode when somebody walked it.
+
+mod decode;
+mod document;
+mod limits;
+mod loader;
+mod node;
+mod scalar;
+
+pub use decode::{DecodeError, decode};
+pub(crate) use document::load;
+pub use limits::Limits;
+pub use node::{Entry, Kind, Mapping, Node};

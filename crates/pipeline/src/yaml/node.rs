@@ -1,0 +1,229 @@
+use crate::source::Span;
+use indexmap::IndexMap;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A value of a pipeline file and where it stands.
+///
+/// Nodes are shared through [`Arc`]: an alias, a merge key or `extends` adds a handle, not a copy.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// What it is.
+    pub kind: Kind,
+    /// Where it stands; for an aliased node, where its anchor is.
+    pub span: Span,
+    weight: u32,
+    depth: u16,
+    has_references: bool,
+}
+
+/// The kinds of values.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// Nothing: `null`, `~` or no text at all.
+    Null,
+    /// A truth value; YAML 1.1 has `yes`, `no`, `on` and `off` too.
+    Bool(bool),
+    /// A whole number.
+    Int(i128),
+    /// A number with a fraction.
+    Float(f64),
+    /// Text.
+    String(Arc<str>),
+    /// A list.
+    Sequence(Vec<Arc<Node>>),
+    /// Keys and values.
+    Mapping(Mapping),
+    /// `!reference [key, ...]`: stands for the value at that path.
+    Reference(Vec<Arc<str>>),
+}
+
+/// Keys and values in the order of the document.
+pub type Mapping = IndexMap<Arc<str>, Entry>;
+
+/// What a [`Mapping`] has under a key.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Where the key stands.
+    pub key_span: Span,
+    /// Whether the key is text; a bare `true` or `1` is not, which matters for job names.
+    pub key_is_text: bool,
+    /// Whether a merge key brought it in.
+    pub(crate) merged: bool,
+    /// The value.
+    pub value: Arc<Node>,
+}
+
+impl Node {
+    /// Returns a node of this kind, with its costs summed up from its children.
+    pub fn new(kind: Kind, span: Span) -> Self {
+        let mut node = Self {
+            weight: 1,
+            depth: 0,
+            has_references: matches!(kind, Kind::Reference(_)),
+            kind: Kind::Null,
+            span,
+        };
+        match &kind {
+            Kind::Sequence(items) => items.iter().for_each(|item| node.add_costs(item)),
+            Kind::Mapping(entries) => {
+                let values = entries.values().map(|entry| &entry.value);
+                values.for_each(|value| node.add_costs(value));
+            }
+            _ => {}
+        }
+        node.kind = kind;
+        node
+    }
+
+    fn add_costs(&mut self, child: &Self) {
+        self.weight = self.weight.saturating_add(child.weight);
+        self.depth = self.depth.max(child.depth.saturating_add(1));
+        self.has_references |= child.has_references;
+    }
+
+    /// Returns how many nodes this is, itself included, when each alias counts as a copy.
+    pub fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    /// Returns how many levels are below this one.
+    pub fn depth(&self) -> u16 {
+        self.depth
+    }
+
+    /// Returns whether this or something below it is a `!reference`.
+    pub fn has_references(&self) -> bool {
+        self.has_references
+    }
+
+    /// Returns whether this is null.
+    pub fn is_null(&self) -> bool {
+        matches!(self.kind, Kind::Null)
+    }
+
+    /// Returns whether GitLab would call this blank: null, or empty text, list or mapping.
+    pub fn is_blank(&self) -> bool {
+        match &self.kind {
+            Kind::Null | Kind::Bool(false) => true,
+            Kind::String(text) => text.trim().is_empty(),
+            Kind::Sequence(items) => items.is_empty(),
+            Kind::Mapping(entries) => entries.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Returns the text, if this is text.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the items, if this is a list.
+    pub fn as_sequence(&self) -> Option<&[Arc<Self>]> {
+        match &self.kind {
+            Kind::Sequence(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Returns the entries, if this is a mapping.
+    pub fn as_mapping(&self) -> Option<&Mapping> {
+        match &self.kind {
+            Kind::Mapping(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// Returns the value under `key`, if this is a mapping that has it.
+    pub fn get(&self, key: &str) -> Option<&Arc<Self>> {
+        self.as_mapping()?.get(key).map(|entry| &entry.value)
+    }
+
+    /// Returns a scalar as GitLab turns it into text for a variable; null becomes empty text.
+    pub fn to_scalar_text(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Null => Some(String::new()),
+            Kind::Bool(flag) => Some(flag.to_string()),
+            Kind::Int(number) => Some(number.to_string()),
+            Kind::Float(number) => Some(float_text(*number)),
+            Kind::String(text) => Some(text.to_string()),
+            Kind::Sequence(_) | Kind::Mapping(_) | Kind::Reference(_) => None,
+        }
+    }
+
+    /// Returns a word for the kind, for messages.
+    pub fn kind_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Null => "null",
+            Kind::Bool(_) => "a boolean",
+            Kind::Int(_) | Kind::Float(_) => "a number",
+            Kind::String(_) => "a string",
+            Kind::Sequence(_) => "an array",
+            Kind::Mapping(_) => "a hash",
+            Kind::Reference(_) => "a reference",
+        }
+    }
+
+    /// Returns the value as JSON.
+    pub fn to_json(&self) -> Value {
+        match &self.kind {
+            Kind::Null | Kind::Reference(_) => Value::Null,
+            Kind::Bool(flag) => Value::Bool(*flag),
+            Kind::Int(number) => i64::try_from(*number)
+                .map_or_else(|_| Value::String(number.to_string()), Value::from),
+            Kind::Float(number) => Value::from(*number),
+            Kind::String(text) => Value::String(text.to_string()),
+            Kind::Sequence(items) => items.iter().map(|item| item.to_json()).collect(),
+            Kind::Mapping(entries) => entries
+                .iter()
+                .map(|(key, entry)| (key.to_string(), entry.value.to_json()))
+                .collect(),
+        }
+    }
+}
+
+/// Prints a float as Ruby does, because that is what jobs see of it.
+fn float_text(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".to_owned();
+    }
+    if number.is_infinite() {
+        let sign = if number < 0.0 { "-" } else { "" };
+        return format!("{sign}Infinity");
+    }
+    let magnitude = number.abs();
+    if number == 0.0 || (1e-4..1e16).contains(&magnitude) {
+        return format!("{number:?}");
+    }
+    let text = format!("{number:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let point = if digits.contains('.') { "" } else { ".0" };
+    let (sign, exponent) = match exponent.strip_prefix('-') {
+        Some(exponent) => ("-", exponent),
+        None => ("+", exponent),
+    };
+    format!("{digits}{point}e{sign}{exponent:0>2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_print_as_in_ruby() {
+        let cases = [
+            (1.5, "1.5"),
+            (2.0, "2.0"),
+            (-0.0, "-0.0"),
+            (1e20, "1.0e+20"),
+            (1.25e-7, "1.25e-07"),
+            (f64::NEG_INFINITY, "-Infinity"),
+        ];
+        for (number, expect) in cases {
+            assert_eq!(float_text(number), expect);
+        }
+    }
+}

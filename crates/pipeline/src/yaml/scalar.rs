@@ -1,0 +1,274 @@
+//! Which value an unquoted scalar is, by the rules of the loader GitLab uses.
+//!
+//! They are YAML 1.1 with turns of their own: `yes` is true but `y` is text, `0755` is octal,
+//! `12:30` counts in sixties (of hours), `1e3` and `08` are text.
+
+use super::Kind;
+
+/// The value of an unquoted scalar.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Scalar {
+    Null,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Text,
+    /// A date or time; GitLab's loader refuses these.
+    Date,
+}
+
+impl Scalar {
+    /// Turns the value into a node's kind; `None` for a date.
+    pub(super) fn into_kind(self, text: &str) -> Option<Kind> {
+        Some(match self {
+            Self::Null => Kind::Null,
+            Self::Bool(flag) => Kind::Bool(flag),
+            Self::Int(number) => Kind::Int(number),
+            Self::Float(number) => Kind::Float(number),
+            Self::Text => Kind::String(text.into()),
+            Self::Date => return None,
+        })
+    }
+}
+
+/// Returns the value of the unquoted scalar `text`.
+pub(super) fn resolve(text: &str) -> Scalar {
+    if text.is_empty() {
+        return Scalar::Null;
+    }
+    // Most scalars of a pipeline are commands and names: decide those by the first character.
+    let first = text.as_bytes()[0];
+    if !matches!(first, b'0'..=b'9' | b'+' | b'-' | b'.') {
+        return resolve_word(text);
+    }
+    if is_date(text) {
+        return Scalar::Date;
+    }
+    special_float(text)
+        .or_else(|| sexagesimal(text))
+        .or_else(|| integer(text))
+        .or_else(|| float(text))
+        .unwrap_or(Scalar::Text)
+}
+
+fn resolve_word(text: &str) -> Scalar {
+    if text.len() > 5 {
+        return Scalar::Text;
+    }
+    match text.to_ascii_lowercase().as_str() {
+        "~" | "null" => Scalar::Null,
+        "yes" | "true" | "on" => Scalar::Bool(true),
+        "no" | "false" | "off" => Scalar::Bool(false),
+        _ => Scalar::Text,
+    }
+}
+
+fn special_float(text: &str) -> Option<Scalar> {
+    match text.to_ascii_lowercase().as_str() {
+        ".inf" | "+.inf" => Some(Scalar::Float(f64::INFINITY)),
+        "-.inf" => Some(Scalar::Float(f64::NEG_INFINITY)),
+        ".nan" => Some(Scalar::Float(f64::NAN)),
+        _ => None,
+    }
+}
+
+/// `12:30` and `1:30:00`: the first part counts hours, whatever follows.
+fn sexagesimal(text: &str) -> Option<Scalar> {
+    let (sign, digits) = split_sign(text);
+    let mut parts = digits.split(':');
+    let first = parts.next()?;
+    if !first.starts_with(|c: char| c.is_ascii_digit()) || !consists_of(first, b"0123456789_") {
+        return None;
+    }
+    let mut seconds: i128 = first
+        .replace('_', "")
+        .parse::<i128>()
+        .ok()?
+        .checked_mul(3600)?;
+    let mut unit = 60;
+    let mut count = 0;
+    for part in parts {
+        let fits = matches!(part.len(), 1 | 2) && consists_of(part, b"0123456789");
+        let value: i128 = part.parse().ok()?;
+        if !fits || value > 59 || count == 2 {
+            return None;
+        }
+        seconds = seconds.checked_add(value * unit)?;
+        unit /= 60;
+        count += 1;
+    }
+    (count > 0).then_some(Scalar::Int(sign * seconds))
+}
+
+fn integer(text: &str) -> Option<Scalar> {
+    let (sign, digits) = split_sign(text);
+    let parse = |digits: &str, radix: u32, allowed: &[u8]| {
+        let clean: String = digits.chars().filter(|c| !matches!(c, '_' | ',')).collect();
+        let fits = consists_of(digits, allowed) && !clean.is_empty();
+        let value = fits.then(|| i128::from_str_radix(&clean, radix).ok())??;
+        Some(Scalar::Int(sign * value))
+    };
+    if let Some(binary) = digits.strip_prefix("0b") {
+        return parse(binary, 2, b"01_,");
+    }
+    if let Some(hexadecimal) = digits.strip_prefix("0x") {
+        return parse(hexadecimal, 16, b"0123456789abcdefABCDEF_,");
+    }
+    if digits.len() > 1 && digits.starts_with('0') {
+        return parse(&digits[1..], 8, b"01234567_,");
+    }
+    let separators_fit = !digits.ends_with(['_', ','])
+        && digits.starts_with(|c: char| c.is_ascii_digit())
+        && !["__", ",,", "_,", ",_"]
+            .iter()
+            .any(|pair| digits.contains(pair));
+    separators_fit.then(|| parse(digits, 10, b"0123456789_,"))?
+}
+
+/// Digits around one point, with an exponent only if it has a sign.
+fn float(text: &str) -> Option<Scalar> {
+    let (_, digits) = split_sign(text);
+    let (whole, fraction) = digits.split_once('.')?;
+    let (fraction, exponent) = match fraction.split_once(['e', 'E']) {
+        Some((fraction, exponent)) => (fraction, Some(exponent)),
+        None => (fraction, None),
+    };
+    let exponent_fits = exponent.is_none_or(|exponent| {
+        exponent
+            .strip_prefix(['+', '-'])
+            .is_some_and(|digits| !digits.is_empty() && consists_of(digits, b"0123456789"))
+    });
+    let whole_fits = whole.is_empty()
+        || (whole.starts_with(|c: char| c.is_ascii_digit()) && consists_of(whole, b"0123456789_,"));
+    let fits = exponent_fits
+        && whole_fits
+        && consists_of(fraction, b"0123456789")
+        && !(whole.is_empty() && fraction.is_empty());
+    if !fits {
+        return None;
+    }
+    let clean: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
+    clean.parse().ok().map(Scalar::Float)
+}
+
+/// `2026-11-20`, alone or with a time behind it.
+fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    };
+    let dash = |at: usize| bytes.get(at) == Some(&b'-');
+    if digits(0) != 4 || !dash(4) {
+        return false;
+    }
+    let month = digits(5);
+    let day = digits(5 + month + 1);
+    if !matches!((month, day), (1 | 2, 1 | 2)) || !dash(5 + month) {
+        return false;
+    }
+    let number = |from: usize, length: usize| text[from..from + length].parse::<u8>().unwrap_or(0);
+    let in_range =
+        (1..=12).contains(&number(5, month)) && (1..=31).contains(&number(5 + month + 1, day));
+    let rest = &text[5 + month + 1 + day..];
+    if rest.is_empty() {
+        return in_range;
+    }
+    let time = rest.strip_prefix(['t', 'T', ' ']).map(str::trim_start);
+    time.is_some_and(|time| {
+        time.starts_with(|c: char| c.is_ascii_digit()) && time.matches(':').count() >= 2
+    })
+}
+
+fn split_sign(text: &str) -> (i128, &str) {
+    match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    }
+}
+
+fn consists_of(text: &str, allowed: &[u8]) -> bool {
+    text.bytes().all(|byte| allowed.contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(texts: &[&str], expect: &Scalar) {
+        for text in texts {
+            assert_eq!(&resolve(text), expect, "resolving {text:?}");
+        }
+    }
+
+    #[test]
+    fn words_of_yaml_1_1_are_null_and_booleans() {
+        check(&["", "~", "null", "Null", "NULL"], &Scalar::Null);
+        check(
+            &["yes", "Yes", "on", "ON", "true", "TRUE"],
+            &Scalar::Bool(true),
+        );
+        check(&["no", "off", "false", "False"], &Scalar::Bool(false));
+        check(
+            &["y", "n", "none", "truex", "yes please", "é"],
+            &Scalar::Text,
+        );
+    }
+
+    #[test]
+    fn whole_numbers_have_many_forms() {
+        check(
+            &["0755", "493", "+493", "0x1ED", "0b111101101", "4_9_3"],
+            &Scalar::Int(493),
+        );
+        check(&["1,000", "1_000"], &Scalar::Int(1000));
+        check(&["-1"], &Scalar::Int(-1));
+        check(&["12:30", "12:30:00"], &Scalar::Int(45_000));
+        check(
+            &["08", "0o17", "1__0", "1_", "+", "-", "12:60", "1:2:3:4"],
+            &Scalar::Text,
+        );
+        check(
+            &["1.2.3", "v1", "-x", "12:3a", "0x", "1-2", "- a"],
+            &Scalar::Text,
+        );
+    }
+
+    #[test]
+    fn floats_need_a_point_and_a_signed_exponent() {
+        check(
+            &["1.50", "1.5", "+1.5", "1.5e+0", "1_.5"],
+            &Scalar::Float(1.5),
+        );
+        check(&[".5"], &Scalar::Float(0.5));
+        check(&["1."], &Scalar::Float(1.0));
+        check(&["-.inf"], &Scalar::Float(f64::NEG_INFINITY));
+        check(
+            &["1e3", "1.5e3", ".", "+.", "-.e+1", "1.5.0"],
+            &Scalar::Text,
+        );
+    }
+
+    #[test]
+    fn dates_are_told_apart() {
+        check(
+            &[
+                "2020-01-01",
+                "2020-1-1",
+                "2020-01-01 10:00:00",
+                "2001-12-14t21:59:43.10-05:00",
+            ],
+            &Scalar::Date,
+        );
+        check(
+            &[
+                "2020-13-01",
+                "2020-01",
+                "2020-01-01x",
+                "20-01-01",
+                "2020-01-01é",
+            ],
+            &Scalar::Text,
+        );
+    }
+}
