@@ -10,8 +10,6 @@ const LOOKS: usize = 8;
 const MAX_STRIDE: usize = 8;
 /// Number of different block hashes.
 const SLOTS: usize = 1 << 16;
-/// One bit a slot makes 8 KiB, which stay in the first-level cache.
-const WORDS: usize = SLOTS / 64;
 
 /// Whether a pattern is met in any case of its letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,16 +24,15 @@ pub(crate) enum Case {
 /// neighbouring blocks of an occurrence lies at a multiple of that distance, within
 /// the first `m` bytes. So only every such block is looked up in a table of the
 /// blocks that patterns begin with. The looks do not depend on one another, which
-/// makes this several times faster than walking the automaton. A hit is then compared
-/// with its neighbours: a second table knows at which places in a pattern a block
-/// occurs, so most hits by chance are found out.
+/// makes this several times faster than walking the automaton. The table also knows at
+/// which places in a pattern a block occurs, so a hit is compared with its neighbours
+/// and most hits by chance are found out.
 pub(crate) struct Prefilter {
     stride: usize,
-    mask: u32,
-    /// Whether any pattern begins with a block, wherever in its beginning.
-    table: Box<[u64; WORDS]>,
+    /// Spreads the bytes of a block over the table; the bytes behind it fall out.
+    multiplier: u32,
     /// Bit `n` says that the block occurs `n` bytes behind the start of a pattern.
-    places: Box<[u8]>,
+    places: Box<[u8; SLOTS]>,
 }
 
 impl Prefilter {
@@ -45,9 +42,8 @@ impl Prefilter {
         let block = shortest.min(BLOCK);
         let mut prefilter = Self {
             stride: (shortest - block + 1).min(MAX_STRIDE),
-            mask: u32::MAX >> (32 - 8 * block),
-            table: Box::new([0; WORDS]),
-            places: vec![0; SLOTS].into_boxed_slice(),
+            multiplier: 0x9E37_79B1 << (32 - 8 * block),
+            places: vec![0; SLOTS].try_into().expect("the length is SLOTS"),
         };
         for (bytes, case) in patterns {
             let blocks = bytes.windows(block).take(prefilter.stride);
@@ -73,21 +69,21 @@ impl Prefilter {
                 };
             }
             let slot = self.slot(load);
-            self.table[slot >> 6] |= 1 << (slot & 63);
             self.places[slot] |= 1 << place;
         }
     }
 
     #[inline]
     fn slot(&self, load: [u8; LOAD]) -> usize {
-        let block = u32::from_le_bytes(load) & self.mask;
-        (block.wrapping_mul(0x9E37_79B1) >> 16) as usize
+        (u32::from_le_bytes(load).wrapping_mul(self.multiplier) >> 16) as usize
     }
 
+    /// Returns where in a pattern the block at `at` can stand, no bit for nowhere.
     #[inline]
-    fn hit(&self, window: &[u8], at: usize) -> u64 {
-        let slot = self.slot([window[at], window[at + 1], window[at + 2], window[at + 3]]);
-        (self.table[slot >> 6] >> (slot & 63)) & 1
+    fn places(&self, text: &[u8], at: usize) -> u8 {
+        // One load of four bytes; byte by byte it takes four.
+        let load = text[at..].first_chunk().expect("the caller looked");
+        self.places[self.slot(*load)]
     }
 
     /// Returns how many places from a candidate on the next look can start.
@@ -118,14 +114,16 @@ impl Prefilter {
         while let Some(window) = text.get(at..at + (LOOKS - 1) * STRIDE + LOAD) {
             let mut hits = 0;
             for look in 0..LOOKS {
-                hits |= self.hit(window, look * STRIDE) << look;
+                hits |= self.places(window, look * STRIDE);
             }
-            while hits != 0 {
-                let hit = at + hits.trailing_zeros() as usize * STRIDE;
-                if let Some(start) = self.confirm(text, hit, from) {
-                    return start;
+            if hits != 0 {
+                for look in 0..LOOKS {
+                    if self.places(window, look * STRIDE) != 0
+                        && let Some(start) = self.confirm(text, at + look * STRIDE, from)
+                    {
+                        return start;
+                    }
                 }
-                hits &= hits - 1;
             }
             at += LOOKS * STRIDE;
         }
@@ -138,11 +136,11 @@ impl Prefilter {
         at + 1 - STRIDE
     }
 
-    /// Returns the first place from `from` on at which a pattern can begin, given a hit
-    /// on the block at `at`.
+    /// Returns the first place from `from` on at which a pattern can begin whose block
+    /// lies at `at`.
     #[inline(never)]
     fn confirm(&self, text: &[u8], at: usize, from: usize) -> Option<usize> {
-        let places = self.places_at(text, at)?;
+        let places = self.places(text, at);
         let possible = (0..self.stride)
             .rev()
             .filter(|place| places & (1 << place) != 0);
@@ -153,15 +151,10 @@ impl Prefilter {
     /// Compares all blocks that a pattern beginning at `start` would begin with.
     fn is_possible(&self, text: &[u8], start: usize) -> bool {
         (0..self.stride).all(|place| {
+            let at = start + place;
             // The end of the text decides nothing.
-            let places = self.places_at(text, start + place);
-            places.is_none_or(|places| places & (1 << place) != 0)
+            at + LOAD > text.len() || self.places(text, at) & (1 << place) != 0
         })
-    }
-
-    fn places_at(&self, text: &[u8], at: usize) -> Option<u8> {
-        let window = text.get(at..at + LOAD)?;
-        Some(self.places[self.slot([window[0], window[1], window[2], window[3]])])
     }
 }
 
