@@ -1,0 +1,186 @@
+use crate::event::Event;
+use crate::recording::RecordingObserver;
+use crate::sync::lock;
+use crate::timeline::Timeline;
+use executor_core::{
+    Cancellation, Job, JobAssignment, JobId, JobOutcome, JobRequest, JobSource, JobSourceError,
+    NextJob,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+/// What a [`RecordingJobSource`] answers to one question for a job.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum SourceReply {
+    /// This job.
+    Job(Box<Job>),
+    /// None at the moment.
+    None,
+    /// An error with this message.
+    Error(String),
+    /// Nothing, until the question is withdrawn.
+    Wait,
+}
+
+/// A source that hands out what a test gave it, and keeps what it was asked and told.
+///
+/// When its replies are used up it is closed.
+///
+/// # Examples
+///
+/// ```
+/// use executor_testkit::{JobBuilder, RecordingJobSource, ScriptedJobRunner, ScriptedProvider, Timeline};
+/// use executor_core::{ActiveJobs, Cancellation, JobSlot, RunnerConfig, Worker};
+/// use std::sync::Arc;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), executor_core::WorkerError> {
+/// let timeline = Timeline::new();
+/// let provider = ScriptedProvider::with_timeline(&timeline);
+/// let source = Arc::new(RecordingJobSource::with_timeline(&timeline));
+/// source.hand_out(JobBuilder::new(7).script(["make"]).build());
+///
+/// let worker = Worker {
+///     config: Arc::new(RunnerConfig::new("runner", "scripted")),
+///     provider: provider.shared(),
+///     source: source.clone(),
+///     runner: Arc::new(ScriptedJobRunner::new()),
+///     active: ActiveJobs::new(),
+///     slot: JobSlot::default(),
+///     pause: Worker::DEFAULT_PAUSE,
+/// };
+/// worker.run(&Cancellation::new()).await?;
+///
+/// assert_eq!(source.requests()[0].executor, "scripted");
+/// assert_eq!(
+///     timeline.lines_of(&["provider.acquire", "provider.release", "source."]),
+///     [
+///         "provider.acquire", "source.next", "source.finished(7, success)", "provider.release",
+///         "provider.acquire", "source.next", "provider.release",
+///     ],
+/// );
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+pub struct RecordingJobSource {
+    timeline: Timeline,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    replies: VecDeque<SourceReply>,
+    requests: Vec<JobRequest>,
+    outcomes: Vec<(JobId, JobOutcome)>,
+    attempts: BTreeMap<JobId, u32>,
+    cancellations: BTreeMap<JobId, Cancellation>,
+    observers: BTreeMap<JobId, RecordingObserver>,
+}
+
+impl RecordingJobSource {
+    /// Returns a source without a job, with a timeline of its own.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns a source without a job that notes its calls in `timeline`.
+    pub fn with_timeline(timeline: &Timeline) -> Self {
+        Self {
+            timeline: timeline.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Hands out a job after all that was given before; the same job again is its next attempt.
+    pub fn hand_out(&self, job: Job) {
+        self.reply(SourceReply::Job(Box::new(job)));
+    }
+
+    /// Gives this reply after all that was given before.
+    pub fn reply(&self, reply: SourceReply) {
+        lock(&self.state).replies.push_back(reply);
+    }
+
+    /// Returns the timeline it notes its calls in.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// Returns the requests, in order: features, configuration, shell, tags.
+    pub fn requests(&self) -> Vec<JobRequest> {
+        lock(&self.state).requests.clone()
+    }
+
+    /// Returns how jobs ended, in the order they did.
+    pub fn outcomes(&self) -> Vec<(JobId, JobOutcome)> {
+        lock(&self.state).outcomes.clone()
+    }
+
+    /// Returns what stops a job, that is the newest attempt of it; `None` before it was handed out.
+    pub fn cancellation(&self, job: JobId) -> Option<Cancellation> {
+        lock(&self.state).cancellations.get(&job).cloned()
+    }
+
+    /// Returns the observer of a job; it is made when the job is handed out or first asked for.
+    pub fn observer(&self, job: JobId) -> RecordingObserver {
+        let mut state = lock(&self.state);
+        let observer = state
+            .observers
+            .entry(job)
+            .or_insert_with(|| RecordingObserver::with_timeline(&self.timeline));
+        observer.clone()
+    }
+
+    fn assign(&self, job: Job) -> NextJob {
+        let cancellation = Cancellation::new();
+        let observer = self.observer(job.id);
+        let mut state = lock(&self.state);
+        let attempt = state.attempts.entry(job.id).or_insert(0);
+        *attempt += 1;
+        let attempt = *attempt;
+        state.cancellations.insert(job.id, cancellation.clone());
+        NextJob::Job(Box::new(JobAssignment {
+            job: Arc::new(job),
+            attempt,
+            observer: Arc::new(observer),
+            cancellation,
+        }))
+    }
+}
+
+#[async_trait::async_trait]
+impl JobSource for RecordingJobSource {
+    async fn next(
+        &self,
+        request: &JobRequest,
+        cancellation: &Cancellation,
+    ) -> Result<NextJob, JobSourceError> {
+        let reply = {
+            let mut state = lock(&self.state);
+            state.requests.push(request.clone());
+            state.replies.pop_front()
+        };
+        self.timeline.record(Event::Next);
+        match reply {
+            Some(SourceReply::Job(job)) => Ok(self.assign(*job)),
+            Some(SourceReply::None) => Ok(NextJob::None),
+            Some(SourceReply::Error(message)) => Err(JobSourceError {
+                message,
+                source: None,
+            }),
+            Some(SourceReply::Wait) => {
+                cancellation.canceled().await;
+                Ok(NextJob::Closed)
+            }
+            None => Ok(NextJob::Closed),
+        }
+    }
+
+    async fn finished(&self, job: JobId, outcome: JobOutcome) {
+        let state = outcome.state;
+        lock(&self.state).outcomes.push((job, outcome));
+        self.timeline.record(Event::Finished { job, state });
+    }
+}

@@ -1,0 +1,72 @@
+use crate::event::Event;
+use crate::recording::RecordingTrace;
+use crate::sync::lock;
+use crate::timeline::Timeline;
+use executor_core::{BuildStage, JobObserver, JobTrace, StageReport, TraceStream};
+use std::sync::{Arc, Mutex};
+
+/// An observer of a job that keeps all it is told. Clones share what was kept.
+#[derive(Debug, Clone, Default)]
+pub struct RecordingObserver {
+    timeline: Timeline,
+    output: RecordingTrace,
+    reports: Arc<Mutex<Vec<StageReport>>>,
+}
+
+impl RecordingObserver {
+    /// Returns an observer with a timeline of its own.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns an observer that notes its calls in `timeline`.
+    pub fn with_timeline(timeline: &Timeline) -> Self {
+        Self {
+            timeline: timeline.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the timeline it notes its calls in; output is not noted there.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// Returns the output it was shown.
+    pub fn output(&self) -> &RecordingTrace {
+        &self.output
+    }
+
+    /// Returns the reports of stages, in order.
+    pub fn reports(&self) -> Vec<StageReport> {
+        lock(&self.reports).clone()
+    }
+}
+
+impl JobObserver for RecordingObserver {
+    fn started(&self) {
+        self.timeline.record(Event::Started);
+    }
+
+    fn stage_started(&self, stage: &BuildStage) {
+        self.timeline.record(Event::StageStarted {
+            stage: stage.clone(),
+        });
+    }
+
+    fn stage_finished(&self, report: &StageReport) {
+        lock(&self.reports).push(report.clone());
+        self.timeline.record(Event::StageFinished {
+            stage: report.stage.clone(),
+            succeeded: report.succeeded,
+        });
+    }
+
+    fn output(&self, stream: TraceStream, data: &[u8]) {
+        self.output.write(stream, data);
+    }
+
+    fn idle(&self, stream: TraceStream) {
+        self.output.idle(stream);
+    }
+}

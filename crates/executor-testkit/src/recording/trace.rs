@@ -1,0 +1,134 @@
+use crate::sync::lock;
+use executor_core::{JobTrace, TraceStream};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
+
+/// A job's log that keeps every byte it was given, as it was given. Clones share one log.
+///
+/// It masks nothing: secrets told to it are listed by [`masks`](Self::masks).
+///
+/// # Examples
+///
+/// ```
+/// use executor_core::{JobTrace, TraceStream};
+/// use executor_testkit::RecordingTrace;
+///
+/// let trace = RecordingTrace::new();
+/// trace.write(TraceStream::STDOUT, b"hel");
+/// trace.write(TraceStream::STDERR, b"oops");
+/// trace.write(TraceStream::STDOUT, b"lo");
+/// assert_eq!(trace.text(TraceStream::STDOUT), "hello");
+/// assert_eq!(trace.writes().len(), 3);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct RecordingTrace(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    log: Mutex<Log>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    writes: Vec<(TraceStream, Vec<u8>)>,
+    idles: BTreeMap<TraceStream, usize>,
+    masks: Vec<String>,
+}
+
+impl RecordingTrace {
+    /// Returns an empty log.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the bytes of one stream.
+    pub fn bytes(&self, stream: TraceStream) -> Vec<u8> {
+        let log = lock(&self.0.log);
+        let of_stream = log.writes.iter().filter(|(written, _)| *written == stream);
+        of_stream.flat_map(|(_, data)| data).copied().collect()
+    }
+
+    /// Returns one stream as text; what is not UTF-8 becomes U+FFFD.
+    pub fn text(&self, stream: TraceStream) -> String {
+        String::from_utf8_lossy(&self.bytes(stream)).into_owned()
+    }
+
+    /// Returns all streams together, in the order they were written.
+    pub fn all(&self) -> Vec<u8> {
+        let log = lock(&self.0.log);
+        log.writes
+            .iter()
+            .flat_map(|(_, data)| data)
+            .copied()
+            .collect()
+    }
+
+    /// Returns what was written, call by call.
+    pub fn writes(&self) -> Vec<(TraceStream, Vec<u8>)> {
+        lock(&self.0.log).writes.clone()
+    }
+
+    /// Returns how often a stream was said to be idle.
+    pub fn idles(&self, stream: TraceStream) -> usize {
+        lock(&self.0.log).idles.get(&stream).copied().unwrap_or(0)
+    }
+
+    /// Returns the secrets it was told, in order.
+    pub fn masks(&self) -> Vec<String> {
+        lock(&self.0.log).masks.clone()
+    }
+
+    /// Forgets all that was written so far.
+    pub fn clear(&self) {
+        lock(&self.0.log).writes.clear();
+    }
+
+    /// Waits until a stream contains `text`.
+    ///
+    /// # Cancellation
+    ///
+    /// Safe to drop and to call again.
+    pub async fn wait_for(&self, stream: TraceStream, text: &str) {
+        loop {
+            // Made before the look, so that no write falls between look and wait.
+            let changed = self.0.changed.notified();
+            if self.text(stream).contains(text) {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl JobTrace for RecordingTrace {
+    fn write(&self, stream: TraceStream, data: &[u8]) {
+        lock(&self.0.log).writes.push((stream, data.to_vec()));
+        self.0.changed.notify_waiters();
+    }
+
+    fn idle(&self, stream: TraceStream) {
+        *lock(&self.0.log).idles.entry(stream).or_default() += 1;
+    }
+
+    fn add_mask(&self, secret: &str) {
+        lock(&self.0.log).masks.push(secret.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn waiting_finds_text_over_two_writes() {
+        let trace = RecordingTrace::new();
+        trace.write(TraceStream::STDOUT, b"star");
+        let writer = trace.clone();
+        tokio::join!(trace.wait_for(TraceStream::STDOUT, "started"), async move {
+            writer.write(TraceStream::STDOUT, b"ted");
+        });
+        assert_eq!(trace.all(), b"started");
+    }
+}

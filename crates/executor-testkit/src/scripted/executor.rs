@@ -1,0 +1,258 @@
+use crate::event::Event;
+use crate::scripted::Moment;
+use crate::scripted::provider::Abilities;
+use crate::scripted::rules::Life;
+use crate::scripted::script::Script;
+use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+use executor_core::{
+    BuildError, CancelCause, Cancellation, Environment, Executor, ExecutorStage, JobOutcome,
+    JobTrace, PrepareOptions, ShellInfo, StageCell, StageCommand, StageResult, TraceStream,
+};
+use std::sync::Arc;
+
+/// An executor that does what its provider was told, and starts nothing.
+///
+/// It is created by a [`ScriptedProvider`](crate::ScriptedProvider), which also keeps its records:
+/// calls, commands, and complaints about calls the contract does not allow. It obeys cancellation as
+/// the contract says, on tokio's clock.
+#[derive(Debug)]
+pub struct ScriptedExecutor {
+    number: u32,
+    script: Arc<Script>,
+    shell: ShellInfo,
+    stage: StageCell,
+    life: Life,
+    job: String,
+    trace: Option<Arc<dyn JobTrace>>,
+    abilities: Abilities,
+}
+
+impl ScriptedExecutor {
+    pub(crate) fn new(number: u32, script: Arc<Script>) -> Self {
+        let (shell, abilities) = {
+            let state = script.state();
+            (state.shell.clone(), state.abilities.clone())
+        };
+        Self {
+            number,
+            script,
+            shell,
+            stage: StageCell::new(),
+            life: Life::default(),
+            job: String::new(),
+            trace: None,
+            abilities,
+        }
+    }
+
+    /// Returns which of its provider's executors it is, from 1.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    fn complain(&self, verdict: Result<(), String>) {
+        if let Err(what) = verdict {
+            self.script
+                .violation(format!("executor({}): {what}", self.number));
+        }
+    }
+
+    /// Notes a call that must be awaited to its end.
+    fn awaited(&self, call: &str) -> AwaitedCall {
+        AwaitedCall {
+            script: Arc::clone(&self.script),
+            call: Some(format!("executor({}): {call}", self.number)),
+        }
+    }
+
+    fn print(&self, stdout: &[u8], stderr: &[u8]) {
+        let Some(trace) = &self.trace else { return };
+        for (stream, bytes) in [(TraceStream::STDOUT, stdout), (TraceStream::STDERR, stderr)] {
+            if !bytes.is_empty() {
+                trace.write(stream, bytes);
+            }
+        }
+    }
+
+    /// Marks the executor as one that needs cleanup, or as one that had it.
+    fn set_open(&self, open: bool) {
+        let mut state = self.script.state();
+        state.open.retain(|number| *number != self.number);
+        if open {
+            state.open.push(self.number);
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Executor for ScriptedExecutor {
+    fn shell(&self) -> &ShellInfo {
+        self.script.record(Event::Shell {
+            executor: self.number,
+        });
+        &self.shell
+    }
+
+    async fn prepare(
+        &mut self,
+        options: PrepareOptions,
+        cancellation: &Cancellation,
+    ) -> Result<Environment, BuildError> {
+        self.script.record(Event::Prepare {
+            executor: self.number,
+        });
+        let verdict = self.life.prepare();
+        self.complain(verdict);
+        self.set_open(true);
+        self.stage.set(ExecutorStage::PREPARE);
+        self.job.clone_from(&options.job.job_info.name);
+        self.trace = Some(Arc::clone(&options.trace));
+        self.script.state().prepared.push(options);
+
+        let directive = self.script.directive(&Moment::Prepare, &self.job);
+        let call = self.awaited("prepare");
+        let (stdout, stderr) = directive.output();
+        self.print(stdout, stderr);
+        let stopped = directive.wait(cancellation).await;
+        call.ended();
+        if stopped {
+            return Err(canceled(cancellation));
+        }
+        if let Some(failure) = directive.failure() {
+            return Err(failure.strike());
+        }
+        self.life.prepared();
+        Ok(self.script.environment(self.shell.clone()))
+    }
+
+    async fn run(
+        &mut self,
+        command: StageCommand,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        let stage = command.stage.clone();
+        let verdict = self.life.run(&stage);
+        self.complain(verdict);
+        self.set_open(true);
+        self.stage.set(ExecutorStage::RUN);
+        self.script.state().commands.push(command);
+        // Last, so that whoever waits for the event finds all the rest in place.
+        self.script.record(Event::Run {
+            executor: self.number,
+            stage: stage.clone(),
+        });
+
+        let call = self.awaited(&format!("run({stage})"));
+        let directive = self.script.directive(&Moment::Stage(stage), &self.job);
+        let (stdout, stderr) = directive.output();
+        self.print(stdout, stderr);
+        let stopped = directive.wait(cancellation).await;
+        call.ended();
+        if stopped {
+            return Err(canceled(cancellation));
+        }
+        match directive.failure() {
+            Some(failure) => Err(failure.strike()),
+            None => Ok(directive.result()),
+        }
+    }
+
+    async fn finish(&mut self, outcome: &JobOutcome) {
+        self.script.record(Event::Finish {
+            executor: self.number,
+            state: outcome.state,
+        });
+        let verdict = self.life.finish();
+        self.complain(verdict);
+        self.stage.set(ExecutorStage::FINISH);
+        let directive = self.script.directive(&Moment::Finish, &self.job);
+        let call = self.awaited("finish");
+        directive.pass().await;
+        call.ended();
+        if let Some(failure) = directive.failure() {
+            // Only a panic can get out of here; there is nobody to give the error to.
+            let _ = failure.strike();
+        }
+    }
+
+    async fn cleanup(&mut self) -> Result<(), BuildError> {
+        self.script.record(Event::Cleanup {
+            executor: self.number,
+        });
+        self.life.cleanup();
+        self.set_open(false);
+        self.stage.set(ExecutorStage::CLEANUP);
+        let directive = self.script.directive(&Moment::Cleanup, &self.job);
+        let call = self.awaited("cleanup");
+        directive.pass().await;
+        call.ended();
+        match directive.failure() {
+            Some(failure) => Err(failure.strike()),
+            None => Ok(()),
+        }
+    }
+
+    fn current_stage(&self) -> ExecutorStage {
+        self.stage.get()
+    }
+
+    fn set_current_stage(&self, stage: ExecutorStage) {
+        self.stage.set(stage);
+    }
+
+    fn stage_cell(&self) -> StageCell {
+        self.stage.clone()
+    }
+
+    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
+        self.abilities.steps.clone()
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        self.abilities.terminal.clone()
+    }
+
+    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
+        self.abilities.file_transfer.clone()
+    }
+
+    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
+        self.abilities.suspend.clone()
+    }
+
+    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
+        self.abilities.resumable.clone()
+    }
+}
+
+impl Drop for ScriptedExecutor {
+    fn drop(&mut self) {
+        let verdict = self.life.dropped();
+        self.complain(verdict);
+    }
+}
+
+fn canceled(cancellation: &Cancellation) -> BuildError {
+    BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User))
+}
+
+/// Complains when the future of a call is dropped before it has ended.
+struct AwaitedCall {
+    script: Arc<Script>,
+    call: Option<String>,
+}
+
+impl AwaitedCall {
+    fn ended(mut self) {
+        self.call = None;
+    }
+}
+
+impl Drop for AwaitedCall {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            self.script
+                .violation(format!("{call} was dropped before its end"));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a scripted provider and its executors share: their orders, and what came of them.
+
+use crate::event::Event;
+use crate::scripted::provider::Abilities;
+use crate::scripted::{Directive, Moment};
+use crate::sync::lock;
+use crate::timeline::Timeline;
+use executor_core::variable::JobVariable;
+use executor_core::{
+    BuildDirs, ConfigInfo, Dialect, Environment, FeaturesInfo, PrepareOptions, ShellInfo,
+    StageCommand, Workspace,
+};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+#[derive(Debug)]
+pub(crate) struct Script {
+    pub(crate) timeline: Timeline,
+    state: Mutex<ScriptState>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ScriptState {
+    pub(crate) orders: Vec<(Moment, Directive)>,
+    pub(crate) features: FeaturesInfo,
+    pub(crate) config_info: ConfigInfo,
+    pub(crate) default_shell: Option<Dialect>,
+    pub(crate) shell: ShellInfo,
+    pub(crate) workspace: Workspace,
+    pub(crate) variables: Vec<JobVariable>,
+    pub(crate) abilities: Abilities,
+    pub(crate) cannot_create: Option<String>,
+    pub(crate) cannot_tell_features: Option<String>,
+    pub(crate) capacity: Option<usize>,
+    /// The executors created with each lease that is out, and whether they were cleaned up.
+    pub(crate) leases: BTreeMap<u64, Vec<u32>>,
+    pub(crate) last_lease: u64,
+    pub(crate) last_executor: u32,
+    pub(crate) prepared: Vec<PrepareOptions>,
+    pub(crate) commands: Vec<StageCommand>,
+    pub(crate) violations: Vec<String>,
+    /// The executors that were used and not cleaned up yet.
+    pub(crate) open: Vec<u32>,
+}
+
+impl Script {
+    pub(crate) fn new(timeline: Timeline) -> Self {
+        let dirs = BuildDirs {
+            builds_dir: "/builds".to_owned(),
+            cache_dir: "/cache".to_owned(),
+            project_dir: "/builds/group/project".to_owned(),
+            temp_dir: "/builds/group/project.tmp".to_owned(),
+            shared: false,
+        };
+        let state = ScriptState {
+            orders: Vec::new(),
+            features: FeaturesInfo::default(),
+            config_info: ConfigInfo::default(),
+            default_shell: Some(Dialect::Sh),
+            shell: ShellInfo::new(Dialect::Sh),
+            workspace: Workspace::Remote {
+                dirs,
+                transfer: None,
+            },
+            variables: Vec::new(),
+            abilities: Abilities::default(),
+            cannot_create: None,
+            cannot_tell_features: None,
+            capacity: None,
+            leases: BTreeMap::new(),
+            last_lease: 0,
+            last_executor: 0,
+            prepared: Vec::new(),
+            commands: Vec::new(),
+            violations: Vec::new(),
+            open: Vec::new(),
+        };
+        Self {
+            timeline,
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, ScriptState> {
+        lock(&self.state)
+    }
+
+    pub(crate) fn record(&self, event: Event) {
+        self.timeline.record(event);
+    }
+
+    pub(crate) fn violation(&self, text: String) {
+        self.state().violations.push(text);
+    }
+
+    /// Returns what to do at this moment: what was ordered, or to succeed.
+    pub(crate) fn directive(&self, moment: &Moment, job: &str) -> Directive {
+        self.state()
+            .orders
+            .iter_mut()
+            .filter(|(ordered, _)| ordered == moment)
+            .find_map(|(_, directive)| directive.take(job))
+            .unwrap_or_else(Directive::succeed)
+    }
+
+    pub(crate) fn environment(&self, shell: ShellInfo) -> Environment {
+        let state = self.state();
+        Environment {
+            shell,
+            workspace: state.workspace.clone(),
+            hostname: "scripted".to_owned(),
+            variables: state.variables.clone(),
+        }
+    }
+}

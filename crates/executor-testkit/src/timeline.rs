@@ -1,0 +1,132 @@
+use crate::event::Event;
+use crate::sync::lock;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
+
+/// The calls several doubles received, in the order they came.
+///
+/// Clones share one list, so give the same timeline to a provider, a source and an observer to see
+/// who was called before whom. An event is noted when its call begins.
+///
+/// # Examples
+///
+/// ```
+/// use executor_testkit::{Event, Timeline};
+///
+/// let timeline = Timeline::new();
+/// timeline.record(Event::Acquire);
+/// timeline.record(Event::Next);
+/// timeline.record(Event::Release);
+/// assert_eq!(timeline.lines(), ["provider.acquire", "source.next", "provider.release"]);
+/// assert_eq!(timeline.lines_of(&["provider."]), ["provider.acquire", "provider.release"]);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Timeline(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    events: Mutex<Vec<Event>>,
+    changed: Notify,
+}
+
+impl Timeline {
+    /// Returns an empty timeline.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an event at the end.
+    pub fn record(&self, event: Event) {
+        lock(&self.0.events).push(event);
+        self.0.changed.notify_waiters();
+    }
+
+    /// Adds a mark of the test's own.
+    pub fn note(&self, text: impl Into<String>) {
+        self.record(Event::Note(text.into()));
+    }
+
+    /// Returns the events so far.
+    pub fn events(&self) -> Vec<Event> {
+        lock(&self.0.events).clone()
+    }
+
+    /// Returns the texts of the events so far.
+    pub fn lines(&self) -> Vec<String> {
+        lock(&self.0.events).iter().map(Event::to_string).collect()
+    }
+
+    /// Returns the texts that begin with one of `prefixes`: `executor(1)`, `source.`.
+    pub fn lines_of(&self, prefixes: &[&str]) -> Vec<String> {
+        let mut lines = self.lines();
+        lines.retain(|line| prefixes.iter().any(|prefix| line.starts_with(prefix)));
+        lines
+    }
+
+    /// Returns the texts, of equal ones in a row only the first.
+    ///
+    /// An owner may ask an executor for its shell any number of times; here that shows once.
+    pub fn order(&self) -> Vec<String> {
+        let mut lines = self.lines();
+        lines.dedup();
+        lines
+    }
+
+    /// Returns how many events fit.
+    pub fn count(&self, fits: impl Fn(&Event) -> bool) -> usize {
+        lock(&self.0.events)
+            .iter()
+            .filter(|event| fits(event))
+            .count()
+    }
+
+    /// Waits until an event fits, which may have come already.
+    ///
+    /// # Cancellation
+    ///
+    /// Safe to drop and to call again.
+    pub async fn wait_for(&self, fits: impl Fn(&Event) -> bool) {
+        loop {
+            // Made before the look, so that no event falls between look and wait.
+            let changed = self.0.changed.notified();
+            if self.count(&fits) > 0 {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits until an event has this text: `executor(1).run(step_script)`.
+    ///
+    /// # Cancellation
+    ///
+    /// Safe to drop and to call again.
+    pub async fn wait_for_line(&self, line: &str) {
+        self.wait_for(|event| event.to_string() == line).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn waiting_sees_events_of_the_past_and_of_the_future() {
+        let timeline = Timeline::new();
+        timeline.note("past");
+        timeline.wait_for_line("past").await;
+        tokio::join!(timeline.wait_for_line("future"), async {
+            timeline.note("future");
+        });
+        assert_eq!(timeline.lines(), ["past", "future"]);
+    }
+
+    #[test]
+    fn order_shows_repeated_calls_once() {
+        let timeline = Timeline::new();
+        for text in ["a", "a", "b", "a"] {
+            timeline.note(text);
+        }
+        assert_eq!(timeline.order(), ["a", "b", "a"]);
+    }
+}
