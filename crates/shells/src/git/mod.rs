@@ -1,0 +1,21 @@
+//! How the sources come: settings, the remote, and the plan both a script and a native run follow.
+//!
+//! [`GitSettings`] are read from a job's variables, [`Remote`] from its repository URL. Together
+//! with `git_info` they become a [`GitPlan`]: a list of steps, each a git command as an argument
+//! vector or one of three small file operations. Whoever carries out the plan does the same thing,
+//! be it a script in a container or the job runner itself.
+//!
+//! What the plan defends against: whatever an earlier job left in a reused tree (hooks,
+//! configuration, locks, a `.git` that points elsewhere), names that look like options, URLs that
+//! run commands, and secrets on disk or on a command line.
+
+mod flags;
+mod plan;
+mod remote;
+mod settings;
+
+pub use plan::{Condition, GitAction, GitCommand, GitPlan, GitStep, OnFailure, PlanError};
+pub use plan::{GIT_DIR_LEFTOVERS, GitFlagSource};
+pub use remote::{LocalSubmodules, PASSWORD_VARIABLE, Remote, RemoteError, USERNAME_VARIABLE};
+pub use settings::{GitDefaults, GitSettings, GitStrategy, LfsMode, SubmoduleSettings};
+pub use settings::{GitSettingsWarning, SubmoduleStrategy};

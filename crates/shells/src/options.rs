@@ -1,0 +1,62 @@
+use executor_core::variable::JobVariables;
+
+/// What may be switched about the text of scripts; everything is off by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four switches that know nothing of each other"
+)]
+pub struct ScriptOptions {
+    /// Whether the shell prints each command as it runs it (`CI_DEBUG_TRACE`).
+    pub debug_trace: bool,
+    /// Whether each command of several lines gets a collapsed section of the log
+    /// (`FF_SCRIPT_SECTIONS`).
+    pub script_sections: bool,
+    /// Whether the exit code is checked after every command, also where `errexit` looks away
+    /// (`FF_ENABLE_BASH_EXIT_CODE_CHECK`).
+    pub exit_code_check: bool,
+    /// Whether the last stage also resets and cleans the working tree (`FF_ENABLE_JOB_CLEANUP`).
+    pub job_cleanup: bool,
+    /// The file mode mask to set; `None` leaves the one the shell inherits.
+    ///
+    /// Only an environment whose stages run as different users needs another than its own.
+    pub umask: Option<u16>,
+}
+
+impl ScriptOptions {
+    /// Reads the switches a job's variables hold; anything but a clear yes is off.
+    pub fn from_variables(variables: &JobVariables) -> Self {
+        let on = |name| {
+            let value = variables.get(name).unwrap_or_default();
+            matches!(value, "1" | "t" | "T" | "true" | "True" | "TRUE")
+        };
+        Self {
+            debug_trace: on("CI_DEBUG_TRACE"),
+            script_sections: on("FF_SCRIPT_SECTIONS"),
+            exit_code_check: on("FF_ENABLE_BASH_EXIT_CODE_CHECK"),
+            job_cleanup: on("FF_ENABLE_JOB_CLEANUP"),
+            umask: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::variable::JobVariable;
+
+    #[test]
+    fn only_a_clear_yes_switches_on() {
+        let variables = [
+            JobVariable::public("CI_DEBUG_TRACE", "true"),
+            JobVariable::public("FF_SCRIPT_SECTIONS", "yes please"),
+            JobVariable::public("FF_ENABLE_BASH_EXIT_CODE_CHECK", "0"),
+        ];
+        let options = ScriptOptions::from_variables(&variables.into_iter().collect());
+        let expect = ScriptOptions {
+            debug_trace: true,
+            ..ScriptOptions::default()
+        };
+        assert_eq!(options, expect);
+    }
+}

@@ -1,0 +1,129 @@
+use super::{git, parts};
+use crate::ScriptOptions;
+use crate::git::GitPlan;
+use crate::quote::{sh, sh_always};
+use crate::user::UserCommand;
+use crate::writer::Writer;
+use executor_core::shell::Dialect;
+
+/// Writes for sh and bash.
+///
+/// The body is one quoted string given to `eval`, for three reasons. The shell has read the whole
+/// script before the first command of it runs. With its standard input replaced, no command can eat
+/// what is left of the script. And since it runs in this shell and not in a subshell, bash has no
+/// reason to print the whole of it when a signal ends a command.
+pub(crate) struct Posix {
+    dialect: Dialect,
+    options: ScriptOptions,
+    body: String,
+}
+
+impl Posix {
+    pub(crate) fn new(dialect: Dialect, options: ScriptOptions) -> Self {
+        Self {
+            dialect,
+            options,
+            body: String::new(),
+        }
+    }
+
+    /// Writes one command of the user's; `last` tells whether its status is the script's.
+    fn command(&mut self, number: usize, command: &UserCommand<'_>, last: bool) {
+        let section = self.options.script_sections && command.is_multi_line();
+        let echo = sh_always(&command.echo());
+        if section {
+            self.line(&format!(
+                "printf \"section_start:%s:section_script_step_{number}\
+                 [hide_duration=true,collapsed=true]\\r\\033[0K\" \"$(date +%s)\""
+            ));
+        }
+        self.line(&format!("printf \"\\033[32;1m%s\\033[0;m\\n\" {echo}"));
+        self.line(&command.text);
+        if ends_in_continuation(&command.text) {
+            // Else the next of our own lines would become part of the command.
+            self.line("");
+        }
+        let keeps_status = self.options.exit_code_check || (section && last);
+        if keeps_status {
+            self.line("runwright_status=$?");
+        }
+        if section {
+            self.line(&format!(
+                "printf \"section_end:%s:section_script_step_{number}\\r\\033[0K\" \"$(date +%s)\""
+            ));
+        }
+        if keeps_status && last {
+            self.line("exit \"$runwright_status\"");
+        } else if keeps_status {
+            self.line("[ \"$runwright_status\" -eq 0 ] || exit \"$runwright_status\"");
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.body.push_str(line);
+        self.body.push('\n');
+    }
+}
+
+impl Writer for Posix {
+    fn greet(&mut self, runner: &str) {
+        let via = if runner.is_empty() {
+            String::new()
+        } else {
+            format!(" via {runner}")
+        };
+        let via = sh(&format!("{via}..."));
+        self.line(&format!(
+            "printf \"Running on %s%s\\n\" \"$(uname -n 2>/dev/null || echo this host)\" {via}"
+        ));
+    }
+
+    fn make_directories(&mut self) {
+        self.body.push_str(parts::MAKE_DIRECTORIES);
+    }
+
+    fn import_environment(&mut self) {
+        self.body.push_str(parts::IMPORT_ENVIRONMENT);
+    }
+
+    fn enter_project(&mut self) {
+        self.body.push_str(parts::ENTER_PROJECT);
+    }
+
+    fn commands(&mut self, commands: &[UserCommand<'_>]) {
+        for (index, command) in commands.iter().enumerate() {
+            self.command(index, command, index + 1 == commands.len());
+        }
+    }
+
+    fn plan(&mut self, plan: &GitPlan) {
+        git::write(plan, &mut self.body);
+    }
+
+    fn remove_private_directory(&mut self) {
+        self.body.push_str(parts::REMOVE_PRIVATE_DIRECTORY);
+    }
+
+    fn finish(self: Box<Self>) -> String {
+        let shell = self.dialect.as_str();
+        let prologue = parts::PROLOGUE;
+        let umask = match self.options.umask {
+            Some(umask) => format!("umask {umask:04o}\n"),
+            None => String::new(),
+        };
+        // Inside the body, so that the trace does not show the whole body as one word first.
+        let trace = if self.options.debug_trace {
+            "set -o xtrace\n"
+        } else {
+            ""
+        };
+        let body = sh_always(&format!("{trace}{}", self.body));
+        let epilogue = parts::EPILOGUE;
+        format!("#!/usr/bin/env {shell}\n\n{prologue}{umask}eval {body} </dev/null\n{epilogue}")
+    }
+}
+
+/// Returns whether a backslash at the end of `text` joins the next line to it.
+fn ends_in_continuation(text: &str) -> bool {
+    (text.len() - text.trim_end_matches('\\').len()) % 2 == 1
+}

@@ -1,0 +1,98 @@
+use super::{git, parts};
+use crate::ScriptOptions;
+use crate::git::GitPlan;
+use crate::quote::pwsh;
+use crate::user::UserCommand;
+use crate::writer::Writer;
+use executor_core::shell::Dialect;
+
+/// Writes for PowerShell.
+pub(crate) struct PowerShell {
+    dialect: Dialect,
+    options: ScriptOptions,
+    body: String,
+}
+
+/// Checks the command before it, native or not.
+const CHECK: &str = "Exit-RunwrightOnFailure $?\n";
+
+impl PowerShell {
+    pub(crate) fn new(dialect: Dialect, options: ScriptOptions) -> Self {
+        Self {
+            dialect,
+            options,
+            body: String::new(),
+        }
+    }
+
+    fn command(&mut self, command: &UserCommand<'_>) {
+        self.body.push_str(&notice(&command.echo()));
+        self.body.push_str(&command.text);
+        self.body.push('\n');
+        self.body.push_str(CHECK);
+    }
+}
+
+impl Writer for PowerShell {
+    fn greet(&mut self, runner: &str) {
+        let via = if runner.is_empty() {
+            String::new()
+        } else {
+            format!(" via {runner}")
+        };
+        let via = pwsh(&format!("{via}..."));
+        let parts = ["'Running on ' + [Environment]::MachineName + ", &via, "\n"];
+        self.body.extend(parts);
+    }
+
+    fn make_directories(&mut self) {
+        self.body.push_str(parts::MAKE_DIRECTORIES);
+    }
+
+    fn import_environment(&mut self) {
+        self.body.push_str(parts::IMPORT_ENVIRONMENT);
+    }
+
+    fn enter_project(&mut self) {
+        self.body.push_str(parts::ENTER_PROJECT);
+    }
+
+    fn commands(&mut self, commands: &[UserCommand<'_>]) {
+        self.body.push_str(parts::VARIABLES);
+        for command in commands {
+            self.command(command);
+        }
+    }
+
+    fn plan(&mut self, plan: &GitPlan) {
+        git::write(plan, &mut self.body);
+    }
+
+    fn remove_private_directory(&mut self) {
+        self.body.push_str(parts::REMOVE_PRIVATE_DIRECTORY);
+    }
+
+    fn finish(self: Box<Self>) -> String {
+        let shebang = match self.dialect {
+            Dialect::PowerShell => "",
+            _ => "#!/usr/bin/env pwsh\n\n",
+        };
+        let trace = if self.options.debug_trace {
+            "Set-PSDebug -Trace 2\n"
+        } else {
+            ""
+        };
+        let (prologue, body, epilogue) = (parts::PROLOGUE, &self.body, parts::EPILOGUE);
+        let text = format!("{shebang}{prologue}{trace}{body}{epilogue}");
+        match self.dialect {
+            // A file without a mark is read in the machine's old code page.
+            Dialect::PowerShell => format!("\u{feff}{text}").replace('\n', "\r\n"),
+            _ => text,
+        }
+    }
+}
+
+/// Returns the line that prints `text` in green.
+pub(super) fn notice(text: &str) -> String {
+    format!("[char]27 + '[32;1m' + {} + [char]27 + '[0;m'\n", pwsh(text))
+}

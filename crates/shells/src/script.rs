@@ -1,0 +1,229 @@
+use crate::git::GitPlan;
+use crate::posix::Posix;
+use crate::powershell::PowerShell;
+use crate::quote::refuse_nul;
+use crate::user::UserCommand;
+use crate::writer::Writer;
+use crate::{ScriptError, ScriptOptions};
+use executor_core::job::{HookName, Job, Step};
+use executor_core::shell::{Dialect, ShellInfo};
+use executor_core::stage::BuildStage;
+
+/// The text of one stage, complete in itself.
+///
+/// It can be fed to a shell's standard input or handed over as a file; both do the same. The user's
+/// commands have an empty standard input either way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    stage: BuildStage,
+    dialect: Dialect,
+    text: String,
+}
+
+impl Script {
+    /// Returns the stage it is for.
+    pub fn stage(&self) -> &BuildStage {
+        &self.stage
+    }
+
+    /// Returns the shell it is written for.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Returns the text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the text, by value.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Returns the ending a file with the text should have, without the dot.
+    pub fn extension(&self) -> &'static str {
+        if self.dialect.is_posix() { "sh" } else { "ps1" }
+    }
+}
+
+/// Everything the scripts of one job are written from.
+///
+/// It holds no variable's value. The scripts expect these in their environment:
+/// [`PROJECT_DIR`](crate::PROJECT_DIR), [`TEMP_DIR`](crate::TEMP_DIR) and
+/// [`ENV_FILE`](crate::ENV_FILE), besides the job's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JobScripts {
+    /// The shell to write for; `None` means the platform's.
+    pub dialect: Option<Dialect>,
+    /// What may be switched.
+    pub options: ScriptOptions,
+    /// The runner's host, for the greeting.
+    pub runner: String,
+    /// The steps, `after_script` among them.
+    pub steps: Vec<Step>,
+    /// How the sources come; an empty plan brings none.
+    pub sources: GitPlan,
+    /// Commands before the sources are fetched, run where the shell starts.
+    pub pre_get_sources: Vec<String>,
+    /// Commands after the sources are there, run in the working tree.
+    pub post_get_sources: Vec<String>,
+    /// Commands before those of a step, in the same shell.
+    pub pre_build: Vec<String>,
+    /// Commands after those of a step, in the same shell.
+    pub post_build: Vec<String>,
+}
+
+impl JobScripts {
+    /// Collects the commands of `job` and of the operator's `shell`, in the order they run.
+    ///
+    /// The sources are not part of it: set [`JobScripts::sources`] where a script has to bring
+    /// them.
+    pub fn new(shell: &ShellInfo, job: &Job) -> Self {
+        let hooks = |name: HookName| {
+            let hooks = job.hooks.iter().filter(move |hook| hook.name == name);
+            hooks.flat_map(|hook| hook.script.iter().cloned())
+        };
+        let operator = |text: &str| [text.to_owned()];
+        Self {
+            dialect: Some(shell.dialect),
+            options: ScriptOptions::default(),
+            runner: String::new(),
+            steps: job.steps.clone(),
+            sources: GitPlan::default(),
+            pre_get_sources: operator(&shell.pre_get_sources_script)
+                .into_iter()
+                .chain(hooks(HookName::PreGetSources))
+                .collect(),
+            post_get_sources: hooks(HookName::PostGetSources)
+                .chain(operator(&shell.post_get_sources_script))
+                .collect(),
+            pre_build: operator(&shell.pre_build_script).to_vec(),
+            post_build: operator(&shell.post_build_script).to_vec(),
+        }
+    }
+
+    /// Returns the script of `stage`; `None` when there is nothing to do, so the stage is skipped.
+    ///
+    /// Caches and artifacts are the job runner's work, not a script's: their stages are `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`ScriptError::Nul`] when one of the commands holds a NUL byte.
+    pub fn script(&self, stage: &BuildStage) -> Result<Option<Script>, ScriptError> {
+        let dialect = self.dialect.unwrap_or_else(Dialect::platform_default);
+        let mut writer = self.writer(dialect);
+        if !self.write(stage, writer.as_mut()) {
+            return Ok(None);
+        }
+        let text = writer.finish();
+        refuse_nul(&text)?;
+        Ok(Some(Script {
+            stage: stage.clone(),
+            dialect,
+            text,
+        }))
+    }
+
+    fn writer(&self, dialect: Dialect) -> Box<dyn Writer> {
+        match dialect {
+            Dialect::Sh | Dialect::Bash => Box::new(Posix::new(dialect, self.options.clone())),
+            Dialect::Pwsh | Dialect::PowerShell => {
+                Box::new(PowerShell::new(dialect, self.options.clone()))
+            }
+        }
+    }
+
+    /// Writes the body of `stage` and returns whether there is one.
+    fn write(&self, stage: &BuildStage, writer: &mut dyn Writer) -> bool {
+        match stage {
+            BuildStage::PrepareScript => self.write_prepare(writer),
+            BuildStage::GetSources => self.write_sources(writer),
+            BuildStage::ClearWorktree => self.write_clear(writer),
+            BuildStage::Step(name) => self.write_step(name, writer),
+            BuildStage::AfterScript => self.write_after_script(writer),
+            BuildStage::CleanupFileVariables => self.write_cleanup(writer),
+            BuildStage::ResolveSecrets
+            | BuildStage::RestoreCache
+            | BuildStage::DownloadArtifacts
+            | BuildStage::StepRun
+            | BuildStage::ArchiveCache
+            | BuildStage::ArchiveCacheOnFailure
+            | BuildStage::UploadArtifactsOnSuccess
+            | BuildStage::UploadArtifactsOnFailure => false,
+        }
+    }
+
+    fn write_prepare(&self, writer: &mut dyn Writer) -> bool {
+        writer.greet(&self.runner);
+        writer.make_directories();
+        true
+    }
+
+    fn write_sources(&self, writer: &mut dyn Writer) -> bool {
+        let before = UserCommand::all(&self.pre_get_sources);
+        let after = UserCommand::all(&self.post_get_sources);
+        if before.is_empty() && after.is_empty() && self.sources.steps.is_empty() {
+            return false;
+        }
+        writer.import_environment();
+        writer.commands(&before);
+        writer.plan(&self.sources);
+        if !after.is_empty() {
+            writer.enter_project();
+            writer.commands(&after);
+        }
+        true
+    }
+
+    fn write_clear(&self, writer: &mut dyn Writer) -> bool {
+        if self.sources.steps.is_empty() {
+            return false;
+        }
+        writer.plan(&GitPlan::clear());
+        true
+    }
+
+    fn write_step(&self, name: &str, writer: &mut dyn Writer) -> bool {
+        let commands = self.step_commands(name);
+        if commands.is_empty() {
+            return false;
+        }
+        let mut all = UserCommand::all(&self.pre_build);
+        all.extend(commands);
+        all.extend(UserCommand::all(&self.post_build));
+        self.write_user_stage(&all, writer);
+        true
+    }
+
+    fn write_after_script(&self, writer: &mut dyn Writer) -> bool {
+        let commands = self.step_commands(Step::AFTER_SCRIPT);
+        if commands.is_empty() {
+            return false;
+        }
+        self.write_user_stage(&commands, writer);
+        true
+    }
+
+    #[expect(clippy::unused_self, reason = "reads like its siblings at the call")]
+    fn write_user_stage(&self, commands: &[UserCommand<'_>], writer: &mut dyn Writer) {
+        writer.import_environment();
+        writer.enter_project();
+        writer.commands(commands);
+    }
+
+    fn write_cleanup(&self, writer: &mut dyn Writer) -> bool {
+        if self.options.job_cleanup {
+            writer.plan(&self.sources.cleanup());
+        }
+        writer.remove_private_directory();
+        true
+    }
+
+    fn step_commands(&self, name: &str) -> Vec<UserCommand<'_>> {
+        let steps = self.steps.iter().filter(|step| step.name == name);
+        steps
+            .flat_map(|step| UserCommand::all(&step.script))
+            .collect()
+    }
+}

@@ -1,0 +1,218 @@
+//! Real shells to run scripts under.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+use executor_core::job::{Job, Step};
+use executor_core::shell::{Dialect, ShellInfo};
+use executor_core::stage::BuildStage;
+use shells::JobScripts;
+
+/// A shell of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shell {
+    Bash,
+    Dash,
+    Busybox,
+}
+
+/// How a script gets to the shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Feed {
+    Stdin,
+    File,
+}
+
+/// What a shell did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Shell {
+    pub(crate) const ALL: [Self; 3] = [Self::Bash, Self::Dash, Self::Busybox];
+
+    pub(crate) fn dialect(self) -> Dialect {
+        match self {
+            Self::Bash => Dialect::Bash,
+            Self::Dash | Self::Busybox => Dialect::Sh,
+        }
+    }
+
+    /// Returns the command that starts the shell.
+    pub(crate) fn command(self) -> Command {
+        let (program, arguments): (_, &[&str]) = match self {
+            Self::Bash => ("bash", &[]),
+            Self::Dash => ("dash", &[]),
+            Self::Busybox => ("busybox", &["sh"]),
+        };
+        require(program, program);
+        let mut command = new_command(program);
+        command.args(arguments);
+        command
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tests run real shells and real git"
+)]
+pub(crate) fn new_command(program: impl AsRef<OsStr>) -> Command {
+    Command::new(program)
+}
+
+/// Fails the test, with a hint, where a program is missing.
+pub(crate) fn require(program: &str, package: &str) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
+    assert!(
+        found,
+        "`{program}` is missing: apt-get install {package} (cargo xtask test does it)"
+    );
+}
+
+/// The directories of one job.
+#[derive(Debug)]
+pub(crate) struct Place {
+    root: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let place = Self {
+            root: tempfile::tempdir().expect("a temporary directory"),
+        };
+        fs::create_dir(place.project()).unwrap();
+        fs::create_dir(place.temp()).unwrap();
+        place
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root().join("project")
+    }
+
+    pub(crate) fn temp(&self) -> PathBuf {
+        self.root().join("project.tmp")
+    }
+
+    pub(crate) fn env_file(&self) -> PathBuf {
+        self.temp().join(shells::ENV_FILE_NAME)
+    }
+
+    /// Gives `command` the environment of a job: these directories and nothing of ours.
+    pub(crate) fn equip(&self, command: &mut Command) {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").expect("a PATH"))
+            .env("HOME", self.root())
+            .env("LC_ALL", "C.UTF-8")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env(shells::PROJECT_DIR, self.project())
+            .env(shells::TEMP_DIR, self.temp())
+            .env(shells::ENV_FILE, self.env_file())
+            .current_dir(self.root());
+    }
+
+    /// Runs `script` and waits for its end.
+    pub(crate) fn run(&self, shell: Shell, feed: Feed, script: &str) -> Outcome {
+        self.run_with(shell, feed, script, |_| {})
+    }
+
+    /// Runs `script` with a command that `change` has had its hands on.
+    pub(crate) fn run_with(
+        &self,
+        shell: Shell,
+        feed: Feed,
+        script: &str,
+        change: impl FnOnce(&mut Command),
+    ) -> Outcome {
+        let mut command = shell.command();
+        self.equip(&mut command);
+        if feed == Feed::File {
+            let file = self.root().join("script");
+            fs::write(&file, script).unwrap();
+            command.arg(file);
+        }
+        change(&mut command);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the shell starts");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        if feed == Feed::Stdin {
+            // A shell that ended early has closed the pipe; its outcome says why.
+            drop(stdin.write_all(script.as_bytes()));
+        }
+        drop(stdin);
+        let output = child.wait_with_output().expect("the shell ends");
+        Outcome {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Returns a job's scripts whose one step runs `commands`.
+pub(crate) fn scripts(dialect: Dialect, commands: &[&str]) -> JobScripts {
+    let step = Step {
+        name: Step::SCRIPT.to_owned(),
+        script: commands.iter().map(|&command| command.to_owned()).collect(),
+        ..Step::default()
+    };
+    let job = Job {
+        steps: vec![step],
+        ..Job::default()
+    };
+    JobScripts::new(&ShellInfo::new(dialect), &job)
+}
+
+/// Returns the text of `stage`, which must not be empty.
+pub(crate) fn text(scripts: &JobScripts, stage: &BuildStage) -> String {
+    scripts
+        .script(stage)
+        .expect("no NUL")
+        .expect("a script")
+        .into_text()
+}
+
+/// Returns `stdout` without the lines that echo commands.
+pub(crate) fn without_echo(stdout: &str) -> String {
+    let lines = stdout
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with("\u{1b}[32;1m"));
+    lines.collect()
+}
+
+/// Runs `commands` as the user's step under every shell, both ways, and compares.
+pub(crate) fn check(commands: &[&str], expect: (i32, &str)) {
+    for shell in Shell::ALL {
+        check_under(shell, commands, expect);
+    }
+}
+
+/// Runs `commands` under one shell, both ways, and compares exit code and output without echo.
+pub(crate) fn check_under(shell: Shell, commands: &[&str], expect: (i32, &str)) {
+    for feed in [Feed::Stdin, Feed::File] {
+        let place = Place::new();
+        let text = text(&scripts(shell.dialect(), commands), &BuildStage::script());
+        let outcome = place.run(shell, feed, &text);
+        let shown = (outcome.code.unwrap_or(-1), without_echo(&outcome.stdout));
+        assert_eq!(
+            (shown.0, shown.1.as_str()),
+            expect,
+            "{shell:?} {feed:?} {commands:?}: {outcome:#?}"
+        );
+    }
+}
