@@ -1,0 +1,183 @@
+//! The environment of a job: what comes from the runner, and the job's own above it.
+
+use crate::config::InheritEnvironment;
+use executor_core::StageVariables;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::Path;
+
+/// Variables that [`InheritEnvironment::All`] leaves out.
+const NOT_INHERITED: [&str; 26] = [
+    "CI",
+    "CI_*",
+    "GITLAB_CI",
+    "GITLAB_ENV",
+    "RUNNER_*",
+    "RUNWRIGHT_*",
+    "REGISTER_*",
+    "REGISTRATION_TOKEN",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+    "OLDPWD",
+    "PWD",
+    "SHLVL",
+    "_",
+];
+
+/// What a job gets of the runner's environment. `Debug` shows names only.
+#[derive(Clone)]
+pub(crate) struct RunnerEnvironment {
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl RunnerEnvironment {
+    /// Takes the runner's environment as it is now.
+    pub(crate) fn capture(inherit: &InheritEnvironment) -> Self {
+        Self::select(inherit, std::env::vars_os())
+    }
+
+    fn select(
+        inherit: &InheritEnvironment,
+        variables: impl Iterator<Item = (OsString, OsString)>,
+    ) -> Self {
+        let wanted = |name: &OsStr| match inherit {
+            InheritEnvironment::All => !NOT_INHERITED.iter().any(|pattern| matches(pattern, name)),
+            InheritEnvironment::Only(names) => names.iter().any(|pattern| matches(pattern, name)),
+        };
+        Self {
+            variables: variables.filter(|(name, _)| wanted(name)).collect(),
+        }
+    }
+
+    /// Returns the value of a variable.
+    pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
+        self.variables
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_os_str())
+    }
+
+    /// Returns the whole environment of a stage: the later of two variables of one name wins.
+    pub(crate) fn with(
+        &self,
+        variables: &StageVariables,
+        temp_dir: &Path,
+    ) -> Vec<(OsString, OsString)> {
+        let own = variables
+            .environment
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        let files = variables.files.iter().map(|file| {
+            (
+                OsString::from(&file.key),
+                temp_dir.join(&file.key).into_os_string(),
+            )
+        });
+        self.variables
+            .iter()
+            .cloned()
+            .chain(own)
+            .chain(files)
+            .collect()
+    }
+}
+
+/// Returns whether `name` is the pattern, or begins with what is before its final `*`.
+fn matches(pattern: &str, name: &OsStr) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.as_encoded_bytes().starts_with(start.as_bytes()),
+        None => name == pattern,
+    }
+}
+
+impl fmt::Debug for RunnerEnvironment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.variables.iter().map(|(name, _)| name))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::FileVariable;
+
+    fn inherited(inherit: &InheritEnvironment, names: &[&str]) -> Vec<String> {
+        let variables = names
+            .iter()
+            .map(|name| (OsString::from(name), OsString::from("value")));
+        let environment = RunnerEnvironment::select(inherit, variables);
+        let names = environment
+            .variables
+            .into_iter()
+            .map(|(name, _)| name.into_string().unwrap());
+        names.collect()
+    }
+
+    #[test]
+    fn variables_that_name_another_place_are_not_inherited() {
+        let names = [
+            "PATH",
+            "CI",
+            "CI_JOB_TOKEN",
+            "CIRCLE",
+            "GIT_DIR",
+            "GIT_EDITOR",
+            "PWD",
+        ];
+        assert_eq!(
+            inherited(&InheritEnvironment::All, &names),
+            ["PATH", "CIRCLE", "GIT_EDITOR"]
+        );
+    }
+
+    #[test]
+    fn only_what_is_listed_is_inherited() {
+        let names = ["PATH", "LC_ALL", "AWS_SECRET_ACCESS_KEY", "LANG"];
+        let minimal = InheritEnvironment::minimal();
+        assert_eq!(inherited(&minimal, &names), ["PATH", "LC_ALL", "LANG"]);
+        assert!(inherited(&InheritEnvironment::Only(Vec::new()), &names).is_empty());
+    }
+
+    #[test]
+    fn the_jobs_variables_come_last() {
+        let runner =
+            [("A", "runner"), ("B", "runner")].map(|(name, value)| (name.into(), value.into()));
+        let runner = RunnerEnvironment::select(&InheritEnvironment::All, runner.into_iter());
+        let variables = StageVariables {
+            environment: vec![("A".to_owned(), "job".to_owned())],
+            files: vec![FileVariable {
+                key: "F".to_owned(),
+                content: b"secret".to_vec(),
+            }],
+        };
+        let environment = runner.with(&variables, Path::new("/t"));
+        let pairs: Vec<_> = environment
+            .iter()
+            .map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap()))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                ("A", "runner"),
+                ("B", "runner"),
+                ("A", "job"),
+                ("F", "/t/F")
+            ]
+        );
+        assert_eq!(format!("{runner:?}"), r#"["A", "B"]"#);
+    }
+}

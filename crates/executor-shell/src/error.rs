@@ -1,0 +1,175 @@
+//! What can go wrong on this host, and whose fault it is.
+
+use executor_core::{BoxError, BuildError, Retryability};
+use process::ProcessError;
+use std::io;
+use std::path::PathBuf;
+
+/// The part that failed, in the messages of [`BuildError`].
+const BACKEND: &str = "shell";
+
+/// Why a job could not be prepared, run or cleaned up.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ShellError {
+    /// There is no such shell.
+    #[error("shell {shell:?} not found in PATH; install it, or choose another with `shell`")]
+    NoShell { shell: String },
+    /// A directory cannot be made, or not be written to.
+    #[error("use {what} {}", path.display())]
+    Directory {
+        what: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    /// A file of a stage cannot be written or removed.
+    #[error("{action} {}", path.display())]
+    File {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    /// A file variable whose name is no file name.
+    #[error("file variable {key:?} cannot name a file")]
+    FileVariable { key: String },
+    /// The variables do not fit into an environment.
+    #[error(
+        "variable {key} of {bytes} bytes is the largest of more than an environment can hold; \
+         make it a file variable"
+    )]
+    EnvironmentTooLarge { key: String, bytes: usize },
+    /// A process could not be started or ended.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// A terminal could not be had.
+    #[error("{action} a terminal")]
+    Terminal {
+        action: &'static str,
+        source: io::Error,
+    },
+}
+
+impl From<ShellError> for BuildError {
+    fn from(error: ShellError) -> Self {
+        let message = error.to_string();
+        match error {
+            ShellError::NoShell { .. }
+            | ShellError::FileVariable { .. }
+            | ShellError::EnvironmentTooLarge { .. } => Self::config(message),
+            ShellError::Directory { source, .. } if is_a_setting_of(&source) => Self::Config {
+                message,
+                source: Some(source.into()),
+            },
+            ShellError::Directory { source, .. }
+            | ShellError::File { source, .. }
+            | ShellError::Terminal { source, .. } => Self::system(BACKEND, message, source),
+            ShellError::Process(error) => from_process(message, error),
+        }
+    }
+}
+
+/// Returns whether the path itself is wrong, and not the moment.
+fn is_a_setting_of(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotADirectory
+            | io::ErrorKind::AlreadyExists
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::InvalidFilename
+    )
+}
+
+fn from_process(message: String, error: ProcessError) -> BuildError {
+    let retry = match &error {
+        ProcessError::NotFound { .. } | ProcessError::Unpassable { .. } => {
+            return BuildError::config(message);
+        }
+        // The tree of the job is gone, or what was there cannot be ended: more of the same helps not.
+        ProcessError::WorkingDirectory { .. }
+        | ProcessError::Containment { .. }
+        | ProcessError::Unkillable { .. }
+        | ProcessError::Survivors { .. } => Retryability::Permanent,
+        _ => Retryability::Temporary,
+    };
+    BuildError::System {
+        backend: BACKEND,
+        message,
+        source: source_of(error),
+        retry,
+    }
+}
+
+/// Returns the cause of an error whose own message is in use already.
+fn source_of(error: ProcessError) -> Option<BoxError> {
+    match error {
+        ProcessError::WorkingDirectory { source, .. }
+        | ProcessError::Spawn { source, .. }
+        | ProcessError::Wait { source, .. } => Some(source.into()),
+        ProcessError::Containment { source, .. } => source.map(Into::into),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(error: ShellError, config: bool, temporary: bool, chain: &str) {
+        let error = BuildError::from(error);
+        assert_eq!(
+            matches!(error, BuildError::Config { .. }),
+            config,
+            "{error:?}"
+        );
+        assert_eq!(error.is_temporary(), temporary, "{error:?}");
+        assert_eq!(error.chain(), chain);
+    }
+
+    #[test]
+    fn a_wrong_setting_is_told_from_a_bad_moment() {
+        let directory = |kind| ShellError::Directory {
+            what: "builds directory",
+            path: "/b".into(),
+            source: io::Error::from(kind),
+        };
+        let read_only = directory(io::ErrorKind::ReadOnlyFilesystem);
+        check(
+            read_only,
+            true,
+            false,
+            "use builds directory /b: read-only filesystem or storage medium",
+        );
+        let full = directory(io::ErrorKind::StorageFull);
+        check(
+            full,
+            false,
+            true,
+            "shell: use builds directory /b: no storage space",
+        );
+    }
+
+    #[test]
+    fn a_process_that_cannot_start_now_may_start_later() {
+        let source = io::Error::from(io::ErrorKind::WouldBlock);
+        let spawn = ProcessError::Spawn {
+            program: "bash".to_owned(),
+            source,
+        };
+        check(
+            spawn.into(),
+            false,
+            true,
+            "shell: start \"bash\": operation would block",
+        );
+        let gone = ProcessError::WorkingDirectory {
+            path: "/p".into(),
+            source: io::ErrorKind::NotFound.into(),
+        };
+        check(
+            gone.into(),
+            false,
+            false,
+            "shell: enter working directory /p: entity not found",
+        );
+    }
+}

@@ -1,0 +1,236 @@
+//! The executor: one job as shell processes on this host.
+
+use crate::directories;
+use crate::error::ShellError;
+use crate::host::Host;
+use crate::kill::{self, Stop};
+use crate::output::TraceSink;
+use crate::stage_files::StageFiles;
+use crate::terminal::ShellTerminal;
+use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+use executor_core::{
+    AbstractExecutor, AbstractExecutorOptions, BuildError, Cancellation, Environment, Executor,
+    ExecutorStage, ExitCode, JobOutcome, PrepareOptions, RunnerConfig, ShellInfo, ShellKind,
+    StageCell, StageCommand, StageResult, StageStatus, Workspace,
+};
+use process::{Ended, ExitStatus, Outcome, ProcessError, ProcessTree, Timing};
+use std::io;
+use std::sync::Arc;
+
+/// Runs the stages of one job, each as a shell in a process tree of its own.
+///
+/// Made by the provider that [`provider`](crate::provider()) returns. `prepare` makes the builds, cache
+/// and project directories, which stay, and the job's temporary directory, which `cleanup` removes.
+#[derive(Debug)]
+pub struct ShellExecutor {
+    base: AbstractExecutor,
+    host: Arc<Host>,
+    prepared: Option<Prepared>,
+}
+
+/// What `prepare` made, or was about to make.
+#[derive(Debug)]
+struct Prepared {
+    shell: ShellInfo,
+    tree: ProcessTree,
+    files: StageFiles,
+    terminal: Arc<ShellTerminal>,
+}
+
+impl ShellExecutor {
+    pub(crate) fn new(host: Arc<Host>) -> Self {
+        let kind = if host.config.login {
+            ShellKind::Login
+        } else {
+            ShellKind::Normal
+        };
+        let base = AbstractExecutor::new(AbstractExecutorOptions {
+            default_builds_dir: host.config.builds_dir.clone(),
+            default_cache_dir: host.config.cache_dir.clone(),
+            shared_builds_dir: true,
+            shell: ShellInfo::new(executor_core::Dialect::platform_default()).with_kind(kind),
+            show_hostname: true,
+        });
+        Self {
+            base,
+            host,
+            prepared: None,
+        }
+    }
+
+    fn timing(&self, config: &RunnerConfig) -> Timing {
+        Timing {
+            terminate_grace: config.graceful_kill_timeout,
+            kill_deadline: config.force_kill_timeout,
+            pipe_grace: self.host.config.output_grace,
+            ..Timing::default()
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Executor for ShellExecutor {
+    fn shell(&self) -> &ShellInfo {
+        self.base.shell()
+    }
+
+    async fn prepare(
+        &mut self,
+        options: PrepareOptions,
+        cancellation: &Cancellation,
+    ) -> Result<Environment, BuildError> {
+        refuse_if_canceled(cancellation)?;
+        let dirs = directories::absolute(self.base.prepare(options)?)?;
+        let shell = self.host.find_shell(self.base.shell())?;
+        let tree = self.host.tree()?;
+        let terminal = ShellTerminal::new(&self.host, &tree, &shell, &dirs);
+        let files = StageFiles::new((&dirs.temp_dir).into());
+        let prepared = self.prepared.insert(Prepared {
+            shell,
+            tree,
+            files,
+            terminal: Arc::new(terminal),
+        });
+        directories::make_usable(&dirs)?;
+        prepared.files.make_directory()?;
+        let mut environment = self.base.local_environment(&Host::name())?;
+        environment.workspace = Workspace::Local(dirs);
+        Ok(environment)
+    }
+
+    async fn run(
+        &mut self,
+        command: StageCommand,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        self.base.set_current_stage(ExecutorStage::RUN);
+        refuse_if_canceled(cancellation)?;
+        let options = self.base.options()?;
+        let timing = self.timing(&options.config);
+        let trace = Arc::clone(&options.trace);
+        let prepared = self.prepared.as_mut().ok_or_else(not_prepared)?;
+        let script = prepared.files.write(&command, &prepared.shell)?;
+        prepared.terminal.set_variables(&command.variables);
+
+        let shell_command =
+            shells::ShellCommand::reading_file(&prepared.shell, &script.to_string_lossy());
+        let environment = self
+            .host
+            .environment
+            .with(&command.variables, prepared.files.directory());
+        let process_command = process::Command::new(shell_command.program())
+            .args(shell_command.arguments())
+            .envs(environment)
+            .current_dir(&command.working_dir);
+        let mut sink = TraceSink(&*trace);
+        let outcome = match prepared.tree.spawn(&process_command) {
+            Ok(process) => process.run(&mut sink, &Stop(cancellation), &timing).await,
+            Err(error) => Err(error),
+        };
+        prepared.files.remove_script(&script);
+        stage_result(
+            &outcome.map_err(|error| explain(error, &command))?,
+            cancellation,
+        )
+    }
+
+    async fn finish(&mut self, outcome: &JobOutcome) {
+        self.base.finish(outcome);
+    }
+
+    async fn cleanup(&mut self) -> Result<(), BuildError> {
+        self.base.cleanup();
+        let Some(prepared) = &mut self.prepared else {
+            return Ok(());
+        };
+        let closed = prepared.tree.close().await;
+        // Also when something lives on: what it holds open goes away with it.
+        prepared.files.remove()?;
+        closed.map_err(ShellError::from)?;
+        Ok(())
+    }
+
+    fn current_stage(&self) -> ExecutorStage {
+        self.base.current_stage()
+    }
+
+    fn set_current_stage(&self, stage: ExecutorStage) {
+        self.base.set_current_stage(stage);
+    }
+
+    fn stage_cell(&self) -> StageCell {
+        self.base.stage_cell()
+    }
+
+    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
+        None
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        let prepared = self.prepared.as_ref()?;
+        Some(Arc::clone(&prepared.terminal) as Arc<dyn Terminal>)
+    }
+
+    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
+        None
+    }
+
+    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
+        None
+    }
+
+    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
+        None
+    }
+}
+
+fn refuse_if_canceled(cancellation: &Cancellation) -> Result<(), BuildError> {
+    match cancellation.cause() {
+        Some(cause) => Err(BuildError::Canceled(cause)),
+        None => Ok(()),
+    }
+}
+
+fn not_prepared() -> BuildError {
+    BuildError::config("the executor is used before it is prepared")
+}
+
+/// Tells how a stage ended; one that was made to end is no result.
+fn stage_result(outcome: &Outcome, cancellation: &Cancellation) -> Result<StageResult, BuildError> {
+    if let Ended::Stopped { .. } = outcome.ended {
+        return Err(BuildError::Canceled(kill::cause(cancellation)));
+    }
+    let status = match outcome.status {
+        ExitStatus::Exited(code) => StageStatus::Exited(ExitCode(code.into())),
+        ExitStatus::Signaled { signal, .. } => StageStatus::Signaled { signal },
+    };
+    let [stdout_bytes, stderr_bytes] = outcome.bytes;
+    Ok(StageResult {
+        status,
+        oom_killed: outcome.oom_killed,
+        duration: outcome.elapsed,
+        stdout_bytes,
+        stderr_bytes,
+        cpu_time: Some(outcome.usage.user + outcome.usage.system),
+        peak_memory: Some(outcome.usage.max_resident),
+    })
+}
+
+/// Says it in the job's words where the kernel refused what the job asked for.
+fn explain(error: ProcessError, command: &StageCommand) -> ShellError {
+    match &error {
+        ProcessError::Spawn { source, .. }
+            if source.kind() == io::ErrorKind::ArgumentListTooLong =>
+        {
+            let variables = command.variables.environment.iter();
+            match variables.max_by_key(|(key, value)| key.len() + value.len()) {
+                Some((key, value)) => ShellError::EnvironmentTooLarge {
+                    key: key.clone(),
+                    bytes: value.len(),
+                },
+                None => error.into(),
+            }
+        }
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,30 @@
+//! The provider of the shell executor.
+
+use crate::config::ShellConfig;
+use crate::executor::ShellExecutor;
+use crate::host::Host;
+use executor_core::{DefaultExecutorProvider, Dialect, FeaturesInfo};
+use std::sync::Arc;
+
+/// The executor's name in a registry.
+pub const NAME: &str = "shell";
+
+/// Returns the provider: jobs share nothing but this host, so it is the default one.
+///
+/// The runner's environment is taken as it is now. Nothing is started before the first job is
+/// prepared. There is no limit to how many jobs run at once; put a layer on it where there shall be.
+pub fn provider(config: ShellConfig) -> DefaultExecutorProvider {
+    let host = Arc::new(Host::new(config));
+    DefaultExecutorProvider::new(Dialect::platform_default())
+        .with_creator(move |_data| Ok(Box::new(ShellExecutor::new(Arc::clone(&host)))))
+        .with_features(add_features)
+}
+
+fn add_features(features: &mut FeaturesInfo) {
+    features.variables = true;
+    features.shared = true;
+    if cfg!(not(windows)) {
+        features.session = true;
+        features.terminal = true;
+    }
+}

@@ -1,0 +1,201 @@
+//! The files a stage needs: its script and its file variables.
+
+use crate::error::ShellError;
+use executor_core::variable::JobVariable;
+use executor_core::{FileVariable, ShellInfo, ShellKind, StageCommand, StageVariables};
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Variables a shell keeps to itself: exporting them is an error, and useless.
+const READ_ONLY: [&str; 6] = [
+    "BASHOPTS",
+    "BASH_VERSINFO",
+    "EUID",
+    "PPID",
+    "SHELLOPTS",
+    "UID",
+];
+
+/// The job's private directory, and what of it is ours.
+///
+/// The directory may have been there before, with contents that are none of our business: only
+/// what was made here is removed.
+#[derive(Debug)]
+pub(crate) struct StageFiles {
+    directory: PathBuf,
+    made: bool,
+    written: BTreeSet<PathBuf>,
+}
+
+impl StageFiles {
+    /// Touches nothing yet.
+    pub(crate) fn new(directory: PathBuf) -> Self {
+        Self {
+            directory,
+            made: false,
+            written: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the directory.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Makes the directory, for the runner's user alone, where it is missing.
+    pub(crate) fn make_directory(&mut self) -> Result<(), ShellError> {
+        if self.directory.is_dir() {
+            return Ok(());
+        }
+        // Noted first, so that it is removed even if we get no further.
+        self.made = true;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.directory)
+            .map_err(|source| ShellError::Directory {
+                what: "temporary directory",
+                path: self.directory.clone(),
+                source,
+            })
+    }
+
+    /// Writes the stage's file variables, anew for each stage, and its script.
+    ///
+    /// Returns the script's path. The script is a file, not standard input, so that no command in
+    /// it can read the rest of it away; and not an argument, which every user of the host can see.
+    pub(crate) fn write(
+        &mut self,
+        command: &StageCommand,
+        shell: &ShellInfo,
+    ) -> Result<PathBuf, ShellError> {
+        self.make_directory()?;
+        for file in &command.variables.files {
+            let path = self.directory.join(file_name(file)?);
+            self.write_file(path, &file.content)?;
+        }
+        let mut text = String::with_capacity(command.script.len());
+        if shell.dialect.is_posix() && shell.kind == ShellKind::Login {
+            let exports = self.write_exports(&command.variables, shell)?;
+            // On the script's first line, so that errors name the lines of the script.
+            text = format!(". {exports}; ");
+        }
+        text.push_str(&command.script);
+        let extension = if shell.dialect.is_posix() {
+            "sh"
+        } else {
+            "ps1"
+        };
+        let path = self.directory.join(format!(".script.{extension}"));
+        self.write_file(path.clone(), text.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Writes the job's variables for a login shell to read after the profile, and returns the
+    /// file's path, quoted.
+    ///
+    /// They are in its environment too; but a profile may set `PATH` and others anew, and the job's
+    /// variables win.
+    fn write_exports(
+        &mut self,
+        variables: &StageVariables,
+        shell: &ShellInfo,
+    ) -> Result<String, ShellError> {
+        let mut exports = String::new();
+        for (key, value) in &variables.environment {
+            if READ_ONLY.contains(&key.as_str()) {
+                continue;
+            }
+            let variable = [JobVariable::public(key, value)].into_iter().collect();
+            // What cannot be exported by name is in the environment only, where no profile
+            // reaches it either.
+            exports
+                .push_str(&shells::export_prologue(shell.dialect, &variable).unwrap_or_default());
+        }
+        let path = self.directory.join(".exports.sh");
+        self.write_file(path.clone(), exports.as_bytes())?;
+        // Only a NUL byte cannot be quoted, and no file that was written has one in its path.
+        Ok(shells::quote_sh(&path.to_string_lossy()).unwrap_or_default())
+    }
+
+    fn write_file(&mut self, path: PathBuf, content: &[u8]) -> Result<(), ShellError> {
+        let result = write_private(&path, content);
+        self.written.insert(path.clone());
+        result.map_err(|source| ShellError::File {
+            action: "write",
+            path,
+            source,
+        })
+    }
+
+    /// Removes what belongs to one stage only; file variables stay for the jobs' terminal.
+    pub(crate) fn remove_script(&self, script: &Path) {
+        // Another try follows when the job ends.
+        let _ = fs::remove_file(script);
+        let _ = fs::remove_file(self.directory.join(".exports.sh"));
+    }
+
+    /// Removes all that was made here, as far as it is still there.
+    pub(crate) fn remove(&mut self) -> Result<(), ShellError> {
+        let error = |path: &Path| {
+            let path = path.to_owned();
+            move |source| ShellError::File {
+                action: "remove",
+                path,
+                source,
+            }
+        };
+        if self.made {
+            missing_is_fine(fs::remove_dir_all(&self.directory)).map_err(error(&self.directory))?;
+            self.made = false;
+            self.written.clear();
+        }
+        while let Some(path) = self.written.pop_first() {
+            missing_is_fine(fs::remove_file(&path)).map_err(error(&path))?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the name of a variable's file, which is the variable's own.
+fn file_name(file: &FileVariable) -> Result<&str, ShellError> {
+    let key = file.key.as_str();
+    // Names that begin with a dot are the executor's.
+    if key.is_empty() || key.starts_with('.') || key.contains(['/', '\0']) {
+        return Err(ShellError::FileVariable {
+            key: key.to_owned(),
+        });
+    }
+    Ok(key)
+}
+
+/// Writes a file that only its owner can read.
+///
+/// The file is always a new one: the job could have put a link to elsewhere in its place.
+fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let create = || {
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+    };
+    let mut file = match create() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            create()?
+        }
+        result => result?,
+    };
+    file.write_all(content)
+}
+
+fn missing_is_fine(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}

@@ -1,0 +1,207 @@
+//! Interactive shells beside a running job.
+
+use crate::environment::RunnerEnvironment;
+use crate::error::ShellError;
+use crate::host::Host;
+use crate::kill;
+use executor_core::ability::{Terminal, TerminalSession, TerminalSize};
+use executor_core::{BuildDirs, BuildError, Cancellation, ShellInfo, ShellKind, StageVariables};
+use process::{Command, Process, ProcessTree};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Joins a shell to the terminal whose path is the first argument.
+///
+/// The trees of `process` give every child pipes. So a small shell puts the terminal in their
+/// place, and `setsid` of util-linux makes it the one that Ctrl-C and job control belong to.
+const ATTACH: &str = r#"exec <>"$0" >&0 2>&0 setsid --ctty --wait "$@""#;
+
+/// Opens shells in the project's directory, with the variables of the stage that runs.
+#[derive(Debug)]
+pub(crate) struct ShellTerminal {
+    tree: ProcessTree,
+    shell: ShellInfo,
+    project_dir: PathBuf,
+    temp_dir: PathBuf,
+    environment: RunnerEnvironment,
+    variables: Mutex<Arc<StageVariables>>,
+}
+
+impl ShellTerminal {
+    pub(crate) fn new(
+        host: &Host,
+        tree: &ProcessTree,
+        shell: &ShellInfo,
+        dirs: &BuildDirs,
+    ) -> Self {
+        Self {
+            tree: tree.clone(),
+            shell: shell.clone().with_kind(ShellKind::Interactive),
+            project_dir: (&dirs.project_dir).into(),
+            temp_dir: (&dirs.temp_dir).into(),
+            environment: host.environment.clone(),
+            variables: Mutex::default(),
+        }
+    }
+
+    /// Gives these variables to the shells that are opened from now on.
+    pub(crate) fn set_variables(&self, variables: &Arc<StageVariables>) {
+        *self
+            .variables
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::clone(variables);
+    }
+
+    fn command(&self, terminal: &str) -> Command {
+        let variables = self
+            .variables
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let shell = shells::ShellCommand::reading_stdin(&self.shell);
+        Command::new("/bin/sh")
+            .args(["-c", ATTACH, terminal])
+            .args(shell.argv())
+            .env("TERM", "xterm-256color")
+            .envs(self.environment.with(&variables, &self.temp_dir))
+            .current_dir(&self.project_dir)
+    }
+}
+
+#[async_trait::async_trait]
+impl Terminal for ShellTerminal {
+    async fn open(
+        &self,
+        size: TerminalSize,
+        cancellation: &Cancellation,
+    ) -> Result<Box<dyn TerminalSession>, BuildError> {
+        if cancellation.is_canceled() {
+            return Err(BuildError::Canceled(kill::cause(cancellation)));
+        }
+        let error = |source| ShellError::Terminal {
+            action: "open",
+            source,
+        };
+        let (terminal, path) = open_pair(size).map_err(error)?;
+        let terminal = watched(terminal).map_err(error)?;
+        let process = self
+            .tree
+            .spawn(&self.command(&path))
+            .map_err(ShellError::from)?;
+        Ok(Box::new(ShellSession {
+            terminal,
+            _process: process,
+        }))
+    }
+}
+
+/// Makes a terminal; returns our end of it, and the path of the shell's.
+fn open_pair(size: TerminalSize) -> io::Result<(OwnedFd, String)> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let terminal = openpt(flags)?;
+    grantpt(&terminal)?;
+    unlockpt(&terminal)?;
+    fcntl_setfl(&terminal, fcntl_getfl(&terminal)? | OFlags::NONBLOCK)?;
+    tcsetwinsize(&terminal, window(size))?;
+    let path = ptsname(&terminal, Vec::new())?;
+    let path = path
+        .into_string()
+        .map_err(|_| io::ErrorKind::InvalidFilename)?;
+    Ok((terminal, path))
+}
+
+#[expect(
+    deprecated,
+    reason = "the other constructor is unsafe; an `OwnedFd` stays open as long as it asks for"
+)]
+fn watched(terminal: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::new(terminal)
+}
+
+fn window(size: TerminalSize) -> Winsize {
+    Winsize {
+        ws_row: size.rows,
+        ws_col: size.columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    }
+}
+
+/// One shell. Dropping it kills the shell and what it started.
+#[derive(Debug)]
+struct ShellSession {
+    terminal: AsyncFd<OwnedFd>,
+    _process: Process,
+}
+
+impl TerminalSession for ShellSession {
+    fn resize(&self, size: TerminalSize) -> Result<(), BuildError> {
+        let resized = tcsetwinsize(&self.terminal, window(size));
+        let error = |source: io::Error| ShellError::Terminal {
+            action: "resize",
+            source,
+        };
+        Ok(resized.map_err(|errno| error(errno.into()))?)
+    }
+}
+
+impl AsyncRead for ShellSession {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            let mut ready = ready!(self.terminal.poll_read_ready(context))?;
+            let unfilled = buffer.initialize_unfilled();
+            let Ok(read) = ready.try_io(|fd| Ok(rustix::io::read(fd, &mut *unfilled)?)) else {
+                continue;
+            };
+            return Poll::Ready(match read {
+                Ok(count) => {
+                    buffer.advance(count);
+                    Ok(())
+                }
+                // The kernel's way to say that the last process at the other end is gone.
+                Err(error)
+                    if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) =>
+                {
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            });
+        }
+    }
+}
+
+impl AsyncWrite for ShellSession {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let mut ready = ready!(self.terminal.poll_write_ready(context))?;
+            if let Ok(written) = ready.try_io(|fd| Ok(rustix::io::write(fd, bytes)?)) {
+                return Poll::Ready(written);
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

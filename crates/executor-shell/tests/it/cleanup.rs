@@ -1,0 +1,84 @@
+use crate::support::{Fixture, config, config_without_cgroups, create, living, unique_seconds};
+use executor_core::prelude::*;
+use std::fs;
+
+#[tokio::test]
+async fn nothing_outlives_a_stage_that_succeeded() {
+    // R-EXEC-50
+    for config in [config(), config_without_cgroups()] {
+        let mut fixture = Fixture::new(config).await;
+        let seconds = unique_seconds();
+        let script =
+            format!("sleep {seconds} & setsid sleep {seconds} & (setsid -f sleep {seconds}); true");
+        let result = fixture.run(&script).await;
+        assert!(result.status.is_success());
+        assert_eq!(living(&seconds), 0);
+    }
+}
+
+#[tokio::test]
+async fn background_process_does_not_hold_up_the_end() {
+    // R-EXEC-50
+    let mut fixture = Fixture::new(config()).await;
+    let seconds = unique_seconds();
+    // It holds both streams open and would do so for a day.
+    let output = fixture
+        .output(&format!("sleep {seconds} & echo done"))
+        .await;
+    assert_eq!(output, "done\n");
+    assert_eq!(living(&seconds), 0);
+}
+
+#[tokio::test]
+async fn cleanup_removes_what_was_made_and_can_be_repeated() {
+    // R-EXEC-50
+    let mut fixture = Fixture::new(config()).await;
+    fixture.set_file("KEY", b"secret");
+    fixture
+        .run("echo x > \"$(dirname \"$KEY\")/left-by-the-job\"; echo x > built")
+        .await;
+    fixture.executor.finish(&JobOutcome::success()).await;
+    fixture.executor.cleanup().await.unwrap();
+    assert!(!fixture.temp_dir().exists());
+    assert_eq!(
+        fs::read_to_string(fixture.path("builds/0/group/project/built")).unwrap(),
+        "x\n"
+    );
+    fixture.executor.cleanup().await.unwrap();
+
+    let error = fixture.try_run("true").await.unwrap_err();
+    assert!(!error.is_temporary(), "{error:?}");
+    fixture.executor.cleanup().await.unwrap();
+    assert!(!fixture.temp_dir().exists());
+}
+
+#[tokio::test]
+async fn cleanup_needs_no_preparation() {
+    // R-EXEC-50
+    let mut executor = create(config());
+    executor.cleanup().await.unwrap();
+    assert_eq!(executor.current_stage(), ExecutorStage::CLEANUP);
+}
+
+#[tokio::test]
+async fn temporary_directory_of_somebody_else_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let temp_dir = directory.path().join("mine.tmp");
+    fs::create_dir(&temp_dir).unwrap();
+    fs::write(temp_dir.join("note"), "keep").unwrap();
+
+    let mut executor = create(config());
+    let log = Arc::new(crate::support::Log::default());
+    let mut options = crate::support::options(crate::support::runner(directory.path()), &log);
+    options.project_dir = Some(directory.path().join("mine").to_str().unwrap().to_owned());
+    let environment = executor
+        .prepare(options, &Cancellation::new())
+        .await
+        .unwrap();
+    assert_eq!(
+        environment.workspace.dirs().temp_dir,
+        temp_dir.to_str().unwrap()
+    );
+    executor.cleanup().await.unwrap();
+    assert_eq!(fs::read_to_string(temp_dir.join("note")).unwrap(), "keep");
+}

@@ -1,0 +1,50 @@
+use crate::support::{Fixture, config};
+use executor_core::prelude::*;
+use executor_shell::ShellConfig;
+use std::fs;
+
+async fn fixture(login: bool, dialect: Dialect) -> Fixture {
+    let config = ShellConfig { login, ..config() };
+    let mut fixture = Fixture::with_runner(config, |runner| runner.shell = Some(dialect)).await;
+    let home = fixture.path("home");
+    fs::create_dir(&home).unwrap();
+    let profile = "FROM_PROFILE=yes; export CHOSEN=profile PATH=/from-profile:$PATH\n";
+    fs::write(home.join(".profile"), profile).unwrap();
+    fixture.set("HOME", home.to_str().unwrap());
+    fixture
+}
+
+#[tokio::test]
+async fn a_login_shell_reads_the_profile() {
+    // R-EXEC-45
+    let mut bash = fixture(true, Dialect::Bash).await;
+    let output = bash.output("shopt login_shell; echo $FROM_PROFILE").await;
+    assert_eq!(output, "login_shell    \ton\nyes\n");
+
+    let mut sh = fixture(true, Dialect::Sh).await;
+    assert_eq!(sh.output("echo $FROM_PROFILE").await, "yes\n");
+}
+
+#[tokio::test]
+async fn another_shell_does_not() {
+    // R-EXEC-45
+    let mut bash = fixture(false, Dialect::Bash).await;
+    let output = bash
+        .output("shopt login_shell || true; echo ${FROM_PROFILE-no}")
+        .await;
+    assert_eq!(output, "login_shell    \toff\nno\n");
+}
+
+#[tokio::test]
+async fn the_jobs_variables_win_over_the_profile() {
+    for dialect in [Dialect::Bash, Dialect::Sh] {
+        let mut fixture = fixture(true, dialect).await;
+        fixture.set("CHOSEN", "it's the job's");
+        fixture.set("not.a.name", "x");
+        fixture.set("UID", "4711");
+        let output = fixture.output("echo \"$CHOSEN\"; echo \"$PATH\"").await;
+        let (chosen, path) = output.split_once('\n').unwrap();
+        assert_eq!(chosen, "it's the job's", "{dialect}");
+        assert!(path.starts_with("/from-profile:"), "{path}");
+    }
+}

@@ -1,0 +1,13 @@
+//! Tests of the shell executor with real shells.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod cancel;
+mod cleanup;
+mod failures;
+mod login;
+mod prepare;
+mod provider;
+mod run;
+mod support;
+mod terminal;
+mod variables;

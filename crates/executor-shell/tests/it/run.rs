@@ -1,0 +1,137 @@
+use crate::support::{Fixture, config};
+use executor_core::prelude::*;
+use executor_core::trace::StreamKind;
+use std::path::Path;
+
+#[tokio::test]
+async fn the_script_runs_here_as_the_runners_user() {
+    // R-EXEC-43
+    let mut fixture = Fixture::new(config()).await;
+    let script = "id -u; uname -n; readlink /proc/self/ns/net; readlink /proc/self/ns/mnt";
+    let output = fixture.output(script).await;
+    let own = |name: &str| std::fs::read_link(Path::new("/proc/self/ns").join(name)).unwrap();
+    let expect = [
+        rustix::process::getuid().as_raw().to_string(),
+        fixture.environment.hostname.clone(),
+        own("net").display().to_string(),
+        own("mnt").display().to_string(),
+    ];
+    assert_eq!(output.lines().collect::<Vec<_>>(), expect);
+}
+
+#[tokio::test]
+async fn the_process_is_what_the_command_says() {
+    // R-EXEC-47
+    for (dialect, is_bash) in [(Dialect::Bash, "yes"), (Dialect::Sh, "")] {
+        let set = |runner: &mut RunnerConfig| runner.shell = Some(dialect);
+        let mut fixture = Fixture::with_runner(config(), set).await;
+        fixture.set("GREETING", "hello 'world'\n$HOME");
+        let mut command = fixture.command("pwd; echo \"$GREETING\"; echo \"${BASH_VERSION:+yes}\"");
+        let directory = fixture.path("elsewhere");
+        std::fs::create_dir(&directory).unwrap();
+        command.working_dir = directory.to_str().unwrap().to_owned();
+        fixture
+            .executor
+            .run(command, &Cancellation::new())
+            .await
+            .unwrap();
+        let expect = format!("{}\nhello 'world'\n$HOME\n{is_bash}\n", directory.display());
+        assert_eq!(fixture.log.stdout(), expect, "{dialect}");
+    }
+}
+
+#[tokio::test]
+async fn the_script_is_in_no_command_line() {
+    // R-EXEC-47
+    let mut fixture = Fixture::new(config()).await;
+    let output = fixture
+        .output("tr '\\0' ' ' </proc/$$/cmdline; echo; echo only-in-the-script")
+        .await;
+    let (command_line, rest) = output.split_once('\n').unwrap();
+    assert!(command_line.contains("bash"), "{command_line}");
+    assert!(!command_line.contains("only-in"), "{command_line}");
+    assert_eq!(rest, "only-in-the-script\n");
+}
+
+#[tokio::test]
+async fn streams_stay_apart_and_in_order() {
+    // R-EXEC-48
+    let mut fixture = Fixture::new(config()).await;
+    // Each write waits until the one before can be read, so that their order is known.
+    fixture
+        .run("for i in 1 2 3; do echo out$i; sleep 0.2; echo err$i >&2; sleep 0.2; done")
+        .await;
+    assert_eq!(fixture.log.stdout(), "out1\nout2\nout3\n");
+    assert_eq!(fixture.log.stderr(), "err1\nerr2\nerr3\n");
+    let (out, err) = (StreamKind::Stdout, StreamKind::Stderr);
+    assert_eq!(fixture.log.order(), [out, err, out, err, out, err]);
+}
+
+#[tokio::test]
+async fn large_output_arrives_whole_on_both_streams() {
+    // R-EXEC-48
+    let mut fixture = Fixture::new(config()).await;
+    let result = fixture.run("seq 1 500000 & seq 1 500000 >&2; wait").await;
+    let lines = (1..=500_000).map(|line: u32| {
+        line.to_string()
+            + "
+"
+    });
+    let expect: String = lines.collect();
+    assert!(fixture.log.stdout() == expect, "standard output differs");
+    assert!(fixture.log.stderr() == expect, "standard error differs");
+    assert_eq!(result.stdout_bytes, expect.len() as u64);
+    assert_eq!(result.stderr_bytes, expect.len() as u64);
+}
+
+#[tokio::test]
+async fn the_standard_input_is_empty_and_holds_no_script() {
+    // R-EXEC-48
+    for dialect in [Dialect::Bash, Dialect::Sh] {
+        let set = |runner: &mut RunnerConfig| runner.shell = Some(dialect);
+        let mut fixture = Fixture::with_runner(config(), set).await;
+        let script = "cat; cat /dev/stdin; read line || echo none; (cat); echo the rest";
+        assert_eq!(
+            fixture.output(script).await,
+            "none\nthe rest\n",
+            "{dialect}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn every_exit_code_is_reported() {
+    // R-EXEC-49
+    let mut fixture = Fixture::new(config()).await;
+    for code in 0..=255 {
+        let result = fixture.run(&format!("exit {code}")).await;
+        assert_eq!(result.status, StageStatus::Exited(ExitCode(code)));
+        assert!(result.cpu_time.is_some() && result.peak_memory > Some(0));
+    }
+}
+
+#[tokio::test]
+async fn signals_are_told_from_exit_codes() {
+    // R-EXEC-49
+    let mut fixture = Fixture::new(config()).await;
+    // Not 3: bash never dies of SIGQUIT.
+    for signal in [1, 2, 6, 9, 11, 13, 15] {
+        let result = fixture
+            .run(&format!("ulimit -c 0; kill -{signal} $$"))
+            .await;
+        assert_eq!(result.status, StageStatus::Signaled { signal });
+        assert_eq!(result.status.exit_code(), ExitCode(128 + signal));
+    }
+}
+
+#[tokio::test]
+async fn lines_are_counted_as_the_script_has_them() {
+    for login in [false, true] {
+        let mut fixture = Fixture::new(executor_shell::ShellConfig { login, ..config() }).await;
+        assert_eq!(
+            fixture.output("echo 1\necho $LINENO").await,
+            "1\n2\n",
+            "login {login}"
+        );
+    }
+}

@@ -1,0 +1,78 @@
+use crate::support::{Fixture, config, living, unique_seconds};
+use executor_core::ability::{TerminalSession, TerminalSize};
+use executor_core::prelude::*;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+const SIZE: TerminalSize = TerminalSize {
+    columns: 100,
+    rows: 30,
+};
+
+async fn open(fixture: &Fixture) -> Box<dyn TerminalSession> {
+    let terminal = fixture.executor.terminal().unwrap();
+    terminal.open(SIZE, &Cancellation::new()).await.unwrap()
+}
+
+/// Types a line and reads until the terminal shows `expect`.
+async fn type_line(session: &mut Box<dyn TerminalSession>, line: &str, expect: &str) {
+    session
+        .write_all(format!("{line}\n").as_bytes())
+        .await
+        .unwrap();
+    let mut shown = Vec::new();
+    while !String::from_utf8_lossy(&shown).contains(expect) {
+        assert_ne!(session.read_buf(&mut shown).await.unwrap(), 0, "it ended");
+    }
+}
+
+#[tokio::test]
+async fn what_is_typed_runs_in_the_jobs_world() {
+    let mut fixture = Fixture::new(config()).await;
+    fixture.set("OF_THE_JOB", "it is");
+    fixture.run("true").await;
+    let mut session = open(&fixture).await;
+    type_line(&mut session, "echo $((40+2))", "42").await;
+    type_line(&mut session, "echo \"=$OF_THE_JOB=\"", "=it is=").await;
+    type_line(&mut session, "basename \"$PWD\" | tr a-z A-Z", "PROJECT").await;
+}
+
+#[tokio::test]
+async fn the_shell_knows_the_size() {
+    let fixture = Fixture::new(config()).await;
+    let mut session = open(&fixture).await;
+    type_line(&mut session, "stty size", "30 100").await;
+    session
+        .resize(TerminalSize {
+            columns: 77,
+            rows: 11,
+        })
+        .unwrap();
+    type_line(&mut session, "stty size", "11 77").await;
+}
+
+#[tokio::test]
+async fn the_session_ends_with_its_shell() {
+    let fixture = Fixture::new(config()).await;
+    let mut session = open(&fixture).await;
+    session.write_all(b"exit\n").await.unwrap();
+    let mut shown = Vec::new();
+    session.read_to_end(&mut shown).await.unwrap();
+}
+
+#[tokio::test]
+async fn nothing_of_a_session_outlives_the_job() {
+    let mut fixture = Fixture::new(config()).await;
+    let mut session = open(&fixture).await;
+    let seconds = unique_seconds();
+    type_line(
+        &mut session,
+        &format!("sleep {seconds} & echo $((1+1))started"),
+        "2started",
+    )
+    .await;
+    assert_eq!(living(&seconds), 1);
+    fixture.executor.cleanup().await.unwrap();
+    assert_eq!(living(&seconds), 0);
+    let terminal = fixture.executor.terminal().unwrap();
+    assert!(terminal.open(SIZE, &Cancellation::new()).await.is_err());
+}
