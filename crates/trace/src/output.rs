@@ -147,3 +147,43 @@ fn own_line(last: u8, line: &[u8]) -> Vec<u8> {
     text.extend_from_slice(line);
     text
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Recorder(Arc<Mutex<(Vec<u8>, usize)>>);
+
+    impl TraceSink for Recorder {
+        fn write(&mut self, _stream: Stream, text: &[u8]) {
+            self.0.lock().unwrap().0.extend_from_slice(text);
+        }
+
+        fn spool_failed(&mut self, _error: &SpoolError) {
+            self.0.lock().unwrap().1 += 1;
+        }
+    }
+
+    #[test]
+    fn full_disk_is_reported_once_and_the_log_goes_on() {
+        let recorder = Recorder::default();
+        let mut output = Output::new(Box::new(recorder.clone()));
+        output.spool = Some(Spool::on_full_disk());
+        for _ in 0..3 {
+            output.take(Stream::JOB_STDOUT, b"line\n", b"line\n", |notice| {
+                notice.into()
+            });
+        }
+        let (text, failures) = recorder.0.lock().unwrap().clone();
+        assert_eq!(text, b"line\nline\nline\n");
+        assert_eq!(failures, 1);
+        let summary = output.summary();
+        let error = summary.spool_error.expect("the disk is full");
+        assert!(matches!(*error, SpoolError::Full { .. }));
+        assert_eq!(summary.bytes, 0);
+        assert_eq!(summary.view.bytes, 15);
+    }
+}

@@ -169,6 +169,19 @@ impl Spool {
         }
     }
 
+    /// Makes a spool that takes nothing.
+    #[cfg(all(test, target_os = "linux"))]
+    pub(crate) fn on_full_disk() -> Self {
+        let path = PathBuf::from("/dev/full");
+        let file = OpenOptions::new().append(true).open(&path);
+        Self {
+            path,
+            file: file.expect("the device is there"),
+            digester: Digester::default(),
+            written: Arc::default(),
+        }
+    }
+
     fn write_error(&self, source: io::Error) -> SpoolError {
         let path = self.path.clone();
         match source.kind() {
@@ -223,4 +236,35 @@ fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 #[cfg(windows)]
 fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn full_disk_has_its_own_error() {
+        let mut spool = Spool::on_full_disk();
+        let error = spool.append(b"text").expect_err("the disk is full");
+        assert!(matches!(error, SpoolError::Full { .. }), "{error:?}");
+        assert_eq!(spool.digest(), Digest::default());
+    }
+
+    #[test]
+    fn checksum_of_pieces_is_that_of_the_whole() {
+        let text: Vec<u8> = (0..10_000_u32).flat_map(u32::to_le_bytes).collect();
+        let mut digester = Digester::default();
+        for piece in text.chunks(77) {
+            digester.update(piece);
+        }
+        let digest = digester.digest();
+        assert_eq!(digest.crc32, crc32fast::hash(&text));
+        assert_eq!(digest.bytes, 40_000);
+        let known = Digest {
+            bytes: 9,
+            crc32: crc32fast::hash(b"123456789"),
+        };
+        assert_eq!(known.to_string(), "crc32:cbf43926");
+    }
 }

@@ -1,3 +1,6 @@
 //! The crate from outside.
 
 mod masking;
+mod pipeline;
+mod spool;
+mod stamps;
