@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, open};
@@ -192,6 +193,7 @@ pub(crate) struct Leaf {
     group: Group,
     directory: OwnedFd,
     events: File,
+    killed: AtomicBool,
 }
 
 impl Leaf {
@@ -205,6 +207,7 @@ impl Leaf {
             group,
             directory,
             events,
+            killed: AtomicBool::new(false),
         })
     }
 
@@ -215,10 +218,25 @@ impl Leaf {
 
     /// Kills every member.
     pub(crate) fn kill(&self) -> io::Result<()> {
+        self.killed.store(true, Ordering::Relaxed);
         self.group.kill()
     }
 
-    /// Kills what is left and waits until nothing lives; the leaf can be used again.
+    /// Returns whether another process can be started in it: not once it was killed.
+    ///
+    /// The kernel kills a child at birth if its group was killed during its `clone3`,
+    /// and tells that from a count of kills. Linux 6.18 compares the count of the new
+    /// group with that of the parent's, so what was killed once stays deadly.
+    pub(crate) fn is_reusable(&self) -> bool {
+        !self.killed.load(Ordering::Relaxed)
+    }
+
+    /// Removes the leaf if nothing in it lives; else the group above does later.
+    pub(crate) fn retire(self) {
+        let _ = self.group.remove_blocking(Duration::ZERO);
+    }
+
+    /// Kills what is left and waits until nothing lives.
     pub(crate) async fn empty(&mut self) -> io::Result<()> {
         if !self.populated()? {
             return Ok(());

@@ -46,25 +46,40 @@
 //!
 //! Linux only: it needs pidfds (5.4), and cgroups are used from 5.14 on.
 
-mod cgroup;
-mod children;
+mod supervisor;
+mod tree;
+
 mod command;
-mod error;
 mod process;
-mod pump;
-mod scan;
 mod sink;
 mod status;
 mod stop;
-mod supervisor;
-mod sys;
-mod tree;
 
+mod capture;
+mod temp_dir;
+
+mod guardian;
+mod journal;
+mod recover;
+
+mod cgroup;
+mod children;
+mod error;
+mod pump;
+mod remove;
+mod scan;
+mod sys;
+
+pub use capture::{CaptureLimits, Captured};
 pub use command::{Command, Stdin};
 pub use error::ProcessError;
+pub use journal::Journal;
 pub use process::{Process, Timing};
+pub use recover::{Recovered, recover};
+pub use remove::remove_tree;
 pub use sink::{OutputSink, Stream};
 pub use status::{Ended, ExitStatus, Outcome, Usage};
 pub use stop::{NeverStop, StopLevel, StopSignal};
 pub use supervisor::{Containment, Settings, Supervisor};
+pub use temp_dir::TempDir;
 pub use tree::ProcessTree;

@@ -1,15 +1,18 @@
 //! One run of the runner: all its trees, and what guards them.
 
 use std::io;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::cgroup::{Group, own_group};
 use crate::children;
 use crate::error::ProcessError;
-use crate::tree::ProcessTree;
+use crate::guardian::Guardian;
+use crate::journal::Journal;
+use crate::temp_dir::TempDir;
+use crate::tree::{self, ProcessTree};
 
 /// How processes are held together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,7 +32,6 @@ pub enum Containment {
 
 /// The settings of a [`Supervisor`].
 #[derive(Debug, Clone, Default)]
-#[non_exhaustive]
 pub struct Settings {
     /// How processes are held together. Default: [`Containment::Auto`].
     pub containment: Containment,
@@ -37,6 +39,9 @@ pub struct Settings {
     ///
     /// Without effect where the unified hierarchy has no `pids` controller.
     pub pids_max: Option<u64>,
+    /// The directory for the [`Journal`]. Default: none, then there is no guardian
+    /// either, and a runner that is killed leaves its processes behind.
+    pub state_dir: Option<PathBuf>,
 }
 
 /// Starts process trees, and sees that none outlives the run.
@@ -54,26 +59,42 @@ pub(crate) struct Shared {
     /// False once the kernel has refused to start a child in a group.
     cgroups: AtomicBool,
     settings: Settings,
+    closed: AtomicBool,
     next_tree: AtomicU64,
+    journal: Option<Journal>,
+    guardian: Mutex<Option<Guardian>>,
 }
 
 impl Supervisor {
-    /// Prepares a run.
+    /// Prepares a run: journal, cgroup and guardian, in this order.
+    ///
+    /// Call it inside a tokio runtime. Call [`recover`](crate::recover) before,
+    /// for the sake of runs that died.
     ///
     /// # Errors
     ///
-    /// Fails if cgroups are demanded and cannot be had.
+    /// Fails if cgroups are demanded and cannot be had, or if there is a state
+    /// directory and the journal cannot be written in it.
     pub fn start(settings: Settings) -> Result<Self, ProcessError> {
         let id = random_id();
-        let group = make_run_group(&id, &settings)?;
-        let cgroups = AtomicBool::new(group.is_some());
-        let next_tree = AtomicU64::new(1);
+        let journal = match &settings.state_dir {
+            Some(directory) => Some(Journal::create(directory, &id)?),
+            None => None,
+        };
+        if let Some(journal) = &journal {
+            journal.record_marker(&format!("{id}."))?;
+        }
+        let group = make_run_group(&id, &settings, journal.as_ref())?;
+        let guardian = journal.as_ref().and_then(start_guardian);
         let shared = Shared {
             id,
+            cgroups: AtomicBool::new(group.is_some()),
             group,
-            cgroups,
             settings,
-            next_tree,
+            closed: AtomicBool::new(false),
+            next_tree: AtomicU64::new(1),
+            journal,
+            guardian: Mutex::new(guardian),
         };
         if shared.group.is_none() {
             shared.without_cgroups();
@@ -97,11 +118,74 @@ impl Supervisor {
             self.shared.settings.pids_max,
         )
     }
+
+    /// Makes a directory with an unguessable name that begins with `prefix`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the journal or the directory cannot be written.
+    pub fn temp_dir(&self, parent: &Path, prefix: &str) -> Result<TempDir, ProcessError> {
+        let path = parent.join(format!("{prefix}{}", random_id()));
+        let path = std::path::absolute(&path).map_err(|source| ProcessError::TempDir {
+            path: path.clone(),
+            source,
+        })?;
+        if let Some(journal) = &self.shared.journal {
+            journal.record_dir(&path)?;
+        }
+        TempDir::create(path)
+    }
+
+    /// Returns the journal, for things that others make.
+    pub fn journal(&self) -> Option<&Journal> {
+        self.shared.journal.as_ref()
+    }
+
+    /// Ends the run in order: kills what is left, dismisses the guardian, removes the journal.
+    ///
+    /// Nothing can be started afterwards. Without it the guardian does the same
+    /// once the last clone is dropped, and also removes the temporary directories.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something outlives SIGKILL; the guardian then goes on trying.
+    pub async fn shutdown(self) -> Result<(), ProcessError> {
+        let shared = &self.shared;
+        shared.closed.store(true, Ordering::Release);
+        let guardian = shared.guardian().take();
+        if let Some(group) = &shared.group {
+            group
+                .remove()
+                .await
+                .map_err(|source| ProcessError::Containment {
+                    reason: format!("remove {}", group.path().display()),
+                    source: Some(source),
+                })?;
+        }
+        if !shared.uses_cgroups() {
+            tree::sweep_run(format!("{}.", shared.id)).await?;
+        }
+        children::collect_abandoned();
+        if let Some(guardian) = guardian
+            && let Err(error) = guardian.dismiss().await
+        {
+            tracing::warn!(run = %shared.id, %error, "The guardian did not leave in order.");
+        }
+        shared.journal.as_ref().map_or(Ok(()), Journal::finish)
+    }
 }
 
 impl Shared {
     pub(crate) fn id(&self) -> &str {
         &self.id
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    fn guardian(&self) -> MutexGuard<'_, Option<Guardian>> {
+        self.guardian.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn uses_cgroups(&self) -> bool {
@@ -140,12 +224,26 @@ impl Drop for Shared {
     }
 }
 
-fn make_run_group(id: &str, settings: &Settings) -> Result<Option<Group>, ProcessError> {
+/// A run without guardian is still cleaned up by the next start.
+fn start_guardian(journal: &Journal) -> Option<Guardian> {
+    Guardian::start(journal.path())
+        .inspect_err(|error| tracing::warn!(%error, "No guardian could be started."))
+        .ok()
+}
+
+fn make_run_group(
+    id: &str,
+    settings: &Settings,
+    journal: Option<&Journal>,
+) -> Result<Option<Group>, ProcessError> {
     if settings.containment == Containment::NoCgroup {
         return Ok(None);
     }
-    let made = own_group().and_then(|own| Group::create(run_group(&own, id)));
-    let group = match made {
+    let path = own_group().map(|own| own.join(format!("runwright-{id}")));
+    if let (Ok(path), Some(journal)) = (&path, journal) {
+        journal.record_cgroup(path)?;
+    }
+    let group = match path.and_then(Group::create) {
         Ok(group) if group.can_kill() => Ok(group),
         Ok(group) => {
             let _ = group.remove_blocking(Duration::ZERO);
@@ -181,10 +279,6 @@ fn delegate_controllers(group: &Group) {
             Group::delegate(group.path(), controller);
         }
     }
-}
-
-fn run_group(own: &std::path::Path, id: &str) -> PathBuf {
-    own.join(format!("runwright-{id}"))
 }
 
 /// Returns 128 random bits, in hexadecimal.

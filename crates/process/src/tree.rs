@@ -19,8 +19,8 @@ use crate::sys::{ChildStdio, Started, clone, posix, stdio};
 /// Rounds of looking for and killing survivors before giving up.
 const SWEEP_ROUNDS: u32 = 400;
 
-/// Processes that run now in this program without a leaf, in any tree.
-static UNCONTAINED: AtomicUsize = AtomicUsize::new(0);
+/// Processes that are not over yet, in all trees of this program.
+static ACTIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// Everything one job starts.
 ///
@@ -78,7 +78,7 @@ impl ProcessTree {
     /// if an argument cannot be passed, if the kernel has no room, or if the tree
     /// is closed.
     pub fn spawn(&self, command: &Command) -> Result<Process, ProcessError> {
-        if self.shared.closed.load(Ordering::Acquire) {
+        if self.shared.closed.load(Ordering::Acquire) || self.shared.run.is_closed() {
             let reason = "the process tree is closed".to_owned();
             return Err(ProcessError::Containment {
                 reason,
@@ -99,10 +99,8 @@ impl ProcessTree {
             },
         };
         let (child_stdio, our_stdio) = stdio(command.input()).map_err(spawn_error)?;
-        let leaf = self.shared.leaf(number);
-        let (started, leaf) =
-            start(&prepared, child_stdio, leaf, &self.shared).map_err(spawn_error)?;
-        let scope = Scope::new(Arc::clone(&self.shared), leaf, marker);
+        let mut scope = Scope::new(Arc::clone(&self.shared), number, marker);
+        let started = scope.start(&prepared, child_stdio).map_err(spawn_error)?;
         Process::new(
             command.program(),
             started,
@@ -189,36 +187,6 @@ impl Drop for Tree {
     }
 }
 
-/// Starts the child in its leaf, or without one if the kernel will not have it.
-fn start(
-    command: &Prepared,
-    stdio: ChildStdio,
-    leaf: Option<Leaf>,
-    tree: &Tree,
-) -> io::Result<(Started, Option<Leaf>)> {
-    if let Some(leaf) = leaf {
-        let mut refused = None;
-        let started = children::start(|| match clone::spawn(command, &stdio, leaf.directory()) {
-            Ok(result) => result,
-            Err(error) => {
-                refused = Some(());
-                Err(error)
-            }
-        });
-        match started {
-            Ok(started) => return Ok((started, Some(leaf))),
-            // No room for processes: trying the other way would only hide the limit.
-            Err(error) if refused.is_none() || error.kind() == io::ErrorKind::WouldBlock => {
-                tree.spare().push(leaf);
-                return Err(error);
-            }
-            Err(error) => tree.run.give_up_cgroups(&error),
-        }
-    }
-    let started = children::start(|| posix::spawn(command, stdio))?;
-    Ok((started, None))
-}
-
 /// One process and all it starts, as far as they can be told from others.
 #[derive(Debug)]
 pub(crate) struct Scope {
@@ -229,16 +197,40 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    fn new(tree: Arc<Tree>, leaf: Option<Leaf>, marker: String) -> Self {
+    fn new(tree: Arc<Tree>, number: u64, marker: String) -> Self {
+        // Counted before the start, so that no sweep takes what the process
+        // starts for somebody's left-over.
+        ACTIVE.fetch_add(1, Ordering::Relaxed);
         let oom_kills = tree.group.as_ref().and_then(Group::oom_kills);
-        if leaf.is_none() {
-            UNCONTAINED.fetch_add(1, Ordering::Relaxed);
-        }
+        let leaf = tree.leaf(number);
         Self {
             tree,
             leaf,
             marker,
             oom_kills,
+        }
+    }
+
+    /// Starts the main process in the leaf, or without if the kernel will not have it there.
+    fn start(&mut self, command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
+        let Some(leaf) = &self.leaf else {
+            return children::start(|| posix::spawn(command, stdio));
+        };
+        let mut refused = false;
+        let started = children::start(|| {
+            clone::spawn(command, &stdio, leaf.directory()).unwrap_or_else(|error| {
+                // Without room for processes the other way would not do either.
+                refused = error.kind() != io::ErrorKind::WouldBlock;
+                Err(error)
+            })
+        });
+        match started {
+            Err(error) if refused => {
+                self.tree.run.give_up_cgroups(&error);
+                self.leaf = None;
+                children::start(|| posix::spawn(command, stdio))
+            }
+            started => started,
         }
     }
 
@@ -295,13 +287,13 @@ impl Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
+        ACTIVE.fetch_sub(1, Ordering::Relaxed);
+        // A leaf with survivors serves the next process as well: its end kills
+        // them, and so does the end of the tree.
         match self.leaf.take() {
-            // A leaf with survivors serves the next process as well: its end
-            // kills them, and so does the end of the tree.
-            Some(leaf) => self.tree.spare().push(leaf),
-            None => {
-                UNCONTAINED.fetch_sub(1, Ordering::Relaxed);
-            }
+            Some(leaf) if leaf.is_reusable() => self.tree.spare().push(leaf),
+            Some(leaf) => leaf.retire(),
+            None => {}
         }
     }
 }
@@ -317,7 +309,7 @@ fn sweep(sought: Sought<'_>, leader: Option<Pid>) -> Result<(), ProcessError> {
         };
         // An orphan that shed both marker and group could be any job's, so it
         // is only ours if no other job could have made it.
-        let alone = UNCONTAINED.load(Ordering::Relaxed) <= usize::from(leader.is_some());
+        let alone = ACTIVE.load(Ordering::Relaxed) <= usize::from(leader.is_some());
         let roots = if alone { orphans.as_slice() } else { &[] };
         if scan::kill(sought, leader.as_slice(), roots) == 0 {
             return Ok(());
@@ -327,6 +319,11 @@ fn sweep(sought: Sought<'_>, leader: Option<Pid>) -> Result<(), ProcessError> {
     Err(ProcessError::Survivors {
         count: scan::kill(sought, leader.as_slice(), &[]),
     })
+}
+
+/// Kills what carries a marker that begins so, in whatever tree it is.
+pub(crate) async fn sweep_run(prefix: String) -> Result<(), ProcessError> {
+    blocking(move || sweep(Sought::MarkerPrefix(&prefix), None)).await
 }
 
 /// Runs a scan of all processes where it holds up no other task.

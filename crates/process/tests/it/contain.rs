@@ -27,7 +27,10 @@ async fn escaped_daemons_die_with_their_stage() {
             let pids = noted(&notes);
             assert_eq!(pids.len(), 3);
             for pid in pids {
-                assert!(!lives(pid), "{containment:?}, {ending}: {pid} lives");
+                assert!(
+                    !lives(pid, &notes),
+                    "{containment:?}, {ending}: {pid} lives"
+                );
             }
             tree.close().await.unwrap();
         }
@@ -49,7 +52,7 @@ async fn twenty_one_escapees_die() {
         assert!(outcome.success());
         let pids = noted(&notes);
         assert_eq!(pids.len(), 21);
-        assert!(pids.iter().all(|pid| !lives(*pid)));
+        assert!(pids.iter().all(|pid| !lives(*pid, &notes)));
         tree.close().await.unwrap();
     }
 }
@@ -72,7 +75,7 @@ async fn forking_faster_than_looking_does_not_help() {
         assert!(outcome.success());
         tree.close().await.unwrap();
         let generations = noted(&notes).len();
-        let still = || noted(&notes).iter().all(|pid| !lives(*pid));
+        let still = || noted(&notes).iter().all(|pid| !lives(*pid, &notes));
         assert!(still(), "a generation lives");
         assert_eq!(
             noted(&notes).len(),

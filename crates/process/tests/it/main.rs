@@ -1,7 +1,11 @@
 //! Tests with real processes.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
+mod capture;
 mod contain;
+mod crash;
 mod run;
+mod runner;
 mod stop;
 mod support;
+mod temp;

@@ -127,7 +127,7 @@ async fn dropped_wait_kills() {
             pids.display()
         );
         let tree = tree(containment);
-        let process = tree.spawn(&sh(&script)).unwrap();
+        let process = tree.spawn(&sh(&script).env("PIDS", &pids)).unwrap();
         {
             let mut sink = |_: Stream, _: &[u8]| {};
             let timing = Timing::default();
@@ -138,7 +138,7 @@ async fn dropped_wait_kills() {
             }
         }
         until("their death", || {
-            noted(&pids).iter().all(|pid| !lives(*pid))
+            noted(&pids).iter().all(|pid| !lives(*pid, &pids))
         })
         .await;
         tree.close().await.unwrap();

@@ -17,9 +17,11 @@ pub(crate) const BOTH: [Containment; 2] = [Containment::Auto, Containment::NoCgr
 
 /// Starts a run without journal and guardian.
 pub(crate) fn supervisor(containment: Containment) -> Supervisor {
-    let mut settings = Settings::default();
-    settings.containment = containment;
-    Supervisor::start(settings).unwrap()
+    Supervisor::start(Settings {
+        containment,
+        ..Settings::default()
+    })
+    .unwrap()
 }
 
 /// Returns the tree of a new run.
@@ -71,23 +73,55 @@ pub(crate) fn noted(path: &Path) -> Vec<u32> {
 }
 
 /// Returns whether a process can still do anything.
-pub(crate) fn lives(pid: u32) -> bool {
+///
+/// Numbers are soon given out again on a busy machine, so it must also show
+/// `trace` in its arguments or environment.
+pub(crate) fn lives(pid: u32, trace: &Path) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
     };
     let state = stat
         .rsplit_once(") ")
         .and_then(|(_, rest)| rest.chars().next());
-    !matches!(state, Some('Z' | 'X'))
+    let shows = |file: &str| shows(pid, file, &trace.display().to_string());
+    !matches!(state, Some('Z' | 'X')) && (shows("environ") || shows("cmdline"))
+}
+
+/// Returns whether a file of a process below `/proc` holds a text.
+pub(crate) fn shows(pid: u32, file: &str, text: &str) -> bool {
+    let content = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    content
+        .windows(text.len())
+        .any(|window| window == text.as_bytes())
+}
+
+/// Finds processes, other than this one, by a text in one of their files.
+pub(crate) fn processes(file: &str, text: &str) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let own = std::process::id();
+    pids.filter(|pid| *pid != own && shows(*pid, file, text))
+        .collect()
 }
 
 /// Waits until a condition holds; the kernel reports most of these to nobody.
-pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, condition: impl FnMut() -> bool) {
+    until_or(what, condition).await.unwrap();
+}
+
+/// As [`until`], but leaves it to the caller to say what is wrong.
+pub(crate) async fn until_or(
+    what: &str,
+    mut condition: impl FnMut() -> bool,
+) -> Result<(), String> {
     let start = std::time::Instant::now();
     while !condition() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        if start.elapsed() > PATIENCE {
+            return Err(format!("waited in vain for {what}"));
+        }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    Ok(())
 }
 
 /// Returns the directory of the unified control group hierarchy's runner group, if any.

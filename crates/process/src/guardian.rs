@@ -1,0 +1,110 @@
+//! The process that outlives the runner.
+//!
+//! A small POSIX shell script that waits on a pipe. However the runner dies, the
+//! kernel closes the other end, and the guardian ends what the journal names. If
+//! the guardian is killed too, [`recover`](crate::recover) does it at the next start.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Pid;
+use tokio::task::JoinHandle;
+
+use crate::children;
+use crate::command::Prepared;
+use crate::sys::{ChildStdio, Started, posix, reap};
+
+const SCRIPT: &str = include_str!("guardian.sh");
+
+/// How long a dismissed guardian may take to leave.
+const DISMISSAL: Duration = Duration::from_secs(5);
+
+/// A guardian that is being started or waits.
+#[derive(Debug)]
+pub(crate) struct Guardian {
+    /// Its closing is the signal. Close-on-exec: a job that held it would delay the end.
+    pipe: Option<OwnedFd>,
+    starting: Option<JoinHandle<io::Result<Started>>>,
+    pid: Arc<OnceLock<Pid>>,
+}
+
+impl Guardian {
+    /// Starts the guardian beside the run, which need not wait for it: before
+    /// it is there, the journal alone does its duty.
+    pub(crate) fn start(journal: &Path) -> io::Result<Self> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let command = command(journal)?;
+        let pid = Arc::new(OnceLock::new());
+        let started = Arc::clone(&pid);
+        let starting = tokio::task::spawn_blocking(move || {
+            let child = children::start(|| posix::spawn(&command, stdio(read)?))?;
+            let _ = started.set(child.pid);
+            Ok(child)
+        });
+        Ok(Self {
+            pipe: Some(write),
+            starting: Some(starting),
+            pid,
+        })
+    }
+
+    /// Tells the guardian that there is nothing left to guard, and sees it off.
+    pub(crate) async fn dismiss(mut self) -> io::Result<()> {
+        let Some(starting) = self.starting.take() else {
+            return Ok(());
+        };
+        let started = starting.await.map_err(io::Error::other)??;
+        if let Some(pipe) = self.pipe.take() {
+            File::from(pipe).write_all(b"done\n")?;
+        }
+        let pidfd = reap::watch(started.pidfd)?;
+        let left = tokio::time::timeout(DISMISSAL, pidfd.readable()).await;
+        left.map_err(io::Error::from)?.map(drop)
+    }
+}
+
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        // Undismissed, it now sees the end of its pipe and does its work.
+        self.pipe = None;
+        if let Some(pid) = self.pid.get() {
+            children::abandon(*pid);
+        }
+    }
+}
+
+fn command(journal: &Path) -> io::Result<Prepared> {
+    Ok(Prepared {
+        program: c"/bin/sh".into(),
+        args: vec![
+            c"sh".into(),
+            c"-c".into(),
+            CString::new(SCRIPT)?,
+            c"runwright-guardian".into(),
+            CString::new(journal.as_os_str().as_bytes())?,
+        ],
+        env: vec![
+            c"PATH=/usr/local/bin:/usr/bin:/bin".into(),
+            c"LC_ALL=C".into(),
+        ],
+        // It must not keep a file system busy that a job's directory is on.
+        current_dir: Some(c"/".into()),
+    })
+}
+
+fn stdio(stdin: OwnedFd) -> io::Result<ChildStdio> {
+    let null = || open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+    Ok(ChildStdio {
+        stdin,
+        stdout: null()?,
+        stderr: null()?,
+    })
+}

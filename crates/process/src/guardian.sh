@@ -1,0 +1,121 @@
+# Ends what a run has made if the runner dies. $1 is the run's journal.
+#
+# Standard input is a pipe whose other end only the runner holds: a line "done"
+# dismisses the guardian, the end of the file means that the runner is dead.
+# No variable here carries the run's marker, so the guardian spares itself.
+
+trap '' HUP INT QUIT TERM PIPE TSTP TTIN TTOU
+
+if read -r word && [ "$word" = done ]; then
+    exit 0
+fi
+
+journal=$1
+tab=$(printf '\t')
+
+# Calls "$1 value" for each complete record of kind $2.
+each() {
+    while IFS=$tab read -r kind value; do
+        if [ "$kind" = "$2" ]; then
+            "$1" "$value"
+        fi
+    done <"$journal"
+}
+
+remove_below() {
+    for below in "$1"/*/; do
+        if [ -d "$below" ]; then
+            remove_below "${below%/}"
+        fi
+    done
+    rmdir "$1" 2>/dev/null
+}
+
+end_cgroup() {
+    case $1 in
+        /*/runwright-*) ;;
+        *) return ;;
+    esac
+    attempt=0
+    while [ -d "$1" ] && [ "$attempt" -lt 400 ]; do
+        echo 1 >"$1/cgroup.kill"
+        remove_below "$1"
+        attempt=$((attempt + 1))
+        if [ -d "$1" ]; then
+            sleep 0.02
+        fi
+    done
+}
+
+# Lists the environments that hold the text $1, of process $2 or of all.
+# Some greps stop at a zero byte, which separates the variables of a process.
+if printf 'a\000b' | grep -qF b; then
+    marked() {
+        grep -lsF -e "$1" /proc/${2-[0-9]*}/environ
+    }
+else
+    marked() {
+        for environ in /proc/${2-[0-9]*}/environ; do
+            if tr '\000' '\n' <"$environ" | grep -qF -e "$1"; then
+                echo "$environ"
+            fi
+        done
+    }
+fi
+
+end_marked() {
+    # A short or empty marker would fit strangers.
+    if [ "${#1}" -lt 32 ]; then
+        return
+    fi
+    round=0
+    while [ "$round" -lt 200 ]; do
+        found=
+        for environ in $(marked "RUNWRIGHT_PROCESS_MARKER=$1"); do
+            pid=${environ#/proc/}
+            pid=${pid%/environ}
+            # The number may have passed to a stranger since.
+            if [ -n "$(marked "RUNWRIGHT_PROCESS_MARKER=$1" "$pid")" ]; then
+                kill -9 "$pid"
+                found=yes
+            fi
+        done
+        if [ -z "$found" ]; then
+            return
+        fi
+        round=$((round + 1))
+        if [ "$round" -gt 2 ]; then
+            sleep 0.02
+        fi
+    done
+}
+
+remove_dir() {
+    case $1/ in
+        */../* | */./*) return ;;
+        /?*/?*/) ;;
+        *) return ;;
+    esac
+    if [ -L "$1" ] || [ ! -d "$1" ]; then
+        return
+    fi
+    # A job may have made directories read-only.
+    rm -rf -- "$1" || {
+        chmod -R u+rwx -- "$1"
+        rm -rf -- "$1"
+    }
+}
+
+exec 2>/dev/null
+each end_cgroup cgroup
+each end_marked marker
+each remove_dir dir
+
+# What others have recorded is for the next start to report.
+while IFS=$tab read -r kind value; do
+    case $kind in
+        runner | cgroup | marker | dir | -*) ;;
+        *) exit 0 ;;
+    esac
+done <"$journal"
+rm -f -- "$journal"

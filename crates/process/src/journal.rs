@@ -1,0 +1,300 @@
+//! What a run has made outside itself, on disk before it is made.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::process::Pid;
+
+use crate::error::ProcessError;
+
+/// The kind that names the runner itself.
+const RUNNER: &str = "runner";
+/// Kinds that the guardian and [`recover`](crate::recover) act on.
+const CGROUP: &str = "cgroup";
+const MARKER: &str = "marker";
+const DIR: &str = "dir";
+
+/// The journal of one run: `journal/<run>` in the state directory.
+///
+/// One record a line, `kind<TAB>value`; a leading `-` takes a record back. The
+/// file is locked for as long as the run lives, so a run that died is told from
+/// a live twin. Lines are in the page cache when [`record`](Self::record) returns:
+/// they survive the runner, not the machine, and neither do the processes.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    /// Holds the lock. It is close-on-exec, so no child keeps it.
+    file: File,
+}
+
+impl Journal {
+    /// Makes and locks the journal of a run; only its owner may read it.
+    pub(crate) fn create(state_dir: &Path, run: &str) -> Result<Self, ProcessError> {
+        let directory = directory(state_dir);
+        let path = directory.join(run);
+        // Under its name only when locked, else a twin could take it for dead.
+        let unlocked = directory.join(format!(".{run}"));
+        let make = || -> io::Result<File> {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&directory)?;
+            let options = OpenOptions::new()
+                .append(true)
+                .create_new(true)
+                .mode(0o600)
+                .clone();
+            let file = options.open(&unlocked)?;
+            file.try_lock().map_err(io::Error::from)?;
+            (&file).write_all(format!("{RUNNER}\t{}\n", std::process::id()).as_bytes())?;
+            fs::rename(&unlocked, &path)?;
+            Ok(file)
+        };
+        match make() {
+            Ok(file) => Ok(Self {
+                path: std::path::absolute(&path).unwrap_or(path),
+                file,
+            }),
+            Err(source) => Err(ProcessError::Journal { path, source }),
+        }
+    }
+
+    /// Notes something before it is made, so that it can be removed after a crash.
+    ///
+    /// This crate removes what it records itself. Records of other kinds are
+    /// kept and handed out by [`recover`](crate::recover).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the disk does, or if kind or value hold a tab or newline. What
+    /// was to be made must then not be made.
+    pub fn record(&self, kind: &str, value: impl AsRef<OsStr>) -> Result<(), ProcessError> {
+        self.append("", kind, value.as_ref())
+    }
+
+    /// Takes back a record whose thing is gone again.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
+    pub fn forget(&self, kind: &str, value: impl AsRef<OsStr>) -> Result<(), ProcessError> {
+        self.append("-", kind, value.as_ref())
+    }
+
+    pub(crate) fn record_cgroup(&self, path: &Path) -> Result<(), ProcessError> {
+        self.record(CGROUP, path)
+    }
+
+    pub(crate) fn record_marker(&self, prefix: &str) -> Result<(), ProcessError> {
+        self.record(MARKER, prefix)
+    }
+
+    pub(crate) fn record_dir(&self, path: &Path) -> Result<(), ProcessError> {
+        self.record(DIR, path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the journal after an orderly end.
+    ///
+    /// It stays if it holds records that others have not taken back.
+    pub(crate) fn finish(&self) -> Result<(), ProcessError> {
+        let error = |source| ProcessError::Journal {
+            path: self.path.clone(),
+            source,
+        };
+        let text = fs::read(&self.path).map_err(error)?;
+        if read(&text)
+            .iter()
+            .any(|record| matches!(record, Record::Other { .. }))
+        {
+            return Ok(());
+        }
+        fs::remove_file(&self.path).map_err(error)
+    }
+
+    fn append(&self, sign: &str, kind: &str, value: &OsStr) -> Result<(), ProcessError> {
+        let plain = |bytes: &[u8]| !bytes.iter().any(|byte| matches!(byte, b'\t' | b'\n' | 0));
+        let kind_fits = !kind.is_empty() && !kind.starts_with('-') && plain(kind.as_bytes());
+        if !kind_fits || value.is_empty() || !plain(value.as_bytes()) {
+            return Err(ProcessError::Unrecordable {
+                kind: kind.to_owned(),
+            });
+        }
+        let mut line = format!("{sign}{kind}\t").into_bytes();
+        line.extend_from_slice(value.as_bytes());
+        line.push(b'\n');
+        // One write, so that a crash leaves at most one incomplete last line.
+        (&self.file)
+            .write_all(&line)
+            .map_err(|source| ProcessError::Journal {
+                path: self.path.clone(),
+                source,
+            })
+    }
+}
+
+/// Returns where the journals of a state directory are.
+pub(crate) fn directory(state_dir: &Path) -> PathBuf {
+    state_dir.join("journal")
+}
+
+/// One line of a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Record {
+    /// The runner's process number.
+    Runner(Pid),
+    /// A run's cgroup.
+    Cgroup(PathBuf),
+    /// How the markers of a run's processes begin.
+    Marker(String),
+    /// A temporary directory.
+    Dir(PathBuf),
+    /// Something another crate has made.
+    Other { kind: String, value: Vec<u8> },
+}
+
+/// Reads a journal, leaving out what was taken back.
+///
+/// An incomplete last line is left out too: its thing was never made.
+pub(crate) fn read(text: &[u8]) -> Vec<Record> {
+    let mut records = Vec::new();
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let Some(line) = line.strip_suffix(b"\n") else {
+            continue;
+        };
+        let taken_back = line.first() == Some(&b'-');
+        let Some(record) = parse(line.strip_prefix(b"-").unwrap_or(line)) else {
+            continue;
+        };
+        if taken_back {
+            records.retain(|known| *known != record);
+        } else {
+            records.push(record);
+        }
+    }
+    records
+}
+
+/// Reads one line; `None` for what no run would have written.
+///
+/// These values name what is killed and deleted, so a damaged one is dropped.
+fn parse(line: &[u8]) -> Option<Record> {
+    let split = line.iter().position(|byte| *byte == b'\t')?;
+    let kind = std::str::from_utf8(&line[..split]).ok()?;
+    let value = &line[split + 1..];
+    let path = PathBuf::from(OsStr::from_bytes(value));
+    match kind {
+        RUNNER => crate::scan::number(std::str::from_utf8(value).ok()?).map(Record::Runner),
+        CGROUP => is_run_group(&path).then_some(Record::Cgroup(path)),
+        MARKER => {
+            let marker = std::str::from_utf8(value).ok()?;
+            (marker.len() >= 32 && marker.ends_with('.')).then(|| Record::Marker(marker.to_owned()))
+        }
+        DIR => is_deep(&path).then_some(Record::Dir(path)),
+        _ => Some(Record::Other {
+            kind: kind.to_owned(),
+            value: value.to_vec(),
+        }),
+    }
+}
+
+fn is_run_group(path: &Path) -> bool {
+    let name = path.file_name().map(OsStr::as_bytes).unwrap_or_default();
+    is_deep(path) && name.starts_with(b"runwright-")
+}
+
+/// Absolute, without detours, and not directly below the root.
+fn is_deep(path: &Path) -> bool {
+    let mut parts = path.components();
+    parts.next() == Some(Component::RootDir)
+        && path
+            .components()
+            .skip(1)
+            .all(|part| matches!(part, Component::Normal(_)))
+        && parts.count() >= 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[Record]) {
+        assert_eq!(read(text.as_bytes()), expected, "{text:?}");
+    }
+
+    fn other(kind: &str, value: &str) -> Record {
+        Record::Other {
+            kind: kind.to_owned(),
+            value: value.into(),
+        }
+    }
+
+    #[test]
+    fn records_are_read_in_order_and_taken_back() {
+        check("", &[]);
+        check(
+            "dir\t/tmp/a\ncontainer\tc1\n",
+            &[Record::Dir("/tmp/a".into()), other("container", "c1")],
+        );
+        check(
+            "container\tc1\ncontainer\tc2\n-container\tc1\n",
+            &[other("container", "c2")],
+        );
+    }
+
+    #[test]
+    fn incomplete_last_line_is_left_out() {
+        check("dir\t/tmp/a\ndir\t/tmp", &[Record::Dir("/tmp/a".into())]);
+        check("dir\t/tmp/a\ndir", &[Record::Dir("/tmp/a".into())]);
+    }
+
+    #[test]
+    fn what_would_delete_too_much_is_left_out() {
+        for value in ["/", "/tmp", "tmp/a", "/tmp/../etc/x", ""] {
+            check(&format!("dir\t{value}\n"), &[]);
+        }
+        check("cgroup\t/sys/fs/cgroup/system.slice\n", &[]);
+        check("marker\t\n", &[]);
+        check("marker\tabc.\n", &[]);
+    }
+
+    #[test]
+    fn record_that_no_line_can_hold_is_refused() {
+        let state = tempfile::tempdir().unwrap();
+        let journal = Journal::create(state.path(), "run").unwrap();
+        for (kind, value) in [
+            ("", "v"),
+            ("-k", "v"),
+            ("a\tb", "v"),
+            ("k", "a\nb"),
+            ("k", ""),
+        ] {
+            let error = journal.record(kind, value).unwrap_err();
+            assert!(
+                matches!(error, ProcessError::Unrecordable { .. }),
+                "{kind:?} {value:?}"
+            );
+        }
+        journal.finish().unwrap();
+        assert!(!journal.path().exists());
+    }
+
+    #[test]
+    fn journal_with_open_records_stays() {
+        let state = tempfile::tempdir().unwrap();
+        let journal = Journal::create(state.path(), "run").unwrap();
+        journal.record("container", "c1").unwrap();
+        journal.finish().unwrap();
+        assert!(journal.path().exists());
+        journal.forget("container", "c1").unwrap();
+        journal.finish().unwrap();
+        assert!(!journal.path().exists());
+    }
+}

@@ -1,0 +1,250 @@
+//! Cleaning up after runs that died together with their guardian.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::cgroup;
+use crate::error::ProcessError;
+use crate::journal::{self, Record};
+use crate::remove::remove_tree;
+use crate::scan::{self, Sought, State};
+
+/// How often a dead run's processes are looked for before giving up.
+const ROUNDS: u32 = 400;
+
+/// How long the last child of a dead runner may hold its lock.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What was left of one dead run, and what became of it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// The run.
+    pub run: String,
+    /// How many processes were found by the run's marker and killed.
+    pub killed: usize,
+    /// The cgroups that were removed with all their members.
+    pub cgroups: Vec<PathBuf>,
+    /// The temporary directories that were removed.
+    pub directories: Vec<PathBuf>,
+    /// What could not be removed, and why; the next [`recover`] tries again.
+    pub failures: Vec<String>,
+    /// The records of other kinds, oldest first, as kind and value.
+    pub others: Vec<(String, Vec<u8>)>,
+    journal: PathBuf,
+    /// Keeps the lock until the caller is done.
+    _lock: File,
+}
+
+impl Recovered {
+    /// Removes the journal after the records in [`others`](Self::others) are dealt with.
+    ///
+    /// Until then every [`recover`] reports them again.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be removed.
+    pub fn forget(self) -> Result<(), ProcessError> {
+        remove_journal(&self.journal)
+    }
+}
+
+/// Ends everything that dead runs have left, as their guardians would have.
+///
+/// A run whose journal is locked lives and is not touched. May run at the same
+/// time as a guardian that is still at work, and any number of times. Blocks for
+/// as long as processes take to die; without dead runs that is no time at all.
+///
+/// # Errors
+///
+/// Fails if the directory of journals cannot be read. What fails for a single
+/// run is in its report.
+pub fn recover(state_dir: &Path) -> Result<Vec<Recovered>, ProcessError> {
+    let directory = journal::directory(state_dir);
+    let error = |source| ProcessError::Journal {
+        path: directory.clone(),
+        source,
+    };
+    let entries = match fs::read_dir(&directory) {
+        Ok(entries) => entries,
+        Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(error(source)),
+    };
+    let mut recovered = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(error)?.path();
+        let Some(lock) = lock_dead(&path).map_err(|source| ProcessError::Journal {
+            path: path.clone(),
+            source,
+        })?
+        else {
+            continue;
+        };
+        recovered.push(sweep(path, lock));
+    }
+    Ok(recovered)
+}
+
+/// Opens and locks a journal; `None` if its run lives or it is already gone.
+fn lock_dead(path: &Path) -> io::Result<Option<File>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !lock(&file, path)? {
+        return Ok(None);
+    }
+    let hidden = path
+        .file_name()
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    if hidden {
+        // Not locked yet, or left by a run that died that very moment.
+        remove_if_old(path, &file)?;
+        return Ok(None);
+    }
+    Ok(Some(file))
+}
+
+/// Locks the file of a dead run; false if the run lives.
+///
+/// A child that a runner was starting when it was killed still has the file
+/// open, and with it the lock, until it becomes its program. That takes no time,
+/// but a killed runner may be started again at once.
+fn lock(file: &File, path: &Path) -> io::Result<bool> {
+    let patience = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if runner_lives(path) => return Ok(false),
+            // Perhaps it lives where its number means nothing to us.
+            Err(TryLockError::WouldBlock) if Instant::now() > patience => return Ok(false),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
+fn runner_lives(journal: &Path) -> bool {
+    let records = journal::read(&fs::read(journal).unwrap_or_default());
+    records.iter().any(|record| match record {
+        Record::Runner(pid) => scan::process(*pid).is_some_and(|found| found.state == State::Alive),
+        _ => false,
+    })
+}
+
+fn remove_if_old(path: &Path, file: &File) -> io::Result<()> {
+    let modified = file.metadata()?.modified()?;
+    let age = SystemTime::now()
+        .duration_since(modified)
+        .unwrap_or_default();
+    if age > Duration::from_hours(1) {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+fn sweep(journal: PathBuf, lock: File) -> Recovered {
+    let run = journal
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut recovered = Recovered {
+        run,
+        killed: 0,
+        cgroups: Vec::new(),
+        directories: Vec::new(),
+        failures: Vec::new(),
+        others: Vec::new(),
+        journal,
+        _lock: lock,
+    };
+    match fs::read(&recovered.journal) {
+        Ok(text) => recovered.apply(&journal::read(&text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return recovered,
+        Err(error) => recovered
+            .failures
+            .push(format!("read the journal: {error}")),
+    }
+    if recovered.failures.is_empty()
+        && recovered.others.is_empty()
+        && let Err(error) = remove_journal(&recovered.journal)
+    {
+        recovered.failures.push(error.to_string());
+    }
+    recovered
+}
+
+impl Recovered {
+    /// Ends first what could write, then removes what was written.
+    fn apply(&mut self, records: &[Record]) {
+        for record in records {
+            if let Record::Cgroup(path) = record {
+                self.end_cgroup(path);
+            }
+        }
+        for record in records {
+            if let Record::Marker(prefix) = record {
+                self.end_marked(prefix);
+            }
+        }
+        for record in records {
+            match record {
+                Record::Dir(path) => self.remove_dir(path),
+                Record::Other { kind, value } => self.others.push((kind.clone(), value.clone())),
+                Record::Runner(_) | Record::Cgroup(_) | Record::Marker(_) => {}
+            }
+        }
+    }
+
+    fn end_cgroup(&mut self, path: &Path) {
+        if !path.exists() {
+            return;
+        }
+        match cgroup::remove_blocking(path, cgroup::DEATH_DEADLINE) {
+            Ok(()) => self.cgroups.push(path.to_owned()),
+            Err(error) => self
+                .failures
+                .push(format!("remove {}: {error}", path.display())),
+        }
+    }
+
+    fn end_marked(&mut self, prefix: &str) {
+        for round in 0..ROUNDS {
+            let found = scan::kill(Sought::MarkerPrefix(prefix), &[], &[]);
+            if found == 0 {
+                return;
+            }
+            self.killed = self.killed.max(found);
+            std::thread::sleep(Duration::from_millis(u64::from(round.min(25))));
+        }
+        self.failures
+            .push("some processes outlive SIGKILL".to_owned());
+    }
+
+    fn remove_dir(&mut self, path: &Path) {
+        // The guardian never follows a link here either.
+        if fs::symlink_metadata(path).is_err() {
+            return;
+        }
+        match remove_tree(path) {
+            Ok(()) => self.directories.push(path.to_owned()),
+            Err(error) => self
+                .failures
+                .push(format!("remove {}: {error}", path.display())),
+        }
+    }
+}
+
+fn remove_journal(path: &Path) -> Result<(), ProcessError> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(ProcessError::Journal {
+            path: path.to_owned(),
+            source,
+        }),
+        _ => Ok(()),
+    }
+}

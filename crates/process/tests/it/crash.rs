@@ -1,0 +1,193 @@
+//! The runner is killed, with or without its guardian.
+
+use std::fs;
+use std::io::Write;
+use std::time::Duration;
+
+use process::{Settings, Supervisor, recover};
+
+use crate::runner::{Runner, journals, left, state};
+use crate::support::{BOTH, lives, processes, run, sh, until, until_or};
+
+#[tokio::test]
+async fn guardian_ends_what_a_killed_runner_leaves() {
+    for containment in BOTH {
+        let work = tempfile::tempdir().unwrap();
+        let mut runner = Runner::start(work.path(), containment);
+        until("the job and the guardian", || {
+            runner.job().is_some() && runner.guardian().is_some()
+        })
+        .await;
+        let runs = journals(work.path());
+        assert_eq!(runs.len(), 1);
+        runner.kill();
+        until("the end of everything", || {
+            left(work.path(), &runs).is_empty()
+        })
+        .await;
+        until("the guardian to leave", || runner.guardian().is_none()).await;
+        assert!(recover(&state(work.path())).unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn next_start_ends_what_runner_and_guardian_leave() {
+    for containment in BOTH {
+        let work = tempfile::tempdir().unwrap();
+        let mut runner = Runner::start(work.path(), containment);
+        until("the job and the guardian", || {
+            runner.job().is_some() && runner.guardian().is_some()
+        })
+        .await;
+        let guardian = runner.guardian().unwrap();
+        let job = runner.job().unwrap();
+        assert!(kill("-STOP", guardian));
+        runner.kill();
+        assert!(kill("-KILL", guardian));
+        until("the guardian's death", || !lives(guardian, work.path())).await;
+        assert!(
+            job.iter().all(|pid| lives(*pid, work.path())),
+            "nobody was there to end it"
+        );
+
+        // As if the machine had stopped in the middle of a line.
+        let runs = journals(work.path());
+        let journal = state(work.path()).join("journal").join(&runs[0]);
+        fs::OpenOptions::new()
+            .append(true)
+            .open(journal)
+            .unwrap()
+            .write_all(b"dir\t/etc")
+            .unwrap();
+        let recovered = recover(&state(work.path())).unwrap();
+        assert_eq!(recovered.len(), 1);
+        assert_eq!(recovered[0].run, runs[0]);
+        assert_eq!(recovered[0].failures, Vec::<String>::new());
+        assert_eq!(recovered[0].directories.len(), 1);
+        until("the dead to be collected", || {
+            left(work.path(), &runs).is_empty()
+        })
+        .await;
+        drop(recovered);
+        assert!(recover(&state(work.path())).unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn moment_of_the_kill_does_not_matter() {
+    for containment in BOTH {
+        for moment in 0..12 {
+            let work = tempfile::tempdir().unwrap();
+            let mut runner = Runner::start_restless(work.path(), containment);
+            // The point is to hit different moments, not to wait for one.
+            tokio::time::sleep(Duration::from_millis(3 * moment)).await;
+            runner.kill();
+            let runs = journals(work.path());
+            if moment % 2 == 0
+                && let Some(guardian) = runner.guardian()
+            {
+                // It may have done its work and left by now.
+                kill("-KILL", guardian);
+            }
+            until("guardian", || runner.guardian().is_none()).await;
+            let recovered = recover(&state(work.path())).unwrap();
+            assert!(
+                recovered.iter().all(|run| run.failures.is_empty()),
+                "{recovered:?}"
+            );
+            // Only what nobody has been told of yet may stay for an hour.
+            let mut remains = Vec::new();
+            let gone = || {
+                remains = left(work.path(), &runs);
+                remains.retain(|name| !name.starts_with('.'));
+                remains.is_empty()
+            };
+            until_or("nothing to be left", gone).await.unwrap_or_else(|what| {
+                panic!("{containment:?}, moment {moment}: {what}: {remains:?}, runs {runs:?}, recovered {recovered:?}")
+            });
+        }
+    }
+}
+
+#[tokio::test]
+async fn journal_of_a_live_twin_is_left_alone() {
+    let state = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        state_dir: Some(state.path().to_owned()),
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::start(settings).unwrap();
+    let directory = supervisor.temp_dir(state.path(), "job-").unwrap();
+    let tree = supervisor.tree();
+    // A child that inherited the lock would hide the runner's death.
+    let holder = tree
+        .spawn(&sh("sleep 600").env("STATE", state.path()))
+        .unwrap();
+    assert!(recover(state.path()).unwrap().is_empty());
+    assert!(lives(holder.id(), state.path()) && directory.path().exists());
+    drop(holder);
+    directory.remove().await.unwrap();
+    tree.close().await.unwrap();
+    supervisor.shutdown().await.unwrap();
+    assert_eq!(
+        fs::read_dir(state.path().join("journal")).unwrap().count(),
+        0
+    );
+}
+
+#[tokio::test]
+async fn orderly_end_leaves_nothing_and_starts_nothing() {
+    for containment in BOTH {
+        let state = tempfile::tempdir().unwrap();
+        let state_dir = Some(state.path().to_owned());
+        let settings = Settings {
+            containment,
+            state_dir,
+            ..Settings::default()
+        };
+        let supervisor = Supervisor::start(settings).unwrap();
+        let tree = supervisor.tree();
+        let (outcome, _) = run(&tree, &sh("exit 0")).await;
+        assert!(outcome.success());
+        let runs = vec![supervisor.id().to_owned()];
+        supervisor.shutdown().await.unwrap();
+        assert!(tree.spawn(&sh("exit 0")).is_err());
+        let guardian = format!("{}/journal/", state.path().display());
+        until("the guardian to leave", || {
+            processes("cmdline", &guardian).is_empty()
+        })
+        .await;
+        assert_eq!(left(state.path(), &runs), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn records_of_others_are_reported_until_they_are_forgotten() {
+    let work = tempfile::tempdir().unwrap();
+    let directory = state(work.path()).join("journal");
+    fs::create_dir_all(&directory).unwrap();
+    let text = "container\tc1\ncontainer\tc2\n-container\tc1\nvm\t";
+    fs::write(directory.join("dead"), text).unwrap();
+    let mut recovered = recover(&state(work.path())).unwrap();
+    let run = recovered.pop().unwrap();
+    assert_eq!(run.others, [("container".to_owned(), b"c2".to_vec())]);
+    // Whoever deals with it holds the lock.
+    assert!(recover(&state(work.path())).unwrap().is_empty());
+    drop(run);
+    let run = recover(&state(work.path())).unwrap().pop().unwrap();
+    run.forget().unwrap();
+    assert!(recover(&state(work.path())).unwrap().is_empty());
+    assert_eq!(journals(work.path()), Vec::<String>::new());
+}
+
+fn kill(signal: &str, pid: u32) -> bool {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the guardian is no process of a tree"
+    )]
+    let status = std::process::Command::new("kill")
+        .arg(signal)
+        .arg(pid.to_string())
+        .status();
+    status.unwrap().success()
+}

@@ -1,0 +1,230 @@
+//! A runner in a process of its own, which a test can kill.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use process::{Containment, NeverStop, Settings, Stream, Supervisor, Timing};
+
+use crate::support::{noted, processes, sh};
+
+/// Names the directory the runner works in; its presence makes the test a runner.
+const WORK: &str = "PROCESS_TEST_WORK";
+const NO_CGROUP: &str = "PROCESS_TEST_NO_CGROUP";
+const RESTLESS: &str = "PROCESS_TEST_RESTLESS";
+
+/// What the keeper says when the runner is dead.
+const KILLED: &str = "killed";
+
+/// Five processes, three of which have left the group, one its environment too.
+const JOB: &str = r#"
+note() { setsid "$@" sh -c 'echo $$ >> "$1"; sleep 600' sh "$NOTES" >/dev/null 2>&1 </dev/null & }
+note env
+note nohup
+[ -n "$KEEP_ENV" ] || note env -i PATH="$PATH"
+sh -c 'trap "" TERM HUP; echo $$ >> "$NOTES"; sleep 600' &
+echo $$ >> "$NOTES"
+sleep 600
+"#;
+
+/// A runner with a job, in another process.
+///
+/// Between it and the test stands a keeper, who gets its orphans. The test's
+/// own process is a subreaper as soon as one test goes without cgroups, and
+/// would take the guardian for a job's left-over.
+pub(crate) struct Runner {
+    keeper: Child,
+    work: PathBuf,
+    expected: usize,
+}
+
+impl Runner {
+    /// Starts a runner with one job that sleeps.
+    pub(crate) fn start(work: &Path, containment: Containment) -> Self {
+        Self::launch(work, containment, false)
+    }
+
+    /// Starts a runner that starts and ends jobs without pause.
+    pub(crate) fn start_restless(work: &Path, containment: Containment) -> Self {
+        Self::launch(work, containment, true)
+    }
+
+    fn launch(work: &Path, containment: Containment, restless: bool) -> Self {
+        fs::create_dir_all(work.join("temp")).unwrap();
+        let mut command = again("runner::acts_as_keeper");
+        command.env(WORK, work);
+        if containment == Containment::NoCgroup {
+            command.env(NO_CGROUP, "1");
+        }
+        if restless {
+            command.env(RESTLESS, "1");
+        }
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let expected = if containment == Containment::NoCgroup {
+            4
+        } else {
+            5
+        };
+        Self {
+            keeper: command.spawn().unwrap(),
+            work: work.to_owned(),
+            expected,
+        }
+    }
+
+    /// Kills the runner alone, as the kernel would.
+    pub(crate) fn kill(&mut self) {
+        self.keeper
+            .stdin
+            .as_mut()
+            .unwrap()
+            .write_all(b"kill\n")
+            .unwrap();
+        let mut lines = BufReader::new(self.keeper.stdout.as_mut().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap() == KILLED));
+    }
+
+    /// Returns the processes of the job, once they are all there.
+    pub(crate) fn job(&self) -> Option<Vec<u32>> {
+        let pids = noted(&self.work.join("notes"));
+        (pids.len() == self.expected).then_some(pids)
+    }
+
+    /// Returns the guardian, found by the journal it was given.
+    pub(crate) fn guardian(&self) -> Option<u32> {
+        let journal = format!("{}/", state(&self.work).join("journal").display());
+        processes("cmdline", &journal).pop()
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        // It leaves, and takes the runner along, when its input ends.
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
+
+/// Returns the runner's state directory.
+pub(crate) fn state(work: &Path) -> PathBuf {
+    work.join("state")
+}
+
+/// Returns the names of the journals that are there, which are those of the runs.
+pub(crate) fn journals(work: &Path) -> Vec<String> {
+    entries(&state(work).join("journal"))
+}
+
+/// Lists what a run has left behind in its working directory and among the processes.
+pub(crate) fn left(work: &Path, runs: &[String]) -> Vec<String> {
+    let mut left = journals(work);
+    left.extend(entries(&work.join("temp")));
+    // A job's processes have the path in their environment, or in their
+    // arguments if they have shed that.
+    let notes = work.join("notes").display().to_string();
+    for file in ["environ", "cmdline"] {
+        left.extend(
+            processes(file, &notes)
+                .iter()
+                .map(|pid| format!("process {pid}")),
+        );
+    }
+    for mount in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
+        let groups = runs.iter().map(|run| format!("{mount}/runwright-{run}"));
+        left.extend(groups.filter(|group| Path::new(group).exists()));
+    }
+    left
+}
+
+fn entries(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+/// Starts this program again, for one of the tests below.
+fn again(test: &str) -> Command {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it is to be killed like any other process"
+    )]
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--nocapture"]);
+    command
+}
+
+/// Is the keeper if the environment says so, and nothing otherwise.
+#[tokio::test]
+async fn acts_as_keeper() {
+    if std::env::var_os(WORK).is_none() {
+        return;
+    }
+    // Makes this process a subreaper.
+    let _supervisor = crate::support::supervisor(Containment::NoCgroup);
+    let mut command = again("runner::acts_as_runner");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut runner = command.spawn().unwrap();
+    let mut input = std::io::stdin().lines();
+    input.next();
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    println!("\n{KILLED}");
+    input.next();
+}
+
+/// Is the runner if the environment says so, and nothing otherwise.
+#[tokio::test]
+async fn acts_as_runner() {
+    let Some(work) = std::env::var_os(WORK).map(PathBuf::from) else {
+        return;
+    };
+    let no_cgroup = std::env::var_os(NO_CGROUP).is_some();
+    let containment = if no_cgroup {
+        Containment::NoCgroup
+    } else {
+        Containment::Auto
+    };
+    let settings = Settings {
+        containment,
+        state_dir: Some(state(&work)),
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::start(settings).unwrap();
+    let mut command = sh(JOB).env("NOTES", work.join("notes"));
+    if no_cgroup {
+        command = command.env("KEEP_ENV", "1");
+    }
+    let mut sink = |_: Stream, _: &[u8]| {};
+    if std::env::var_os(RESTLESS).is_none() {
+        let directory = supervisor.temp_dir(&work.join("temp"), "job-").unwrap();
+        fs::write(directory.path().join("file"), "x").unwrap();
+        let process = supervisor.tree().spawn(&command).unwrap();
+        process
+            .run(&mut sink, &NeverStop, &Timing::default())
+            .await
+            .unwrap();
+        unreachable!("the job sleeps for longer than any test");
+    }
+    loop {
+        let directory = supervisor.temp_dir(&work.join("temp"), "job-").unwrap();
+        let tree = supervisor.tree();
+        let script = "setsid sleep 600 >/dev/null 2>&1 & echo x > file";
+        let stage = sh(script)
+            .env("NOTES", work.join("notes"))
+            .current_dir(directory.path());
+        let process = tree.spawn(&stage).unwrap();
+        process
+            .run(&mut sink, &NeverStop, &Timing::default())
+            .await
+            .unwrap();
+        tree.close().await.unwrap();
+    }
+}

@@ -1,0 +1,37 @@
+//! Temporary directories.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::{BOTH, supervisor};
+
+#[tokio::test]
+async fn temporary_directory_is_private_and_goes_when_dropped() {
+    let parent = tempfile::tempdir().unwrap();
+    let supervisor = supervisor(BOTH[0]);
+    let first = supervisor.temp_dir(parent.path(), "job-").unwrap();
+    let second = supervisor.temp_dir(parent.path(), "job-").unwrap();
+    assert_ne!(first.path(), second.path());
+    let mode = std::fs::metadata(first.path())
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o700);
+    std::fs::write(first.path().join("file"), "x").unwrap();
+    drop(first);
+    second.remove().await.unwrap();
+    assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn missing_parent_is_an_error_that_names_the_directory() {
+    let supervisor = supervisor(BOTH[0]);
+    let error = supervisor
+        .temp_dir("/no/such/parent".as_ref(), "job-")
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("temporary directory /no/such/parent/job-"),
+        "{error}"
+    );
+}
