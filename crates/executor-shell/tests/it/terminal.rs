@@ -64,12 +64,11 @@ async fn nothing_of_a_session_outlives_the_job() {
     let mut fixture = Fixture::new(config()).await;
     let mut session = open(&fixture).await;
     let seconds = unique_seconds();
-    type_line(
-        &mut session,
-        &format!("sleep {seconds} & echo $((1+1))started"),
-        "2started",
-    )
-    .await;
+    // The child of the shell becomes what is looked for only when it has loaded it.
+    let line = format!(
+        "sleep {seconds} & until grep -q {seconds} /proc/$!/cmdline; do :; done; echo $((1+1))up"
+    );
+    type_line(&mut session, &line, "2up").await;
     assert_eq!(living(&seconds), 1);
     fixture.executor.cleanup().await.unwrap();
     assert_eq!(living(&seconds), 0);
