@@ -1,12 +1,12 @@
-use super::cycle::find_cycle;
 use super::expand::Expansion;
 use super::lower::stage;
 use crate::config::{Config, Job, NeedEntry, Spanned};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::graph;
 use crate::source::Span;
 use crate::suggest::did_you_mean;
 use executor_core::job::Need;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// How many jobs one may need.
 const MOST_NEEDS: usize = 50;
@@ -139,18 +139,29 @@ impl<'c> Checker<'c> {
     }
 
     fn check_cycles(&mut self) {
-        let Some(cycle) = find_cycle(&self.config.jobs, self.expansion) else {
+        let jobs = &self.config.jobs;
+        let indices = jobs.iter().enumerate();
+        let indices: HashMap<&str, usize> = indices.map(|(at, job)| (&*job.name, at)).collect();
+        let needed = |need: &Spanned<NeedEntry>| match &need.value {
+            NeedEntry::Job(need) => self
+                .expansion
+                .find(&need.job)
+                .map(|job| indices[&*job.name]),
+            NeedEntry::Cross(_) => None,
+        };
+        let needs = |job: &Job| job.needs.iter().flatten().filter_map(needed).collect();
+        let Err(cycle) = graph::order(&jobs.iter().map(needs).collect::<Vec<_>>()) else {
             return;
         };
-        let first = cycle[0];
-        let mut names: Vec<&str> = cycle.iter().map(|job| job.name.as_str()).collect();
+        let first = &jobs[cycle[0]];
+        let mut names: Vec<&str> = cycle.iter().map(|&at| &*jobs[at].name).collect();
         names.push(&first.name);
         let message = format!(
             "the jobs need each other in a circle: {}",
             names.join(" -> ")
         );
-        let needs = first.needs.iter().flatten();
-        let span = needs.map(|need| need.span).next().unwrap_or(first.span);
+        let span = first.needs.iter().flatten().next();
+        let span = span.map_or(first.span, |need| need.span);
         self.report("needs-cycle", message, span, None);
     }
 

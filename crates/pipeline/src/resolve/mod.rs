@@ -2,7 +2,6 @@
 //! of a stage or job checked.
 
 mod check;
-mod cycle;
 mod expand;
 mod lower;
 

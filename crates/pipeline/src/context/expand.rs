@@ -1,0 +1,193 @@
+use crate::graph;
+use executor_core::variable::JobVariable;
+use std::collections::HashMap;
+use thiserror::Error;
+
+/// How long a value may become when references in it are replaced.
+const LONGEST_VALUE: usize = 1 << 20;
+
+/// Why the references among variables cannot be replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum VariableCycle {
+    /// They refer to each other.
+    #[error("the variables refer to each other in a circle: {}", .0.join(" -> "))]
+    Circle(Vec<String>),
+    /// One becomes far too long.
+    #[error("the value of the variable {0} becomes longer than 1 MiB")]
+    TooLong(String),
+}
+
+/// Replaces references among variables, however deep, as GitLab does before it sends a job.
+///
+/// References to unknown and to file variables stay for the runner, which knows more. `$$` and
+/// `%%` stay too, raw variables are not touched, and a reference of a variable to itself goes away.
+///
+/// # Errors
+///
+/// When two or more variables refer to each other in a circle, or a value grows beyond 1 MiB.
+pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, VariableCycle> {
+    let indices: HashMap<String, usize> = variables
+        .iter()
+        .enumerate()
+        .map(|(index, variable)| (variable.key.clone(), index))
+        .collect();
+    let edges: Vec<Vec<usize>> = variables
+        .iter()
+        .enumerate()
+        .map(|(own, variable)| {
+            let mut found = Vec::new();
+            if !variable.raw && !variable.file {
+                each_part(&variable.value, |part| {
+                    if let Part::Reference { name, .. } = part {
+                        let index = indices.get(name).copied();
+                        found.extend(index.filter(|&index| index != own));
+                    }
+                });
+            }
+            found
+        })
+        .collect();
+    let order = graph::order(&edges).map_err(|circle| {
+        let first = circle.first().copied();
+        let names = circle.into_iter().chain(first);
+        VariableCycle::Circle(names.map(|index| variables[index].key.clone()).collect())
+    })?;
+
+    let mut expanded = variables;
+    for own in order {
+        let variable = &expanded[own];
+        if variable.raw || variable.file || !variable.value.contains(['$', '%']) {
+            continue;
+        }
+        let mut value = String::with_capacity(variable.value.len());
+        each_part(&variable.value, |part| match part {
+            Part::Text(text) => value.push_str(text),
+            Part::Reference { name, text } => match indices.get(name) {
+                Some(&index) if index == own => {}
+                Some(&index) if !expanded[index].file => {
+                    // What is too long already is refused below; it need not grow further.
+                    if value.len() <= LONGEST_VALUE {
+                        value.push_str(&expanded[index].value);
+                    }
+                }
+                _ => value.push_str(text),
+            },
+        });
+        if value.len() > LONGEST_VALUE {
+            return Err(VariableCycle::TooLong(variable.key.clone()));
+        }
+        expanded[own].value = value;
+    }
+    Ok(expanded)
+}
+
+enum Part<'t> {
+    Text(&'t str),
+    Reference { name: &'t str, text: &'t str },
+}
+
+/// Splits a value into text and the references `$NAME`, `${NAME}` and `%NAME%`.
+fn each_part<'t>(value: &'t str, mut visit: impl FnMut(Part<'t>)) {
+    let mut rest = value;
+    while let Some(at) = rest.find(['$', '%']) {
+        let tail = &rest[at..];
+        let (length, name) = reference(tail);
+        match name {
+            Some(name) => {
+                visit(Part::Text(&rest[..at]));
+                let text = &tail[..length];
+                visit(Part::Reference { name, text });
+            }
+            None => visit(Part::Text(&rest[..at + length])),
+        }
+        rest = &tail[length..];
+    }
+    visit(Part::Text(rest));
+}
+
+/// Returns how long the reference at the start of `text` is, and its name; without a name, how much
+/// is plain text.
+fn reference(text: &str) -> (usize, Option<&str>) {
+    let name_at = |from: usize| {
+        let tail = &text[from..];
+        let end = tail.find(|c: char| c != '_' && !c.is_ascii_alphanumeric());
+        let name = &tail[..end.unwrap_or(tail.len())];
+        (!name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())).then_some(name)
+    };
+    if text.starts_with("$$") || text.starts_with("%%") {
+        return (2, None);
+    }
+    if text.starts_with('%') {
+        let name = name_at(1).filter(|name| text[1 + name.len()..].starts_with('%'));
+        return (name.map_or(1, |name| name.len() + 2), name);
+    }
+    if text.starts_with("${") {
+        let name = name_at(2).filter(|name| text[2 + name.len()..].starts_with('}'));
+        return (name.map_or(1, |name| name.len() + 3), name);
+    }
+    let name = name_at(1);
+    (name.map_or(1, |name| name.len() + 1), name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expand(variables: &[(&str, &str)]) -> Result<Vec<String>, VariableCycle> {
+        let public = |&(name, value): &(&str, &str)| JobVariable::public(name, value);
+        let expanded = sort_and_expand(variables.iter().map(public).collect())?;
+        Ok(expanded
+            .into_iter()
+            .map(|variable| variable.value)
+            .collect())
+    }
+
+    #[test]
+    fn references_are_followed_whatever_the_order() {
+        let values = expand(&[
+            ("A", "<$B>"),
+            ("B", "${C}%C%"),
+            ("C", "c"),
+            ("D", "$A $NO $D"),
+        ]);
+        assert_eq!(values.unwrap(), ["<cc>", "cc", "c", "<cc> $NO "]);
+    }
+
+    #[test]
+    fn doubled_signs_and_odd_texts_stay() {
+        let values = expand(&[("A", "$$B %% ${B $1 $ 5% %B"), ("B", "b")]);
+        assert_eq!(values.unwrap()[0], "$$B %% ${B $1 $ 5% %B");
+        assert_eq!(expand(&[("A", "ü$Bé$"), ("B", "b")]).unwrap()[0], "übé$");
+    }
+
+    #[test]
+    fn raw_and_file_variables_are_left_alone() {
+        let raw = JobVariable {
+            raw: true,
+            ..JobVariable::public("R", "$A")
+        };
+        let variables = vec![
+            JobVariable::public("A", "$R $F"),
+            raw,
+            JobVariable::file("F", "content"),
+        ];
+        let values = sort_and_expand(variables).unwrap();
+        assert_eq!(values[0].value, "$A $F");
+        assert_eq!(values[1].value, "$A");
+    }
+
+    #[test]
+    fn circles_and_explosions_are_refused() {
+        let circle = expand(&[("A", "$B"), ("B", "$A")]).unwrap_err();
+        assert_eq!(
+            circle.to_string(),
+            "the variables refer to each other in a circle: A -> B -> A"
+        );
+        let bomb: Vec<(String, String)> = (0..40)
+            .map(|level| (format!("V{level}"), format!("$V{0}$V{0}", level + 1)))
+            .chain([("V40".to_owned(), "laugh".to_owned())])
+            .collect();
+        let bomb: Vec<(&str, &str)> = bomb.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        assert!(matches!(expand(&bomb), Err(VariableCycle::TooLong(_))));
+    }
+}

@@ -1,0 +1,164 @@
+use super::{Plan, PlannedJob};
+use crate::context::PipelineContext;
+use executor_core::job::{
+    Artifact, ArtifactFormat, ArtifactWhen, ArtifactsDefinition, Dependency, GitInfo, Hook,
+    HookName, Image, Job, JobDefinition, JobFeatures, JobInfo, RunnerInfo, Step, StepWhen,
+};
+use serde_json::Value;
+
+/// Returns the job at `index` in the shape a GitLab would send it.
+pub(super) fn of(plan: &Plan, index: usize) -> Job {
+    let planned = &plan.jobs[index];
+    let context = &plan.context;
+    let definition = &planned.definition;
+    let timeout = context.timeout_of(definition);
+    let variables = plan
+        .job_variables(planned)
+        .expect("the variables were checked when the plan was made");
+    Job {
+        id: planned.id,
+        allow_git_fetch: true,
+        job_info: job_info(definition, context),
+        git_info: git_info(context),
+        runner_info: RunnerInfo {
+            timeout,
+            ..RunnerInfo::default()
+        },
+        variables,
+        steps: steps(definition, timeout),
+        image: definition.image.as_ref().map(image).unwrap_or_default(),
+        services: definition.services.iter().flatten().map(image).collect(),
+        artifacts: artifacts(definition.artifacts.as_ref()),
+        dependencies: dependencies(plan, index),
+        features: JobFeatures {
+            trace_sections: true,
+            ..JobFeatures::default()
+        },
+        hooks: hooks(definition),
+        definition: Some(Box::new(definition.clone())),
+        ..Job::default()
+    }
+}
+
+fn job_info(definition: &JobDefinition, context: &PipelineContext) -> JobInfo {
+    JobInfo {
+        name: definition.name.clone(),
+        stage: definition.stage.clone(),
+        pipeline_id: context.id,
+        project_id: context.project.id,
+        project_name: context.project.name().to_owned(),
+        project_full_path: context.project.path.clone(),
+        user_id: context.user.id,
+        ..JobInfo::default()
+    }
+}
+
+fn git_info(context: &PipelineContext) -> GitInfo {
+    let commit = &context.commit;
+    GitInfo {
+        ref_name: commit.ref_name.clone(),
+        ref_type: commit.ref_type,
+        sha: commit.sha.clone(),
+        before_sha: commit.before_sha.clone(),
+        ..context.git.clone()
+    }
+}
+
+fn steps(definition: &JobDefinition, timeout: u64) -> Vec<Step> {
+    let before = definition.before_script.iter().flatten();
+    let script = before.chain(definition.script.iter().flatten());
+    let mut steps = vec![Step {
+        name: Step::SCRIPT.to_owned(),
+        script: script.cloned().collect(),
+        timeout,
+        when: StepWhen::OnSuccess,
+        allow_failure: false,
+    }];
+    let after = definition.after_script.clone().unwrap_or_default();
+    if !after.is_empty() {
+        steps.push(Step {
+            name: Step::AFTER_SCRIPT.to_owned(),
+            script: after,
+            timeout,
+            when: StepWhen::Always,
+            allow_failure: true,
+        });
+    }
+    steps
+}
+
+/// The options for one kind of executor stand elsewhere in a payload than in a file.
+fn image(image: &Image) -> Image {
+    let mut image = image.clone();
+    image.executor_opts.docker = image.docker.take();
+    image.executor_opts.kubernetes = image.kubernetes.take();
+    image
+}
+
+fn artifacts(definition: Option<&ArtifactsDefinition>) -> Vec<Artifact> {
+    let Some(definition) = definition else {
+        return Vec::new();
+    };
+    let expire_in = definition.expire_in.clone().unwrap_or_default();
+    let untracked = definition.untracked.unwrap_or_default();
+    let mut artifacts = Vec::new();
+    if definition.paths.is_some() || untracked {
+        artifacts.push(Artifact {
+            name: definition.name.clone().unwrap_or_default(),
+            untracked,
+            paths: definition.paths.clone().unwrap_or_default(),
+            exclude: definition.exclude.clone().unwrap_or_default(),
+            when: definition.when.unwrap_or_default(),
+            expire_in: expire_in.clone(),
+            ..Artifact::default()
+        });
+    }
+    for (kind, files) in definition.reports.iter().flatten() {
+        artifacts.push(report(kind, files, &expire_in));
+    }
+    artifacts
+}
+
+/// Reports are uploaded one by one, and also when the job failed.
+fn report(kind: &str, files: &Value, expire_in: &str) -> Artifact {
+    let files = match files {
+        Value::Array(files) => files.iter().filter_map(Value::as_str).collect(),
+        Value::String(file) => vec![file.as_str()],
+        other => other
+            .get("path")
+            .and_then(Value::as_str)
+            .into_iter()
+            .collect(),
+    };
+    Artifact {
+        paths: files.into_iter().map(ToOwned::to_owned).collect(),
+        when: ArtifactWhen::Always,
+        artifact_type: kind.to_owned(),
+        artifact_format: ArtifactFormat::Gzip,
+        expire_in: expire_in.to_owned(),
+        ..Artifact::default()
+    }
+}
+
+fn dependencies(plan: &Plan, index: usize) -> Vec<Dependency> {
+    let earlier = plan
+        .dependencies(index)
+        .into_iter()
+        .map(|at| &plan.jobs[at]);
+    let dependency = |job: &PlannedJob| Dependency {
+        id: job.id,
+        name: job.name().to_owned(),
+        ..Dependency::default()
+    };
+    earlier.map(dependency).collect()
+}
+
+fn hooks(definition: &JobDefinition) -> Vec<Hook> {
+    let script = definition.hooks.as_ref();
+    let script = script.and_then(|hooks| hooks.pre_get_sources_script.clone());
+    let hook = |script| Hook {
+        name: HookName::PreGetSources,
+        script,
+    };
+    script.map(hook).into_iter().collect()
+}

@@ -1,0 +1,87 @@
+use executor_core::job::RetryDefinition;
+
+/// Failures that trying again cannot mend.
+const HOPELESS: [&str; 5] = [
+    "ci_quota_exceeded",
+    "no_matching_runner",
+    "missing_dependency_failure",
+    "forward_deployment_failure",
+    "environment_creation_failure",
+];
+
+/// How often GitLab tries again by itself when its own scheduler failed.
+const SCHEDULER_RETRIES: u32 = 2;
+
+/// Returns how often a job that failed in this way may be tried again in all.
+pub(super) fn allowed(
+    retry: Option<&RetryDefinition>,
+    reason: Option<&str>,
+    exit_code: Option<i32>,
+) -> u32 {
+    if reason.is_some_and(|reason| HOPELESS.contains(&reason)) {
+        return 0;
+    }
+    if let Some(retry) = retry {
+        let by_reason = match &retry.when {
+            Some(reasons) => reasons
+                .iter()
+                .any(|known| known == "always" || Some(known.as_str()) == reason),
+            // Exit codes alone narrow the retries to themselves.
+            None => retry.exit_codes.is_none(),
+        };
+        let codes = retry.exit_codes.iter().flatten();
+        let by_code = codes.copied().any(|code| Some(code) == exit_code);
+        if by_reason || by_code {
+            return retry.max;
+        }
+    }
+    if reason == Some("scheduler_failure") {
+        SCHEDULER_RETRIES
+    } else {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(when: Option<&[&str]>, codes: Option<&[i32]>, reason: &str, code: i32, expect: u32) {
+        let retry = RetryDefinition {
+            max: 2,
+            when: when.map(|when| when.iter().map(|&word| word.to_owned()).collect()),
+            exit_codes: codes.map(<[i32]>::to_vec),
+        };
+        assert_eq!(
+            allowed(Some(&retry), Some(reason), Some(code)),
+            expect,
+            "{retry:?}"
+        );
+    }
+
+    #[test]
+    fn reasons_and_exit_codes_decide() {
+        check(None, None, "script_failure", 1, 2);
+        check(Some(&["always"]), None, "job_execution_timeout", 1, 2);
+        check(Some(&["script_failure"]), None, "script_failure", 1, 2);
+        check(
+            Some(&["script_failure"]),
+            None,
+            "runner_system_failure",
+            1,
+            0,
+        );
+        check(None, Some(&[137]), "script_failure", 137, 2);
+        check(None, Some(&[137]), "script_failure", 1, 0);
+        check(
+            Some(&["runner_system_failure"]),
+            Some(&[3]),
+            "script_failure",
+            3,
+            2,
+        );
+        check(None, None, "missing_dependency_failure", 1, 0);
+        assert_eq!(allowed(None, Some("script_failure"), Some(1)), 0);
+        assert_eq!(allowed(None, Some("scheduler_failure"), None), 2);
+    }
+}

@@ -1,0 +1,128 @@
+use super::Status;
+
+/// How a job counts for those that look at several jobs at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// As what it is.
+    Plain(Status),
+    /// It failed or was canceled, but is allowed to: success with a warning.
+    Warned,
+    /// It is manual and nobody has to start it.
+    Ignored,
+}
+
+impl Weight {
+    /// Returns the weight of a job in this state; `may_fail` also makes a manual job ignorable.
+    pub(super) fn of(status: Status, may_fail: bool) -> Self {
+        match status {
+            Status::Failed | Status::Canceled if may_fail => Self::Warned,
+            Status::Manual if may_fail => Self::Ignored,
+            status => Self::Plain(status),
+        }
+    }
+
+    /// Returns whether jobs behind this one have to wait for it.
+    pub(super) fn is_awaited(self) -> bool {
+        match self {
+            Self::Plain(status) => !status.is_final(),
+            Self::Warned | Self::Ignored => false,
+        }
+    }
+
+    fn slot(self) -> usize {
+        match self {
+            Self::Plain(status) => status as usize,
+            Self::Warned => Tally::WARNED,
+            Self::Ignored => Tally::IGNORED,
+        }
+    }
+}
+
+/// How many jobs of a group have which weight: a stage, a pipeline, the needs of a job.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    counts: [usize; Self::SLOTS],
+    awaited: usize,
+}
+
+impl Tally {
+    const WARNED: usize = Status::Scheduled as usize + 1;
+    const IGNORED: usize = Self::WARNED + 1;
+    const SLOTS: usize = Self::IGNORED + 1;
+
+    pub(super) fn add(&mut self, weight: Weight) {
+        self.counts[weight.slot()] += 1;
+        self.awaited += usize::from(weight.is_awaited());
+    }
+
+    pub(super) fn remove(&mut self, weight: Weight) {
+        self.counts[weight.slot()] -= 1;
+        self.awaited -= usize::from(weight.is_awaited());
+    }
+
+    pub(super) fn add_all(&mut self, other: &Self) {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
+        }
+        self.awaited += other.awaited;
+    }
+
+    /// Returns whether somebody behind the group has to wait for one of it.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.awaited > 0
+    }
+
+    /// Returns whether one of the group does not run at all.
+    pub(super) fn has_absent(&self) -> bool {
+        self.has(Status::Skipped) || self.counts[Self::IGNORED] > 0
+    }
+
+    pub(super) fn has(&self, status: Status) -> bool {
+        self.counts[status as usize] > 0
+    }
+
+    /// Returns the status of the group as a whole; the order of the rules is GitLab's.
+    pub(super) fn status(&self) -> Status {
+        use Status::{
+            Canceled, Canceling, Created, Failed, Manual, Pending, Running, Scheduled, Skipped,
+            Success, WaitingForResource,
+        };
+        let total: usize = self.counts.iter().sum();
+        let only = |statuses: &[Status], passed: &[usize]| {
+            let plain: usize = statuses
+                .iter()
+                .map(|&status| self.counts[status as usize])
+                .sum();
+            let passed: usize = passed.iter().map(|&slot| self.counts[slot]).sum();
+            plain + passed == total
+        };
+        let passed = [Self::WARNED, Self::IGNORED];
+        if total == 0 {
+            Success
+        } else if only(&[Skipped], &[Self::IGNORED]) {
+            Skipped
+        } else if only(&[Success, Skipped], &passed) {
+            Success
+        } else if only(&[Created], &passed) {
+            Created
+        } else if only(&[Canceled, Success, Skipped], &passed) {
+            Canceled
+        } else if only(&[Pending, Created, Skipped], &passed) {
+            Pending
+        } else if self.has(Running) || self.has(Pending) {
+            Running
+        } else if self.has(WaitingForResource) {
+            WaitingForResource
+        } else if self.has(Manual) {
+            Manual
+        } else if self.has(Scheduled) {
+            Scheduled
+        } else if self.has(Created) {
+            Running
+        } else if self.has(Canceling) {
+            Canceling
+        } else {
+            Failed
+        }
+    }
+}
