@@ -18,34 +18,42 @@ pub(crate) fn absolute(dirs: &BuildDirs) -> Result<BuildDirs, ShellError> {
 }
 
 fn absolute_path(what: &'static str, path: &str) -> Result<String, ShellError> {
-    let error = |source| ShellError::Directory {
-        what,
-        path: path.into(),
-        source,
-    };
+    let error = |source| error(what, Path::new(path), source);
     let absolute = std::path::absolute(path).map_err(error)?;
     let text = absolute.into_os_string().into_string();
     // A job's script can name no path that is not text.
     text.map_err(|_| error(io::ErrorKind::InvalidFilename.into()))
 }
 
-/// Makes the directories that are missing, and sees that all can be written to.
+/// Makes the directories that are missing, and sees that builds and caches can be written to.
 ///
 /// What is made here stays: builds and caches are for later jobs too.
 pub(crate) fn make_usable(dirs: &BuildDirs) -> Result<(), ShellError> {
     usable("builds directory", Path::new(&dirs.builds_dir))?;
     usable("cache directory", Path::new(&dirs.cache_dir))?;
-    usable("project directory", Path::new(&dirs.project_dir))
+    // The project's own directory is made by whoever brings the sources.
+    match Path::new(&dirs.project_dir).parent() {
+        Some(parent) => make("directory of the project", parent),
+        None => Ok(()),
+    }
 }
 
 fn usable(what: &'static str, path: &Path) -> Result<(), ShellError> {
-    let error = |source| ShellError::Directory {
+    make(what, path)?;
+    access(path, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|errno| error(what, path, errno.into()))
+}
+
+fn make(what: &'static str, path: &Path) -> Result<(), ShellError> {
+    std::fs::create_dir_all(path).map_err(|source| error(what, path, source))
+}
+
+fn error(what: &'static str, path: &Path, source: io::Error) -> ShellError {
+    ShellError::Directory {
         what,
         path: path.to_owned(),
         source,
-    };
-    std::fs::create_dir_all(path).map_err(error)?;
-    access(path, Access::WRITE_OK | Access::EXEC_OK).map_err(|errno| error(errno.into()))
+    }
 }
 
 #[cfg(test)]

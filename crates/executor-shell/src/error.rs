@@ -81,7 +81,9 @@ fn is_a_setting_of(error: &io::Error) -> bool {
 
 fn from_process(message: String, error: ProcessError) -> BuildError {
     let retry = match &error {
-        ProcessError::NotFound { .. } | ProcessError::Unpassable { .. } => {
+        ProcessError::NotFound { .. }
+        | ProcessError::Unpassable { .. }
+        | ProcessError::Unrecordable { .. } => {
             return BuildError::config(message);
         }
         // The tree of the job is gone, or what was there cannot be ended: more of the same helps not.
@@ -104,7 +106,8 @@ fn source_of(error: ProcessError) -> Option<BoxError> {
     match error {
         ProcessError::WorkingDirectory { source, .. }
         | ProcessError::Spawn { source, .. }
-        | ProcessError::Wait { source, .. } => Some(source.into()),
+        | ProcessError::Wait { source, .. }
+        | ProcessError::Journal { source, .. } => Some(source.into()),
         ProcessError::Containment { source, .. } => source.map(Into::into),
         _ => None,
     }

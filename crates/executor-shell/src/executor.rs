@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 /// Runs the stages of one job, each as a shell in a process tree of its own.
 ///
-/// Made by the provider that [`provider`](crate::provider()) returns. `prepare` makes the builds, cache
-/// and project directories, which stay, and the job's temporary directory, which `cleanup` removes.
+/// Made by the provider that [`provider`](crate::provider()) returns. `prepare` makes the builds and
+/// cache directories, which stay, and the job's temporary directory, which `cleanup` removes.
 #[derive(Debug)]
 pub struct ShellExecutor {
     base: AbstractExecutor,
@@ -82,9 +82,10 @@ impl Executor for ShellExecutor {
         refuse_if_canceled(cancellation)?;
         let dirs = directories::absolute(self.base.prepare(options)?)?;
         let shell = self.host.find_shell(self.base.shell())?;
-        let tree = self.host.tree()?;
+        let supervisor = self.host.supervisor()?;
+        let tree = supervisor.tree();
         let terminal = ShellTerminal::new(&self.host, &tree, &shell, &dirs);
-        let files = StageFiles::new((&dirs.temp_dir).into());
+        let files = StageFiles::new((&dirs.temp_dir).into(), supervisor);
         let prepared = self.prepared.insert(Prepared {
             shell,
             tree,
@@ -145,7 +146,7 @@ impl Executor for ShellExecutor {
         };
         let closed = prepared.tree.close().await;
         // Also when something lives on: what it holds open goes away with it.
-        prepared.files.remove()?;
+        prepared.files.remove().await?;
         closed.map_err(ShellError::from)?;
         Ok(())
     }

@@ -4,7 +4,7 @@ use crate::config::ShellConfig;
 use crate::environment::RunnerEnvironment;
 use crate::error::ShellError;
 use executor_core::ShellInfo;
-use process::{ProcessTree, Settings, Supervisor};
+use process::{Settings, Supervisor};
 use rustix::fs::{Access, access};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -29,20 +29,20 @@ impl Host {
         }
     }
 
-    /// Makes the process tree of one job; starts the supervisor with the first.
-    pub(crate) fn tree(&self) -> Result<ProcessTree, ShellError> {
+    /// Returns what starts processes; starts it with the first job.
+    pub(crate) fn supervisor(&self) -> Result<Supervisor, ShellError> {
         let mut supervisor = self
             .supervisor
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(supervisor) = &*supervisor {
-            return Ok(supervisor.tree());
+            return Ok(supervisor.clone());
         }
         let settings = Settings {
             containment: self.config.containment,
             ..Settings::default()
         };
-        Ok(supervisor.insert(Supervisor::start(settings)?).tree())
+        Ok(supervisor.insert(Supervisor::start(settings)?).clone())
     }
 
     /// Returns the shell with the path of its program.

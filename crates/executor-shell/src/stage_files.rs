@@ -3,11 +3,15 @@
 use crate::error::ShellError;
 use executor_core::variable::JobVariable;
 use executor_core::{FileVariable, ShellInfo, ShellKind, StageCommand, StageVariables};
+use process::Supervisor;
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// The kind of a journal's record that names a directory to remove.
+const JOURNAL_KIND: &str = "dir";
 
 /// Variables a shell keeps to itself: exporting them is an error, and useless.
 const READ_ONLY: [&str; 6] = [
@@ -26,15 +30,18 @@ const READ_ONLY: [&str; 6] = [
 #[derive(Debug)]
 pub(crate) struct StageFiles {
     directory: PathBuf,
+    /// Has the journal, so that the directory also goes away when the runner dies.
+    supervisor: Supervisor,
     made: bool,
     written: BTreeSet<PathBuf>,
 }
 
 impl StageFiles {
     /// Touches nothing yet.
-    pub(crate) fn new(directory: PathBuf) -> Self {
+    pub(crate) fn new(directory: PathBuf, supervisor: Supervisor) -> Self {
         Self {
             directory,
+            supervisor,
             made: false,
             written: BTreeSet::new(),
         }
@@ -50,17 +57,31 @@ impl StageFiles {
         if self.directory.is_dir() {
             return Ok(());
         }
-        // Noted first, so that it is removed even if we get no further.
-        self.made = true;
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.directory)
-            .map_err(|source| ShellError::Directory {
-                what: "temporary directory",
-                path: self.directory.clone(),
-                source,
-            })
+        if let Some(journal) = self.supervisor.journal() {
+            journal.record(JOURNAL_KIND, &self.directory)?;
+        }
+        match DirBuilder::new().mode(0o700).create(&self.directory) {
+            Ok(()) => {
+                self.made = true;
+                Ok(())
+            }
+            Err(source) => {
+                self.forget()?;
+                let path = self.directory.clone();
+                Err(ShellError::Directory {
+                    what: "temporary directory",
+                    path,
+                    source,
+                })
+            }
+        }
+    }
+
+    fn forget(&self) -> Result<(), ShellError> {
+        match self.supervisor.journal() {
+            Some(journal) => Ok(journal.forget(JOURNAL_KIND, &self.directory)?),
+            None => Ok(()),
+        }
     }
 
     /// Writes the stage's file variables, anew for each stage, and its script.
@@ -139,24 +160,35 @@ impl StageFiles {
     }
 
     /// Removes all that was made here, as far as it is still there.
-    pub(crate) fn remove(&mut self) -> Result<(), ShellError> {
-        let error = |path: &Path| {
-            let path = path.to_owned();
-            move |source| ShellError::File {
-                action: "remove",
-                path,
-                source,
-            }
-        };
+    pub(crate) async fn remove(&mut self) -> Result<(), ShellError> {
         if self.made {
-            missing_is_fine(fs::remove_dir_all(&self.directory)).map_err(error(&self.directory))?;
+            remove_tree(self.directory.clone()).await?;
+            self.forget()?;
             self.made = false;
             self.written.clear();
         }
         while let Some(path) = self.written.pop_first() {
-            missing_is_fine(fs::remove_file(&path)).map_err(error(&path))?;
+            remove_tree(path).await?;
         }
         Ok(())
+    }
+}
+
+/// Removes a file or a directory; what is not there is removed already.
+///
+/// A job may have put much there, so it is done where it holds up no other job.
+async fn remove_tree(path: PathBuf) -> Result<(), ShellError> {
+    let removed = tokio::task::spawn_blocking(move || {
+        let result = process::remove_tree(&path);
+        result.map_err(|source| ShellError::File {
+            action: "remove",
+            path,
+            source,
+        })
+    });
+    match removed.await {
+        Ok(result) => result,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 
@@ -191,11 +223,4 @@ fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
         result => result?,
     };
     file.write_all(content)
-}
-
-fn missing_is_fine(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
-    }
 }

@@ -16,12 +16,7 @@ async fn missing_directories_are_made() {
         Path::new(&dirs.project_dir),
         fixture.path("builds/0/group/project")
     );
-    for path in [
-        &dirs.builds_dir,
-        &dirs.cache_dir,
-        &dirs.project_dir,
-        &dirs.temp_dir,
-    ] {
+    for path in [&dirs.builds_dir, &dirs.cache_dir, &dirs.temp_dir] {
         assert!(Path::new(path).is_dir(), "{path}");
     }
     let mode = fs::metadata(&dirs.temp_dir).unwrap().permissions().mode();

@@ -137,6 +137,7 @@ impl Fixture {
             .prepare(options(runner, &log), &Cancellation::new())
             .await
             .unwrap();
+        std::fs::create_dir(&environment.workspace.dirs().project_dir).unwrap();
         Self {
             executor,
             environment,
