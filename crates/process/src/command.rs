@@ -221,6 +221,23 @@ fn check_directory(path: &Path) -> Result<(), ProcessError> {
 /// The variable that every process of a run carries.
 pub(crate) const MARKER_NAME: &str = "RUNWRIGHT_PROCESS_MARKER";
 
+/// Stands between the markers of a job and of the jobs of a runner inside it.
+pub(crate) const MARKER_SEPARATOR: u8 = b'/';
+
+/// Puts the marker this runner was itself started with, if any, before one of its own.
+pub(crate) fn nested(inherited: Option<&OsStr>, own: &str) -> String {
+    let plain = |text: &&str| {
+        text.len() < 1024
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_hexdigit() || b"./".contains(&byte))
+    };
+    match inherited.and_then(OsStr::to_str).filter(plain) {
+        Some(inherited) => format!("{inherited}/{own}"),
+        None => own.to_owned(),
+    }
+}
+
 fn text(value: &OsStr, what: &str) -> Result<CString, ProcessError> {
     CString::new(value.as_bytes()).map_err(|_| ProcessError::Unpassable {
         what: what.to_owned(),
@@ -276,6 +293,13 @@ mod tests {
             c"RUNWRIGHT_PROCESS_MARKER=m".into(),
         ];
         assert_eq!(environment, expected);
+    }
+
+    #[test]
+    fn marker_of_an_outer_job_is_handed_on() {
+        assert_eq!(nested(None, "b.1.1"), "b.1.1");
+        assert_eq!(nested(Some(OsStr::new("a.1.2")), "b.1.1"), "a.1.2/b.1.1");
+        assert_eq!(nested(Some(OsStr::new("a\tx")), "b.1.1"), "b.1.1");
     }
 
     #[test]

@@ -47,16 +47,19 @@ end_cgroup() {
     done
 }
 
-# Lists the environments that hold the text $1, of process $2 or of all.
+name=RUNWRIGHT_PROCESS_MARKER
+
+# Lists the environments that hold the marker $1, of process $2 or of all. A
+# runner inside a job puts the job's marker and a slash before its own.
 # Some greps stop at a zero byte, which separates the variables of a process.
 if printf 'a\000b' | grep -qF b; then
     marked() {
-        grep -lsF -e "$1" /proc/${2-[0-9]*}/environ
+        grep -lsF -e "$name=$1" -e "/$1" /proc/${2-[0-9]*}/environ
     }
 else
     marked() {
         for environ in /proc/${2-[0-9]*}/environ; do
-            if tr '\000' '\n' <"$environ" | grep -qF -e "$1"; then
+            if tr '\000' '\n' <"$environ" | grep -qF -e "$name=$1" -e "/$1"; then
                 echo "$environ"
             fi
         done
@@ -71,11 +74,11 @@ end_marked() {
     round=0
     while [ "$round" -lt 200 ]; do
         found=
-        for environ in $(marked "RUNWRIGHT_PROCESS_MARKER=$1"); do
+        for environ in $(marked "$1"); do
             pid=${environ#/proc/}
             pid=${pid%/environ}
             # The number may have passed to a stranger since.
-            if [ -n "$(marked "RUNWRIGHT_PROCESS_MARKER=$1" "$pid")" ]; then
+            if [ -n "$(marked "$1" "$pid")" ]; then
                 kill -9 "$pid"
                 found=yes
             fi

@@ -209,12 +209,8 @@ impl Process {
         let adopts = children::adopts();
         loop {
             tokio::select! {
-                ended = self.child.ended(), if course.phase != Phase::Ended => {
-                    ended.map_err(|source| self.wait_error(source))?;
-                    pump.drain();
-                    course.phase = Phase::Ended;
-                    arm(deadline.as_mut(), timing.pipe_grace);
-                }
+                // An abort is not to be taken for a gentler request made with it.
+                biased;
                 () = &mut kill, if course.requested < StopLevel::Kill => {
                     course.request(StopLevel::Kill);
                     if course.phase == Phase::Ended {
@@ -234,6 +230,12 @@ impl Process {
                         arm(deadline.as_mut(), timing.terminate_grace);
                     }
                 }
+                ended = self.child.ended(), if course.phase != Phase::Ended => {
+                    ended.map_err(|source| self.wait_error(source))?;
+                    pump.drain();
+                    course.phase = Phase::Ended;
+                    arm(deadline.as_mut(), timing.pipe_grace);
+                }
                 () = &mut deadline, if course.phase != Phase::Running => match course.phase {
                     Phase::Running => {}
                     Phase::Terminating => {
@@ -246,12 +248,12 @@ impl Process {
                     }
                     Phase::Ended => course.cut = true,
                 },
-                result = pump.turn(), if pump.is_open() => {
-                    result.map_err(|source| self.wait_error(source))?;
-                }
                 () = &mut collect, if adopts => {
                     children::adopted();
                     arm(collect.as_mut(), COLLECT_EVERY);
+                }
+                result = pump.turn(), if pump.is_open() => {
+                    result.map_err(|source| self.wait_error(source))?;
                 }
             }
             if course.phase == Phase::Ended && (course.cut || !pump.has_output()) {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, getuid, pidfd_open, pidfd_send_signal};
 
-use crate::command::MARKER_NAME;
+use crate::command::{MARKER_NAME, MARKER_SEPARATOR};
 
 /// What `/proc/<pid>/stat` says of a process.
 #[derive(Debug, Clone, Copy)]
@@ -30,9 +30,9 @@ pub(crate) enum State {
 /// What makes a process one of those sought.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sought<'a> {
-    /// Its environment carries exactly this marker.
+    /// Its environment holds exactly this marker.
     Marker(&'a str),
-    /// Its environment carries a marker that begins so.
+    /// Its environment holds a marker that begins so.
     MarkerPrefix(&'a str),
 }
 
@@ -159,12 +159,14 @@ fn carries(pid: Pid, sought: Sought<'_>) -> bool {
         let value = pair
             .strip_prefix(MARKER_NAME.as_bytes())
             .and_then(|rest| rest.strip_prefix(b"="));
-        match sought {
-            Sought::Marker(marker) => value == Some(marker.as_bytes()),
-            Sought::MarkerPrefix(prefix) => {
-                value.is_some_and(|value| value.starts_with(prefix.as_bytes()))
-            }
-        }
+        // A runner inside a job hands on the job's marker before its own.
+        let mut markers = value
+            .unwrap_or_default()
+            .split(|byte| *byte == MARKER_SEPARATOR);
+        markers.any(|marker| match sought {
+            Sought::Marker(whole) => marker == whole.as_bytes(),
+            Sought::MarkerPrefix(prefix) => marker.starts_with(prefix.as_bytes()),
+        })
     })
 }
 

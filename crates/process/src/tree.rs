@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::cgroup::{Group, Leaf};
 use crate::children;
-use crate::command::{Command, Prepared};
+use crate::command::{Command, MARKER_NAME, Prepared, nested};
 use crate::error::ProcessError;
 use crate::process::Process;
 use crate::scan::{self, Sought};
@@ -88,7 +88,8 @@ impl ProcessTree {
         children::collect_abandoned();
         let number = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let marker = format!("{}{number}", self.shared.prefix);
-        let prepared = command.prepare(Some(&marker))?;
+        let inherited = std::env::var_os(MARKER_NAME);
+        let prepared = command.prepare(Some(&nested(inherited.as_deref(), &marker)))?;
         let spawn_error = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => ProcessError::NotFound {
                 program: command.program(),
@@ -177,7 +178,13 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        let Some(group) = &self.group else { return };
+        if self.closed.load(Ordering::Acquire) {
+            return;
+        }
+        let Some(group) = &self.group else {
+            self.kill();
+            return;
+        };
         self.spare().clear();
         let removed = group.remove_blocking(Duration::from_millis(100));
         if let Err(error) = removed {

@@ -2,6 +2,7 @@
 
 use process::{Command, Containment};
 
+use crate::runner::again;
 use crate::support::{BOTH, lives, noted, run, run_group, sh, supervisor, tree, until};
 
 /// Starts daemons in all the ways known to escape a process group.
@@ -35,6 +36,36 @@ async fn escaped_daemons_die_with_their_stage() {
             tree.close().await.unwrap();
         }
     }
+}
+
+/// Says that no other job runs in this process.
+const ALONE: &str = "PROCESS_TEST_ALONE";
+
+#[tokio::test]
+async fn daemon_without_group_and_environment_dies_if_no_other_job_can_have_made_it() {
+    let name = "daemon_without_group_and_environment_dies_if_no_other_job_can_have_made_it";
+    if std::env::var_os(ALONE).is_none() {
+        let status = again(&format!("contain::{name}"))
+            .env(ALONE, "1")
+            .output()
+            .unwrap()
+            .status;
+        assert!(status.success());
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let notes = directory.path().join("notes");
+    std::fs::write(&notes, "").unwrap();
+    let script = r#"
+        (setsid env -i PATH="$PATH" sh -c 'echo $$ >> "$1"; sleep 600' sh "$NOTES" \
+            >/dev/null 2>&1 </dev/null &)
+        while [ "$(wc -l < "$NOTES")" -lt 1 ]; do sleep 0.01; done"#;
+    let tree = tree(Containment::NoCgroup);
+    let (outcome, _) = run(&tree, &sh(script).env("NOTES", &notes)).await;
+    assert!(outcome.success());
+    let pids = noted(&notes);
+    assert!(!lives(pids[0], &notes));
+    tree.close().await.unwrap();
 }
 
 #[tokio::test]

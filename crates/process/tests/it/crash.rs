@@ -4,10 +4,11 @@ use std::fs;
 use std::io::Write;
 use std::time::Duration;
 
-use process::{Settings, Supervisor, recover};
+use process::{Containment, Settings, StopLevel, Stream, Supervisor, Timing, recover};
+use tokio::sync::watch;
 
-use crate::runner::{Runner, journals, left, state};
-use crate::support::{BOTH, lives, processes, run, sh, until, until_or};
+use crate::runner::{Runner, guardian, journals, left, nested, state};
+use crate::support::{BOTH, lives, noted, processes, run, sh, tree, until, until_or};
 
 #[tokio::test]
 async fn guardian_ends_what_a_killed_runner_leaves() {
@@ -159,6 +160,62 @@ async fn orderly_end_leaves_nothing_and_starts_nothing() {
         .await;
         assert_eq!(left(state.path(), &runs), Vec::<String>::new());
     }
+}
+
+#[tokio::test]
+async fn guardian_ends_a_run_that_is_dropped_without_shutdown() {
+    for containment in BOTH {
+        let work = tempfile::tempdir().unwrap();
+        fs::create_dir(work.path().join("temp")).unwrap();
+        let state_dir = Some(state(work.path()));
+        let supervisor = Supervisor::start(Settings {
+            containment,
+            state_dir,
+            ..Settings::default()
+        })
+        .unwrap();
+        let runs = vec![supervisor.id().to_owned()];
+        // Forgotten, as by an early return in somebody's code.
+        std::mem::forget(
+            supervisor
+                .temp_dir(&work.path().join("temp"), "job-")
+                .unwrap(),
+        );
+        until("the guardian", || guardian(work.path()).is_some()).await;
+        drop(supervisor);
+        until("the end of everything", || {
+            left(work.path(), &runs).is_empty()
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn runner_inside_a_job_dies_with_the_job() {
+    let outer = tree(Containment::NoCgroup);
+    let work = tempfile::tempdir().unwrap();
+    let (ask, asked) = watch::channel(StopLevel::Run);
+    let process = outer.spawn(&nested(work.path())).unwrap();
+    let mut sink = |_: Stream, _: &[u8]| {};
+    let timing = Timing::default();
+    let wait = process.run(&mut sink, &asked, &timing);
+    let notes = work.path().join("notes");
+    let end = async {
+        until("the inner job and its guardian", || {
+            noted(&notes).len() == 4 && guardian(work.path()).is_some()
+        })
+        .await;
+        // Nobody but the outer runner is to end the inner job.
+        assert!(kill("-KILL", guardian(work.path()).unwrap()));
+        ask.send_replace(StopLevel::Kill);
+    };
+    let (outcome, ()) = tokio::join!(wait, end);
+    assert!(!outcome.unwrap().success());
+    assert_eq!(
+        processes("environ", &notes.display().to_string()),
+        Vec::<u32>::new()
+    );
+    outer.close().await.unwrap();
 }
 
 #[tokio::test]

@@ -94,10 +94,9 @@ impl Runner {
         (pids.len() == self.expected).then_some(pids)
     }
 
-    /// Returns the guardian, found by the journal it was given.
+    /// Returns the runner's guardian.
     pub(crate) fn guardian(&self) -> Option<u32> {
-        let journal = format!("{}/", state(&self.work).join("journal").display());
-        processes("cmdline", &journal).pop()
+        guardian(&self.work)
     }
 }
 
@@ -107,6 +106,12 @@ impl Drop for Runner {
         drop(self.keeper.stdin.take());
         let _ = self.keeper.wait();
     }
+}
+
+/// Finds a guardian by the journal it was given.
+pub(crate) fn guardian(work: &Path) -> Option<u32> {
+    let journal = format!("{}/", state(work).join("journal").display());
+    processes("cmdline", &journal).pop()
 }
 
 /// Returns the runner's state directory.
@@ -147,8 +152,18 @@ fn entries(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Starts this program again, for one of the tests below.
-fn again(test: &str) -> Command {
+/// Returns a command of a job that is a runner itself, without cgroups.
+pub(crate) fn nested(work: &Path) -> process::Command {
+    fs::create_dir_all(work.join("temp")).unwrap();
+    process::Command::new(std::env::current_exe().unwrap())
+        .args(["runner::acts_as_runner", "--exact", "--nocapture"])
+        .env(WORK, work)
+        .env(NO_CGROUP, "1")
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+}
+
+/// Starts this program again, for a test that needs a process of its own.
+pub(crate) fn again(test: &str) -> Command {
     #[expect(
         clippy::disallowed_methods,
         reason = "it is to be killed like any other process"
