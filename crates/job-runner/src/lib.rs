@@ -1,1 +1,70 @@
 //! The life of one job, from its sources to its last log line.
+//!
+//! ```
+//! use job_runner::{BuildRunner, BuildRunnerOptions, LocalCopy, Sources};
+//! use process::{Settings, Supervisor};
+//! use std::sync::Arc;
+//!
+//! let options = BuildRunnerOptions {
+//!     sources: Sources::LocalCopy(Arc::new(LocalCopy::new("."))),
+//!     ..BuildRunnerOptions::default()
+//! };
+//! let runner = BuildRunner::new(options, Supervisor::start(Settings::default())?);
+//! // Hand it to a `Worker`, or call `run` with a `JobAssignment` and a `RunContext`.
+//! # let _ = runner;
+//! # Ok::<(), process::ProcessError>(())
+//! ```
+//!
+//! [`BuildRunner`] is a [`JobRunner`](executor_core::JobRunner): it takes one job, an executor that
+//! a provider makes for it, and walks through the job's stages. [`Sources`] says where the job's
+//! files come from, [`ArtifactStore`] where those it leaves go. [`inspect`] describes a repository
+//! for predefined variables.
+//!
+//! # The order of everything
+//!
+//! One file for each phase, in this order: `runner` opens the log, `prepare` gets an environment,
+//! `setup` brings sources and artifacts, `scripts` runs what the user wrote, `finalise` keeps
+//! artifacts and removes secrets, `build` calls them, finishes and cleans up.
+//!
+//! | what happens | what still runs |
+//! |---|---|
+//! | the preparation fails | cleanup |
+//! | sources or artifacts cannot be brought | on_failure artifacts, cleanup |
+//! | a script fails, or is cancelled, or its time is up | after_script, on_failure artifacts, cleanup |
+//! | a cancel before the scripts, an abort at any time | cleanup |
+//! | the executor panics | cleanup |
+//!
+//! # Time
+//!
+//! The job's timeout includes what follows the script. The last part of it, a tenth and at most five
+//! minutes, is the *finalisation budget*: a script is told to stop when only the budget is left, so
+//! `after_script` and on_failure artifacts have their time also when the job's is up. A job that has
+//! neither has no budget.
+
+mod artifacts;
+mod attempts;
+mod build;
+mod caught;
+mod duration;
+mod finalise;
+mod limit;
+mod log;
+mod options;
+mod prepare;
+mod remove;
+mod repository;
+mod runner;
+mod scripts;
+mod setup;
+mod sources;
+mod stages;
+mod timeouts;
+mod tool;
+mod variables;
+
+pub use artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, LocalArtifactStore};
+pub use options::BuildRunnerOptions;
+pub use repository::{Commit, Head, RepositoryError, RepositoryFacts, inspect, toplevel};
+pub use runner::BuildRunner;
+pub use sources::{CopyError, ListError, LocalCopy, LocalRepositories, Sources};
+pub use tool::ToolError;

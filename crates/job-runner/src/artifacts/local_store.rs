@@ -1,0 +1,191 @@
+use super::store::{ArtifactError, ArtifactFiles, ArtifactStore};
+use async_trait::async_trait;
+use executor_core::Cancellation;
+use executor_core::job::{Artifact, Dependency, JobId};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Keeps artifacts as plain files below a directory of this host: `<job>/<type>/<path>`.
+///
+/// The directory belongs to one pipeline, since jobs are told apart by their ids alone.
+#[derive(Debug, Clone)]
+pub struct LocalArtifactStore {
+    directory: PathBuf,
+}
+
+impl LocalArtifactStore {
+    /// Names the directory; it is made when the first artifact comes.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+        }
+    }
+
+    /// Returns where the files of one type of a job are: `archive`, or the kind of a report.
+    pub fn files_of(&self, job: JobId, artifact_type: &str) -> PathBuf {
+        // A type is a word of GitLab's; what is none must not lead elsewhere.
+        let name = artifact_type.replace(['/', '\\', '\0'], "_");
+        let name = if name.chars().all(|c| c == '.') {
+            "archive"
+        } else {
+            name.as_str()
+        };
+        self.directory.join(job.to_string()).join(name)
+    }
+}
+
+#[async_trait]
+impl ArtifactStore for LocalArtifactStore {
+    async fn contains(&self, job: JobId) -> bool {
+        self.files_of(job, "archive").is_dir()
+    }
+
+    async fn save(
+        &self,
+        job: JobId,
+        artifact: &Artifact,
+        files: ArtifactFiles,
+        cancellation: &Cancellation,
+    ) -> Result<(), ArtifactError> {
+        let target = self.files_of(job, &artifact.artifact_type);
+        let cancellation = cancellation.clone();
+        off_thread(move || save(&files, &target, &cancellation)).await
+    }
+
+    async fn fetch(
+        &self,
+        dependency: &Dependency,
+        project: &Path,
+        cancellation: &Cancellation,
+    ) -> Result<usize, ArtifactError> {
+        let source = self.files_of(dependency.id, "archive");
+        let project = project.to_owned();
+        let cancellation = cancellation.clone();
+        off_thread(move || {
+            let mut count = 0;
+            unpack(&source, Path::new(""), &project, &cancellation, &mut count)?;
+            Ok(count)
+        })
+        .await
+    }
+}
+
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ArtifactError> + Send + 'static,
+) -> Result<T, ArtifactError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|panic| {
+        let message = "copy artifacts".to_owned();
+        Err(ArtifactError::Other {
+            message,
+            source: Some(panic.into()),
+        })
+    })
+}
+
+/// Copies next to the target first, so that nobody ever sees half of the files.
+fn save(
+    files: &ArtifactFiles,
+    target: &Path,
+    cancellation: &Cancellation,
+) -> Result<(), ArtifactError> {
+    let mut partial = target.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let result = fill(files, &partial, cancellation).and_then(|()| {
+        let replace = || {
+            process::remove_tree(target)?;
+            fs::rename(&partial, target)
+        };
+        replace().map_err(|source| ArtifactError::File {
+            path: target.to_owned(),
+            source,
+        })
+    });
+    if result.is_err() {
+        // The first error is the one to tell; what is left here is found under its name.
+        let _ = process::remove_tree(&partial);
+    }
+    result
+}
+
+fn fill(
+    files: &ArtifactFiles,
+    partial: &Path,
+    cancellation: &Cancellation,
+) -> Result<(), ArtifactError> {
+    let error = |path: &Path| {
+        let path = path.to_owned();
+        move |source| ArtifactError::File { path, source }
+    };
+    process::remove_tree(partial).map_err(error(partial))?;
+    fs::create_dir_all(partial).map_err(error(partial))?;
+    for path in &files.paths {
+        if cancellation.is_canceled() {
+            return Err(ArtifactError::Stopped);
+        }
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(partial.join(parent)).map_err(error(parent))?;
+        }
+        copy(&files.project.join(path), &partial.join(path)).map_err(error(path))?;
+    }
+    Ok(())
+}
+
+fn unpack(
+    source: &Path,
+    below: &Path,
+    project: &Path,
+    cancellation: &Cancellation,
+    count: &mut usize,
+) -> Result<(), ArtifactError> {
+    let error = |source| ArtifactError::File {
+        path: below.to_owned(),
+        source,
+    };
+    for entry in fs::read_dir(source.join(below)).map_err(error)? {
+        if cancellation.is_canceled() {
+            return Err(ArtifactError::Stopped);
+        }
+        let entry = entry.map_err(error)?;
+        let path = below.join(entry.file_name());
+        let target = project.join(&path);
+        if entry.file_type().map_err(error)?.is_dir() {
+            if target.is_symlink() {
+                return Err(ArtifactError::ThroughLink { path });
+            }
+            fs::create_dir_all(&target).map_err(error)?;
+            unpack(source, &path, project, cancellation, count)?;
+            continue;
+        }
+        debug_assert!(
+            path.components()
+                .all(|part| matches!(part, Component::Normal(_)))
+        );
+        let replaced = replace(&entry.path(), &target);
+        replaced.map_err(|source| ArtifactError::File { path, source })?;
+        *count += 1;
+    }
+    Ok(())
+}
+
+/// Puts a file where another one, or a link, may be.
+fn replace(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::remove_file(to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    copy(from, to)
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(from)?;
+    if metadata.is_symlink() {
+        std::os::unix::fs::symlink(fs::read_link(from)?, to)
+    } else if metadata.is_dir() {
+        fs::create_dir_all(to)
+    } else {
+        fs::copy(from, to).map(drop)
+    }
+}

@@ -1,0 +1,70 @@
+//! How often a stage is tried, and how long the runner rests between two tries.
+
+use executor_core::Cancellation;
+use executor_core::variable::JobVariables;
+use std::time::Duration;
+
+const MOST: i64 = 10;
+const FIRST_REST: Duration = Duration::from_secs(5);
+const LONGEST_REST: Duration = Duration::from_mins(5);
+
+/// Reads a variable like `GET_SOURCES_ATTEMPTS`; a value out of 1..=10 is moved in, with a warning.
+pub(crate) fn read(variables: &JobVariables, name: &str) -> (u32, Option<String>) {
+    let Some(text) = variables.get(name).filter(|text| !text.trim().is_empty()) else {
+        return (1, None);
+    };
+    let Ok(number) = text.trim().parse::<i64>() else {
+        return (1, Some(format!("{name} is ignored: {text:?} is no number")));
+    };
+    let clamped = number.clamp(1, MOST);
+    let warning = (clamped != number).then(|| {
+        format!("{name} is {number}, which is not between 1 and {MOST}; {clamped} is used")
+    });
+    (u32::try_from(clamped).unwrap_or(1), warning)
+}
+
+/// Returns the rest after the try with this number, from 1: 5 s, 10 s, 20 s, up to 5 min.
+pub(crate) fn rest_after(attempt: u32) -> Duration {
+    let doubled = 2_u32.checked_pow(attempt.saturating_sub(1));
+    doubled.map_or(LONGEST_REST, |factor| {
+        (FIRST_REST * factor).min(LONGEST_REST)
+    })
+}
+
+/// Rests, unless a stop is asked for.
+pub(crate) async fn rest(duration: Duration, cancellation: &Cancellation) {
+    tokio::select! {
+        () = tokio::time::sleep(duration) => {}
+        () = cancellation.canceled() => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::variable::JobVariable;
+
+    #[test]
+    fn attempts_are_clamped_with_a_warning() {
+        let check = |value, expect, warned| {
+            let variables = [JobVariable::public("A", value)].into_iter().collect();
+            let (attempts, warning) = read(&variables, "A");
+            assert_eq!((attempts, warning.is_some()), (expect, warned), "{value:?}");
+        };
+        check("", 1, false);
+        check("3", 3, false);
+        check("10", 10, false);
+        check("0", 1, true);
+        check("-4", 1, true);
+        check("11", 10, true);
+        check("many", 1, true);
+    }
+
+    #[test]
+    fn rests_grow_to_five_minutes() {
+        assert_eq!(rest_after(1), Duration::from_secs(5));
+        assert_eq!(rest_after(3), Duration::from_secs(20));
+        assert_eq!(rest_after(9), Duration::from_mins(5));
+        assert_eq!(rest_after(99), Duration::from_mins(5));
+    }
+}

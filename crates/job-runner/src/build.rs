@@ -1,0 +1,255 @@
+use crate::caught::caught;
+use crate::duration;
+use crate::log::JobLog;
+use crate::options::BuildRunnerOptions;
+use crate::prepare::Prepared;
+use crate::remove;
+use crate::sources::Sources;
+use crate::stages::Stages;
+use crate::timeouts::{Deadlines, Timeouts};
+use crate::tool::Tools;
+use crate::variables::{self, Facts};
+use executor_core::job::{ArtifactWhen, Job, Step};
+use executor_core::trace::JobTraceExt;
+use executor_core::variable::JobVariables;
+use executor_core::{
+    ActiveJobGuard, BuildError, Cancellation, Executor, FailureReason, JobObserver, JobOutcome,
+    RunContext, StageReport, Workspace,
+};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// One attempt of one job under way.
+#[derive(Debug)]
+pub(crate) struct Build<'r> {
+    pub(crate) options: &'r BuildRunnerOptions,
+    pub(crate) tools: Tools,
+    pub(crate) job: Arc<Job>,
+    pub(crate) context: RunContext,
+    pub(crate) cancellation: Cancellation,
+    pub(crate) observer: Arc<dyn JobObserver>,
+    pub(crate) log: Arc<JobLog>,
+    pub(crate) active: ActiveJobGuard,
+    pub(crate) started: Instant,
+    pub(crate) reports: Vec<StageReport>,
+}
+
+/// What the job and the runner's settings say about this attempt.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) variables: JobVariables,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) deadlines: Deadlines,
+}
+
+impl Build<'_> {
+    /// Runs the job and returns how it ended.
+    pub(crate) async fn run(mut self) -> JobOutcome {
+        self.write_header();
+        let mut outcome = self.run_in_environment().await;
+        if let Err(error) = self.tools.close().await {
+            tracing::warn!(job = %self.job.id, error = &error as &dyn std::error::Error, "Processes of the runner are left.");
+        }
+        self.write_end(&outcome);
+        outcome.duration = self.started.elapsed();
+        outcome.trace = self.log.finish();
+        tracing::info!(job = %self.job.id, state = %outcome.state, "Job finished.");
+        outcome
+    }
+
+    async fn run_in_environment(&mut self) -> JobOutcome {
+        let settings = match self.read_settings() {
+            Ok(settings) => settings,
+            Err(error) => return self.outcome(Err(error)),
+        };
+        let Prepared {
+            mut executor,
+            environment,
+        } = match self.prepare(&settings).await {
+            Ok(prepared) => prepared,
+            Err(error) => return self.outcome(Err(error)),
+        };
+        let workspace = environment.workspace.clone();
+        let log = Arc::clone(&self.log);
+        let stages = Stages::run(self, &mut *executor, environment, settings);
+        let result = caught(&*log, stages).await;
+        let outcome = self.outcome(result);
+        self.finish(&mut *executor, &outcome).await;
+        self.cleanup(&mut *executor).await;
+        self.remove_build(&workspace).await;
+        outcome
+    }
+
+    fn write_header(&self) {
+        let BuildRunnerOptions {
+            version, revision, ..
+        } = self.options;
+        let revision = if revision.is_empty() {
+            String::new()
+        } else {
+            format!(" ({revision})")
+        };
+        self.log
+            .system_line(&format!("Running with runwright {version}{revision}"));
+        let config = &self.context.config;
+        let token = config.short_token();
+        let token = if token.is_empty() {
+            String::new()
+        } else {
+            format!(" {token}")
+        };
+        self.log.system_line(&format!(
+            "  on {}{token}, {} executor",
+            config.name, config.executor
+        ));
+    }
+
+    fn read_settings(&self) -> Result<Settings, BuildError> {
+        self.refuse_unsupported()?;
+        let job = &*self.job;
+        let config = &*self.context.config;
+        let all: JobVariables = config
+            .environment
+            .iter()
+            .chain(&job.variables)
+            .cloned()
+            .collect();
+        let (timeouts, warnings) = Timeouts::read(job, config, &all.expanded());
+        for warning in warnings {
+            self.log.warning_line(&warning);
+        }
+        let facts = Facts {
+            config,
+            slot: self.context.slot,
+            timeout: timeouts.job,
+            version: &self.options.version,
+            revision: &self.options.revision,
+        };
+        let variables = variables::of_job(job, &facts)?;
+        let deadlines = Deadlines::new(self.started, timeouts.job, self.budget(timeouts.job));
+        Ok(Settings {
+            variables,
+            timeouts,
+            deadlines,
+        })
+    }
+
+    fn refuse_unsupported(&self) -> Result<(), BuildError> {
+        if let Some(name) = self.job.secrets.keys().next() {
+            return Err(BuildError::config(format!(
+                "secret {name:?} cannot be resolved: no secret store is supported yet"
+            )));
+        }
+        if !self.job.run.is_empty() {
+            return Err(BuildError::config("steps of `run` are not supported yet"));
+        }
+        if !self.job.cache.is_empty() {
+            self.log
+                .warning_line("caches are not supported yet; the job runs without");
+        }
+        Ok(())
+    }
+
+    /// Returns how much of the job's time is kept for what follows its script.
+    fn budget(&self, job: Duration) -> Duration {
+        let after_script = self.job.step(Step::AFTER_SCRIPT);
+        let runs_after = after_script.is_some_and(|step| !step.script.is_empty());
+        let keeps = self
+            .job
+            .artifacts
+            .iter()
+            .any(|it| it.when != ArtifactWhen::OnSuccess);
+        let something_follows = runs_after || (keeps && self.options.artifacts.is_some());
+        match self.options.finalisation_budget {
+            _ if !something_follows => Duration::ZERO,
+            Some(budget) => budget.min(job / 2),
+            None => Deadlines::default_budget(job),
+        }
+    }
+
+    fn outcome(&mut self, result: Result<(), BuildError>) -> JobOutcome {
+        let outcome = match result {
+            Ok(()) => JobOutcome::success(),
+            Err(error) => JobOutcome::from_error(error),
+        };
+        self.active.set_state(outcome.state);
+        let duration = self.started.elapsed();
+        JobOutcome {
+            stages: std::mem::take(&mut self.reports),
+            duration,
+            ..outcome
+        }
+    }
+
+    async fn finish(&self, executor: &mut dyn Executor, outcome: &JobOutcome) {
+        let finish = async {
+            executor.finish(outcome).await;
+            Ok(())
+        };
+        if let Err(error) = caught(&*self.log, finish).await {
+            self.log
+                .warning_line(&format!("failed to finish: {}", error.chain()));
+        }
+    }
+
+    /// Cleans up after an executor. It sees nothing of the job's cancellation.
+    pub(crate) async fn cleanup(&self, executor: &mut dyn Executor) {
+        let limit = self.options.cleanup_deadline;
+        let cleanup = async {
+            let cleaned = tokio::time::timeout(limit, executor.cleanup()).await;
+            cleaned.unwrap_or(Err(BuildError::Timeout {
+                phase: "cleanup",
+                limit,
+            }))
+        };
+        if let Err(error) = caught(&*self.log, cleanup).await {
+            self.log
+                .warning_line(&format!("failed to clean up: {}", error.chain()));
+            tracing::warn!(job = %self.job.id, "Cleanup failed; its log says why.");
+        }
+    }
+
+    /// Removes what this runner itself has put on this host for the job.
+    async fn remove_build(&self, workspace: &Workspace) {
+        let Workspace::Local(dirs) = workspace else {
+            return;
+        };
+        let temp = PathBuf::from(&dirs.temp_dir);
+        let builds = PathBuf::from(&dirs.builds_dir);
+        let own = matches!(self.options.sources, Sources::LocalCopy(_) | Sources::None);
+        let project = (own && !self.options.keep_builds).then(|| PathBuf::from(&dirs.project_dir));
+        let removed = tokio::task::spawn_blocking(move || match project {
+            Some(project) => remove::build(&project, &temp, &builds),
+            None => process::remove_tree(&temp),
+        });
+        let removed = removed
+            .await
+            .unwrap_or_else(|panic| Err(std::io::Error::other(panic)));
+        if let Err(error) = removed {
+            self.log
+                .warning_line(&format!("failed to remove the build directory: {error}"));
+        }
+    }
+
+    fn write_end(&self, outcome: &JobOutcome) {
+        let Some(error) = &outcome.error else {
+            self.log.system_line("\x1b[32;1mJob succeeded\x1b[0;m");
+            return;
+        };
+        let text = match &**error {
+            BuildError::Script { exit_code } => format!("exit code {exit_code}"),
+            BuildError::Timeout { phase, limit } => {
+                format!("{phase} took longer than {}", duration::spoken(*limit))
+            }
+            other => other.chain(),
+        };
+        let kind = match error.failure_reason() {
+            FailureReason::RunnerSystemFailure => " (system failure)",
+            FailureReason::RunnerConfigurationError => " (configuration error)",
+            _ => "",
+        };
+        self.log.error_line(&format!("Job failed{kind}: {text}"));
+    }
+}

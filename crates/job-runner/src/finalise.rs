@@ -1,0 +1,183 @@
+use crate::artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, collect};
+use crate::limit::{Expired, Limit, within};
+use crate::repository::GitDir;
+use crate::stages::Stages;
+use crate::tool;
+use executor_core::job::{Artifact, ArtifactWhen, Dependency};
+use executor_core::trace::JobTraceExt;
+use executor_core::{BuildError, BuildStage, Cancellation, Retryability, StopLevel};
+use std::path::{Path, PathBuf};
+
+impl Stages<'_, '_> {
+    /// Keeps the artifacts that are due after this end of the job.
+    pub(crate) async fn upload_artifacts(&mut self, succeeded: bool) -> Result<(), BuildError> {
+        let Some(store) = self.build.options.artifacts.clone() else {
+            return Ok(());
+        };
+        let due = |when| match when {
+            ArtifactWhen::OnSuccess => succeeded,
+            ArtifactWhen::OnFailure => !succeeded,
+            ArtifactWhen::Always => true,
+        };
+        let artifacts = self.build.job.artifacts.iter();
+        let wanted: Vec<Artifact> = artifacts.filter(|it| due(it.when)).cloned().collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let finalisation = self.build.cancellation.child_for_finalisation();
+        let end = Limit {
+            at: self.settings.deadlines.end(),
+            stops: finalisation.clone(),
+            level: StopLevel::Abort,
+            expired: Expired {
+                phase: "execution",
+                limit: self.settings.timeouts.job,
+            },
+        };
+        let stage = if succeeded {
+            BuildStage::UploadArtifactsOnSuccess
+        } else {
+            BuildStage::UploadArtifactsOnFailure
+        };
+        let open = self.open(stage, None);
+        let keep = async {
+            for artifact in &wanted {
+                self.keep(&*store, artifact, &finalisation).await?;
+            }
+            Ok(())
+        };
+        let kept = within(keep, vec![end]).await;
+        if let Err(error) = &kept {
+            self.build
+                .log
+                .error_line(&format!("artifacts are not kept: {}", error.chain()));
+        }
+        self.close(open, None, kept.is_ok());
+        kept
+    }
+
+    async fn keep(
+        &mut self,
+        store: &dyn ArtifactStore,
+        artifact: &Artifact,
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError> {
+        let project = self.artifacts_dir()?;
+        let log = self.log();
+        let expand = |texts: &[String]| -> Vec<String> {
+            texts
+                .iter()
+                .map(|text| self.expanded.expand(text).into_owned())
+                .collect()
+        };
+        let (paths, exclude) = (expand(&artifact.paths), expand(&artifact.exclude));
+        let untracked = self.untracked(artifact, &project).await?;
+        let directory = project.clone();
+        let collected =
+            tokio::task::spawn_blocking(move || collect(&directory, &paths, &untracked, &exclude));
+        let collected = collected.await.map_err(std::io::Error::other).flatten();
+        let collected = collected
+            .map_err(|source| BuildError::system("runner", "look for artifacts", source))?;
+        for warning in &collected.warnings {
+            log.warning_line(warning);
+        }
+        for (pattern, count) in &collected.found {
+            if *count == 0 {
+                log.warning_line(&format!("{pattern}: no matching files"));
+            } else {
+                log.system_line(&format!("{pattern}: found {count} matching files"));
+            }
+        }
+        if collected.paths.is_empty() {
+            log.error_line("No files to upload");
+            return Ok(());
+        }
+        let count = collected.paths.len();
+        let files = ArtifactFiles {
+            project,
+            paths: collected.paths,
+        };
+        let saved = store
+            .save(self.build.job.id, artifact, files, cancellation)
+            .await;
+        saved.map_err(|error| artifact_failed("keep artifacts", error, cancellation))?;
+        log.system_line(&format!("Kept {count} files as {}", artifact.artifact_type));
+        Ok(())
+    }
+
+    /// Lists what git does not know of, ignored files included, when the artifact asks for it.
+    async fn untracked(
+        &mut self,
+        artifact: &Artifact,
+        project: &Path,
+    ) -> Result<Vec<PathBuf>, BuildError> {
+        if !artifact.untracked || GitDir::at(project).is_none() {
+            return Ok(Vec::new());
+        }
+        let args = ["ls-files", "-z", "--others"];
+        let listed = tool::read(self.build.tools.processes(), project, &args).await;
+        let listed = listed
+            .map_err(|source| BuildError::system("runner", "list untracked files", source))?;
+        Ok(tool::paths_in(&listed).map(PathBuf::from).collect())
+    }
+
+    /// Puts the artifacts of earlier jobs where the job's sources are.
+    pub(crate) async fn fetch_artifacts(
+        &mut self,
+        store: &dyn ArtifactStore,
+        dependencies: &[Dependency],
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError> {
+        let project = self.artifacts_dir()?;
+        for dependency in dependencies {
+            let fetched = store.fetch(dependency, &project, cancellation).await;
+            let count =
+                fetched.map_err(|error| artifact_failed("fetch artifacts", error, cancellation))?;
+            let Dependency { id, name, .. } = dependency;
+            self.build
+                .log
+                .system_line(&format!("Fetched {count} files of {name} ({id})"));
+        }
+        Ok(())
+    }
+
+    fn artifacts_dir(&self) -> Result<PathBuf, BuildError> {
+        let dirs = self.local_dirs().ok_or_else(|| {
+            BuildError::config("artifacts need an executor that runs jobs on this host")
+        })?;
+        Ok(PathBuf::from(&dirs.project_dir))
+    }
+
+    /// Removes the files that held variables. What cannot be removed is the cleanup's to find.
+    pub(crate) async fn cleanup_file_variables(&mut self) {
+        let finalisation = self.build.cancellation.child_for_finalisation();
+        let stage = BuildStage::CleanupFileVariables;
+        let removed = match self.local_dirs() {
+            None => self.script_stage(stage, &finalisation).await,
+            Some(dirs) => {
+                let temp = PathBuf::from(&dirs.temp_dir);
+                let open = self.open(stage, None);
+                let removed = tokio::task::spawn_blocking(move || process::remove_tree(&temp));
+                let removed = removed.await.map_err(std::io::Error::other).flatten();
+                self.close(open, None, removed.is_ok());
+                removed.map_err(|source| BuildError::system("runner", "remove files", source))
+            }
+        };
+        if let Err(error) = removed {
+            let text = format!("failed to remove file variables: {}", error.chain());
+            self.build.log.warning_line(&text);
+        }
+    }
+}
+
+fn artifact_failed(what: &str, error: ArtifactError, cancellation: &Cancellation) -> BuildError {
+    if let (ArtifactError::Stopped, Some(cause)) = (&error, cancellation.cause()) {
+        return BuildError::Canceled(cause);
+    }
+    BuildError::System {
+        backend: "runner",
+        message: what.to_owned(),
+        source: Some(error.into()),
+        retry: Retryability::Temporary,
+    }
+}

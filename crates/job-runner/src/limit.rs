@@ -1,0 +1,148 @@
+//! Awaiting a piece of work to its end while the clock may tell it to stop.
+
+use executor_core::{BuildError, CancelCause, Cancellation, StopLevel};
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+
+/// A moment at which something is told to stop because its time is up.
+#[derive(Debug, Clone)]
+pub(crate) struct Limit {
+    pub(crate) at: Instant,
+    pub(crate) stops: Cancellation,
+    pub(crate) level: StopLevel,
+    pub(crate) expired: Expired,
+}
+
+/// What took longer than it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Expired {
+    pub(crate) phase: &'static str,
+    pub(crate) limit: Duration,
+}
+
+impl Limit {
+    fn reached(&self) {
+        match self.level {
+            StopLevel::None => {}
+            StopLevel::Cancel => self.stops.cancel(CancelCause::Timeout),
+            StopLevel::Abort => self.stops.abort(CancelCause::Timeout),
+        }
+    }
+}
+
+/// Awaits `work`, which must obey the cancellations the limits stop, and is never dropped.
+///
+/// When it was stopped by a limit, the error says which; a result that came in time stands.
+pub(crate) fn within<T>(
+    work: impl Future<Output = Result<T, BuildError>>,
+    limits: Vec<Limit>,
+) -> impl Future<Output = Result<T, BuildError>> {
+    // Boxed here and not in an `async fn`, which would hold the work twice: as its argument and
+    // pinned. These calls nest, and each would double the size of a job's future.
+    within_boxed(Box::pin(work), limits)
+}
+
+async fn within_boxed<T>(
+    mut work: Pin<Box<impl Future<Output = Result<T, BuildError>>>>,
+    mut limits: Vec<Limit>,
+) -> Result<T, BuildError> {
+    limits.sort_by_key(|limit| limit.at);
+    let mut first = None;
+    for limit in &limits {
+        tokio::select! {
+            biased;
+            result = &mut work => return result.map_err(|error| name_timeout(error, first)),
+            () = sleep_until(limit.at) => {
+                // Something may have stopped it already, and that is the reason then.
+                if !limit.stops.is_canceled() {
+                    first.get_or_insert(limit.expired);
+                }
+                limit.reached();
+            }
+        }
+    }
+    work.await.map_err(|error| name_timeout(error, first))
+}
+
+/// Awaits `work`; while it runs, a cancelled `job` aborts `setup`.
+///
+/// Before the user's scripts have begun there is nothing to end gracefully.
+pub(crate) fn canceled_means_aborted<T>(
+    work: impl Future<Output = T>,
+    job: &Cancellation,
+    setup: &Cancellation,
+) -> impl Future<Output = T> {
+    let mut work = Box::pin(work);
+    async move {
+        tokio::select! {
+            biased;
+            output = &mut work => return output,
+            () = job.canceled() => setup.abort(job.cause().unwrap_or(CancelCause::User)),
+        }
+        work.await
+    }
+}
+
+/// Puts the limit in the place of the bare word that time was up.
+fn name_timeout(error: BuildError, expired: Option<Expired>) -> BuildError {
+    match (error, expired) {
+        (BuildError::Canceled(CancelCause::Timeout), Some(Expired { phase, limit })) => {
+            BuildError::Timeout { phase, limit }
+        }
+        (error, _) => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(stops: &Cancellation, seconds: u64, phase: &'static str) -> Limit {
+        let limit = Duration::from_secs(seconds);
+        Limit {
+            at: Instant::now() + limit,
+            stops: stops.clone(),
+            level: StopLevel::Cancel,
+            expired: Expired { phase, limit },
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_nearest_limit_stops_the_work_and_is_named() {
+        let job = Cancellation::new();
+        let limits = vec![limit(&job, 20, "execution"), limit(&job, 10, "script")];
+        let work = async {
+            job.canceled().await;
+            Err::<(), _>(BuildError::Canceled(CancelCause::Timeout))
+        };
+        let error = within(work, limits).await.expect_err("it was stopped");
+        assert!(
+            matches!(
+                error,
+                BuildError::Timeout {
+                    phase: "script",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cancelled_job_is_no_timeout() {
+        let job = Cancellation::new();
+        job.cancel(CancelCause::User);
+        let work = async {
+            tokio::time::sleep(Duration::from_secs(30)).await;
+            Err::<(), _>(BuildError::Canceled(CancelCause::User))
+        };
+        let error = within(work, vec![limit(&job, 10, "script")])
+            .await
+            .expect_err("it was stopped");
+        assert!(
+            matches!(error, BuildError::Canceled(CancelCause::User)),
+            "{error}"
+        );
+    }
+}

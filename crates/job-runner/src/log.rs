@@ -1,0 +1,219 @@
+//! The log of one job, as executors and the runner write it.
+
+use executor_core::job::Job;
+use executor_core::variable::JobVariables;
+use executor_core::{
+    BuildError, JobObserver, JobTrace, Retryability, RunnerConfig, StreamKind, TraceStream,
+    TraceSummary,
+};
+use std::path::Path;
+use std::sync::Arc;
+use trace::{
+    LogFormat, MaskRules, OutputLimit, SectionGuard, SectionLook, SectionMarks, Spool, SpoolError,
+    Stream, StreamId, TracePipeline, TraceSink,
+};
+
+/// How the log is kept.
+#[derive(Debug)]
+pub(crate) struct LogSettings<'a> {
+    pub(crate) spool: Option<&'a Path>,
+    pub(crate) timestamps: bool,
+    pub(crate) sections: bool,
+}
+
+/// The log of one job: [`trace`]'s pipeline behind the port that executors know.
+#[derive(Debug)]
+pub(crate) struct JobLog {
+    pipeline: TracePipeline,
+    observer: Arc<dyn JobObserver>,
+}
+
+impl JobLog {
+    /// Opens the log of a job; what the job's payload holds of secrets is masked from the start.
+    ///
+    /// # Errors
+    ///
+    /// A system failure when the spool's file cannot be made: a job whose log is lost from the
+    /// first line on is not worth running.
+    pub(crate) fn open(
+        job: &Job,
+        config: &RunnerConfig,
+        settings: &LogSettings<'_>,
+        observer: Arc<dyn JobObserver>,
+    ) -> Result<Self, BuildError> {
+        let format = if settings.timestamps {
+            LogFormat::Stamped
+        } else {
+            LogFormat::Plain
+        };
+        let marks = if settings.sections {
+            SectionMarks::Write
+        } else {
+            SectionMarks::Omit
+        };
+        let mut builder = TracePipeline::builder()
+            .masks(masks(job, config))
+            .format(format)
+            .section_marks(marks)
+            .limit(OutputLimit::Bytes(config.output_limit))
+            .sink(ObserverSink(Arc::clone(&observer)));
+        if let Some(path) = settings.spool {
+            builder = builder.spool(create_spool(path)?);
+        }
+        Ok(Self {
+            pipeline: builder.start(),
+            observer,
+        })
+    }
+
+    /// Opens a section; it ends when the guard is dropped.
+    pub(crate) fn section(&self, name: &str, header: &str) -> SectionGuard {
+        self.pipeline.section(name, SectionLook::Plain, header)
+    }
+
+    /// Masks the values of variables that became known later.
+    pub(crate) fn mask_values(&self, variables: &JobVariables) {
+        for variable in variables.iter().filter(|variable| variable.masked) {
+            self.add_mask(&variable.value);
+        }
+    }
+
+    /// Ends the log; what is written later is dropped.
+    pub(crate) fn finish(&self) -> TraceSummary {
+        let summary = self.pipeline.finish();
+        TraceSummary {
+            bytes: summary.view.bytes,
+            crc32: summary.view.crc32,
+            truncated: summary.truncated,
+        }
+    }
+}
+
+impl JobTrace for JobLog {
+    fn write(&self, stream: TraceStream, data: &[u8]) {
+        self.pipeline.write(to_stream(stream), data);
+    }
+
+    fn idle(&self, stream: TraceStream) {
+        self.pipeline.flush_idle();
+        self.observer.idle(stream);
+    }
+
+    fn add_mask(&self, secret: &str) {
+        self.pipeline.add_mask(secret);
+    }
+}
+
+/// Shows the masked log to the job's observer.
+struct ObserverSink(Arc<dyn JobObserver>);
+
+impl TraceSink for ObserverSink {
+    fn write(&mut self, stream: Stream, text: &[u8]) {
+        self.0.output(from_stream(stream), text);
+    }
+
+    fn spool_failed(&mut self, error: &SpoolError) {
+        let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+        let cause = cause.unwrap_or_default();
+        let text = format!("WARNING: the log is not kept from here on: {error}{cause}\n");
+        self.0.output(TraceStream::SYSTEM, text.as_bytes());
+    }
+}
+
+fn create_spool(path: &Path) -> Result<Spool, BuildError> {
+    let failed = |message: String, source: executor_core::BoxError| BuildError::System {
+        backend: "runner",
+        message,
+        source: Some(source),
+        retry: Retryability::Permanent,
+    };
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory).map_err(|source| {
+            failed(
+                format!("create log directory {}", directory.display()),
+                source.into(),
+            )
+        })?;
+    }
+    Spool::create(path).map_err(|source| failed("keep the job's log".to_owned(), source.into()))
+}
+
+fn masks(job: &Job, config: &RunnerConfig) -> MaskRules {
+    let variables = config.environment.iter().chain(&job.variables);
+    let masked = variables
+        .filter(|variable| variable.masked)
+        .map(|variable| variable.value.as_str());
+    let dependencies = job
+        .dependencies
+        .iter()
+        .map(|dependency| dependency.token.expose());
+    let registries = job
+        .credentials
+        .iter()
+        .map(|credentials| credentials.password.expose());
+    let rules = MaskRules::new()
+        .secrets(masked)
+        .secrets(dependencies)
+        .secrets(registries)
+        .secret(job.token.expose())
+        .secret(config.token.expose())
+        .secret(password_of(job.git_info.repo_url.expose()).unwrap_or_default());
+    let prefixes = &job.features.token_mask_prefixes;
+    prefixes.iter().fold(rules, MaskRules::token_prefix)
+}
+
+/// Returns the password in `scheme://user:password@host`.
+fn password_of(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split('/').next()?;
+    let (user_info, _) = authority.rsplit_once('@')?;
+    user_info.split_once(':').map(|(_, password)| password)
+}
+
+fn to_stream(stream: TraceStream) -> Stream {
+    let id = match stream.source {
+        0 => StreamId::RUNNER,
+        service @ 15.. => StreamId::service(service - 15),
+        _ => StreamId::JOB,
+    };
+    let kind = match stream.kind {
+        StreamKind::Stdout => trace::StreamKind::Stdout,
+        StreamKind::Stderr => trace::StreamKind::Stderr,
+    };
+    Stream::new(id, kind)
+}
+
+fn from_stream(stream: Stream) -> TraceStream {
+    let kind = match stream.kind {
+        trace::StreamKind::Stdout => StreamKind::Stdout,
+        trace::StreamKind::Stderr => StreamKind::Stderr,
+    };
+    TraceStream {
+        source: stream.id.number(),
+        kind,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_keep_their_identity() {
+        for stream in [
+            TraceStream::SYSTEM,
+            TraceStream::STDOUT,
+            TraceStream::STDERR,
+            TraceStream::service(2, StreamKind::Stderr),
+        ] {
+            assert_eq!(from_stream(to_stream(stream)), stream);
+        }
+    }
+
+    #[test]
+    fn the_password_of_a_url_is_found() {
+        assert_eq!(password_of("https://ci:t0k@host/p.git"), Some("t0k"));
+        assert_eq!(password_of("https://host/a@b:c"), None);
+        assert_eq!(password_of("git@host:p.git"), None);
+    }
+}

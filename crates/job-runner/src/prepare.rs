@@ -1,0 +1,131 @@
+use crate::attempts;
+use crate::build::{Build, Settings};
+use crate::caught::caught;
+use crate::duration;
+use crate::limit::{Expired, Limit, canceled_means_aborted, within};
+use crate::sources::Sources;
+use executor_core::trace::JobTraceExt;
+use executor_core::{
+    BuildError, Cancellation, Environment, Executor, JobTrace, PrepareOptions, StopLevel,
+};
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// An executor and the environment it has prepared.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) executor: Box<dyn Executor>,
+    pub(crate) environment: Environment,
+}
+
+impl Build<'_> {
+    /// Gets an environment: a new executor for each try, as long as errors are temporary.
+    ///
+    /// # Errors
+    ///
+    /// That of the last try, whose executor is cleaned up then.
+    ///
+    /// # Cancellation
+    ///
+    /// Ends the try, and there is no further one.
+    pub(crate) async fn prepare(&self, settings: &Settings) -> Result<Prepared, BuildError> {
+        let header = format!(
+            "Preparing the \"{}\" executor",
+            self.context.config.executor
+        );
+        let _section = self.log.section("prepare_executor", &header);
+        self.active.set_stage("prepare_executor");
+        let limits = Limits {
+            settings,
+            started: Instant::now(),
+        };
+        let mut attempt = 1;
+        loop {
+            match self.prepare_once(settings, &limits).await {
+                Err(error) if error.is_temporary() && attempt < self.options.prepare_attempts => {
+                    self.log
+                        .warning_line(&format!("failed to prepare: {}", error.chain()));
+                }
+                other => return other,
+            }
+            attempt += 1;
+            let pause = self.options.prepare_pause;
+            self.log
+                .system_line(&format!("Trying again in {}...", duration::spoken(pause)));
+            attempts::rest(pause, &self.cancellation).await;
+        }
+    }
+
+    async fn prepare_once(
+        &self,
+        settings: &Settings,
+        limits: &Limits<'_>,
+    ) -> Result<Prepared, BuildError> {
+        if let Some(cause) = self.cancellation.cause() {
+            return Err(BuildError::Canceled(cause));
+        }
+        let provider = &self.context.provider;
+        let create = async { provider.create(&self.context.data) };
+        let mut executor = caught(&*self.log, create).await?;
+        self.active.follow(executor.stage_cell());
+        let shell = executor.shell().dialect;
+        self.log.system_line(&format!("Using the {shell} shell"));
+        let setup = self.cancellation.child();
+        let prepare = executor.prepare(self.prepare_options(settings), &setup);
+        let prepare = canceled_means_aborted(prepare, &self.cancellation, &setup);
+        let prepared = caught(&*self.log, within(prepare, limits.on(&setup))).await;
+        match prepared {
+            Ok(environment) => Ok(Prepared {
+                executor,
+                environment,
+            }),
+            Err(error) => {
+                self.cleanup(&mut *executor).await;
+                Err(error)
+            }
+        }
+    }
+
+    fn prepare_options(&self, settings: &Settings) -> PrepareOptions {
+        let in_place = match &self.options.sources {
+            Sources::InPlace(directory) => Some(directory.to_string_lossy().into_owned()),
+            _ => None,
+        };
+        let trace: Arc<dyn JobTrace> = Arc::clone(&self.log) as _;
+        PrepareOptions {
+            config: Arc::clone(&self.context.config),
+            job: Arc::clone(&self.job),
+            variables: Arc::new(settings.variables.clone()),
+            trace,
+            slot: self.context.slot,
+            project_dir: in_place,
+        }
+    }
+}
+
+/// How long all tries together may take.
+struct Limits<'a> {
+    settings: &'a Settings,
+    started: Instant,
+}
+
+impl Limits<'_> {
+    fn on(&self, setup: &Cancellation) -> Vec<Limit> {
+        let limit = |at, phase, limit| Limit {
+            at,
+            stops: setup.clone(),
+            level: StopLevel::Abort,
+            expired: Expired { phase, limit },
+        };
+        let Settings {
+            timeouts,
+            deadlines,
+            ..
+        } = self.settings;
+        let own = timeouts
+            .prepare
+            .map(|own| limit(self.started + own, "prepare", own));
+        let job = limit(deadlines.work_ends(), "execution", timeouts.job);
+        own.into_iter().chain([job]).collect()
+    }
+}

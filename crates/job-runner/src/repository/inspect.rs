@@ -1,0 +1,286 @@
+use super::git_dir::GitDir;
+use super::refs::{self, HeadRef};
+use crate::tool::{self, ToolError};
+use process::ProcessTree;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a repository says about itself and its newest commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepositoryFacts {
+    /// The directory of the working tree.
+    pub toplevel: PathBuf,
+    /// What is checked out.
+    pub head: Head,
+    /// The commit that is checked out; `None` in a repository without commits.
+    pub commit: Option<Commit>,
+    /// The address of `origin`, without user name and password for http.
+    pub remote_url: Option<String>,
+    /// The default branch: what `origin/HEAD` says, else a guess.
+    pub default_branch: Option<String>,
+}
+
+/// What is checked out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    /// A branch.
+    Branch(String),
+    /// A commit that a tag names.
+    Tag(String),
+    /// Another commit.
+    Detached,
+}
+
+/// A commit, as much as predefined variables need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its object name.
+    pub sha: String,
+    /// The object name of its first parent.
+    pub parent: Option<String>,
+    /// The author's name.
+    pub author_name: String,
+    /// The author's address.
+    pub author_email: String,
+    /// When it was written, in ISO 8601.
+    pub author_date: String,
+    /// When it was committed, in ISO 8601.
+    pub committer_date: String,
+    /// The whole message.
+    pub message: String,
+}
+
+impl Commit {
+    /// Returns the first line of the message.
+    pub fn title(&self) -> &str {
+        self.message.lines().next().unwrap_or_default()
+    }
+
+    /// Returns the message behind its title.
+    pub fn body(&self) -> &str {
+        self.message
+            .split_once('\n')
+            .map_or("", |(_, body)| body.trim_start_matches('\n'))
+    }
+}
+
+/// Why a repository cannot be described.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RepositoryError {
+    /// There is none.
+    #[error("{} is not inside a git repository", directory.display())]
+    None {
+        /// Where it was looked for.
+        directory: PathBuf,
+    },
+    /// The commit could not be read.
+    #[error("read the commit of {}", toplevel.display())]
+    Commit {
+        /// The working tree.
+        toplevel: PathBuf,
+        /// What git said.
+        #[source]
+        source: ToolError,
+    },
+}
+
+/// Hash, parents, author, dates, decorations and message, each on a line of its own but the last.
+const FORMAT: &str = "--format=%H%n%P%n%an%n%ae%n%aI%n%cI%n%D%n%B";
+
+/// Describes the repository that `directory` lies in.
+///
+/// It starts git once, for the commit, and reads all else itself: this runs before every pipeline.
+///
+/// # Errors
+///
+/// [`RepositoryError::None`] outside a repository; [`RepositoryError::Commit`] when git cannot be
+/// run or the commit cannot be read.
+///
+/// # Cancellation
+///
+/// Dropping the future ends git.
+pub async fn inspect(
+    directory: &Path,
+    processes: &ProcessTree,
+) -> Result<RepositoryFacts, RepositoryError> {
+    let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    let Some(git_dir) = GitDir::containing(&directory) else {
+        return Err(RepositoryError::None { directory });
+    };
+    let config = fs::read_to_string(git_dir.common.join("config")).unwrap_or_default();
+    let (branch, has_commit) = match refs::head(&git_dir) {
+        Some(HeadRef::Ref(name)) => {
+            // Refs in another format than files are git's secret: let it find the commit.
+            let found = refs::resolve(&git_dir, &name).is_some() || config.contains("refstorage");
+            (name.strip_prefix("refs/heads/").map(str::to_owned), found)
+        }
+        Some(HeadRef::Commit(_)) | None => (None, true),
+    };
+    let mut decorations = String::new();
+    let mut commit = None;
+    if has_commit {
+        let (read, decorated) = read_commit(&git_dir, processes, branch.is_none()).await?;
+        commit = Some(read);
+        decorations = decorated;
+    }
+    let head = match (branch, tag_in(&decorations)) {
+        (Some(branch), _) => Head::Branch(branch),
+        (None, Some(tag)) => Head::Tag(tag),
+        (None, None) => Head::Detached,
+    };
+    Ok(RepositoryFacts {
+        default_branch: default_branch(&git_dir, &head),
+        remote_url: origin(&config).map(|url| without_credentials(&url)),
+        toplevel: git_dir.toplevel,
+        head,
+        commit,
+    })
+}
+
+async fn read_commit(
+    git_dir: &GitDir,
+    processes: &ProcessTree,
+    decorate: bool,
+) -> Result<(Commit, String), RepositoryError> {
+    // Decorations make git read all refs, so they are asked for only where a tag matters.
+    let format = if decorate {
+        FORMAT.to_owned()
+    } else {
+        FORMAT.replace("%D", "")
+    };
+    let args = [
+        "log",
+        "-1",
+        "--no-show-signature",
+        "--decorate=full",
+        "--encoding=UTF-8",
+        &format,
+        "HEAD",
+    ];
+    let output = tool::read(processes, &git_dir.toplevel, &args)
+        .await
+        .map_err(|source| RepositoryError::Commit {
+            toplevel: git_dir.toplevel.clone(),
+            source,
+        })?;
+    let text = String::from_utf8_lossy(&output);
+    let mut lines = text.splitn(8, '\n');
+    let mut next = || lines.next().unwrap_or_default().to_owned();
+    let sha = next();
+    let parent = next()
+        .split(' ')
+        .next()
+        .filter(|sha| !sha.is_empty())
+        .map(str::to_owned);
+    let (author_name, author_email) = (next(), next());
+    let (author_date, committer_date) = (next(), next());
+    let decorations = next();
+    let message = next().trim_end_matches('\n').to_owned();
+    let commit = Commit {
+        sha,
+        parent,
+        author_name,
+        author_email,
+        author_date,
+        committer_date,
+        message,
+    };
+    Ok((commit, decorations))
+}
+
+fn tag_in(decorations: &str) -> Option<String> {
+    let mut names = decorations.split(", ");
+    names
+        .find_map(|name| name.strip_prefix("tag: refs/tags/"))
+        .map(str::to_owned)
+}
+
+fn default_branch(git_dir: &GitDir, head: &Head) -> Option<String> {
+    let from_origin = refs::symbolic(git_dir, "refs/remotes/origin/HEAD");
+    let from_origin = from_origin
+        .as_deref()
+        .and_then(|it| it.strip_prefix("refs/remotes/origin/"));
+    if let Some(branch) = from_origin {
+        return Some(branch.to_owned());
+    }
+    let usual = ["main", "master"].into_iter();
+    let mut known =
+        usual.filter(|it| refs::resolve(git_dir, &format!("refs/heads/{it}")).is_some());
+    match (known.next(), head) {
+        (Some(branch), _) => Some(branch.to_owned()),
+        (None, Head::Branch(branch)) => Some(branch.clone()),
+        (None, _) => None,
+    }
+}
+
+/// Returns the address of `origin` in the text of a git configuration.
+pub(crate) fn origin(config: &str) -> Option<String> {
+    let mut inside = false;
+    for line in config.lines().map(str::trim) {
+        if line.starts_with('[') {
+            inside = line == "[remote \"origin\"]";
+        } else if inside
+            && let Some((key, value)) = line.split_once('=')
+            && key.trim().eq_ignore_ascii_case("url")
+        {
+            return Some(value.trim().trim_matches('"').to_owned());
+        }
+    }
+    None
+}
+
+/// Returns the address without what lets one in.
+pub(crate) fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    match (scheme, authority.rsplit_once('@')) {
+        // The user of ssh is part of the address; a password is not.
+        ("ssh", Some((user_info, host))) => {
+            let user = user_info.split(':').next().unwrap_or_default();
+            format!("ssh://{user}@{host}{path}")
+        }
+        _ => format!("{scheme}://{host}{path}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_do_not_leave_the_repository() {
+        let check = |url, expect| assert_eq!(without_credentials(url), expect);
+        check(
+            "https://me:t0ken@host:8443/a/b.git",
+            "https://host:8443/a/b.git",
+        );
+        check("https://t0ken@host", "https://host");
+        check("https://host/a@b", "https://host/a@b");
+        check("ssh://git:pw@host/a", "ssh://git@host/a");
+        check("git@host:a/b.git", "git@host:a/b.git");
+        check("/srv/repo", "/srv/repo");
+    }
+
+    #[test]
+    fn origin_is_found_among_other_remotes() {
+        let config =
+            "[core]\n\turl = x\n[remote \"up\"]\n\turl = y\n[remote \"origin\"]\n\tURL = \"z\"\n";
+        assert_eq!(origin(config).as_deref(), Some("z"));
+        assert_eq!(origin("[remote \"up\"]\n\turl = y\n"), None);
+    }
+
+    #[test]
+    fn tags_are_found_among_decorations() {
+        let check = |text, expect: Option<&str>| assert_eq!(tag_in(text).as_deref(), expect);
+        check("HEAD, tag: refs/tags/v1, refs/heads/main", Some("v1"));
+        check("HEAD", None);
+        check("", None);
+    }
+}

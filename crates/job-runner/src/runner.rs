@@ -1,0 +1,71 @@
+use crate::build::Build;
+use crate::log::{JobLog, LogSettings};
+use crate::options::BuildRunnerOptions;
+use crate::tool::Tools;
+use async_trait::async_trait;
+use executor_core::{JobAssignment, JobId, JobOutcome, JobRunner, JobState, RunContext};
+use process::Supervisor;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// Runs jobs, each from its first stage to its last.
+///
+/// One serves any number of jobs at a time. See the [crate](crate) for the order of things.
+#[derive(Debug)]
+pub struct BuildRunner {
+    options: BuildRunnerOptions,
+    processes: Supervisor,
+}
+
+impl BuildRunner {
+    /// Returns a runner whose own git commands belong to `processes`.
+    pub fn new(options: BuildRunnerOptions, processes: Supervisor) -> Self {
+        Self { options, processes }
+    }
+
+    /// Returns the file with the whole log of an attempt of a job; `None` when none is kept.
+    pub fn spool_path(&self, job: JobId, attempt: u32) -> Option<PathBuf> {
+        let directory = self.options.spool_dir.as_ref()?;
+        Some(directory.join(format!("job-{job}-{attempt}.log")))
+    }
+}
+
+#[async_trait]
+impl JobRunner for BuildRunner {
+    async fn run(&self, assignment: JobAssignment, context: RunContext) -> JobOutcome {
+        let started = Instant::now();
+        let JobAssignment {
+            job,
+            attempt,
+            observer,
+            cancellation,
+        } = assignment;
+        let active = context.active.enter(job.id, context.config.name.clone());
+        observer.started();
+        let spool = self.spool_path(job.id, attempt);
+        let settings = LogSettings {
+            spool: spool.as_deref(),
+            timestamps: self.options.timestamps,
+            sections: self.options.sections && job.features.trace_sections,
+        };
+        let log = match JobLog::open(&job, &context.config, &settings, Arc::clone(&observer)) {
+            Ok(log) => Arc::new(log),
+            Err(error) => return JobOutcome::from_error(error),
+        };
+        active.set_state(JobState::Running);
+        let build = Build {
+            options: &self.options,
+            tools: Tools::new(self.processes.clone()),
+            job,
+            context,
+            cancellation,
+            observer,
+            log,
+            active,
+            started,
+            reports: Vec::new(),
+        };
+        build.run().await
+    }
+}

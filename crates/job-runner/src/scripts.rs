@@ -1,0 +1,185 @@
+use crate::duration;
+use crate::limit::{Expired, Limit, within};
+use crate::stages::Stages;
+use executor_core::job::{Step, StepWhen};
+use executor_core::trace::JobTraceExt;
+use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, StopLevel};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+impl Stages<'_, '_> {
+    /// Runs the user's steps and then, whatever became of them, `after_script`.
+    ///
+    /// # Errors
+    ///
+    /// What the first failed step says; trouble of `after_script` only when the job asks for it.
+    ///
+    /// # Cancellation
+    ///
+    /// A cancelled job's script is stopped, and `after_script` runs; an aborted one's does not.
+    pub(crate) async fn scripts(&mut self) -> Result<(), BuildError> {
+        let result = self.steps().await;
+        if self.build.cancellation.is_aborted() || environment_is_lost(&result) {
+            return result;
+        }
+        let after = self.after_script(&result).await;
+        if result.is_ok() && self.after_script_counts() {
+            after
+        } else {
+            result
+        }
+    }
+
+    async fn steps(&mut self) -> Result<(), BuildError> {
+        let scripts = self.build.cancellation.child();
+        let begun = Instant::now();
+        let mut failure = None;
+        let job = Arc::clone(&self.build.job);
+        for step in job
+            .steps
+            .iter()
+            .filter(|step| step.name != Step::AFTER_SCRIPT)
+        {
+            let due = match step.when {
+                StepWhen::OnSuccess => failure.is_none(),
+                StepWhen::OnFailure => failure.is_some(),
+                StepWhen::Always => true,
+            };
+            if !due {
+                continue;
+            }
+            if let Some(cause) = scripts.cause() {
+                failure.get_or_insert(BuildError::Canceled(cause));
+                break;
+            }
+            let own = scripts.child();
+            let limits = self.script_limits(step, begun, &scripts, &own);
+            let stage = BuildStage::Step(step.name.clone());
+            let Err(error) = within(self.script_stage(stage, &own), limits).await else {
+                continue;
+            };
+            if step.allow_failure && matches!(error, BuildError::Script { .. }) {
+                let warning = format!("step {} failed and may: {}", step.name, error.chain());
+                self.build.log.warning_line(&warning);
+                continue;
+            }
+            failure.get_or_insert(error);
+        }
+        self.note_early_stop(failure.as_ref());
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn script_limits(
+        &self,
+        step: &Step,
+        begun: Instant,
+        scripts: &Cancellation,
+        own: &Cancellation,
+    ) -> Vec<Limit> {
+        let cancel = |at, stops: &Cancellation, phase, limit| Limit {
+            at,
+            stops: stops.clone(),
+            level: StopLevel::Cancel,
+            expired: Expired { phase, limit },
+        };
+        let timeouts = &self.settings.timeouts;
+        let deadlines = &self.settings.deadlines;
+        let job = cancel(deadlines.work_ends(), scripts, "execution", timeouts.job);
+        let kill = deadlines.script_is_killed().map(|at| Limit {
+            at,
+            level: StopLevel::Abort,
+            ..job.clone()
+        });
+        let script = timeouts
+            .script
+            .map(|limit| cancel(begun + limit, scripts, "script", limit));
+        let step = (step.timeout > 0).then(|| {
+            let limit = Duration::from_secs(step.timeout).min(timeouts.job);
+            cancel(Instant::now() + limit, own, "step", limit)
+        });
+        [Some(job), kill, script, step]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// Says why a script was stopped before its job's time was over.
+    fn note_early_stop(&self, failure: Option<&BuildError>) {
+        let Some(BuildError::Timeout {
+            phase: "execution",
+            limit,
+        }) = failure
+        else {
+            return;
+        };
+        let left = self
+            .settings
+            .deadlines
+            .end()
+            .saturating_duration_since(Instant::now());
+        if !left.is_zero() {
+            self.build.log.warning_line(&format!(
+                "the script was stopped: of the {} the job has, the rest is for what follows",
+                duration::spoken(*limit)
+            ));
+        }
+    }
+
+    async fn after_script(&mut self, result: &Result<(), BuildError>) -> Result<(), BuildError> {
+        self.set_status(status_word(result))?;
+        let finalisation = self.build.cancellation.child_for_finalisation();
+        let own = self.settings.timeouts.after_script;
+        let limit = |at, level| Limit {
+            at,
+            stops: finalisation.clone(),
+            level,
+            expired: Expired {
+                phase: "after_script",
+                limit: own,
+            },
+        };
+        let deadlines = self.settings.deadlines;
+        let limits = vec![
+            limit(Instant::now() + own, StopLevel::Cancel),
+            limit(deadlines.after_script_ends(), StopLevel::Cancel),
+            limit(deadlines.end(), StopLevel::Abort),
+        ];
+        let ran = within(
+            self.script_stage(BuildStage::AfterScript, &finalisation),
+            limits,
+        )
+        .await;
+        if let Err(error) = &ran {
+            self.build
+                .log
+                .warning_line(&format!("after_script failed: {}", error.chain()));
+        }
+        ran
+    }
+
+    fn after_script_counts(&self) -> bool {
+        let ignore = self
+            .expanded
+            .get("AFTER_SCRIPT_IGNORE_ERRORS")
+            .unwrap_or_default();
+        matches!(ignore, "0" | "f" | "F" | "false" | "False" | "FALSE")
+    }
+}
+
+fn environment_is_lost(result: &Result<(), BuildError>) -> bool {
+    matches!(
+        result,
+        Err(BuildError::Canceled(CancelCause::EnvironmentLost))
+    )
+}
+
+/// Returns what `CI_JOB_STATUS` says to `after_script`.
+fn status_word(result: &Result<(), BuildError>) -> &'static str {
+    match result {
+        Ok(()) => "success",
+        Err(BuildError::Timeout { .. } | BuildError::Canceled(CancelCause::Timeout)) => "timedout",
+        Err(BuildError::Canceled(_)) => "canceled",
+        Err(_) => "failed",
+    }
+}

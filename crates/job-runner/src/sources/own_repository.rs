@@ -1,0 +1,105 @@
+use crate::repository::{GitDir, HeadRef, head, origin, resolve, without_credentials};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Gives the tree at `project` a repository of its own with the history of `source`.
+///
+/// The objects stay where they are: git finds them through `info/alternates` and only ever reads
+/// them there, so whatever a job does, the user's repository stays as it is. Refs and the index are
+/// copied, `HEAD` is detached at the commit, as in a job of GitLab. Hooks and settings stay behind,
+/// and no process is started. Returns whether there was a commit to begin with.
+pub(crate) fn create(source: &GitDir, project: &Path) -> io::Result<bool> {
+    let commit = match head(source) {
+        Some(HeadRef::Commit(commit)) => Some(commit),
+        Some(HeadRef::Ref(name)) => resolve(source, &name),
+        None => None,
+    };
+    let Some(commit) = commit else {
+        return Ok(false);
+    };
+    let target = project.join(".git");
+    fs::create_dir_all(target.join("objects/info"))?;
+    fs::create_dir_all(target.join("objects/pack"))?;
+    fs::create_dir_all(target.join("refs/heads"))?;
+    let objects = fs::canonicalize(source.common.join("objects"))?;
+    fs::write(target.join("objects/info/alternates"), alternate(&objects)?)?;
+    let user_config = fs::read_to_string(source.common.join("config")).unwrap_or_default();
+    fs::write(target.join("config"), config(&user_config, &commit))?;
+    copy_refs(&source.common.join("refs"), &target.join("refs"))?;
+    copy_if_there(
+        &source.common.join("packed-refs"),
+        &target.join("packed-refs"),
+    )?;
+    copy_if_there(&source.common.join("shallow"), &target.join("shallow"))?;
+    fs::create_dir_all(target.join("info"))?;
+    copy_if_there(
+        &source.common.join("info/exclude"),
+        &target.join("info/exclude"),
+    )?;
+    copy_index(&source.own, &target)?;
+    // Last: without a HEAD the directory is no repository, so a half made one misleads nobody.
+    fs::write(target.join("HEAD"), format!("{commit}\n"))?;
+    Ok(true)
+}
+
+fn alternate(objects: &Path) -> io::Result<String> {
+    let path = objects.to_str().filter(|path| !path.contains(['\n', '"']));
+    let path = path.ok_or_else(|| io::Error::other("its path cannot be an alternate of git's"))?;
+    Ok(format!("{path}\n"))
+}
+
+fn config(user_config: &str, commit: &str) -> String {
+    let mut config = if commit.len() == 64 {
+        "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n".to_owned()
+    } else {
+        "[core]\n\trepositoryformatversion = 0\n".to_owned()
+    };
+    config.push_str("[core]\n\tbare = false\n\tlogallrefupdates = true\n");
+    if let Some(url) = origin(user_config) {
+        // What the value could hold besides an address is not worth quoting rules.
+        let url: String = without_credentials(&url).replace(['"', '\\', '\n'], "");
+        config.push_str("[remote \"origin\"]\n\turl = \"");
+        config.push_str(&url);
+        config.push_str("\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n");
+    }
+    config
+}
+
+fn copy_refs(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            fs::create_dir_all(&target)?;
+            copy_refs(&entry.path(), &target)?;
+        } else if kind.is_file() && entry.path().extension().is_none_or(|it| it != "lock") {
+            copy_if_there(&entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies the index and, where it is split, the part it shares.
+fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+    copy_if_there(&from.join("index"), &to.join("index"))?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(b"sharedindex.")
+        {
+            copy_if_there(&entry.path(), &to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+fn copy_if_there(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::copy(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map(drop),
+    }
+}

@@ -1,0 +1,253 @@
+use crate::build::{Build, Settings};
+use crate::log::JobLog;
+use crate::sources::{GitSources, Sources};
+use crate::variables;
+use executor_core::trace::JobTraceExt;
+use executor_core::variable::JobVariables;
+use executor_core::{
+    BuildDirs, BuildError, BuildStage, Cancellation, Environment, Executor, Placement,
+    Retryability, StageCommand, StageReport, StageResult, StageVariables, Workspace,
+};
+use shells::{JobScripts, Script, ScriptOptions};
+use std::sync::Arc;
+use tokio::time::Instant;
+use trace::SectionGuard;
+
+/// The stages of a job in its environment.
+///
+/// An executor need not be `Sync`, so whatever awaits here takes `&mut self`.
+#[derive(Debug)]
+pub(crate) struct Stages<'b, 'r> {
+    pub(crate) build: &'b mut Build<'r>,
+    pub(crate) executor: &'b mut dyn Executor,
+    pub(crate) environment: Environment,
+    pub(crate) settings: Settings,
+    /// All variables of the job, expanded.
+    pub(crate) expanded: JobVariables,
+    /// What the next stage gets of them.
+    pub(crate) variables: Arc<StageVariables>,
+    pub(crate) scripts: JobScripts,
+    pub(crate) git: Option<GitSources>,
+}
+
+/// A stage that has begun; its section ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenStage {
+    stage: BuildStage,
+    started: Instant,
+    _section: Option<SectionGuard>,
+}
+
+impl<'b, 'r> Stages<'b, 'r> {
+    /// Runs all stages of the job that have something to do.
+    ///
+    /// # Errors
+    ///
+    /// What made the job fail: what came first, and trouble with artifacts only when all else went
+    /// well.
+    pub(crate) async fn run(
+        build: &'b mut Build<'r>,
+        executor: &'b mut dyn Executor,
+        environment: Environment,
+        settings: Settings,
+    ) -> Result<(), BuildError> {
+        let mut stages = Self::new(build, executor, environment, settings)?;
+        stages.prepare_script().await?;
+        let work = match stages.set_up().await {
+            Ok(()) => stages.scripts().await,
+            // There is nothing to save and nobody waits for it.
+            Err(error @ (BuildError::Canceled(_) | BuildError::Timeout { .. })) => {
+                return Err(error);
+            }
+            Err(error) => Err(error),
+        };
+        if stages.build.cancellation.is_aborted() {
+            return work;
+        }
+        let kept = stages.upload_artifacts(work.is_ok()).await;
+        stages.cleanup_file_variables().await;
+        work.and(kept)
+    }
+
+    fn new(
+        build: &'b mut Build<'r>,
+        executor: &'b mut dyn Executor,
+        environment: Environment,
+        settings: Settings,
+    ) -> Result<Self, BuildError> {
+        let all = variables::in_environment(settings.variables.clone(), &environment)?;
+        build.log.mask_values(&all);
+        let temp_dir = &environment.workspace.dirs().temp_dir;
+        let expanded = variables::expanded(&all, temp_dir);
+        // The value of a masked variable may only now be what a script prints.
+        build.log.mask_values(&expanded);
+        let variables = variables::for_stage(&all, temp_dir, "running")?;
+        let mut scripts = JobScripts::new(&environment.shell, &build.job);
+        scripts.options = ScriptOptions::from_variables(&expanded);
+        scripts.options.debug_trace &= !build.context.config.debug_trace_disabled;
+        build.context.config.name.clone_into(&mut scripts.runner);
+        let git = match build.options.sources {
+            Sources::Git(local) => Some(GitSources::plan(&build.job, &expanded, local)?),
+            _ => None,
+        };
+        if let Some(git) = &git {
+            scripts.sources = git.plan.clone();
+        }
+        let settings = Settings {
+            variables: all,
+            ..settings
+        };
+        Ok(Self {
+            build,
+            executor,
+            environment,
+            settings,
+            expanded,
+            variables,
+            scripts,
+            git,
+        })
+    }
+
+    pub(crate) fn log(&self) -> Arc<JobLog> {
+        Arc::clone(&self.build.log)
+    }
+
+    /// Returns the directories when the runner reaches them itself.
+    pub(crate) fn local_dirs(&self) -> Option<&BuildDirs> {
+        match &self.environment.workspace {
+            Workspace::Local(dirs) => Some(dirs),
+            Workspace::Remote { .. } => None,
+        }
+    }
+
+    /// Tells the scripts from here on how the job went so far.
+    pub(crate) fn set_status(&mut self, status: &str) -> Result<(), BuildError> {
+        let temp_dir = &self.environment.workspace.dirs().temp_dir;
+        self.variables = variables::for_stage(&self.settings.variables, temp_dir, status)?;
+        Ok(())
+    }
+
+    /// Begins a stage, under its own heading or another one.
+    pub(crate) fn open(&mut self, stage: BuildStage, heading: Option<&str>) -> OpenStage {
+        let name = stage.name();
+        tracing::debug!(job = %self.build.job.id, stage = %name, "Stage started.");
+        self.build.active.set_stage(&name);
+        self.build.observer.stage_started(&stage);
+        let heading = heading.map(Into::into).or_else(|| stage.description());
+        let section = heading.map(|heading| self.build.log.section(&name, &heading));
+        OpenStage {
+            started: Instant::now(),
+            _section: section,
+            stage,
+        }
+    }
+
+    /// Ends a stage and reports how it went.
+    pub(crate) fn close(&mut self, open: OpenStage, result: Option<&StageResult>, succeeded: bool) {
+        let report = StageReport {
+            stage: open.stage.clone(),
+            succeeded,
+            duration: open.started.elapsed(),
+            result: result.cloned(),
+        };
+        tracing::debug!(job = %self.build.job.id, stage = %report.stage, succeeded, "Stage finished.");
+        drop(open);
+        self.build.observer.stage_finished(&report);
+        self.build.reports.push(report);
+    }
+
+    /// Runs the script of a stage; one that has none is skipped without a trace.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Script`] when the script fails; else what the executor says.
+    pub(crate) async fn script_stage(
+        &mut self,
+        stage: BuildStage,
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError> {
+        let Some(script) = script_of(&self.scripts, &stage)? else {
+            return Ok(());
+        };
+        let open = self.open(stage, None);
+        let result = self.execute(script, cancellation).await;
+        let succeeded = result
+            .as_ref()
+            .is_ok_and(|result| result.status.is_success());
+        self.close(open, result.as_ref().ok(), succeeded);
+        self.judge(&result?)
+    }
+
+    /// Gives a script to the executor.
+    pub(crate) async fn execute(
+        &mut self,
+        script: Script,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        let stage = script.stage().clone();
+        let dirs = self.environment.workspace.dirs();
+        // Before the sources are there, the project's directory may not be.
+        let (placement, working_dir) = if stage.is_user_code() {
+            (Placement::User, &dirs.project_dir)
+        } else {
+            (Placement::Helper, &dirs.builds_dir)
+        };
+        let mut variables = Arc::clone(&self.variables);
+        if stage == BuildStage::GetSources
+            && let Some(git) = self.git.as_ref().filter(|git| !git.credentials.is_empty())
+        {
+            let secrets = git
+                .credentials
+                .iter()
+                .map(|it| (it.key.clone(), it.value.clone()));
+            Arc::make_mut(&mut variables).environment.extend(secrets);
+        }
+        let command = StageCommand {
+            working_dir: working_dir.clone(),
+            stage,
+            script: script.into_text(),
+            placement,
+            variables,
+        };
+        self.executor.run(command, cancellation).await
+    }
+
+    pub(crate) fn judge(&self, result: &StageResult) -> Result<(), BuildError> {
+        if result.oom_killed {
+            self.build
+                .log
+                .warning_line("a process was killed because memory ran out");
+        }
+        if result.status.is_success() {
+            return Ok(());
+        }
+        Err(BuildError::Script {
+            exit_code: result.status.exit_code(),
+        })
+    }
+}
+
+/// Returns the script of a stage, `None` for one that has nothing to do.
+pub(crate) fn script_of(
+    scripts: &JobScripts,
+    stage: &BuildStage,
+) -> Result<Option<Script>, BuildError> {
+    scripts.script(stage).map_err(|error| BuildError::Config {
+        message: format!("write the script of {stage}"),
+        source: Some(error.into()),
+    })
+}
+
+/// Names a failure of the runner's own scripts for what it is.
+pub(crate) fn not_the_users(error: BuildError, what: &str) -> BuildError {
+    match error {
+        BuildError::Script { exit_code } => BuildError::System {
+            backend: "runner",
+            message: format!("{what} failed with exit code {exit_code}"),
+            source: None,
+            retry: Retryability::Temporary,
+        },
+        other => other,
+    }
+}

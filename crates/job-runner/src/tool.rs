@@ -1,0 +1,193 @@
+//! Running git for the runner's own work.
+
+use executor_core::{BuildError, Cancellation, JobTrace, Retryability, TraceStream};
+use process::{
+    CaptureLimits, Command, Ended, NeverStop, OutputSink, ProcessError, ProcessTree, StopLevel,
+    StopSignal, Stream, Supervisor, Timing,
+};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// Variables that would point git at another repository than the one in its directory.
+///
+/// They are set when the runner is started from inside a git hook, for one.
+const MISLEADING: [&str; 6] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+];
+
+/// The most a listing of files may be long.
+const LONGEST_LISTING: usize = 1 << 30;
+
+/// The processes the runner itself starts for one job.
+#[derive(Debug)]
+pub(crate) struct Tools {
+    supervisor: Supervisor,
+    /// Made when it is needed: most jobs of a run need none.
+    tree: OnceLock<ProcessTree>,
+}
+
+impl Tools {
+    pub(crate) fn new(supervisor: Supervisor) -> Self {
+        Self {
+            supervisor,
+            tree: OnceLock::new(),
+        }
+    }
+
+    /// Returns where the processes belong.
+    pub(crate) fn processes(&self) -> &ProcessTree {
+        self.tree.get_or_init(|| self.supervisor.tree())
+    }
+
+    /// Ends what still runs.
+    pub(crate) async fn close(&self) -> Result<(), ProcessError> {
+        match self.tree.get() {
+            Some(tree) => tree.close().await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Runs a git command that only reads, in `directory`, and returns its standard output.
+///
+/// # Errors
+///
+/// [`ToolError`] when it cannot be run, fails or says more than a gibibyte.
+pub(crate) async fn read(
+    processes: &ProcessTree,
+    directory: &Path,
+    args: &[&str],
+) -> Result<Vec<u8>, ToolError> {
+    let command = Command::new("git")
+        .args(args.iter().copied())
+        .envs(own_environment(&MISLEADING))
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .current_dir(directory);
+    let limits = CaptureLimits {
+        max_bytes: LONGEST_LISTING,
+        ..CaptureLimits::default()
+    };
+    let captured = processes.output(&command, &limits, &NeverStop).await?;
+    let args = || args.join(" ");
+    if captured.truncated {
+        return Err(ToolError::TooLong { args: args() });
+    }
+    if !captured.outcome.success() {
+        return Err(ToolError::Failed {
+            args: args(),
+            status: captured.outcome.status.to_string(),
+            said: String::from_utf8_lossy(&captured.stderr).trim().to_owned(),
+        });
+    }
+    Ok(captured.stdout)
+}
+
+/// Returns the paths in a listing whose entries end with NUL.
+pub(crate) fn paths_in(listing: &[u8]) -> impl Iterator<Item = &Path> {
+    let names = listing
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty());
+    names.map(|name| Path::new(OsStr::from_bytes(name)))
+}
+
+/// Returns the runner's own environment without the variables named.
+pub(crate) fn own_environment(without: &[&str]) -> Vec<(OsString, OsString)> {
+    let keep = |name: &OsString| !without.iter().any(|unwanted| name == unwanted);
+    std::env::vars_os().filter(|(name, _)| keep(name)).collect()
+}
+
+/// Runs `command` with its output in the job's log and returns whether it succeeded.
+///
+/// # Errors
+///
+/// A system failure when it cannot be run.
+///
+/// # Cancellation
+///
+/// Obeyed as for a script, with [`BuildError::Canceled`].
+pub(crate) async fn logged(
+    processes: &ProcessTree,
+    command: &Command,
+    trace: &dyn JobTrace,
+    cancellation: &Cancellation,
+) -> Result<bool, BuildError> {
+    let failed = |error: ProcessError| BuildError::System {
+        backend: "runner",
+        message: format!("run {}", command.program()),
+        source: Some(error.into()),
+        retry: Retryability::Temporary,
+    };
+    let process = processes.spawn(command).map_err(failed)?;
+    let mut sink = TraceSink(trace);
+    let stop = Stop(cancellation);
+    let outcome = process
+        .run(&mut sink, &stop, &Timing::default())
+        .await
+        .map_err(failed)?;
+    if outcome.ended != Ended::ByItself
+        && let Some(cause) = cancellation.cause()
+    {
+        return Err(BuildError::Canceled(cause));
+    }
+    Ok(outcome.success())
+}
+
+/// Why git could not be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// It could not be run.
+    #[error("run git")]
+    Run(#[from] ProcessError),
+    /// It failed.
+    #[error("git {args} ended with {status}: {said}")]
+    Failed {
+        /// Its arguments.
+        args: String,
+        /// How it ended.
+        status: String,
+        /// What it said about that.
+        said: String,
+    },
+    /// It said more than can be kept.
+    #[error("git {args} says too much")]
+    TooLong {
+        /// Its arguments.
+        args: String,
+    },
+}
+
+struct TraceSink<'a>(&'a dyn JobTrace);
+
+impl OutputSink for TraceSink<'_> {
+    fn write(&mut self, stream: Stream, bytes: &[u8]) {
+        let stream = match stream {
+            Stream::Stdout => TraceStream::STDOUT,
+            Stream::Stderr => TraceStream::STDERR,
+        };
+        self.0.write(stream, bytes);
+    }
+
+    fn idle(&mut self) {
+        self.0.idle(TraceStream::STDOUT);
+        self.0.idle(TraceStream::STDERR);
+    }
+}
+
+struct Stop<'a>(&'a Cancellation);
+
+impl StopSignal for Stop<'_> {
+    async fn reached(&self, level: StopLevel) {
+        match level {
+            StopLevel::Run => {}
+            StopLevel::Terminate => self.0.canceled().await,
+            StopLevel::Kill => self.0.aborted().await,
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The variables of a job: what the runner adds, in which order, and what each stage gets of them.
+
+use executor_core::job::Job;
+use executor_core::variable::{JobVariable, JobVariables, expand_with};
+use executor_core::{
+    BuildError, Environment, FileVariable, JobSlot, JobState, RunnerConfig, StageVariables,
+};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest `NAME=value` Linux passes to a program, with its final NUL.
+const MAX_ENVIRONMENT_ENTRY: usize = 128 * 1024;
+
+/// What the runner knows besides the job.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) config: &'a RunnerConfig,
+    pub(crate) slot: JobSlot,
+    pub(crate) timeout: Duration,
+    pub(crate) version: &'a str,
+    pub(crate) revision: &'a str,
+}
+
+/// Returns the job's variables as far as they are known before there is an environment.
+///
+/// Lowest first: the runner's own, the operator's, the job's, and what no job may change.
+///
+/// # Errors
+///
+/// [`BuildError::Config`] names a variable that no process can be given.
+pub(crate) fn of_job(job: &Job, facts: &Facts<'_>) -> Result<JobVariables, BuildError> {
+    let mut variables = JobVariables::new();
+    let mut public = |key: &str, value: String| {
+        variables.push(literal(key, value));
+    };
+    public("CI_JOB_IMAGE", job.image.name.clone());
+    public(
+        "CI_RUNNER_SHORT_TOKEN",
+        facts.config.short_token().to_owned(),
+    );
+    public("CI_CONCURRENT_ID", facts.slot.concurrent_id.to_string());
+    let concurrent_project_id = facts.slot.concurrent_project_id;
+    public(
+        "CI_CONCURRENT_PROJECT_ID",
+        concurrent_project_id.to_string(),
+    );
+    public("CI_SERVER", "yes".to_owned());
+    public("CI_JOB_STATUS", JobState::Running.as_str().to_owned());
+    public("CI_JOB_TIMEOUT", facts.timeout.as_secs().to_string());
+    variables.extend(facts.config.environment.iter().cloned());
+    variables.extend(job.variables.iter().cloned());
+    variables.push(literal("CI_RUNNER_VERSION", facts.version.to_owned()));
+    variables.push(literal("CI_RUNNER_REVISION", facts.revision.to_owned()));
+    variables.push(literal("CI_RUNNER_EXECUTABLE_ARCH", platform()));
+    variables.iter().try_for_each(check)?;
+    Ok(variables)
+}
+
+/// Returns the variables with those of the environment.
+///
+/// The directories win over variables of the job with their names: scripts rely on them.
+///
+/// # Errors
+///
+/// As [`of_job`], for a variable of the environment.
+pub(crate) fn in_environment(
+    mut variables: JobVariables,
+    environment: &Environment,
+) -> Result<JobVariables, BuildError> {
+    let dirs = environment.workspace.dirs();
+    let kind = if dirs.shared {
+        "CI_SHARED_ENVIRONMENT"
+    } else {
+        "CI_DISPOSABLE_ENVIRONMENT"
+    };
+    variables.push(literal(kind, "true".to_owned()));
+    variables.push(literal("CI_BUILDS_DIR", dirs.builds_dir.clone()));
+    variables.push(literal(shells::PROJECT_DIR, dirs.project_dir.clone()));
+    variables.push(literal(shells::TEMP_DIR, dirs.temp_dir.clone()));
+    let env_file = format!("{}/{}", dirs.temp_dir, shells::ENV_FILE_NAME);
+    variables.push(literal(shells::ENV_FILE, env_file));
+    variables.extend(environment.variables.iter().cloned());
+    environment.variables.iter().try_for_each(check)?;
+    Ok(variables)
+}
+
+/// Returns what a stage gets while `CI_JOB_STATUS` is `status`.
+///
+/// References are expanded once; one to a file variable becomes the file's path, so that no
+/// content ends in a place that is not masked.
+///
+/// # Errors
+///
+/// [`BuildError::Config`] names a value that is too long for a process's environment.
+pub(crate) fn for_stage(
+    variables: &JobVariables,
+    temp_dir: &str,
+    status: &str,
+) -> Result<Arc<StageVariables>, BuildError> {
+    let expanded = expanded(variables, temp_dir);
+    let mut stage = StageVariables::default();
+    for variable in &expanded {
+        let JobVariable { key, value, .. } = variable;
+        if variable.file {
+            let content = value.clone().into_bytes();
+            stage.files.push(FileVariable {
+                key: key.clone(),
+                content,
+            });
+            continue;
+        }
+        let value = if key == "CI_JOB_STATUS" {
+            status
+        } else {
+            value
+        };
+        if key.len() + value.len() + 2 > MAX_ENVIRONMENT_ENTRY {
+            return Err(BuildError::config(format!(
+                "variable {key} has {} bytes, more than the {} a process can be given; \
+                 make it a file variable",
+                value.len(),
+                MAX_ENVIRONMENT_ENTRY - key.len() - 2,
+            )));
+        }
+        stage.environment.push((key.clone(), value.to_owned()));
+    }
+    Ok(Arc::new(stage))
+}
+
+/// Returns the variables with their references expanded, those to file variables as paths.
+pub(crate) fn expanded(variables: &JobVariables, temp_dir: &str) -> JobVariables {
+    let look_up = |name: &str| {
+        let variable = variables.variable(name)?;
+        Some(if variable.file {
+            Cow::Owned(format!("{temp_dir}/{name}"))
+        } else {
+            Cow::Borrowed(variable.value.as_str())
+        })
+    };
+    let expand = |variable: &JobVariable| {
+        if variable.raw || variable.file {
+            return variable.clone();
+        }
+        let value = expand_with(&variable.value, look_up).into_owned();
+        JobVariable {
+            value,
+            ..variable.clone()
+        }
+    };
+    variables.iter().map(expand).collect()
+}
+
+/// A variable of the runner's own: shown, and with a value that is no template.
+fn literal(key: &str, value: String) -> JobVariable {
+    JobVariable {
+        raw: true,
+        ..JobVariable::public(key, value)
+    }
+}
+
+/// Returns this platform in Go's words, which GitLab's variable has.
+fn platform() -> String {
+    let os = match std::env::consts::OS {
+        "macos" => "darwin",
+        os => os,
+    };
+    let arch = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" => "386",
+        arch => arch,
+    };
+    format!("{os}/{arch}")
+}
+
+fn check(variable: &JobVariable) -> Result<(), BuildError> {
+    let name = &variable.key;
+    let refuse = |why: &str| Err(BuildError::config(format!("variable name {name:?} {why}")));
+    if name.is_empty() {
+        return refuse("is empty");
+    }
+    for (character, spoken) in [
+        ('=', "an equals sign"),
+        ('\n', "a newline"),
+        ('\0', "a NUL"),
+    ] {
+        if name.contains(character) {
+            return refuse(&format!("holds {spoken}"));
+        }
+    }
+    if variable.file && (name.contains('/') || name == "." || name == "..") {
+        return refuse("cannot be the name of a file");
+    }
+    if !variable.file && variable.value.contains('\0') {
+        return Err(BuildError::config(format!(
+            "the value of variable {name} holds a NUL; make it a file variable"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::{BuildDirs, Dialect, ShellInfo, Workspace};
+
+    fn job_with(variables: Vec<JobVariable>) -> Job {
+        Job {
+            variables,
+            ..Job::default()
+        }
+    }
+
+    fn variables_of(job: &Job) -> Result<JobVariables, BuildError> {
+        let mut config = RunnerConfig::new("r", "shell");
+        config.environment = vec![JobVariable::public("FROM_CONFIG", "config")];
+        let facts = Facts {
+            config: &config,
+            slot: JobSlot {
+                concurrent_id: 3,
+                concurrent_project_id: 1,
+            },
+            timeout: Duration::from_mins(10),
+            version: "1.2.3",
+            revision: "abc",
+        };
+        of_job(job, &facts)
+    }
+
+    fn environment() -> Environment {
+        let dirs = BuildDirs {
+            builds_dir: "/b".to_owned(),
+            cache_dir: "/c".to_owned(),
+            project_dir: "/b/p".to_owned(),
+            temp_dir: "/b/p.tmp".to_owned(),
+            shared: true,
+        };
+        Environment {
+            shell: ShellInfo::new(Dialect::Sh),
+            workspace: Workspace::Local(dirs),
+            hostname: "host".to_owned(),
+            variables: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_job_wins_over_the_runner_but_not_over_its_directories() {
+        let job = job_with(vec![
+            JobVariable::public("FROM_CONFIG", "job"),
+            JobVariable::public("CI_PROJECT_DIR", "/elsewhere"),
+            JobVariable::public("CI_RUNNER_VERSION", "0"),
+        ]);
+        let variables = variables_of(&job).expect("valid");
+        let variables = in_environment(variables, &environment()).expect("valid");
+        let check = |key, expect| assert_eq!(variables.get(key), Some(expect), "{key}");
+        check("FROM_CONFIG", "job");
+        check("CI_PROJECT_DIR", "/b/p");
+        check("CI_BUILDS_DIR", "/b");
+        check("RUNNER_TEMP_PROJECT_DIR", "/b/p.tmp");
+        check("GITLAB_ENV", "/b/p.tmp/gitlab_runner_env");
+        check("CI_CONCURRENT_ID", "3");
+        check("CI_CONCURRENT_PROJECT_ID", "1");
+        check("CI_JOB_TIMEOUT", "600");
+        check("CI_RUNNER_VERSION", "1.2.3");
+        check("CI_SHARED_ENVIRONMENT", "true");
+        check("CI_SERVER", "yes");
+    }
+
+    #[test]
+    fn names_no_process_can_have_are_refused() {
+        let check = |variable: JobVariable| {
+            let error = variables_of(&job_with(vec![variable])).expect_err("refused");
+            assert!(matches!(error, BuildError::Config { .. }), "{error}");
+        };
+        for name in ["", "A=B", "A\nB", "A\0"] {
+            check(JobVariable::public(name, "x"));
+        }
+        check(JobVariable::public("A", "x\0"));
+        check(JobVariable::file("../A", "x"));
+        check(JobVariable::file("..", "x"));
+    }
+
+    #[test]
+    fn files_travel_beside_the_environment_and_are_referred_to_by_path() {
+        let job = job_with(vec![
+            JobVariable::file("KEY", "secret $A"),
+            JobVariable::public("A", "1"),
+            JobVariable::public("USES", "$A ${KEY} $$A"),
+            JobVariable {
+                raw: true,
+                ..JobVariable::public("RAW", "$A")
+            },
+        ]);
+        let variables = variables_of(&job).expect("valid");
+        let stage = for_stage(&variables, "/t", "failed").expect("valid");
+        assert_eq!(stage.get("USES"), Some("1 /t/KEY $A"));
+        assert_eq!(stage.get("RAW"), Some("$A"));
+        assert_eq!(stage.get("CI_JOB_STATUS"), Some("failed"));
+        assert_eq!(stage.get("KEY"), None);
+        assert_eq!(stage.files[0].content, b"secret $A");
+    }
+
+    #[test]
+    fn a_value_too_long_for_a_process_is_refused_with_a_hint() {
+        let longest = MAX_ENVIRONMENT_ENTRY - "BIG".len() - 2;
+        let of_length = |length| {
+            let job = job_with(vec![JobVariable::public("BIG", "x".repeat(length))]);
+            for_stage(&variables_of(&job).expect("valid"), "/t", "running")
+        };
+        assert!(of_length(longest).is_ok());
+        let error = of_length(longest + 1).expect_err("too long");
+        assert!(error.to_string().contains("file variable"), "{error}");
+    }
+}

@@ -1,0 +1,187 @@
+//! What the tests share: one job, a runner for it, and what came out.
+
+use executor_core::job::Job;
+use executor_core::trace::TraceStream;
+use executor_core::{
+    ActiveJobs, Cancellation, ExecutorData, ExecutorProvider, JobAssignment, JobOutcome, JobRunner,
+    JobSlot, RunContext, RunnerConfig,
+};
+use executor_shell::{ShellConfig, Supervisor};
+use executor_testkit::{RecordingObserver, ScriptedProvider, runner_config};
+use job_runner::{BuildRunner, BuildRunnerOptions};
+use process::Settings;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// A runner, the job it shall run, and who watches.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) runner: BuildRunner,
+    pub(crate) provider: Arc<dyn ExecutorProvider>,
+    pub(crate) config: RunnerConfig,
+    pub(crate) slot: JobSlot,
+    pub(crate) observer: RecordingObserver,
+    pub(crate) cancellation: Cancellation,
+    pub(crate) active: ActiveJobs,
+}
+
+impl Bench {
+    /// Runs jobs on an executor that does what the test says.
+    pub(crate) fn scripted(provider: &ScriptedProvider, options: BuildRunnerOptions) -> Self {
+        Self::with(provider.shared(), "scripted", options, supervisor())
+    }
+
+    /// Runs jobs as processes of this host, with builds below `root`.
+    pub(crate) fn shell(root: &Path, options: BuildRunnerOptions) -> Self {
+        let supervisor = supervisor();
+        let config = ShellConfig {
+            login: false,
+            builds_dir: path_text(&root.join("builds")),
+            cache_dir: path_text(&root.join("cache")),
+            supervisor: Some(supervisor.clone()),
+            ..ShellConfig::default()
+        };
+        Self::with(
+            Arc::new(executor_shell::provider(config)),
+            "shell",
+            options,
+            supervisor,
+        )
+    }
+
+    fn with(
+        provider: Arc<dyn ExecutorProvider>,
+        executor: &str,
+        options: BuildRunnerOptions,
+        supervisor: Supervisor,
+    ) -> Self {
+        Self {
+            runner: BuildRunner::new(options, supervisor),
+            provider,
+            config: runner_config(executor),
+            slot: JobSlot::default(),
+            observer: RecordingObserver::new(),
+            cancellation: Cancellation::new(),
+            active: ActiveJobs::new(),
+        }
+    }
+
+    pub(crate) async fn run(&self, job: Job) -> JobOutcome {
+        let assignment = JobAssignment {
+            job: Arc::new(job),
+            attempt: 1,
+            observer: Arc::new(self.observer.clone()),
+            cancellation: self.cancellation.clone(),
+        };
+        let context = RunContext {
+            provider: Arc::clone(&self.provider),
+            config: Arc::new(self.config.clone()),
+            data: ExecutorData::new(),
+            slot: self.slot,
+            active: self.active.clone(),
+        };
+        self.runner.run(assignment, context).await
+    }
+
+    /// Returns what the job's own processes printed.
+    pub(crate) fn stdout(&self) -> String {
+        self.observer.output().text(TraceStream::STDOUT)
+    }
+
+    /// Returns the whole log.
+    pub(crate) fn log(&self) -> String {
+        String::from_utf8_lossy(&self.observer.output().all()).into_owned()
+    }
+}
+
+pub(crate) fn supervisor() -> Supervisor {
+    Supervisor::start(Settings::default()).expect("processes can be started")
+}
+
+pub(crate) fn path_text(path: &Path) -> String {
+    path.to_str().expect("the path is text").to_owned()
+}
+
+/// A small repository with one commit on `main`.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    directory: TempDir,
+}
+
+impl Repository {
+    pub(crate) fn new() -> Self {
+        let repository = Self {
+            directory: tempfile::tempdir().expect("a directory"),
+        };
+        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        repository.write("src/main.c", "int main;\n");
+        repository.write(".gitignore", "ignored/\n*.o\n");
+        repository.commit("first\n\nThe body.\n");
+        repository
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        std::fs::write(&path, text).expect("written");
+        path
+    }
+
+    pub(crate) fn commit(&self, message: &str) -> String {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "-m", message]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        git(self.path(), args)
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test asks git about what the runner did"
+)]
+pub(crate) fn git(directory: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
+        .args(["-c", "protocol.file.allow=always"])
+        .args(args)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .current_dir(directory)
+        .output()
+        .expect("git runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "git {args:?} in {}: {stderr}",
+        directory.display()
+    );
+    String::from_utf8_lossy(&output.stdout)
+        .trim_end()
+        .to_owned()
+}
+
+/// Returns the paths of all files below a directory that is expected to hold none.
+pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && !path.is_symlink() {
+            files.extend(files_below(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files
+}
