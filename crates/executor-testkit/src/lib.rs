@@ -33,6 +33,7 @@
 
 mod builder;
 mod clock;
+mod conformance;
 mod event;
 mod gate;
 mod recording;
@@ -42,10 +43,11 @@ mod timeline;
 
 pub use builder::{CommandBuilder, JobBuilder, OptionsBuilder, runner_config};
 pub use clock::ManualClock;
+pub use conformance::{CheckReport, Report, SuiteOptions, Verdict, conformance};
 pub use event::Event;
 pub use gate::Gate;
 pub use recording::{
-    CountingTrace, RecordingJobSource, RecordingObserver, RecordingTrace, SourceReply,
+    CountingTrace, MaskingTrace, RecordingJobSource, RecordingObserver, RecordingTrace, SourceReply,
 };
 pub use scripted::{
     Abilities, Directive, Failure, JobRunnerDirective, Lease, Moment, ProviderCounts,

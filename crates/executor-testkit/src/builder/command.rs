@@ -37,6 +37,12 @@ impl CommandBuilder {
         }
     }
 
+    /// Sets another text of the script.
+    pub fn script(mut self, script: impl Into<String>) -> Self {
+        self.script = script.into();
+        self
+    }
+
     /// Sets the stage.
     pub fn stage(mut self, stage: BuildStage) -> Self {
         self.stage = stage;

@@ -2,4 +2,7 @@
 
 #![cfg(test)]
 
+mod broken;
 mod doubles;
+mod honest;
+mod reference;

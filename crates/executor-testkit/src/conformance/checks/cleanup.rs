@@ -1,0 +1,113 @@
+//! What is left of a job.
+
+use crate::conformance::check::{Outcome, ensure, failed};
+use crate::conformance::marked;
+use crate::conformance::session::{Opening, Session};
+use crate::conformance::suite::{Suite, within};
+use executor_core::variable::{JobVariable, JobVariables};
+use executor_core::{BuildDirs, Cancellation};
+use std::path::Path;
+use std::sync::Arc;
+
+/// An executor that was never prepared cleans up all the same.
+pub(in super::super) async fn cleanup_without_prepare(suite: Arc<Suite>) -> Outcome {
+    Opening::new(&suite).await?.end(Ok(())).await
+}
+
+/// What a failed preparation made is removed.
+pub(in super::super) async fn cleanup_after_failed_prepare(suite: Arc<Suite>) -> Outcome {
+    let mut opening = Opening::new(&suite).await?;
+    let mut job = opening.options.job.as_ref().clone();
+    // No executor may build outside of its builds directory.
+    let outside = "../../outside";
+    outside.clone_into(&mut job.job_info.project_full_path);
+    job.variables
+        .push(JobVariable::public("CI_PROJECT_PATH", outside));
+    let variables: JobVariables = job.variables.iter().cloned().collect();
+    opening.options.job = Arc::new(job);
+    opening.options.variables = Arc::new(variables);
+    let outcome = match opening.attempt(&Cancellation::new()).await {
+        Ok(Ok(environment)) => expect_inside(environment.workspace.dirs()),
+        Ok(Err(error)) if error.is_temporary() => failed(format!(
+            "a project path that leaves the builds directory is worth another try: {}",
+            error.chain()
+        )),
+        Ok(Err(_)) => Ok(()),
+        Err(stop) => Err(stop),
+    };
+    let outcome = match outcome {
+        Ok(()) => cleanup_again(&suite, &mut opening).await,
+        Err(stop) => Err(stop),
+    };
+    opening.end(outcome).await?;
+    expect_no_leftovers(&suite)
+}
+
+fn expect_inside(dirs: &BuildDirs) -> Outcome {
+    let leaves = Path::new(&dirs.project_dir)
+        .components()
+        .any(|part| part == std::path::Component::ParentDir);
+    ensure!(!leaves, "the project's directory is {:?}", dirs.project_dir);
+    Ok(())
+}
+
+async fn cleanup_again(suite: &Suite, opening: &mut Opening) -> Outcome {
+    let cleanup = opening.executor.cleanup();
+    match within(suite.options.deadline, "cleanup", cleanup).await? {
+        Ok(()) => Ok(()),
+        Err(error) => failed(format!("cleanup: {}", error.chain())),
+    }
+}
+
+/// The second and third cleanup find nothing to do, and that is no error.
+pub(in super::super) async fn cleanup_twice(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let mut outcome = session.expect("echo hello", "hello\n").await;
+    for _ in 0..2 {
+        if outcome.is_ok() {
+            let cleanup = session.executor.cleanup();
+            outcome = match within(suite.options.deadline, "cleanup", cleanup).await {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(error)) => failed(format!("cleanup: {}", error.chain())),
+                Err(stop) => Err(stop),
+            };
+        }
+    }
+    session.end(outcome).await
+}
+
+/// The job's temporary files are gone: scripts, and the values of file variables.
+pub(in super::super) async fn cleanup_leaves_no_files(suite: Arc<Suite>) -> Outcome {
+    for code in [0, 1] {
+        let mut session = Session::open(&suite).await?;
+        let command = session.command(format!("cat \"$SECRET\"; exit {code}"));
+        let outcome = session
+            .run(command.file("SECRET", *b"secret"))
+            .await
+            .map(drop);
+        let temp_dir = session.dirs().temp_dir.clone();
+        let is_local = session.is_local();
+        let left = session.end_and_look(outcome).await?;
+        ensure!(left.is_empty(), "this was left: {}", left.join("; "));
+        if is_local {
+            let entries = std::fs::read_dir(&temp_dir).into_iter().flatten().flatten();
+            let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+            ensure!(names.is_empty(), "{temp_dir} still holds {names:?}");
+        }
+    }
+    Ok(())
+}
+
+/// Nothing of the whole suite is left.
+pub(in super::super) async fn nothing_is_left(suite: Arc<Suite>) -> Outcome {
+    let left = marked::wait_until_gone(&suite.mark, suite.options.promptness).await;
+    ensure!(left.is_empty(), "this was left: {}", left.join("; "));
+    expect_no_leftovers(&suite)
+}
+
+fn expect_no_leftovers(suite: &Suite) -> Outcome {
+    let left = suite.options.leftovers.as_ref().map(|find| find());
+    let left = left.unwrap_or_default();
+    ensure!(left.is_empty(), "this was left: {}", left.join("; "));
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! How a script ends.
+
+use crate::conformance::check::{Outcome, ensure};
+use crate::conformance::session::Session;
+use crate::conformance::suite::Suite;
+use executor_core::{ExitCode, StageStatus};
+use std::sync::Arc;
+
+pub(in super::super) async fn success(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = session.expect("echo hello", "hello\n").await;
+    session.end(outcome).await
+}
+
+/// Every code arrives as it is.
+pub(in super::super) async fn exit_codes(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = async {
+        for code in suite.options.exit_codes.iter().copied() {
+            let status = session
+                .run(session.command(format!("exit {code}")))
+                .await?
+                .status;
+            expect_code(&format!("exit {code}"), status, i32::from(code))?;
+        }
+        let unknown = session.command("no-such-command-anywhere");
+        let status = session.run(unknown).await?.status;
+        expect_code("a command that does not exist", status, 127)
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+/// A script that a signal ends has failed, with the code a shell would show.
+pub(in super::super) async fn signals(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = async {
+        for (signal, number) in [("TERM", 15), ("KILL", 9), ("SEGV", 11)] {
+            let script = format!("ulimit -c 0; kill -s {signal} $$; sleep 1; exit 0");
+            let status = session.run(session.command(script)).await?.status;
+            expect_code(&format!("signal {signal}"), status, 128 + number)?;
+        }
+        Ok(())
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+fn expect_code(what: &str, status: StageStatus, code: i32) -> Outcome {
+    ensure!(
+        status.exit_code() == ExitCode(code),
+        "{what} became {status}, which is code {}",
+        status.exit_code()
+    );
+    ensure!(
+        status.is_success() == (code == 0),
+        "{what} became {status}, and that means success: {}",
+        status.is_success()
+    );
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Several executors of one provider.
+
+use crate::conformance::check::{Outcome, ensure, failed};
+use crate::conformance::session::Session;
+use crate::conformance::suite::Suite;
+use executor_core::ExecutorStage;
+use std::sync::Arc;
+use tokio::task::JoinSet;
+
+/// What happens to one executor does not happen to another.
+pub(in super::super) async fn instances_are_independent(suite: Arc<Suite>) -> Outcome {
+    let mut first = Session::open(&suite).await?;
+    let mut second = match Session::open(&suite).await {
+        Ok(second) => second,
+        Err(stop) => return first.end(Err(stop)).await,
+    };
+    let outcome = async {
+        second
+            .executor
+            .set_current_stage(ExecutorStage::new("second"));
+        first
+            .executor
+            .set_current_stage(ExecutorStage::new("first"));
+        let stage = second.executor.current_stage();
+        ensure!(
+            stage.as_str() == "second",
+            "the stage of one executor is that of another"
+        );
+        first
+            .expect("echo first > file; cat file", "first\n")
+            .await?;
+        second
+            .expect("ls; echo second > file; cat file", "second\n")
+            .await?;
+        let strange = second.trace.all();
+        ensure!(
+            !strange.windows(5).any(|text| text == b"first"),
+            "the log of one job holds output of another"
+        );
+        first.expect("cat file", "first\n").await
+    };
+    let outcome = outcome.await;
+    let ended = first.end(outcome).await;
+    let outcome = match ended {
+        // The second one goes on when the first one is gone.
+        Ok(()) => second.expect("cat file", "second\n").await,
+        Err(stop) => Err(stop),
+    };
+    second.end(outcome).await
+}
+
+/// Many jobs at once each have their own files, variables and log.
+pub(in super::super) async fn many_jobs_at_once(suite: Arc<Suite>) -> Outcome {
+    let mut jobs = JoinSet::new();
+    for number in 0..suite.options.jobs {
+        let suite = Arc::clone(&suite);
+        jobs.spawn(async move { one_of_many(&suite, number).await });
+    }
+    let mut wrong = Vec::new();
+    while let Some(job) = jobs.join_next().await {
+        match job {
+            Ok(Ok(())) => {}
+            Ok(Err(stop)) => wrong.push(format!("{stop:?}")),
+            Err(error) => wrong.push(error.to_string()),
+        }
+    }
+    match wrong.first() {
+        None => Ok(()),
+        Some(first) => failed(format!(
+            "{} of {} jobs failed, one with {first}",
+            wrong.len(),
+            suite.options.jobs
+        )),
+    }
+}
+
+async fn one_of_many(suite: &Arc<Suite>, number: u32) -> Outcome {
+    let mut session = Session::open(suite).await?;
+    let outcome = async {
+        for round in 0..3 {
+            let script = "echo \"$NUMBER\" >> file; echo \"$NUMBER\" >&2; cat file";
+            let command = session
+                .command(script)
+                .variable("NUMBER", number.to_string());
+            let printed = session.print(command).await?;
+            let expect = format!("{number}\n").repeat(round + 1);
+            let printed = String::from_utf8_lossy(&printed);
+            ensure!(
+                printed == expect,
+                "job {number} expected {expect:?}, got {printed:?}"
+            );
+        }
+        Ok(())
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}

@@ -1,0 +1,54 @@
+//! Secrets in output that comes in pieces.
+
+use crate::conformance::check::{Outcome, ensure};
+use crate::conformance::session::{Opening, quoted};
+use crate::conformance::suite::Suite;
+use crate::recording::MaskingTrace;
+use executor_core::TraceStream;
+use std::fmt::Write;
+use std::sync::Arc;
+
+const SECRET: &str = "hush-hush-4711";
+
+/// A secret that is written in two pieces is hidden wherever the cut is, on both streams.
+///
+/// It fails for an executor that puts anything between pieces, or sends them another way.
+pub(in super::super) async fn masking_at_every_split(suite: Arc<Suite>) -> Outcome {
+    let trace = Arc::new(MaskingTrace::new([SECRET]));
+    let opening = Opening::new(&suite).await?.with_trace(trace.clone());
+    let mut session = opening.prepare().await?;
+    let outcome = async {
+        // The pause lets the reader see two pieces; without it they often come as one.
+        let mut script = "pause() { sleep 0.02 2>/dev/null || sleep 1; }\n".to_owned();
+        for at in 1..SECRET.len() {
+            let (head, tail) = (quoted(&SECRET[..at]), quoted(&SECRET[at..]));
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                script,
+                "printf '<%s' {head}; printf '<%s' {head} >&2; pause\n\
+                 printf '%s>' {tail}; printf '%s>' {tail} >&2; pause"
+            );
+        }
+        let result = session.run(session.command(script)).await?;
+        ensure!(
+            result.status.is_success(),
+            "it ended with {}",
+            result.status
+        );
+        let visible = trace.finish();
+        let expect = "<[MASKED]>".repeat(SECRET.len() - 1);
+        for (name, stream) in [
+            ("standard output", TraceStream::STDOUT),
+            ("standard error", TraceStream::STDERR),
+        ] {
+            let text = visible.text(stream);
+            ensure!(
+                text == expect,
+                "{name} should be {expect:?} and is {text:?}"
+            );
+        }
+        Ok(())
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}

@@ -1,0 +1,15 @@
+pub(super) mod abilities;
+pub(super) mod background;
+pub(super) mod cleanup;
+pub(super) mod exit;
+pub(super) mod file_variables;
+pub(super) mod input;
+pub(super) mod instances;
+pub(super) mod masking;
+pub(super) mod output;
+pub(super) mod provider;
+pub(super) mod scripts;
+pub(super) mod stages;
+pub(super) mod stop;
+pub(super) mod stop_prepare;
+pub(super) mod variables;

@@ -1,0 +1,176 @@
+//! What a script prints.
+
+use crate::conformance::check::{Outcome, ensure};
+use crate::conformance::memory::{MemoryTrace, resident_bytes};
+use crate::conformance::session::{Opening, Session};
+use crate::conformance::suite::Suite;
+use executor_core::{CancelCause, StreamKind, TraceStream};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Standard output and standard error do not mix.
+pub(in super::super) async fn streams_are_apart(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = async {
+        session
+            .expect("echo out; echo err >&2; echo out", "out\nout\n")
+            .await?;
+        let errors = session.trace.text(TraceStream::STDERR);
+        ensure!(errors == "err\n", "standard error is {errors:?}");
+        Ok(())
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+/// Lines of a stream come in the order they were written, all of them and once.
+pub(in super::super) async fn order_within_a_stream(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = async {
+        let script = "i=0; while [ $i -lt 5000 ]; do\n\
+                      echo \"out $i\"; echo \"err $i\" >&2; i=$((i + 1)); done";
+        let command = session.command(script);
+        let printed = session.print(command).await?;
+        ensure!(
+            printed == numbered("out"),
+            "standard output lost its order or lines"
+        );
+        let errors = session.trace.bytes(TraceStream::STDERR);
+        ensure!(
+            errors == numbered("err"),
+            "standard error lost its order or lines"
+        );
+        Ok(())
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+fn numbered(word: &str) -> Vec<u8> {
+    let mut lines = String::new();
+    for number in 0..5000 {
+        // Writing to a string cannot fail.
+        let _ = writeln!(lines, "{word} {number}");
+    }
+    lines.into_bytes()
+}
+
+/// Bytes that are no text reach the log as they are: NUL, invalid UTF-8, escapes.
+pub(in super::super) async fn raw_bytes(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = async {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let mut escapes = String::new();
+        for byte in &bytes {
+            // Writing to a string cannot fail.
+            let _ = write!(escapes, "\\{byte:03o}");
+        }
+        let script = format!("printf '{escapes}'; printf '\\303\\050\\r\\033[K{escapes}' >&2");
+        let printed = session.print(session.command(script)).await?;
+        ensure!(
+            printed == bytes,
+            "standard output changed on its way: {printed:?}"
+        );
+        let expect = [b"\xc3\x28\r\x1b[K", bytes.as_slice()].concat();
+        let errors = session.trace.bytes(TraceStream::STDERR);
+        ensure!(
+            errors == expect,
+            "standard error changed on its way: {errors:?}"
+        );
+        Ok(())
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+/// What is printed right before the end is there when `run` returns.
+pub(in super::super) async fn last_bytes(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = async {
+        let script = "head -c 200000 /dev/zero | tr '\\0' x; printf 'the end'; exit 3";
+        for _ in 0..20 {
+            session.trace.clear();
+            let result = session.run(session.command(script)).await?;
+            ensure!(
+                result.status.exit_code().0 == 3,
+                "it ended with {}",
+                result.status
+            );
+            let printed = session.trace.bytes(TraceStream::STDOUT);
+            ensure!(
+                printed.len() == 200_007 && printed.ends_with(b"the end"),
+                "{} of 200007 bytes were there when run returned",
+                printed.len()
+            );
+        }
+        Ok(())
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+/// A prompt without a newline is in the log while its script waits.
+pub(in super::super) async fn output_is_live(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = async {
+        let command = session.command(format!("printf ready; sleep {}", suite.nap()));
+        let abort = |cancellation: &executor_core::Cancellation| {
+            cancellation.abort(CancelCause::User);
+        };
+        session
+            .stop(command, abort, suite.options.promptness)
+            .await
+            .map(drop)
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+/// A line may be as long as it likes.
+pub(in super::super) async fn long_line(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = async {
+        let length = suite.options.line_bytes;
+        let script = format!("head -c {length} /dev/zero | tr '\\0' x; echo; echo after");
+        let printed = session.print(session.command(script)).await?;
+        let line = printed.strip_suffix(b"\nafter\n");
+        ensure!(
+            line.is_some_and(|line| line.len() == length && line.iter().all(|byte| *byte == b'x')),
+            "a line of {length} bytes and a short one became {} bytes, or others",
+            printed.len()
+        );
+        Ok(())
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+/// Output passes through and is not collected.
+pub(in super::super) async fn bounded_memory(suite: Arc<Suite>) -> Outcome {
+    let trace = Arc::new(MemoryTrace::default());
+    let opening = Opening::new(&suite).await?.with_trace(trace.clone());
+    let mut session = opening.prepare().await?;
+    let outcome = async {
+        let wanted = suite.options.output_bytes;
+        let line = "0123456789".repeat(8);
+        let script = format!("yes {line} | head -c {wanted}");
+        let earlier = trace.bytes(StreamKind::Stdout);
+        let before = resident_bytes();
+        let result = session.run(session.command(script)).await?;
+        ensure!(
+            result.status.is_success(),
+            "it ended with {}",
+            result.status
+        );
+        let came = trace.bytes(StreamKind::Stdout) - earlier;
+        ensure!(came == wanted, "{came} of {wanted} bytes came");
+        let growth = trace.peak().saturating_sub(before.unwrap_or(u64::MAX));
+        ensure!(
+            growth <= suite.options.memory_growth,
+            "{wanted} bytes of output made this process grow by {growth}"
+        );
+        Ok(())
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}

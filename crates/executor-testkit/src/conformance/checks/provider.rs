@@ -1,0 +1,103 @@
+//! What a provider says of itself.
+
+use crate::conformance::check::{Outcome, ensure, failed};
+use crate::conformance::session::Opening;
+use crate::conformance::suite::Suite;
+use executor_core::{ConfigInfo, ExecutorData, FeaturesInfo};
+use std::sync::Arc;
+
+/// The same questions have the same answers, and features are added, never taken away.
+pub(in super::super) async fn provider_is_stable(suite: Arc<Suite>) -> Outcome {
+    let provider = &suite.provider;
+    let describe = || {
+        let mut config_info = ConfigInfo::default();
+        provider.config_info(&suite.options.config, &mut config_info);
+        Ok((suite.features()?, config_info, provider.default_shell()))
+    };
+    let first = describe()?;
+    ensure!(first.2.is_some(), "there is no default shell");
+    for _ in 0..100 {
+        if let Err(error) = provider.can_create() {
+            return failed(format!("can_create: {error}"));
+        }
+        let again = describe()?;
+        ensure!(again == first, "it said {first:?} and then {again:?}");
+    }
+    let mut all = FeaturesInfo {
+        trace_checksum: true,
+        two_phase_job_commit: true,
+        ..FeaturesInfo::default()
+    };
+    let before = all;
+    if let Err(error) = provider.features(&mut all) {
+        return failed(format!("features: {error}"));
+    }
+    ensure!(
+        all.union(before) == all,
+        "it took away features that were there: {:?} became {:?}",
+        before.names(),
+        all.names()
+    );
+    Ok(())
+}
+
+/// Creating executors starts no process and opens no file.
+pub(in super::super) async fn create_allocates_nothing(suite: Arc<Suite>) -> Outcome {
+    const MANY: usize = 1000;
+    let before = Held::now();
+    let mut executors = Vec::with_capacity(MANY);
+    for _ in 0..MANY {
+        match suite.provider.create(&ExecutorData::new()) {
+            Ok(executor) => executors.push(executor),
+            Err(_) if executors.is_empty() => {
+                // It needs what `acquire` returns, which is capacity: there may be one at a time.
+                return create_with_capacity(&suite).await;
+            }
+            Err(error) => return failed(format!("create: {}", error.chain())),
+        }
+    }
+    let held = Held::now();
+    // Others in this process open files and start processes too, but not by the hundred.
+    ensure!(
+        held.files < before.files + MANY / 2,
+        "{MANY} executors opened {} files",
+        held.files - before.files
+    );
+    ensure!(
+        held.children < before.children + MANY / 2,
+        "{MANY} executors started {} processes",
+        held.children - before.children
+    );
+    Ok(())
+}
+
+async fn create_with_capacity(suite: &Arc<Suite>) -> Outcome {
+    let opening = Opening::new(suite).await?;
+    for _ in 0..100 {
+        if let Err(error) = suite.provider.create(&opening.data) {
+            let reason = format!("create: {}", error.chain());
+            return opening.end(failed(reason)).await;
+        }
+    }
+    opening.end(Ok(())).await
+}
+
+/// What this process holds; zero where it cannot be told.
+struct Held {
+    files: usize,
+    children: usize,
+}
+
+impl Held {
+    fn now() -> Self {
+        let entries = |path: &str| std::fs::read_dir(path).into_iter().flatten().flatten();
+        let children = entries("/proc/self/task").map(|task| {
+            let list = std::fs::read_to_string(task.path().join("children"));
+            list.unwrap_or_default().split_whitespace().count()
+        });
+        Self {
+            files: entries("/proc/self/fd").count(),
+            children: children.sum(),
+        }
+    }
+}

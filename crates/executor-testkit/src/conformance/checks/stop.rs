@@ -1,0 +1,213 @@
+//! `cancel` and `abort` while a stage runs.
+
+use crate::conformance::check::{Outcome, ensure, failed};
+use crate::conformance::session::{Opening, Session};
+use crate::conformance::suite::Suite;
+use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, StageResult, TraceStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A grace period that no check waits for.
+const LONG_GRACE: Duration = Duration::from_mins(30);
+
+const STAGES: [BuildStage; 4] = [
+    BuildStage::PrepareScript,
+    BuildStage::GetSources,
+    BuildStage::AfterScript,
+    BuildStage::UploadArtifactsOnFailure,
+];
+
+fn stages() -> impl Iterator<Item = BuildStage> {
+    std::iter::once(BuildStage::script()).chain(STAGES)
+}
+
+fn cancel(cancellation: &Cancellation) {
+    cancellation.cancel(CancelCause::User);
+}
+
+fn abort(cancellation: &Cancellation) {
+    cancellation.abort(CancelCause::Source);
+}
+
+/// Fails unless `run` said that it was stopped, and why.
+pub(super) fn expect_canceled(
+    result: Result<StageResult, BuildError>,
+    cause: CancelCause,
+) -> Outcome {
+    match result {
+        Err(BuildError::Canceled(told)) if told == cause => Ok(()),
+        Err(BuildError::Canceled(told)) => {
+            failed(format!("it was stopped {cause} and says {told}"))
+        }
+        Err(error) => failed(format!("a stopped stage failed: {}", error.chain())),
+        Ok(result) => failed(format!("a stopped stage has a result: {}", result.status)),
+    }
+}
+
+pub(in super::super) async fn cancel_in_each_stage(suite: Arc<Suite>) -> Outcome {
+    in_each_stage(&suite, cancel, CancelCause::User).await
+}
+
+pub(in super::super) async fn abort_in_each_stage(suite: Arc<Suite>) -> Outcome {
+    in_each_stage(&suite, abort, CancelCause::Source).await
+}
+
+async fn in_each_stage(suite: &Arc<Suite>, stop: fn(&Cancellation), cause: CancelCause) -> Outcome {
+    for stage in stages() {
+        let mut session = Session::open(suite).await?;
+        let outcome = async {
+            let script = format!("echo ready; sleep {}; echo survived", suite.nap());
+            let command = session.command(script).stage(stage.clone());
+            let stopped = session.stop(command, stop, suite.after_cancel()).await?;
+            expect_canceled(stopped, cause)?;
+            let printed = session.trace.text(TraceStream::STDOUT);
+            ensure!(printed == "ready\n", "{stage} went on: {printed:?}");
+            Ok(())
+        };
+        let outcome = outcome.await;
+        session.end(outcome).await?;
+    }
+    Ok(())
+}
+
+/// A script whose time is up says so.
+pub(in super::super) async fn timeout(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = async {
+        let command = session.command(format!("echo ready; sleep {}", suite.nap()));
+        let time_is_up = |cancellation: &Cancellation| cancellation.cancel(CancelCause::Timeout);
+        let stopped = session
+            .stop(command, time_is_up, suite.after_cancel())
+            .await?;
+        expect_canceled(stopped, CancelCause::Timeout)
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+/// A cancelled script may tidy up: it gets TERM, and time.
+pub(in super::super) async fn cancel_terminates_first(suite: Arc<Suite>) -> Outcome {
+    let grace = Duration::from_secs(30);
+    let mut session = Opening::new(&suite)
+        .await?
+        .with_grace(grace)
+        .prepare()
+        .await?;
+    let outcome = async {
+        let script = "trap 'sleep 1; echo tidy; exit 0' TERM; echo ready\n\
+                      while :; do sleep 1; done";
+        let command = session.command(script);
+        let limit = grace + suite.options.promptness;
+        let stopped = session.stop(command, cancel, limit).await?;
+        let printed = session.trace.text(TraceStream::STDOUT);
+        ensure!(
+            printed == "ready\ntidy\n",
+            "the script could not tidy up: {printed:?}"
+        );
+        expect_canceled(stopped, CancelCause::User)
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+/// A script that does not mind TERM is killed when its time is up.
+pub(in super::super) async fn cancel_kills_after_the_grace_period(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = async {
+        let command = session.command(stubborn(&suite));
+        let stopped = session.stop(command, cancel, suite.after_cancel()).await?;
+        expect_canceled(stopped, CancelCause::User)
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+/// `abort` kills at once, whatever the grace period.
+pub(in super::super) async fn abort_does_not_wait(suite: Arc<Suite>) -> Outcome {
+    let mut session = Opening::new(&suite)
+        .await?
+        .with_grace(LONG_GRACE)
+        .prepare()
+        .await?;
+    let outcome = async {
+        let command = session.command(stubborn(&suite));
+        let stopped = session
+            .stop(command, abort, suite.options.promptness)
+            .await?;
+        expect_canceled(stopped, CancelCause::Source)
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+/// `abort` ends the grace period of an earlier `cancel`; the first cause stays.
+pub(in super::super) async fn abort_overtakes_cancel(suite: Arc<Suite>) -> Outcome {
+    let mut session = Opening::new(&suite)
+        .await?
+        .with_grace(LONG_GRACE)
+        .prepare()
+        .await?;
+    let outcome = async {
+        let command = session.command(stubborn(&suite)).build();
+        let trace = session.trace.clone();
+        let cancellation = Cancellation::new();
+        let stopper = async {
+            trace.wait_for(TraceStream::STDOUT, "ready").await;
+            cancellation.cancel(CancelCause::User);
+            // Long enough for the executor to begin to wait for the process.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            cancellation.abort(CancelCause::Shutdown);
+        };
+        let (result, ()) = tokio::join!(session.attempt(command, &cancellation), async {
+            // Without output the attempt ends by its own deadline.
+            let _ = tokio::time::timeout(suite.options.deadline, stopper).await;
+        });
+        expect_canceled(result?, CancelCause::User)
+    };
+    // The deadline of a call is too long here: without the abort it would not end this soon.
+    let limit = suite.options.promptness + Duration::from_secs(5);
+    let outcome = match tokio::time::timeout(limit, outcome).await {
+        Ok(outcome) => outcome,
+        Err(_) => failed("run went on after an abort that followed a cancel"),
+    };
+    session.end(outcome).await
+}
+
+/// A cancelled job still runs its `after_script` in the same environment.
+pub(in super::super) async fn after_script_runs_after_cancel(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    let outcome = async {
+        let script = format!("echo kept > kept; echo ready; sleep {}", suite.nap());
+        let command = session.command(script);
+        session
+            .stop(command, cancel, suite.after_cancel())
+            .await?
+            .err();
+        let command = session
+            .command("cat kept")
+            .stage(BuildStage::AfterScript)
+            .build();
+        session.trace.clear();
+        match session.attempt(command, &Cancellation::new()).await? {
+            Ok(result) => {
+                ensure!(
+                    result.status.is_success(),
+                    "after_script ended with {}",
+                    result.status
+                );
+                let printed = session.trace.text(TraceStream::STDOUT);
+                ensure!(printed == "kept\n", "after_script saw {printed:?}");
+                Ok(())
+            }
+            // The contract lets an executor refuse, but not ask to be tried again.
+            Err(error) if !error.is_temporary() => Ok(()),
+            Err(error) => failed(format!("after_script: {}", error.chain())),
+        }
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
+}
+
+fn stubborn(suite: &Suite) -> String {
+    format!("trap '' TERM; echo ready; sleep {}", suite.nap())
+}

@@ -1,0 +1,69 @@
+//! `cancel` and `abort` around `prepare`, and before a stage has begun.
+
+use crate::conformance::check::{Outcome, failed};
+use crate::conformance::checks::stop::expect_canceled;
+use crate::conformance::session::{Opening, Session};
+use crate::conformance::suite::{Suite, within};
+use executor_core::{BuildError, CancelCause, Cancellation, Environment};
+use std::sync::Arc;
+
+type Stop = fn(&Cancellation);
+
+const STRENGTHS: [Stop; 2] = [
+    |cancellation| cancellation.cancel(CancelCause::Shutdown),
+    |cancellation| cancellation.abort(CancelCause::Shutdown),
+];
+
+/// A preparation may be done before it sees the request, but it must not fail in another way.
+fn expect_stopped(result: Result<Environment, BuildError>) -> Outcome {
+    match result {
+        Ok(_) | Err(BuildError::Canceled(CancelCause::Shutdown)) => Ok(()),
+        Err(error) => failed(format!("a stopped preparation says: {}", error.chain())),
+    }
+}
+
+pub(in super::super) async fn stop_before_prepare(suite: Arc<Suite>) -> Outcome {
+    for stop in STRENGTHS {
+        let mut opening = Opening::new(&suite).await?;
+        let cancellation = Cancellation::new();
+        stop(&cancellation);
+        let prepare = opening.attempt(&cancellation);
+        let prepared = within(suite.options.promptness, "a stopped prepare", prepare).await;
+        let outcome = prepared.and_then(|attempt| expect_stopped(attempt?));
+        opening.end(outcome).await?;
+    }
+    Ok(())
+}
+
+pub(in super::super) async fn stop_during_prepare(suite: Arc<Suite>) -> Outcome {
+    for stop in STRENGTHS {
+        let mut opening = Opening::new(&suite).await?;
+        let cancellation = Cancellation::new();
+        let (prepared, ()) = tokio::join!(opening.attempt(&cancellation), async {
+            tokio::task::yield_now().await;
+            stop(&cancellation);
+        });
+        let outcome = prepared.and_then(expect_stopped);
+        opening.end(outcome).await?;
+    }
+    Ok(())
+}
+
+/// A stage that is cancelled before it begins does not go on.
+pub(in super::super) async fn stop_before_run(suite: Arc<Suite>) -> Outcome {
+    for stop in STRENGTHS {
+        let mut session = Session::open(&suite).await?;
+        let outcome = async {
+            let cancellation = Cancellation::new();
+            stop(&cancellation);
+            let command = session.command(format!("sleep {}", suite.nap())).build();
+            let attempt = session.attempt(command, &cancellation);
+            let what = "a stage that was stopped before it began";
+            let result = within(suite.after_cancel(), what, attempt).await??;
+            expect_canceled(result, CancelCause::Shutdown)
+        };
+        let outcome = outcome.await;
+        session.end(outcome).await?;
+    }
+    Ok(())
+}

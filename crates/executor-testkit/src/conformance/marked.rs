@@ -1,0 +1,75 @@
+//! Finds processes of this host by a mark in their environment, whoever their parent is.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
+
+/// The variable that holds the mark.
+pub(crate) const VARIABLE: &str = "EXECUTOR_TESTKIT_MARK";
+
+/// Returns a mark that no other run of a suite has.
+pub(crate) fn new_mark() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    format!(
+        "{}.{}.{}",
+        std::process::id(),
+        now.unwrap_or_default().as_nanos(),
+        COUNT.fetch_add(1, Ordering::Relaxed)
+    )
+}
+
+/// Returns the processes whose mark begins with `mark`, each with its command line.
+///
+/// Empty where there is no `/proc`.
+pub(crate) fn processes(mark: &str) -> Vec<String> {
+    let entry = format!("{VARIABLE}={mark}");
+    let mut found = Vec::new();
+    for (pid, directory) in numbered_processes() {
+        // A process may end between two looks, and belong to somebody else: then it is not ours.
+        let Ok(environment) = std::fs::read(directory.join("environ")) else {
+            continue;
+        };
+        let marked = environment
+            .split(|byte| *byte == 0)
+            .any(|variable| variable.starts_with(entry.as_bytes()));
+        if marked {
+            found.push(format!("process {pid}: {}", command_line(&directory)));
+        }
+    }
+    found
+}
+
+/// Returns the command lines of all processes that may be seen.
+pub(crate) fn command_lines() -> Vec<String> {
+    numbered_processes()
+        .map(|(_, directory)| command_line(&directory))
+        .collect()
+}
+
+/// Waits until no process has the mark; returns those that still have it at the deadline.
+///
+/// The kernel may take a moment to bury what was killed.
+pub(crate) async fn wait_until_gone(mark: &str, limit: Duration) -> Vec<String> {
+    let deadline = tokio::time::Instant::now() + limit;
+    loop {
+        let found = processes(mark);
+        if found.is_empty() || tokio::time::Instant::now() >= deadline {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn numbered_processes() -> impl Iterator<Item = (u32, std::path::PathBuf)> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        Some((pid, entry.path()))
+    })
+}
+
+fn command_line(directory: &std::path::Path) -> String {
+    let bytes = std::fs::read(directory.join("cmdline")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    text.replace('\0', " ").trim_end().to_owned()
+}

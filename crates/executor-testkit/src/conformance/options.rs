@@ -1,0 +1,176 @@
+use crate::builder::JobBuilder;
+use crate::conformance::check::CHECKS;
+use executor_core::{Job, RunnerConfig};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+type Leftovers = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+
+/// How the conformance suite deals with a provider.
+///
+/// The defaults are the full suite for an executor that starts in milliseconds. One that starts
+/// containers may want fewer exit codes and jobs, and longer deadlines.
+///
+/// # Examples
+///
+/// ```
+/// use executor_testkit::{SuiteOptions, runner_config};
+/// use std::time::Duration;
+///
+/// let options = SuiteOptions::new(runner_config("docker"))
+///     .exit_codes([0, 1, 2, 42, 126, 127, 128, 137, 143, 255])
+///     .jobs(10)
+///     .promptness(Duration::from_secs(30))
+///     .leftovers(|| Vec::new() /* containers and networks that carry our label */);
+/// ```
+#[derive(Clone)]
+pub struct SuiteOptions {
+    pub(crate) config: RunnerConfig,
+    pub(crate) job: Job,
+    pub(crate) exit_codes: Vec<u8>,
+    pub(crate) jobs: u32,
+    pub(crate) output_bytes: u64,
+    pub(crate) line_bytes: usize,
+    pub(crate) memory_growth: u64,
+    pub(crate) deadline: Duration,
+    pub(crate) promptness: Duration,
+    pub(crate) leftovers: Option<Leftovers>,
+    only: Vec<String>,
+    skipped: Vec<(String, String)>,
+}
+
+impl SuiteOptions {
+    /// Returns the full suite for a runner of these settings.
+    ///
+    /// Let `builds_dir` and `cache_dir` be in a directory that is the suite's alone, and
+    /// `graceful_kill_timeout` be short: some checks wait for it.
+    pub fn new(config: RunnerConfig) -> Self {
+        Self {
+            config,
+            job: JobBuilder::new(1).name("conformance").build(),
+            exit_codes: (0..=255).collect(),
+            jobs: 50,
+            output_bytes: 100_000_000,
+            line_bytes: 10_000_000,
+            memory_growth: 48 * 1024 * 1024,
+            deadline: Duration::from_mins(2),
+            promptness: Duration::from_secs(20),
+            leftovers: None,
+            only: Vec::new(),
+            skipped: Vec::new(),
+        }
+    }
+
+    /// Sets the job of all checks, for executors that need an image or a variable.
+    pub fn job(mut self, job: Job) -> Self {
+        self.job = job;
+        self
+    }
+
+    /// Sets the exit codes that are tried; default all 256.
+    pub fn exit_codes(mut self, codes: impl IntoIterator<Item = u8>) -> Self {
+        self.exit_codes = codes.into_iter().collect();
+        self
+    }
+
+    /// Sets how many jobs run at once in one check; default 50.
+    pub fn jobs(mut self, jobs: u32) -> Self {
+        self.jobs = jobs;
+        self
+    }
+
+    /// Sets the length of the longest output in bytes; default 100 MB.
+    pub fn output_bytes(mut self, bytes: u64) -> Self {
+        self.output_bytes = bytes;
+        self
+    }
+
+    /// Sets the length of the longest line in bytes; default 10 MB.
+    pub fn line_bytes(mut self, bytes: usize) -> Self {
+        self.line_bytes = bytes;
+        self
+    }
+
+    /// Sets how much this process may grow during the longest output, in bytes; default 48 MiB.
+    pub fn memory_growth(mut self, bytes: u64) -> Self {
+        self.memory_growth = bytes;
+        self
+    }
+
+    /// Sets the longest that any single call may take; default 2 minutes.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Sets how late a call may return that is to return soon: after `abort`, after the grace period
+    /// that follows `cancel`, after the end of a script with a background child; default 20 seconds.
+    pub fn promptness(mut self, promptness: Duration) -> Self {
+        self.promptness = promptness;
+        self
+    }
+
+    /// Sets what names all that is left outside of this process: containers, remote processes.
+    ///
+    /// It is asked after cleanup and must then return nothing. For an executor whose workspace is
+    /// local the suite looks for processes and temporary files by itself.
+    pub fn leftovers(mut self, find: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
+        self.leftovers = Some(Arc::new(find));
+        self
+    }
+
+    /// Runs only the checks of these names.
+    ///
+    /// # Panics
+    ///
+    /// When there is no check of that name.
+    pub fn only<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.only = names.into_iter().map(Into::into).collect();
+        self.only.iter().for_each(|name| assert_known(name));
+        self
+    }
+
+    /// Skips a check, for a reason that the report shows. A check that is required fails instead.
+    ///
+    /// # Panics
+    ///
+    /// When there is no check of that name.
+    pub fn skip(mut self, name: impl Into<String>, reason: impl Into<String>) -> Self {
+        let name = name.into();
+        assert_known(&name);
+        self.skipped.push((name, reason.into()));
+        self
+    }
+
+    pub(crate) fn includes(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+
+    pub(crate) fn reason_to_skip(&self, name: &str) -> Option<&str> {
+        let found = self.skipped.iter().find(|(skipped, _)| skipped == name);
+        found.map(|(_, reason)| reason.as_str())
+    }
+}
+
+fn assert_known(name: &str) {
+    assert!(
+        CHECKS.iter().any(|check| check.name == name),
+        "there is no check {name:?}; the checks are {:?}",
+        CHECKS.iter().map(|check| check.name).collect::<Vec<_>>()
+    );
+}
+
+impl fmt::Debug for SuiteOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SuiteOptions")
+            .field("config", &self.config)
+            .field("jobs", &self.jobs)
+            .field("deadline", &self.deadline)
+            .field("promptness", &self.promptness)
+            .field("leftovers", &self.leftovers.is_some())
+            .field("only", &self.only)
+            .field("skipped", &self.skipped)
+            .finish_non_exhaustive()
+    }
+}

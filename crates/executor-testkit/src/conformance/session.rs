@@ -1,0 +1,297 @@
+use crate::builder::{CommandBuilder, OptionsBuilder};
+use crate::conformance::check::{Outcome, ensure, failed};
+use crate::conformance::marked;
+use crate::conformance::suite::{Suite, ensure_posix, within};
+use crate::recording::RecordingTrace;
+use executor_core::{
+    BuildDirs, BuildError, BuildStage, Cancellation, Environment, Executor, ExecutorData,
+    JobOutcome, JobTrace, PrepareOptions, RunnerConfig, StageCommand, StageResult, TraceStream,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An executor before `prepare`, with the capacity that was acquired for it.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    suite: Arc<Suite>,
+    pub(crate) executor: Box<dyn Executor>,
+    pub(crate) data: ExecutorData,
+    pub(crate) trace: RecordingTrace,
+    pub(crate) options: PrepareOptions,
+}
+
+/// A prepared executor, from `acquire` to `release`.
+#[derive(Debug)]
+pub(crate) struct Session {
+    suite: Arc<Suite>,
+    pub(crate) executor: Box<dyn Executor>,
+    pub(crate) environment: Environment,
+    /// The log, unless the session was opened with another one.
+    pub(crate) trace: RecordingTrace,
+    data: ExecutorData,
+    mark: String,
+}
+
+impl Opening {
+    /// Acquires capacity and creates an executor.
+    pub(crate) async fn new(suite: &Arc<Suite>) -> Outcome<Self> {
+        Self::with_data(suite, |data| data).await
+    }
+
+    /// Acquires capacity, changes what came of it, and creates an executor with that.
+    pub(crate) async fn with_data(
+        suite: &Arc<Suite>,
+        change: impl FnOnce(ExecutorData) -> ExecutorData,
+    ) -> Outcome<Self> {
+        let config = suite.options.config.clone();
+        let go_on = Cancellation::new();
+        let acquire = suite.provider.acquire(&config, &go_on);
+        let data = match within(suite.options.deadline, "acquire", acquire).await? {
+            Ok(data) => change(data),
+            Err(error) => return failed(format!("acquire: {error}")),
+        };
+        let executor = match suite.provider.create(&data) {
+            Ok(executor) => executor,
+            Err(error) => {
+                suite.provider.release(&config, data).await;
+                return failed(format!("create: {}", error.chain()));
+            }
+        };
+        let trace = RecordingTrace::new();
+        let options = OptionsBuilder::new()
+            .config(config)
+            .job(suite.options.job.clone())
+            .trace(Arc::new(trace.clone()))
+            .slot(suite.next_slot())
+            .build();
+        Ok(Self {
+            suite: Arc::clone(suite),
+            executor,
+            data,
+            trace,
+            options,
+        })
+    }
+
+    /// Sends the log elsewhere; the session's own then stays empty.
+    pub(crate) fn with_trace(mut self, trace: Arc<dyn JobTrace>) -> Self {
+        self.options.trace = trace;
+        self
+    }
+
+    /// Changes the grace period of a cancelled process.
+    pub(crate) fn with_grace(mut self, grace: Duration) -> Self {
+        let config = RunnerConfig {
+            graceful_kill_timeout: grace,
+            ..self.options.config.as_ref().clone()
+        };
+        self.options.config = Arc::new(config);
+        self
+    }
+
+    /// Calls `prepare`, in time, and returns what it returned.
+    pub(crate) async fn attempt(
+        &mut self,
+        cancellation: &Cancellation,
+    ) -> Outcome<Result<Environment, BuildError>> {
+        let prepare = self.executor.prepare(self.options.clone(), cancellation);
+        within(self.suite.options.deadline, "prepare", prepare).await
+    }
+
+    /// Prepares the executor, and makes the directory its scripts start in.
+    pub(crate) async fn prepare(mut self) -> Outcome<Session> {
+        // Whoever drives an executor asks first for its shell.
+        let _ = self.executor.shell();
+        let prepared = self.attempt(&Cancellation::new()).await;
+        let environment = match prepared {
+            Ok(Ok(environment)) => environment,
+            Ok(Err(error)) => {
+                let reason = format!("prepare: {}", error.chain());
+                return self.end(failed::<()>(reason)).await.and(failed("prepare"));
+            }
+            Err(stop) => return self.end(Err(stop)).await.and(failed("prepare")),
+        };
+        let mut session = Session {
+            mark: format!("{}-{}-", self.suite.mark, self.options.slot.concurrent_id),
+            suite: self.suite,
+            executor: self.executor,
+            environment,
+            trace: self.trace,
+            data: self.data,
+        };
+        match session.make_project_dir().await {
+            Ok(()) => Ok(session),
+            Err(stop) => session.end(Err(stop)).await.and(failed("prepare")),
+        }
+    }
+
+    /// Cleans up and releases, then returns `outcome`, or what went wrong there.
+    pub(crate) async fn end(mut self, outcome: Outcome) -> Outcome {
+        let cleanup = within(
+            self.suite.options.deadline,
+            "cleanup",
+            self.executor.cleanup(),
+        )
+        .await;
+        release(&self.suite, self.data).await;
+        outcome?;
+        match cleanup? {
+            Ok(()) => Ok(()),
+            Err(error) => failed(format!("cleanup: {}", error.chain())),
+        }
+    }
+}
+
+impl Session {
+    /// Acquires, creates and prepares.
+    pub(crate) async fn open(suite: &Arc<Suite>) -> Outcome<Self> {
+        Opening::new(suite).await?.prepare().await
+    }
+
+    pub(crate) fn dirs(&self) -> &BuildDirs {
+        self.environment.workspace.dirs()
+    }
+
+    pub(crate) fn is_local(&self) -> bool {
+        self.environment.workspace.is_local()
+    }
+
+    /// Starts a command in the project's directory, as the user's script, carrying the mark.
+    pub(crate) fn command(&self, script: impl Into<String>) -> CommandBuilder {
+        CommandBuilder::new(script)
+            .working_dir(self.dirs().project_dir.clone())
+            .variable(marked::VARIABLE, self.mark.clone())
+    }
+
+    /// Calls `run`, in time, and returns what it returned.
+    pub(crate) async fn attempt(
+        &mut self,
+        command: StageCommand,
+        cancellation: &Cancellation,
+    ) -> Outcome<Result<StageResult, BuildError>> {
+        let what = format!("run({})", command.stage);
+        let run = self.executor.run(command, cancellation);
+        within(self.suite.options.deadline, &what, run).await
+    }
+
+    /// Runs a command to its end.
+    pub(crate) async fn run(&mut self, command: CommandBuilder) -> Outcome<StageResult> {
+        let command = command.build();
+        let stage = command.stage.clone();
+        match self.attempt(command, &Cancellation::new()).await? {
+            Ok(result) => Ok(result),
+            Err(error) => failed(format!("run({stage}): {}", error.chain())),
+        }
+    }
+
+    /// Runs a command that must succeed, and returns what it printed.
+    pub(crate) async fn print(&mut self, command: CommandBuilder) -> Outcome<Vec<u8>> {
+        self.trace.clear();
+        let result = self.run(command).await?;
+        ensure!(
+            result.status.is_success(),
+            "the script ended with {}; standard error: {:?}",
+            result.status,
+            self.trace.text(TraceStream::STDERR)
+        );
+        Ok(self.trace.bytes(TraceStream::STDOUT))
+    }
+
+    /// Runs a script that must succeed and print exactly this.
+    pub(crate) async fn expect(&mut self, script: &str, expect: &str) -> Outcome {
+        let printed = self.print(self.command(script)).await?;
+        let printed = String::from_utf8_lossy(&printed);
+        ensure!(printed == expect, "expected {expect:?}, got {printed:?}");
+        Ok(())
+    }
+
+    /// Runs a command until it has printed `ready`, stops it, and returns what `run` returned.
+    ///
+    /// `limit` is how long it may take from the stop on.
+    pub(crate) async fn stop(
+        &mut self,
+        command: CommandBuilder,
+        stop: impl FnOnce(&Cancellation) + Send,
+        limit: Duration,
+    ) -> Outcome<Result<StageResult, BuildError>> {
+        self.trace.clear();
+        let trace = self.trace.clone();
+        let cancellation = Cancellation::new();
+        let run = self.executor.run(command.build(), &cancellation);
+        tokio::pin!(run);
+        let ready = trace.wait_for(TraceStream::STDOUT, "ready");
+        tokio::select! {
+            result = &mut run => {
+                return failed(format!("run returned before it was stopped: {result:?}"));
+            }
+            ready = within(self.suite.options.deadline, "the script's first output", ready) => ready?,
+        }
+        stop(&cancellation);
+        within(limit, "run, after it was stopped,", run).await
+    }
+
+    /// Finishes, cleans up and releases, then returns `outcome`, or what went wrong there.
+    pub(crate) async fn end(mut self, outcome: Outcome) -> Outcome {
+        let deadline = self.suite.options.deadline;
+        let told = JobOutcome::success();
+        let finish = within(deadline, "finish", self.executor.finish(&told)).await;
+        let cleanup = within(deadline, "cleanup", self.executor.cleanup()).await;
+        self.remove_project_dir();
+        release(&self.suite, self.data).await;
+        outcome?;
+        finish?;
+        match cleanup? {
+            Ok(()) => Ok(()),
+            Err(error) => failed(format!("cleanup: {}", error.chain())),
+        }
+    }
+
+    /// Ends the session and returns what is left of it on this host or elsewhere.
+    pub(crate) async fn end_and_look(self, outcome: Outcome) -> Outcome<Vec<String>> {
+        let suite = Arc::clone(&self.suite);
+        let mark = self.is_local().then(|| self.mark.clone());
+        self.end(outcome).await?;
+        let mut left = match mark {
+            Some(mark) => marked::wait_until_gone(&mark, suite.options.promptness).await,
+            None => Vec::new(),
+        };
+        if let Some(leftovers) = &suite.options.leftovers {
+            left.extend(leftovers());
+        }
+        Ok(left)
+    }
+
+    /// Makes the directory scripts start in, which is the driver's duty and not the executor's.
+    async fn make_project_dir(&mut self) -> Outcome {
+        let shell = self.environment.shell.dialect;
+        ensure_posix(shell)?;
+        let project_dir = self.dirs().project_dir.clone();
+        if self.is_local() {
+            return match std::fs::create_dir_all(&project_dir) {
+                Ok(()) => Ok(()),
+                Err(error) => failed(format!("make {project_dir}: {error}")),
+            };
+        }
+        let command = self
+            .command(format!("mkdir -p {}", quoted(&project_dir)))
+            .stage(BuildStage::PrepareScript)
+            .working_dir("/");
+        self.print(command).await.map(drop)
+    }
+
+    fn remove_project_dir(&self) {
+        if self.is_local() {
+            // It may hold what a check has still to find elsewhere; failing here hides nothing.
+            let _ = std::fs::remove_dir_all(&self.dirs().project_dir);
+        }
+    }
+}
+
+async fn release(suite: &Suite, data: ExecutorData) {
+    suite.provider.release(&suite.options.config, data).await;
+}
+
+/// Quotes a text as one word of a POSIX shell.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,42 @@
+//! An executor that keeps to the contract passes the whole suite.
+
+use crate::reference::ReferenceProvider;
+use executor_testkit::{SuiteOptions, conformance, runner_config};
+use std::time::Duration;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_honest_executor_passes_the_whole_suite() {
+    let _alone = crate::broken::MEMORY.lock().await;
+    let reference = ReferenceProvider::new();
+    let mut config = runner_config("reference");
+    config.graceful_kill_timeout = Duration::from_secs(2);
+    let report = conformance(reference.build(None), SuiteOptions::new(config)).await;
+    println!("{report}");
+    report.assert_passed();
+    assert_eq!(
+        report.skipped(),
+        ["file_transfer", "terminal", "steps", "resumable", "suspend"]
+    );
+    let left: Vec<_> = std::fs::read_dir(reference.directory().join("builds"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .flat_map(|slot| std::fs::read_dir(slot.path().join("group")))
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_required_cannot_be_skipped() {
+    let reference = ReferenceProvider::new();
+    let options = ReferenceProvider::short_suite()
+        .only(["exit_codes", "terminal"])
+        .skip("exit_codes", "we would rather not")
+        .skip("terminal", "we would rather not");
+    let report = conformance(reference.build(None), options).await;
+    assert_eq!(report.failed(), ["exit_codes"]);
+    assert_eq!(report.skipped(), ["terminal"]);
+}

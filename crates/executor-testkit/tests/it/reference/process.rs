@@ -1,0 +1,200 @@
+use super::fault::Fault;
+use executor_core::prelude::*;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
+use tokio::task::JoinSet;
+
+/// One script on its way.
+pub(crate) struct Running {
+    pub(crate) fault: Option<Fault>,
+    pub(crate) trace: Arc<dyn JobTrace>,
+    pub(crate) grace: Duration,
+    pub(crate) mark: String,
+}
+
+/// What came of the process.
+enum End {
+    Itself(ExitStatus),
+    Stopped,
+}
+
+impl Running {
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    pub(crate) async fn run(
+        self,
+        mut shell: Command,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        let system = |error| BuildError::system("reference", "run the script", error);
+        shell
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = shell.spawn().map_err(system)?;
+        let mut readers = JoinSet::new();
+        let (mut out, mut err) = (TraceStream::STDOUT, TraceStream::STDERR);
+        if self.has(Fault::SwapsStreams) {
+            std::mem::swap(&mut out, &mut err);
+        }
+        let stdout = child.stdout.take().expect("it is piped");
+        let stderr = child.stderr.take().expect("it is piped");
+        readers.spawn(pump(stdout, out, Arc::clone(&self.trace), self.fault));
+        readers.spawn(pump(stderr, err, Arc::clone(&self.trace), self.fault));
+
+        let group = Pid::from_raw(child.id().expect("it was not awaited yet").cast_signed());
+        let group = group.expect("a process has a number");
+        let end = self
+            .wait(&mut child, group, cancellation)
+            .await
+            .map_err(system)?;
+        self.drain(readers, group).await;
+        match end {
+            End::Itself(status) => Ok(self.result(status)),
+            End::Stopped if self.has(Fault::CancelIsSuccess) => Ok(StageResult::exited(0)),
+            End::Stopped if self.has(Fault::ForgetsCause) => {
+                Err(BuildError::Canceled(CancelCause::User))
+            }
+            End::Stopped => {
+                let cause = cancellation.cause().expect("it was stopped");
+                Err(BuildError::Canceled(cause))
+            }
+        }
+    }
+
+    async fn wait(
+        &self,
+        child: &mut Child,
+        group: Pid,
+        cancellation: &Cancellation,
+    ) -> std::io::Result<End> {
+        if self.has(Fault::IgnoresCancel) {
+            return child.wait().await.map(End::Itself);
+        }
+        tokio::select! {
+            status = child.wait() => return status.map(End::Itself),
+            () = cancellation.canceled() => {}
+        }
+        let aborted = async {
+            if self.has(Fault::IgnoresAbort) {
+                std::future::pending::<()>().await;
+            }
+            cancellation.aborted().await;
+        };
+        let grace = async {
+            match self.fault {
+                Some(Fault::NeverKills) => std::future::pending().await,
+                Some(Fault::KillsAtOnce) => {}
+                _ => {
+                    let _ = kill_process_group(group, Signal::TERM);
+                    tokio::time::sleep(self.grace).await;
+                }
+            }
+        };
+        if self.has(Fault::NeverKills) {
+            let _ = kill_process_group(group, Signal::TERM);
+        }
+        tokio::select! {
+            biased;
+            () = aborted => {}
+            status = child.wait() => return status.map(|_| End::Stopped),
+            () = grace => {}
+        }
+        let _ = kill_process_group(group, Signal::KILL);
+        child.wait().await.map(|_| End::Stopped)
+    }
+
+    /// Lets the readers come to the end, which a process in the background must not delay.
+    async fn drain(&self, mut readers: JoinSet<()>, group: Pid) {
+        match self.fault {
+            Some(Fault::LosesLastBytes) => return,
+            Some(Fault::WaitsForPipes) => while readers.join_next().await.is_some() {},
+            Some(Fault::LeaksChildren) => {}
+            Some(Fault::LeaksDetachedChildren) => {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            _ => {
+                let _ = kill_process_group(group, Signal::KILL);
+                kill_marked(&self.mark);
+            }
+        }
+        let patience = tokio::time::sleep(Duration::from_secs(2));
+        tokio::pin!(patience);
+        loop {
+            tokio::select! {
+                reader = readers.join_next() => if reader.is_none() { return },
+                () = &mut patience => return,
+            }
+        }
+    }
+
+    fn result(&self, status: ExitStatus) -> StageResult {
+        if let Some(signal) = status.signal() {
+            return match self.fault {
+                Some(Fault::HidesSignals) => StageResult::exited(0),
+                Some(Fault::CutsExitCodes) => StageResult::exited(1),
+                _ => StageResult::new(StageStatus::Signaled { signal }),
+            };
+        }
+        let code = status.code().expect("no signal ended it");
+        if self.has(Fault::CutsExitCodes) && code > 127 {
+            return StageResult::exited(1);
+        }
+        StageResult::exited(code)
+    }
+}
+
+async fn pump(
+    mut pipe: impl AsyncRead + Unpin,
+    stream: TraceStream,
+    trace: Arc<dyn JobTrace>,
+    fault: Option<Fault>,
+) {
+    let mut buffer = vec![0; 64 * 1024];
+    let mut collected = Vec::new();
+    loop {
+        let read = match pipe.read(&mut buffer).await {
+            Ok(0) | Err(_) => break,
+            Ok(read) => &buffer[..read],
+        };
+        match fault {
+            Some(Fault::BuffersOutput) => collected.extend_from_slice(read),
+            Some(Fault::DecoratesPieces) => trace.write(stream, &[b"| ", read].concat()),
+            Some(Fault::CorrectsText) => {
+                trace.write(stream, String::from_utf8_lossy(read).as_bytes());
+            }
+            _ => trace.write(stream, read),
+        }
+    }
+    if !collected.is_empty() {
+        trace.write(stream, &collected);
+    }
+}
+
+/// Kills all processes of this host that carry the mark, whatever group they are in.
+pub(crate) fn kill_marked(mark: &str) {
+    let entry = format!("REFERENCE_MARK={mark}");
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    for process in entries {
+        let number = process
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        let Some(pid) = number.and_then(Pid::from_raw) else {
+            continue;
+        };
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        if environment
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == entry.as_bytes())
+        {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
