@@ -48,7 +48,13 @@ fn main() -> Result<()> {
     }
     let grown = peak_kibibytes().saturating_sub(before);
     // Rounds side by side, so that noise of the machine meets both.
-    let ratio = median(floor.iter().zip(&ours).map(|(floor, ours)| floor / ours).collect());
+    let ratio = median(
+        floor
+            .iter()
+            .zip(&ours)
+            .map(|(floor, ours)| floor / ours)
+            .collect(),
+    );
     let (floor, ours) = (median(floor), median(ours));
     let size = gigabytes(lines * LINE.len());
     println!("{size:.2} GB of 85-byte lines, {SECRETS} secrets with variants, stamps, spool, CRC");

@@ -86,6 +86,16 @@ impl Cover {
         }
     }
 
+    /// Counts the first `length` bytes from `base` on as written, if they are neither
+    /// preceded by anything owed nor hidden in part. Returns whether it did.
+    pub(crate) fn skip(&mut self, base: u64, length: usize) -> bool {
+        let clear = self.pending.is_empty() && self.written == base;
+        if clear {
+            self.written += length as u64;
+        }
+        clear
+    }
+
     /// Returns how many bytes before `position` are neither written nor hidden for good.
     pub(crate) fn owed_before(&self, position: u64) -> usize {
         distance(self.written.min(position), position)

@@ -66,10 +66,40 @@ impl Masker {
     /// Takes the next piece of the stream and appends what is settled to `out`.
     pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) {
         let set = self.set.clone();
+        self.scan(&set, input, out);
+        let end = self.position + input.len() as u64;
+        self.write(&set, input, end, out);
+        self.keep(&set, input);
+    }
+
+    /// Does what [`feed`](Self::feed) does, but copies only what it must.
+    ///
+    /// The settled text is a part of `input` if nothing in it is hidden, otherwise it is
+    /// in `buffer`, which must be empty.
+    pub(crate) fn pass<'a>(&mut self, input: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        let set = self.set.clone();
+        self.scan(&set, input, buffer);
+        let end = self.position + input.len() as u64;
+        let settled = input.len().checked_sub(self.hold(&set));
+        let text = if let Some(settled) = settled
+            && buffer.is_empty()
+            && self.cover.skip(self.position, settled)
+        {
+            &input[..settled]
+        } else {
+            self.write(&set, input, end, buffer);
+            buffer
+        };
+        self.keep(&set, input);
+        text
+    }
+
+    /// Finds what is to be hidden.
+    fn scan(&mut self, set: &MaskSet, input: &[u8], out: &mut Vec<u8>) {
         let mut at = 0;
         let mut next_look = 0;
         while at < input.len() {
-            if let Some(start) = self.prefix_start(&set, at)
+            if let Some(start) = self.prefix_start(set, at)
                 && start >= next_look
             {
                 let candidate = set.prefilter().candidate(input, start);
@@ -81,16 +111,12 @@ impl Masker {
                     continue;
                 }
             }
-            self.step(&set, input[at], self.position + at as u64);
+            self.step(set, input[at], self.position + at as u64);
             at += 1;
             if self.cover.pending() > PENDING_REGIONS {
-                self.write(&set, input, self.position + at as u64, out);
+                self.write(set, input, self.position + at as u64, out);
             }
         }
-        let end = self.position + input.len() as u64;
-        self.write(&set, input, end, out);
-        self.keep(&set, input);
-        self.position = end;
     }
 
     /// Ends the stream: writes what was held. The masker is then ready for another one.
@@ -200,12 +226,17 @@ impl Masker {
             base: self.position,
             input,
         };
-        let hold = u64::from(set.literals().node(self.literal).hold);
-        self.cover.write(end - hold, &source, out);
+        let settled = end - self.hold(set) as u64;
+        self.cover.write(settled, &source, out);
     }
 
-    /// Keeps the text that the automaton's state stands for.
+    fn hold(&self, set: &MaskSet) -> usize {
+        set.literals().node(self.literal).hold as usize
+    }
+
+    /// Goes behind the input and keeps the text that the automaton's state stands for.
     fn keep(&mut self, set: &MaskSet, input: &[u8]) {
+        self.position += input.len() as u64;
         let depth = set.literals().node(self.literal).depth as usize;
         if let Some(start) = input.len().checked_sub(depth) {
             self.carry.clear();
@@ -236,4 +267,37 @@ fn is_token_byte(byte: u8) -> bool {
 /// A parameter's value goes on to the next parameter, white space or control byte.
 fn is_value_byte(byte: u8) -> bool {
     byte > b' ' && byte != 0x7f && !matches!(byte, b'&' | b'?')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{MaskRules, Variants};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn passing_on_gives_what_feeding_gives(
+            secrets in prop::collection::vec("[ab]{1,6}", 0..4),
+            pieces in prop::collection::vec("[abc.]{0,20}", 0..20),
+        ) {
+            let rules = MaskRules::new().secrets(&secrets).variants(Variants::ExactOnly);
+            let set = rules.compile();
+            let (mut feeding, mut fed) = (Masker::new(set.clone()), Vec::new());
+            let (mut passing, mut passed) = (Masker::new(set), Vec::new());
+            let mut buffer = Vec::new();
+            for piece in &pieces {
+                feeding.feed(piece.as_bytes(), &mut fed);
+                passed.extend_from_slice(passing.pass(piece.as_bytes(), &mut buffer));
+                buffer.clear();
+                prop_assert_eq!(&fed, &passed);
+            }
+            feeding.finish(&mut fed);
+            passing.finish(&mut passed);
+            prop_assert_eq!(fed, passed);
+        }
+    }
 }

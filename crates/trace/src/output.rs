@@ -159,11 +159,15 @@ mod tests {
 
     impl TraceSink for Recorder {
         fn write(&mut self, _stream: Stream, text: &[u8]) {
-            self.0.lock().unwrap().0.extend_from_slice(text);
+            self.0
+                .lock()
+                .expect("no test panics here")
+                .0
+                .extend_from_slice(text);
         }
 
         fn spool_failed(&mut self, _error: &SpoolError) {
-            self.0.lock().unwrap().1 += 1;
+            self.0.lock().expect("no test panics here").1 += 1;
         }
     }
 
@@ -177,7 +181,7 @@ mod tests {
                 notice.into()
             });
         }
-        let (text, failures) = recorder.0.lock().unwrap().clone();
+        let (text, failures) = recorder.0.lock().expect("no test panics here").clone();
         assert_eq!(text, b"line\nline\nline\n");
         assert_eq!(failures, 1);
         let summary = output.summary();

@@ -164,12 +164,17 @@ struct Lanes {
 
 /// One stream's own part of the way.
 struct Lane {
-    stream: Stream,
     masker: Masker,
+    buffer: Vec<u8>,
+    onward: Onward,
+}
+
+/// What follows the masker.
+struct Onward {
+    stream: Stream,
     stamper: Option<Stamper>,
-    finished: bool,
-    text: Vec<u8>,
     log: Vec<u8>,
+    finished: bool,
 }
 
 impl TracePipeline {
@@ -184,13 +189,18 @@ impl TracePipeline {
             return;
         };
         let mut lane = lock(&lane);
-        if lane.finished {
+        if lane.onward.finished {
             return;
         }
         for piece in bytes.chunks(PIECE) {
-            let Lane { masker, text, .. } = &mut *lane;
-            masker.feed(piece, text);
-            self.shared.pass_on(&mut lane);
+            let Lane {
+                masker,
+                buffer,
+                onward,
+            } = &mut *lane;
+            let text = masker.pass(piece, buffer);
+            self.shared.pass_on(onward, text);
+            buffer.clear();
         }
     }
 
@@ -209,12 +219,11 @@ impl TracePipeline {
     /// text already.
     pub fn flush_idle(&self) {
         for lane in self.shared.all_lanes() {
-            let mut lane = lock(&lane);
-            let Lane { stamper, log, .. } = &mut *lane;
-            if let Some(stamper) = stamper {
-                stamper.flush_idle(log);
+            let onward = &mut lock(&lane).onward;
+            if let Some(stamper) = &mut onward.stamper {
+                stamper.flush_idle(&mut onward.log);
             }
-            self.shared.pass_on(&mut lane);
+            self.shared.pass_on(onward, &[]);
         }
     }
 
@@ -280,12 +289,14 @@ impl Shared {
             return Some(Arc::clone(lane));
         }
         let lane = Arc::new(Mutex::new(Lane {
-            stream,
             masker: Masker::new(lanes.masks.clone()),
-            stamper: (self.format == LogFormat::Stamped).then(|| Stamper::new(stream)),
-            finished: false,
-            text: Vec::new(),
-            log: Vec::new(),
+            buffer: Vec::new(),
+            onward: Onward {
+                stream,
+                stamper: (self.format == LogFormat::Stamped).then(|| Stamper::new(stream)),
+                log: Vec::new(),
+                finished: false,
+            },
         }));
         lanes.by_stream.push((stream, Arc::clone(&lane)));
         Some(lane)
@@ -300,32 +311,39 @@ impl Shared {
             .collect()
     }
 
-    /// Stamps the masked text of a lane, then hands both to the output.
-    fn pass_on(&self, lane: &mut Lane) {
-        let Lane {
-            stamper, text, log, ..
-        } = lane;
-        if let Some(stamper) = stamper
-            && !text.is_empty()
-        {
-            stamper.feed(self.clock.now(), text, log);
-        }
-        let log_or_text = if stamper.is_some() { &*log } else { &*text };
-        lock(&self.output).take(lane.stream, text, log_or_text, self.notice_stamp());
-        text.clear();
+    /// Stamps masked text, then hands both to the output.
+    fn pass_on(&self, onward: &mut Onward, text: &[u8]) {
+        let Onward {
+            stream,
+            stamper,
+            log,
+            ..
+        } = onward;
+        let log_or_text = match stamper {
+            Some(stamper) if !text.is_empty() => {
+                stamper.feed(self.clock.now(), text, log);
+                &*log
+            }
+            Some(_) => &*log,
+            None => text,
+        };
+        lock(&self.output).take(*stream, text, log_or_text, self.notice_stamp());
         log.clear();
     }
 
     fn finish_lane(&self, lane: &mut Lane) {
-        lane.finished = true;
-        let Lane { masker, text, .. } = lane;
-        masker.finish(text);
-        self.pass_on(lane);
-        let Lane { stamper, log, .. } = lane;
-        if let Some(stamper) = stamper {
-            stamper.finish(log);
+        let Lane {
+            masker,
+            buffer,
+            onward,
+        } = lane;
+        masker.finish(buffer);
+        self.pass_on(onward, buffer);
+        if let Some(stamper) = &mut onward.stamper {
+            stamper.finish(&mut onward.log);
         }
-        self.pass_on(lane);
+        self.pass_on(onward, &[]);
+        onward.finished = true;
     }
 
     /// Returns what stamps the limit's notice.

@@ -124,11 +124,13 @@ fn variants_are_hidden_at_every_split() {
 
 #[test]
 fn tokens_keep_their_prefix() {
-    let set = MaskRules::new().token_prefix("acme_").compile();
+    let set = MaskRules::new().token_prefix("acme_");
+    let set = set.secret("patent-9").compile();
     for (text, expect) in [
         ("x glpat-AbC_1.2=3-4 y", "x glpat-[MASKED] y"),
         ("glpat-glrt-abc,acme_q", "glpat-[MASKED],acme_[MASKED]"),
         ("glpat- nothing", "glpat- nothing"),
+        ("glpatent-9", "gl[MASKED]"),
         (
             "_gitlab_session=0a1b; path",
             "_gitlab_session=[MASKED]; path",

@@ -1,7 +1,7 @@
 //! The whole way of a log.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 use trace::{
@@ -11,17 +11,23 @@ use trace::{
 
 /// Keeps what it is shown, apart for each stream.
 #[derive(Clone, Default)]
-struct Recorder(Arc<Mutex<Vec<(Stream, Vec<u8>)>>>);
+struct Recorder(Arc<Mutex<Pieces>>);
+
+type Pieces = Vec<(Stream, Vec<u8>)>;
 
 impl Recorder {
+    fn pieces(&self) -> MutexGuard<'_, Pieces> {
+        self.0.lock().expect("no sink panics here")
+    }
+
     fn all(&self) -> String {
-        let shown = self.0.lock().unwrap();
+        let shown = self.pieces();
         let bytes: Vec<u8> = shown.iter().flat_map(|(_, text)| text.clone()).collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
     fn of(&self, wanted: Stream) -> Vec<u8> {
-        let shown = self.0.lock().unwrap();
+        let shown = self.pieces();
         let own = shown.iter().filter(|(stream, _)| *stream == wanted);
         own.flat_map(|(_, text)| text.clone()).collect()
     }
@@ -29,7 +35,7 @@ impl Recorder {
 
 impl TraceSink for Recorder {
     fn write(&mut self, stream: Stream, text: &[u8]) {
-        self.0.lock().unwrap().push((stream, text.to_vec()));
+        self.pieces().push((stream, text.to_vec()));
     }
 
     fn spool_failed(&mut self, error: &SpoolError) {
@@ -46,13 +52,13 @@ struct Log {
 
 impl Log {
     fn new(set_up: impl FnOnce(TraceBuilder) -> TraceBuilder) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("job.log");
         let recorder = Recorder::default();
         let builder = TracePipeline::builder()
             .clock(|| SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000))
             .masks(MaskRules::new().secret("correct horse"))
-            .spool(Spool::create(&path).unwrap())
+            .spool(Spool::create(&path).expect("a fresh folder"))
             .sink(recorder.clone());
         Self {
             trace: set_up(builder).start(),
@@ -67,7 +73,7 @@ impl Log {
     }
 
     fn kept(&self) -> Vec<u8> {
-        std::fs::read(&self.path).unwrap()
+        std::fs::read(&self.path).expect("the log is there")
     }
 }
 

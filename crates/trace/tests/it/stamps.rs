@@ -13,8 +13,7 @@ fn check(stream: Stream, pieces: &[&str], expect: &[&str]) {
         stamper.feed(now, piece.as_bytes(), &mut out);
     }
     stamper.finish(&mut out);
-    let expect: String = expect.iter().map(|line| format!("{line}\n")).collect();
-    assert_eq!(String::from_utf8_lossy(&out), expect);
+    assert_eq!(String::from_utf8_lossy(&out), expect.join("\n") + "\n");
 }
 
 #[test]
