@@ -71,25 +71,23 @@ end_marked() {
     if [ "${#1}" -lt 32 ]; then
         return
     fi
+    # A process that starts another and ends while the list is read shows
+    # neither, so only several rounds that find nothing are believed.
     round=0
-    while [ "$round" -lt 200 ]; do
-        found=
+    quiet=0
+    while [ "$quiet" -lt 3 ] && [ "$round" -lt 400 ]; do
+        quiet=$((quiet + 1))
         for environ in $(marked "$1"); do
             pid=${environ#/proc/}
             pid=${pid%/environ}
             # The number may have passed to a stranger since.
             if [ -n "$(marked "$1" "$pid")" ]; then
                 kill -9 "$pid"
-                found=yes
+                quiet=0
             fi
         done
-        if [ -z "$found" ]; then
-            return
-        fi
         round=$((round + 1))
-        if [ "$round" -gt 2 ]; then
-            sleep 0.02
-        fi
+        sleep 0.01
     done
 }
 

@@ -11,9 +11,6 @@ use crate::journal::{self, Record};
 use crate::remove::remove_tree;
 use crate::scan::{self, Sought, State};
 
-/// How often a dead run's processes are looked for before giving up.
-const ROUNDS: u32 = 400;
-
 /// How long the last child of a dead runner may hold its lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -213,16 +210,12 @@ impl Recovered {
     }
 
     fn end_marked(&mut self, prefix: &str) {
-        for round in 0..ROUNDS {
-            let found = scan::kill(Sought::MarkerPrefix(prefix), &[], &[]);
-            if found == 0 {
-                return;
-            }
-            self.killed = self.killed.max(found);
-            std::thread::sleep(Duration::from_millis(u64::from(round.min(25))));
+        match scan::end(Sought::MarkerPrefix(prefix), &[], Vec::new) {
+            Ok(found) => self.killed += found,
+            Err(left) => self
+                .failures
+                .push(format!("{left} processes outlive SIGKILL")),
         }
-        self.failures
-            .push("some processes outlive SIGKILL".to_owned());
     }
 
     fn remove_dir(&mut self, path: &Path) {

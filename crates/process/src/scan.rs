@@ -4,10 +4,18 @@ use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, getuid, pidfd_open, pidfd_send_signal};
 
 use crate::command::{MARKER_NAME, MARKER_SEPARATOR};
+
+/// Rounds of looking for and killing processes before giving up, about 10 s.
+const ROUNDS: u64 = 400;
+
+/// Rounds that must find nothing: a process that starts another and ends while
+/// the list is read shows neither.
+const QUIET_ROUNDS: u32 = 3;
 
 /// What `/proc/<pid>/stat` says of a process.
 #[derive(Debug, Clone, Copy)]
@@ -82,22 +90,45 @@ pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
+/// Kills the processes sought until there are none; returns the most there were at a time.
+///
+/// `groups` as for [`kill`]; `roots` is asked before each round. Blocks for as
+/// long as they take to die. The error is how many outlive it all.
+pub(crate) fn end(
+    sought: Sought<'_>,
+    groups: &[Pid],
+    mut roots: impl FnMut() -> Vec<Pid>,
+) -> Result<usize, usize> {
+    let (mut most, mut last, mut quiet) = (0, 0, 0);
+    for round in 0..ROUNDS {
+        last = kill(sought, groups, &roots());
+        most = most.max(last);
+        quiet = if last == 0 { quiet + 1 } else { 0 };
+        if quiet == QUIET_ROUNDS {
+            return Ok(most);
+        }
+        std::thread::sleep(Duration::from_millis(round.min(25)));
+    }
+    Err(last)
+}
+
 /// Kills the processes sought and all their descendants; returns how many there were.
 ///
 /// `groups` and `roots` name further processes to kill: members of these process
 /// groups and these processes themselves. Never kills this process.
 pub(crate) fn kill(sought: Sought<'_>, groups: &[Pid], roots: &[Pid]) -> usize {
-    let candidates: Vec<Process> = all()
-        .filter(|pid| is_ours(*pid))
-        .filter_map(process)
-        .filter(|p| p.state == State::Alive)
-        .collect();
+    let mut candidates = Vec::new();
     let mut members: HashSet<Pid> = HashSet::new();
-    for process in &candidates {
+    // One by one, so that what a process starts before it is looked at comes later in the list.
+    for pid in all().filter(|pid| is_ours(*pid)) {
+        let Some(process) = process(pid).filter(|process| process.state == State::Alive) else {
+            continue;
+        };
         let in_group = process.group.is_some_and(|group| groups.contains(&group));
-        if in_group || roots.contains(&process.pid) || carries(process.pid, sought) {
-            members.insert(process.pid);
+        if in_group || roots.contains(&pid) || carries(pid, sought) {
+            members.insert(pid);
         }
+        candidates.push(process);
     }
     // Parents may come after their children in the list, hence until nothing changes.
     loop {

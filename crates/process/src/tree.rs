@@ -16,9 +16,6 @@ use crate::scan::{self, Sought};
 use crate::supervisor::Shared;
 use crate::sys::{ChildStdio, Started, clone, posix, stdio};
 
-/// Rounds of looking for and killing survivors before giving up.
-const SWEEP_ROUNDS: u32 = 400;
-
 /// Processes that are not over yet, in all trees of this program.
 static ACTIVE: AtomicUsize = AtomicUsize::new(0);
 
@@ -308,24 +305,21 @@ impl Drop for Scope {
 /// Kills what carries the marker until nothing does, and collects the dead.
 fn sweep(sought: Sought<'_>, leader: Option<Pid>) -> Result<(), ProcessError> {
     let adopts = children::adopts();
-    for round in 0..SWEEP_ROUNDS {
+    let orphans = || {
         let orphans = if adopts {
             children::adopted()
         } else {
             Vec::new()
         };
-        // An orphan that shed both marker and group could be any job's, so it
-        // is only ours if no other job could have made it.
+        // One that shed both marker and group could be any job's, so it is only
+        // ours if no other job could have made it.
         let alone = ACTIVE.load(Ordering::Relaxed) <= usize::from(leader.is_some());
-        let roots = if alone { orphans.as_slice() } else { &[] };
-        if scan::kill(sought, leader.as_slice(), roots) == 0 {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(u64::from(round.min(25))));
-    }
-    Err(ProcessError::Survivors {
-        count: scan::kill(sought, leader.as_slice(), &[]),
-    })
+        if alone { orphans } else { Vec::new() }
+    };
+    let ended = scan::end(sought, leader.as_slice(), orphans);
+    ended
+        .map(drop)
+        .map_err(|count| ProcessError::Survivors { count })
 }
 
 /// Kills what carries a marker that begins so, in whatever tree it is.

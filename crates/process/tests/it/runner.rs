@@ -214,7 +214,7 @@ async fn acts_as_runner() {
     };
     let supervisor = Supervisor::start(settings).unwrap();
     let mut command = sh(JOB).env("NOTES", work.join("notes"));
-    if no_cgroup {
+    if !supervisor.tree().is_contained() {
         command = command.env("KEEP_ENV", "1");
     }
     let mut sink = |_: Stream, _: &[u8]| {};
