@@ -1,50 +1,68 @@
 //! Starts process trees and ends them, whatever happens.
 //!
 //! ```
-//! use process::{Command, NeverStop, Settings, Stdin, Stream, Supervisor, Timing};
+//! use process::{Command, NeverStop, Settings, Stdin, Stream, Supervisor, Timing, recover};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), process::ProcessError> {
-//! let supervisor = Supervisor::start(Settings::default())?;
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let temporary = tempfile::tempdir()?;
+//! # let state_dir = temporary.path();
+//! // What runs before this one have left when they were killed.
+//! recover(state_dir)?;
+//! let settings = Settings { state_dir: Some(state_dir.to_owned()), ..Settings::default() };
+//! let supervisor = Supervisor::start(settings)?;
+//!
 //! let tree = supervisor.tree();
 //! let shell = Command::new("sh")
 //!     .env("PATH", "/usr/bin:/bin")
-//!     .stdin(Stdin::Bytes(b"setsid sleep 600 & echo hello".to_vec()));
-//!
+//!     .stdin(Stdin::Bytes(b"setsid sleep 600 >/dev/null & echo hello".to_vec()));
 //! let mut output = Vec::new();
 //! let mut sink = |_: Stream, bytes: &[u8]| output.extend_from_slice(bytes);
 //! let outcome = tree.spawn(&shell)?.run(&mut sink, &NeverStop, &Timing::default()).await?;
-//!
 //! assert!(outcome.success());
 //! assert_eq!(output, b"hello\n");
+//!
 //! tree.close().await?;
+//! supervisor.shutdown().await?;
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! The types a newcomer needs:
 //!
-//! - [`Supervisor`]: one per run of the runner;
+//! - [`Supervisor`]: one per run of the runner, with its [`Journal`] and its guardian;
 //! - [`ProcessTree`]: one per job, holds everything the job starts;
-//! - [`Process`]: one started [`Command`]; [`Process::run`] waits for its [`Outcome`].
+//! - [`Process`]: one started [`Command`]; [`Process::run`] waits for its [`Outcome`],
+//!   [`ProcessTree::output`] does so for a short tool call.
 //!
 //! # What is killed when
 //!
 //! | event | effect |
 //! |---|---|
-//! | the main process of a [`Process`] ends | what it started and what still lives is killed, `setsid` children included |
-//! | [`StopLevel::Terminate`] | SIGTERM to the process group, SIGKILL after the grace |
+//! | the main process of a [`Process`] ends | everything else it started is killed and gone when `run` returns, `setsid` children included; a pipe still held open is read on for [`Timing::pipe_grace`] first |
+//! | [`StopLevel::Terminate`] | SIGTERM to the process group, SIGKILL after [`Timing::terminate_grace`] |
 //! | [`StopLevel::Kill`] | SIGKILL to everything the process started |
-//! | a [`Process`] or its wait is dropped | the same, without waiting |
+//! | a [`Process`] or the future of its `run` is dropped | the same, without waiting |
 //! | [`ProcessTree::close`] | everything in the tree is killed and gone on return |
+//! | [`Supervisor::shutdown`] | everything of the run is, the guardian and the journal too |
+//! | the runner is killed | the guardian does it, and removes the [`TempDir`]s |
+//! | the guardian is killed as well | [`recover`] does it at the next start |
 //!
 //! # How processes are held
 //!
 //! A job has a cgroup and each of its processes a leaf in it, where the system
-//! allows it; see [`Containment`] for what is done where it does not. A child is
-//! started inside its leaf, so there is no moment in which it could escape.
+//! allows it. A child starts inside its leaf, so there is no moment in which it
+//! could escape. Where there are no cgroups the runner becomes a subreaper, and
+//! processes are found by group, by ancestry and by the variable
+//! `RUNWRIGHT_PROCESS_MARKER`; [`Containment::NoCgroup`] says what that misses.
+//! A runner that goes without cgroups must start all its processes through this
+//! crate: a child with a process group of its own that nobody here awaits is
+//! taken for a job's left-over.
 //!
-//! Linux only: it needs pidfds (5.4), and cgroups are used from 5.14 on.
+//! Neither way of starting copies the runner's page tables, so the cost does not
+//! grow with the runner; see `benches/spawn.rs`.
+//!
+//! Linux only: pidfds need 5.4, and cgroups are used from 5.14 on.
 
 mod supervisor;
 mod tree;
