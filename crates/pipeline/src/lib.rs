@@ -1,20 +1,61 @@
 //! Turns a `.gitlab-ci.yml` into jobs and schedules them.
+//!
+//! The way is a straight line, and every step hands over a value of its own:
+//!
+//! ```text
+//! text -> Pipeline (+ Diagnostics) -> ResolvedPipeline -> Plan -> Driver -> PipelineReport
+//! ```
+//!
+//! # Examples
+//!
+//! ```
+//! use pipeline::context::PipelineContext;
+//! use pipeline::{Plan, ResolvedPipeline, Selection};
+//!
+//! let text = "
+//! build: {stage: build, script: make, artifacts: {paths: [app]}}
+//! test: {stage: test, script: make test}
+//! ";
+//! let (resolved, _warnings) = ResolvedPipeline::from_text(".gitlab-ci.yml", text).into_result()?;
+//! let plan = Plan::new(&resolved, PipelineContext::default(), &Selection::default())?;
+//!
+//! let job = plan.payload(1);
+//! assert_eq!(job.job_info.name, "test");
+//! assert_eq!(job.steps[0].script, ["make test"]);
+//! assert_eq!(job.dependencies[0].name, "build");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A newcomer needs three types: [`ResolvedPipeline`] is what a file means, a [`Plan`] is what will
+//! run, and a [`Driver`] runs it with any
+//! [`JobRunner`](executor_core::JobRunner) and any
+//! [`ExecutorProvider`](executor_core::ExecutorProvider).
+//!
+//! The crate reads no files and starts no process: texts and facts about the repository are given
+//! to it, and jobs are run by whoever implements the port.
 
-mod compose;
 pub mod config;
 pub mod context;
 pub mod diagnostic;
-mod graph;
-mod pipeline;
+pub mod event;
 pub mod plan;
-mod resolve;
+pub mod report;
 pub mod scheduler;
-mod slug;
 pub mod source;
 pub mod suggest;
 pub mod yaml;
 
+mod compose;
+mod graph;
+mod pipeline;
+mod resolve;
+mod slug;
+
+pub use diagnostic::{Checked, Diagnostic, Diagnostics};
+pub use event::{EventSink, PipelineEvent};
 pub use pipeline::Pipeline;
 pub use plan::{Plan, PlanError, PlannedJob, Selection};
+pub use report::{JobReport, PipelineReport, RunExit};
 pub use resolve::ResolvedPipeline;
+pub use scheduler::{Driver, Status};
 pub use slug::slug;

@@ -66,6 +66,10 @@ fn read_default(reader: &mut Reader<'_>, entries: &Mapping) -> Inheritable {
         });
     }
     for name in LEGACY_DEFAULTS {
+        // Somebody meant a job; that has an error of its own.
+        if entries.get(name).is_some_and(is_job) {
+            continue;
+        }
         let twice = given.is_some_and(|default| default.value.get(name).is_some());
         read_global(reader, entries, name, |reader, field| {
             if twice {
@@ -104,6 +108,7 @@ fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job
         let is_keyword = GLOBAL.contains(&name.as_ref());
         let may_be_job = matches!(name.as_ref(), "default" | "workflow") && is_job(entry);
         if is_keyword && !may_be_job {
+            check_reserved(reader, name, entry);
             continue;
         }
         if name.starts_with('.') {
@@ -119,8 +124,10 @@ fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job
     }
     if !seen {
         let message = "jobs config should contain at least one visible job";
+        let hidden = entries.keys().any(|name| name.starts_with('.'));
+        let help = hidden.then(|| "a dot at the start of a name hides the job".to_owned());
         let error = Diagnostic::error("no-jobs", message).at(root.span);
-        reader.diagnostics.push(error);
+        reader.diagnostics.push(error.with_help(help));
     }
     jobs
 }
@@ -131,6 +138,15 @@ fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job
 fn is_job(entry: &Entry) -> bool {
     let has = |key: &str| entry.value.get(key).is_some();
     has("script") || has("run") || has("trigger")
+}
+
+/// Refuses a job that has the name of a keyword. (A variable may be called `script`.)
+fn check_reserved(reader: &mut Reader<'_>, name: &str, entry: &Entry) {
+    if name != "variables" && is_job(entry) {
+        let message = format!("`{name}` is a keyword and cannot be the name of a job");
+        let error = Diagnostic::error("reserved-name", message);
+        reader.diagnostics.push(error.at(entry.key_span));
+    }
 }
 
 fn check_hidden(reader: &mut Reader<'_>, name: &str, entry: &Entry) {

@@ -98,10 +98,12 @@ impl Machine {
 
     /// Begins: the first jobs become pending.
     pub fn start(&mut self) -> Vec<StatusChange> {
+        self.open_stages();
         let free = |node: &Node| node.needs.is_some_and(|needs| !needs.is_awaited());
         let jobs = self.jobs.iter().enumerate();
         let ready = jobs.filter(|(_, node)| free(node)).map(|(index, _)| index);
         self.undecided.extend(ready);
+        self.undecided.make_contiguous().sort_unstable();
         self.settle()
     }
 

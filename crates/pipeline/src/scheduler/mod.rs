@@ -1,10 +1,14 @@
 //! Runs a plan: a pure state machine that decides, and a driver that obeys it.
 
+mod driver;
 mod machine;
+mod observer;
+mod queue;
 mod retry;
 mod status;
 mod tally;
 
+pub use driver::Driver;
 pub use machine::{Finish, Machine};
 pub use status::Status;
 

@@ -1,9 +1,11 @@
 use super::Limits;
-use super::node::{Entry, Kind, Mapping, Node};
+use super::key::{Key, insert, merge};
+use super::node::{Kind, Mapping, Node};
+use super::place::Places;
 use super::scalar;
 use crate::diagnostic::Diagnostic;
-use crate::source::{FileId, Span, clamp};
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag};
+use crate::source::{FileId, Span};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput, Tag};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -36,12 +38,6 @@ enum Collection {
         /// The key whose value comes next.
         key: Option<Key>,
     },
-}
-
-struct Key {
-    text: Arc<str>,
-    is_text: bool,
-    span: Span,
 }
 
 /// What a tag asks for.
@@ -216,78 +212,6 @@ impl Open {
     }
 }
 
-impl Key {
-    fn of(node: &Node, span: Span) -> Result<Self, Stop> {
-        let is_text = matches!(node.kind, Kind::String(_));
-        let text = match &node.kind {
-            Kind::String(text) => Arc::clone(text),
-            _ => node.to_scalar_text().map(Arc::from).ok_or_else(|| {
-                let message = format!("a key must be a scalar, not {}", node.kind_name());
-                Diagnostic::error("invalid-key", message).at(span)
-            })?,
-        };
-        Ok(Self {
-            text,
-            is_text,
-            span,
-        })
-    }
-
-    fn into_entry(self, value: Arc<Node>) -> (Arc<str>, Entry) {
-        let entry = Entry {
-            key_span: self.span,
-            key_is_text: self.is_text,
-            merged: false,
-            value,
-        };
-        (self.text, entry)
-    }
-}
-
-fn insert(entries: &mut Mapping, key: Key, value: Arc<Node>, findings: &mut Vec<Diagnostic>) {
-    let span = key.span;
-    let (text, entry) = key.into_entry(value);
-    let Some(before) = entries.insert(Arc::clone(&text), entry) else {
-        return;
-    };
-    // A key that a merge brought in stands outside this mapping; replacing it is the point.
-    if !before.merged {
-        let message = format!("`{text}` is given twice; the last one counts");
-        findings.push(
-            Diagnostic::warning("duplicate-key", message)
-                .at(span)
-                .with_related(before.key_span, "first given here"),
-        );
-    }
-}
-
-/// Applies a merge key: what it brings replaces the keys before it, and later keys replace that.
-///
-/// Of several mappings the first has priority. A value that is no mapping makes `<<` an ordinary
-/// key, as in GitLab.
-fn merge(entries: &mut Mapping, key: Key, value: Arc<Node>) {
-    let sources: Vec<&Mapping> = match &value.kind {
-        Kind::Mapping(source) => vec![source],
-        Kind::Sequence(items) => items.iter().filter_map(|item| item.as_mapping()).collect(),
-        _ => Vec::new(),
-    };
-    let expected = value.as_sequence().map_or(1, <[_]>::len);
-    if sources.len() != expected {
-        let (text, entry) = key.into_entry(value);
-        entries.insert(text, entry);
-        return;
-    }
-    for source in sources.into_iter().rev() {
-        for (text, entry) in source {
-            let merged = Entry {
-                merged: true,
-                ..entry.clone()
-            };
-            entries.insert(Arc::clone(text), merged);
-        }
-    }
-}
-
 fn tagged(tag: Option<&Tag>, span: Span, findings: &mut Vec<Diagnostic>) -> Tagged {
     let Some(tag) = tag else {
         return Tagged::No;
@@ -348,58 +272,6 @@ fn no_reference(span: Span) -> Diagnostic {
 fn too_deep(span: Span, limits: &Limits) -> Diagnostic {
     let message = format!("values are nested deeper than {} levels", limits.depth);
     Diagnostic::error("nested-too-deep", message).at(span)
-}
-
-/// Turns the parser's places, which count characters, into byte offsets.
-struct Places<'t> {
-    file: FileId,
-    text: &'t str,
-    /// A place known in both units; the next one is counted from here.
-    known: (usize, usize),
-}
-
-impl<'t> Places<'t> {
-    fn new(file: FileId, text: &'t str) -> Self {
-        Self {
-            file,
-            text,
-            known: (0, 0),
-        }
-    }
-
-    fn span(&mut self, start: Marker, end: Marker) -> Span {
-        Span {
-            file: self.file,
-            line: clamp(start.line()),
-            column: clamp(start.col() + 1),
-            start: clamp(self.offset(start.index())),
-            end: clamp(self.offset(end.index())),
-        }
-    }
-
-    /// Returns the line a span of this file starts in.
-    fn line(&self, span: Span) -> &'t str {
-        let start = (span.start as usize).min(self.text.len());
-        let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
-        self.text[line_start..].lines().next().unwrap_or_default()
-    }
-
-    fn offset(&mut self, index: usize) -> usize {
-        let (character, byte) = self.known;
-        let offset = if index >= character {
-            let mut rest = self.text[byte..].char_indices();
-            let ahead = rest.nth(index - character);
-            ahead.map_or(self.text.len(), |(ahead, _)| byte + ahead)
-        } else {
-            let mut rest = self.text[..byte].char_indices().rev();
-            rest.nth(character - index - 1).map_or(0, |(at, _)| at)
-        };
-        // Behind the end the two units cannot be related; the next place starts afresh.
-        if offset < self.text.len() {
-            self.known = (index, offset);
-        }
-        offset
-    }
 }
 
 #[cfg(test)]

@@ -6,9 +6,11 @@
 
 mod decode;
 mod document;
+mod key;
 mod limits;
 mod loader;
 mod node;
+mod place;
 mod scalar;
 
 pub use decode::{DecodeError, decode};

@@ -1,1 +1,14 @@
 //! What the crate promises, tested from outside.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking, too"
+)]
+
+mod bad_input;
+mod driver;
+mod fake;
+mod machine;
+mod plan;
+mod random_dag;
+mod resolve;

@@ -1,0 +1,159 @@
+//! What happens in a pipeline, as a stream of events for people and machines.
+
+use crate::scheduler::Status;
+use executor_core::{FailureReason, PipelineId};
+use jiff::{Timestamp, Unit};
+use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The version of the events' shape.
+pub const EVENT_VERSION: u32 = 1;
+
+/// One event; serialized, it is one line of the event stream.
+///
+/// # Examples
+///
+/// ```
+/// use pipeline::event::{EventKind, PipelineEvent};
+///
+/// let line = r#"{"v":1,"seq":2,"at":"2026-11-20T10:00:00Z","pipeline":7,"type":"stage_start","stage":"test"}"#;
+/// let event: PipelineEvent = serde_json::from_str(line)?;
+/// assert_eq!(event.kind, EventKind::StageStart { stage: "test".into() });
+/// assert_eq!(serde_json::to_string(&event)?, line);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PipelineEvent {
+    /// The version of the shape.
+    pub v: u32,
+    /// Its place in the stream, from 1, without gaps.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// The pipeline it happened in.
+    pub pipeline: PipelineId,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventKind {
+    /// The pipeline begins.
+    PipelineStarted {
+        /// Its jobs by name, by stage.
+        jobs: Vec<Arc<str>>,
+    },
+    /// The first job of a stage starts.
+    StageStart {
+        /// The stage.
+        stage: Arc<str>,
+    },
+    /// A job has come to another status.
+    JobStatus {
+        /// The job.
+        job: Arc<str>,
+        /// Its stage.
+        stage: Arc<str>,
+        /// Its new status.
+        status: Status,
+        /// The attempt it is at, from 1.
+        attempt: u32,
+    },
+    /// A job has written a line, or a piece of one.
+    JobLog {
+        /// The job.
+        job: Arc<str>,
+        /// Where the line came from.
+        stream: LogStream,
+        /// The line without its end, at most 64 KiB, secrets masked, invalid UTF-8 replaced.
+        line: String,
+        /// Whether the text goes on where the last one of this stream stopped.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cont: bool,
+    },
+    /// An attempt of a job has ended.
+    JobFinished {
+        /// The job.
+        job: Arc<str>,
+        /// Its stage.
+        stage: Arc<str>,
+        /// `success`, `failed` or `canceled`.
+        status: Status,
+        /// The exit code of its script, when one decided.
+        exit_code: Option<i32>,
+        /// Why it did not succeed.
+        failure_reason: Option<FailureReason>,
+        /// Whether its failure lets the pipeline pass.
+        allow_failure: bool,
+        /// The attempt that has ended, from 1.
+        attempt: u32,
+        /// How long the attempt took, in milliseconds.
+        duration_ms: u64,
+    },
+    /// The pipeline has ended, or waits for somebody.
+    PipelineDone {
+        /// The status it came to; `skipped` when there was nothing to run.
+        status: Status,
+        /// The exit code of the program that ran it.
+        exit_code: u8,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
+}
+
+/// Where a line of a job's log came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogStream {
+    /// The job's standard output.
+    Stdout,
+    /// The job's standard error.
+    Stderr,
+    /// The runner, or a service of the job.
+    System,
+}
+
+/// Takes the events of a pipeline.
+///
+/// Events come in the order of `seq`, one at a time, from any thread. The pipeline waits while one
+/// is taken, so an implementation should return soon.
+pub trait EventSink: Send + Sync + Debug {
+    /// Takes one event.
+    fn event(&self, event: &PipelineEvent);
+}
+
+/// Numbers the events and hands them to the sink, one after the other.
+#[derive(Debug)]
+pub(crate) struct EventLog {
+    pipeline: PipelineId,
+    sink: Arc<dyn EventSink>,
+    last_seq: Mutex<u64>,
+}
+
+impl EventLog {
+    pub(crate) fn new(pipeline: PipelineId, sink: Arc<dyn EventSink>) -> Self {
+        Self {
+            pipeline,
+            sink,
+            last_seq: Mutex::new(0),
+        }
+    }
+
+    pub(crate) fn emit(&self, kind: EventKind) {
+        // The lock is held while the sink works: numbers and order of arrival must agree.
+        let mut seq = self.last_seq.lock().unwrap_or_else(PoisonError::into_inner);
+        *seq += 1;
+        let now = Timestamp::now();
+        self.sink.event(&PipelineEvent {
+            v: EVENT_VERSION,
+            seq: *seq,
+            at: now.round(Unit::Millisecond).unwrap_or(now),
+            pipeline: self.pipeline,
+            kind,
+        });
+    }
+}

@@ -1,0 +1,156 @@
+//! How a pipeline ended.
+
+use crate::scheduler::Status;
+use executor_core::{BuildError, FailureReason, PipelineId, WorkerError};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The exit code of a program that runs a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum RunExit {
+    /// All went well: also when only jobs that may fail did, when there was no pipeline to create,
+    /// and when the pipeline waits at a manual job.
+    Success = 0,
+    /// A job failed, or the pipeline's own time was up.
+    JobFailed = 1,
+    /// The command line or the pipeline file is wrong; nothing was run.
+    Usage = 2,
+    /// No job is to blame: the machine, an executor or the runner itself failed.
+    Environment = 3,
+    /// A signal, or somebody else, stopped the pipeline.
+    Interrupted = 130,
+}
+
+impl RunExit {
+    /// Returns the number.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// How a pipeline ended.
+#[derive(Debug)]
+pub struct PipelineReport {
+    /// The pipeline.
+    pub id: PipelineId,
+    /// The status it came to.
+    pub status: Status,
+    /// What the program should exit with.
+    pub exit: RunExit,
+    /// The jobs by stage, within a stage in the order of the file.
+    pub jobs: Vec<JobReport>,
+    /// How long it took.
+    pub duration: Duration,
+    /// Why no job could be run any more, when that happened.
+    pub error: Option<WorkerError>,
+}
+
+impl PipelineReport {
+    /// Returns the jobs that made the pipeline fail.
+    pub fn failed_jobs(&self) -> impl Iterator<Item = &JobReport> {
+        let decides = |job: &&JobReport| job.status == Status::Failed && !job.allow_failure;
+        self.jobs.iter().filter(decides)
+    }
+}
+
+/// How one job of a pipeline ended.
+#[derive(Debug, Clone)]
+pub struct JobReport {
+    /// The job's expanded name.
+    pub name: String,
+    /// Its stage.
+    pub stage: String,
+    /// The status it came to.
+    pub status: Status,
+    /// The exit code of the script in its last attempt, when one decided.
+    pub exit_code: Option<i32>,
+    /// Why the last attempt did not succeed, in GitLab's words.
+    pub failure_reason: Option<FailureReason>,
+    /// Why the last attempt did not succeed, with all causes.
+    pub error: Option<Arc<BuildError>>,
+    /// Whether its failure lets the pipeline pass.
+    pub allow_failure: bool,
+    /// How many attempts were begun; 0 for a job that never ran.
+    pub attempts: u32,
+    /// How long all attempts took together.
+    pub duration: Duration,
+    /// The last lines the job itself wrote in its last attempt.
+    pub last_lines: Vec<String>,
+}
+
+/// Returns the exit code for a pipeline that nobody stopped.
+pub(crate) fn exit_of(status: Status, jobs: &[JobReport]) -> RunExit {
+    if matches!(
+        status,
+        Status::Success | Status::Skipped | Status::Manual | Status::Scheduled | Status::Created
+    ) {
+        return RunExit::Success;
+    }
+    let mut failed = jobs
+        .iter()
+        .filter(|job| job.status == Status::Failed && !job.allow_failure)
+        .peekable();
+    if failed.peek().is_some() && failed.all(|job| is_environmental(job.failure_reason)) {
+        return RunExit::Environment;
+    }
+    RunExit::JobFailed
+}
+
+/// Returns whether the job's author is not to blame.
+fn is_environmental(reason: Option<FailureReason>) -> bool {
+    matches!(
+        reason,
+        Some(
+            FailureReason::RunnerSystemFailure
+                | FailureReason::RunnerExternalDependencyFailure
+                | FailureReason::RunnerConfigurationError
+                | FailureReason::ImagePullFailure
+                | FailureReason::RunnerInterrupted
+                | FailureReason::UnknownFailure
+        )
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(status: Status, reason: Option<FailureReason>, allow_failure: bool) -> JobReport {
+        JobReport {
+            name: "job".to_owned(),
+            stage: "test".to_owned(),
+            status,
+            exit_code: None,
+            failure_reason: reason,
+            error: None,
+            allow_failure,
+            attempts: 1,
+            duration: Duration::ZERO,
+            last_lines: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn exit_codes_tell_a_job_from_its_environment() {
+        let script = || job(Status::Failed, Some(FailureReason::ScriptFailure), false);
+        let system = || {
+            job(
+                Status::Failed,
+                Some(FailureReason::RunnerSystemFailure),
+                false,
+            )
+        };
+        let check =
+            |status, jobs: &[JobReport], code| assert_eq!(exit_of(status, jobs).code(), code);
+        check(Status::Success, &[], 0);
+        check(Status::Manual, &[], 0);
+        check(Status::Skipped, &[], 0);
+        check(Status::Failed, &[script()], 1);
+        check(Status::Failed, &[system()], 3);
+        check(Status::Failed, &[system(), script()], 1);
+        let allowed = job(Status::Failed, Some(FailureReason::ScriptFailure), true);
+        check(Status::Failed, &[allowed, system()], 3);
+        check(Status::Canceled, &[job(Status::Canceled, None, false)], 1);
+    }
+}

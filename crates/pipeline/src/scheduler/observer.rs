@@ -1,0 +1,122 @@
+use crate::event::{EventKind, EventLog, LogStream};
+use executor_core::stage::BuildStage;
+use executor_core::{JobObserver, StageReport, TraceStream};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use trace::{Line, LineSplitter};
+
+/// How many of a job's last lines a report shows.
+const LAST_LINES: usize = 20;
+/// How many bytes of each of them are kept.
+const LONGEST_LAST_LINE: usize = 1024;
+
+/// Turns the output of one attempt of a job into events.
+#[derive(Debug)]
+pub(super) struct LogObserver {
+    job: Arc<str>,
+    events: Arc<EventLog>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    splitters: HashMap<TraceStream, LineSplitter>,
+    last_lines: VecDeque<String>,
+}
+
+impl LogObserver {
+    pub(super) fn new(job: Arc<str>, events: Arc<EventLog>) -> Self {
+        Self {
+            job,
+            events,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Hands out what is left of lines that have no end, and returns the last lines.
+    pub(super) fn finish(&self) -> Vec<String> {
+        let mut state = self.lock();
+        let mut streams: Vec<_> = std::mem::take(&mut state.splitters).into_iter().collect();
+        streams.sort_by_key(|(stream, _)| *stream);
+        for (stream, mut splitter) in streams {
+            let last_lines = &mut state.last_lines;
+            splitter.finish(&mut |line| self.emit(stream, line, last_lines));
+        }
+        std::mem::take(&mut state.last_lines).into()
+    }
+
+    fn emit(&self, stream: TraceStream, line: Line<'_>, last_lines: &mut VecDeque<String>) {
+        if stream == TraceStream::STDOUT || stream == TraceStream::STDERR {
+            remember(last_lines, &line);
+        }
+        // The end of a line whose text was shown already adds nothing.
+        if line.continues && line.text.is_empty() {
+            return;
+        }
+        self.events.emit(EventKind::JobLog {
+            job: Arc::clone(&self.job),
+            stream: log_stream(stream),
+            line: line.text.into_owned(),
+            cont: line.continues,
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl JobObserver for LogObserver {
+    // A job counts as running from the moment a worker takes it, so there is nothing to add here.
+    fn started(&self) {}
+
+    fn stage_started(&self, _stage: &BuildStage) {}
+
+    fn stage_finished(&self, _report: &StageReport) {}
+
+    fn output(&self, stream: TraceStream, data: &[u8]) {
+        let mut state = self.lock();
+        let State {
+            splitters,
+            last_lines,
+        } = &mut *state;
+        let splitter = splitters.entry(stream).or_default();
+        splitter.feed(data, &mut |line| self.emit(stream, line, last_lines));
+    }
+
+    fn idle(&self, stream: TraceStream) {
+        let mut state = self.lock();
+        let State {
+            splitters,
+            last_lines,
+        } = &mut *state;
+        if let Some(splitter) = splitters.get_mut(&stream) {
+            splitter.flush_idle(&mut |line| self.emit(stream, line, last_lines));
+        }
+    }
+}
+
+fn log_stream(stream: TraceStream) -> LogStream {
+    match stream {
+        TraceStream::STDOUT => LogStream::Stdout,
+        TraceStream::STDERR => LogStream::Stderr,
+        _ => LogStream::System,
+    }
+}
+
+/// Keeps the beginning of each of the last lines.
+fn remember(last_lines: &mut VecDeque<String>, line: &Line<'_>) {
+    if line.continues {
+        let Some(last) = last_lines.back_mut() else {
+            return;
+        };
+        let room = LONGEST_LAST_LINE.saturating_sub(last.len());
+        last.push_str(&line.text[..line.text.floor_char_boundary(room)]);
+        return;
+    }
+    if last_lines.len() == LAST_LINES {
+        last_lines.pop_front();
+    }
+    let kept = &line.text[..line.text.floor_char_boundary(LONGEST_LAST_LINE)];
+    last_lines.push_back(kept.to_owned());
+}

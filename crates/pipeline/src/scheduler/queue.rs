@@ -1,0 +1,327 @@
+use super::machine::{Finish, Machine};
+use super::observer::LogObserver;
+use super::{Status, StatusChange};
+use crate::config::parse_duration;
+use crate::event::{EventKind, EventLog};
+use crate::plan::Plan;
+use crate::report::JobReport;
+use crate::source::clamp;
+use async_trait::async_trait;
+use executor_core::{
+    Cancellation, FailureReason, JobAssignment, JobId, JobOutcome, JobRequest, JobSource,
+    JobSourceError, JobState, NextJob,
+};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// The jobs of a running pipeline, as the source its workers take them from.
+#[derive(Debug)]
+pub(super) struct Queue {
+    plan: Arc<Plan>,
+    events: Arc<EventLog>,
+    /// Stops the pipeline; every job gets a child of it.
+    cancellation: Cancellation,
+    state: Mutex<State>,
+    /// Wakes everybody who waits for a change.
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    machine: Machine,
+    /// Pending jobs. The first of the plan goes first: more may wait for a job of an early stage.
+    ready: BTreeSet<usize>,
+    /// Scheduled jobs with the end of their delay.
+    delays: Vec<(Instant, usize)>,
+    records: Vec<Record>,
+    started_stages: Vec<bool>,
+}
+
+/// What is known of one job besides its status.
+#[derive(Debug, Clone)]
+struct Record {
+    name: Arc<str>,
+    stage: Arc<str>,
+    begun: Option<Instant>,
+    observer: Option<Arc<LogObserver>>,
+    attempts: u32,
+    duration: Duration,
+    outcome: Option<JobOutcome>,
+    last_lines: Vec<String>,
+}
+
+impl Queue {
+    pub(super) fn new(plan: Arc<Plan>, events: Arc<EventLog>, cancellation: Cancellation) -> Self {
+        let stages: Vec<Arc<str>> = plan
+            .stages()
+            .iter()
+            .map(|stage| stage.as_str().into())
+            .collect();
+        let records = plan.jobs().iter().map(|job| Record {
+            name: job.name().into(),
+            stage: Arc::clone(&stages[job.stage_index]),
+            begun: None,
+            observer: None,
+            attempts: 0,
+            duration: Duration::ZERO,
+            outcome: None,
+            last_lines: Vec::new(),
+        });
+        let state = State {
+            machine: Machine::new(&plan),
+            ready: BTreeSet::new(),
+            delays: Vec::new(),
+            records: records.collect(),
+            started_stages: vec![false; stages.len()],
+        };
+        Self {
+            plan,
+            events,
+            cancellation,
+            state: Mutex::new(state),
+            changed: Notify::new(),
+        }
+    }
+
+    /// Returns how many jobs there are.
+    pub(super) fn len(&self) -> u32 {
+        clamp(self.plan.jobs().len())
+    }
+
+    /// Begins: the first jobs can be taken.
+    pub(super) fn start(&self) {
+        let mut state = self.lock();
+        let jobs = state.records.iter().map(|record| Arc::clone(&record.name));
+        self.events.emit(EventKind::PipelineStarted {
+            jobs: jobs.collect(),
+        });
+        let changes = state.machine.start();
+        self.apply(&mut state, &changes);
+    }
+
+    /// Lets no further job start. Those that run have their own way to learn of it.
+    pub(super) fn cancel(&self) {
+        let mut state = self.lock();
+        let changes = state.machine.cancel();
+        state.ready.clear();
+        state.delays.clear();
+        self.apply(&mut state, &changes);
+    }
+
+    /// Waits until the status of some job changes after the returned future was created.
+    pub(super) fn changed(&self) -> tokio::sync::futures::Notified<'_> {
+        self.changed.notified()
+    }
+
+    /// Returns when the next delay is over.
+    pub(super) fn next_delay(&self) -> Option<Instant> {
+        self.lock().delays.iter().map(|&(end, _)| end).min()
+    }
+
+    /// Makes the jobs pending whose delay is over.
+    pub(super) fn end_delays(&self) {
+        let now = Instant::now();
+        let mut state = self.lock();
+        let (over, waiting): (Vec<_>, Vec<_>) =
+            state.delays.drain(..).partition(|&(end, _)| end <= now);
+        state.delays = waiting;
+        for (_, job) in over {
+            let changes = state.machine.delay_over(job);
+            self.apply(&mut state, &changes);
+        }
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.lock().machine.is_finished()
+    }
+
+    /// Returns where the pipeline and each of its jobs stand.
+    pub(super) fn report(&self) -> (Status, Vec<JobReport>) {
+        let state = self.lock();
+        let jobs = state.records.iter().enumerate();
+        let reports = jobs.map(|(job, record)| record.report(job, &state.machine));
+        (state.machine.pipeline_status(), reports.collect())
+    }
+
+    /// Takes note of changes: tells everybody and queues what became pending or scheduled.
+    fn apply(&self, state: &mut State, changes: &[StatusChange]) {
+        for change in changes {
+            match change.status {
+                Status::Pending => {
+                    state.ready.insert(change.job);
+                }
+                Status::Scheduled => {
+                    let start_in = self.plan.jobs()[change.job].definition.start_in.as_deref();
+                    let delay = start_in.and_then(parse_duration).unwrap_or_default();
+                    state.delays.push((Instant::now() + delay, change.job));
+                }
+                _ => {}
+            }
+            self.tell(state, change.job, change.status, change.attempt);
+        }
+        self.changed.notify_waiters();
+    }
+
+    fn tell(&self, state: &State, job: usize, status: Status, attempt: u32) {
+        let record = &state.records[job];
+        self.events.emit(EventKind::JobStatus {
+            job: Arc::clone(&record.name),
+            stage: Arc::clone(&record.stage),
+            status,
+            attempt,
+        });
+    }
+
+    /// Takes the next pending job, if there is one.
+    fn take(&self) -> NextJob {
+        let mut state = self.lock();
+        if self.cancellation.is_canceled() || state.machine.is_finished() {
+            return NextJob::Closed;
+        }
+        let Some(job) = state.ready.pop_first() else {
+            return NextJob::None;
+        };
+        let stage_index = self.plan.jobs()[job].stage_index;
+        if !std::mem::replace(&mut state.started_stages[stage_index], true) {
+            self.events.emit(EventKind::StageStart {
+                stage: Arc::clone(&state.records[job].stage),
+            });
+        }
+        let record = &mut state.records[job];
+        let name = Arc::clone(&record.name);
+        let observer = Arc::new(LogObserver::new(name, Arc::clone(&self.events)));
+        record.begun = Some(Instant::now());
+        record.observer = Some(Arc::clone(&observer));
+        record.attempts += 1;
+        let changes = state.machine.started(job);
+        self.apply(&mut state, &changes);
+        let attempt = state.machine.attempt(job);
+        drop(state);
+        NextJob::Job(Box::new(JobAssignment {
+            job: Arc::new(self.plan.payload(job)),
+            attempt,
+            observer,
+            cancellation: self.cancellation.child(),
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl JobSource for Queue {
+    async fn next(
+        &self,
+        _request: &JobRequest,
+        cancellation: &Cancellation,
+    ) -> Result<NextJob, JobSourceError> {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            // From here on no change is missed, so what is taken below is never out of date.
+            changed.as_mut().enable();
+            match self.take() {
+                NextJob::None => {}
+                next => return Ok(next),
+            }
+            tokio::select! {
+                () = changed => {}
+                () = cancellation.canceled() => return Ok(NextJob::Closed),
+            }
+        }
+    }
+
+    async fn finished(&self, job: JobId, outcome: JobOutcome) {
+        let first = self.plan.context().first_job_id;
+        let index = job
+            .0
+            .checked_sub(first)
+            .and_then(|at| usize::try_from(at).ok());
+        let mut state = self.lock();
+        let Some(index) = index.filter(|&index| index < state.records.len()) else {
+            tracing::warn!(%job, "A job ended that this pipeline does not have.");
+            return;
+        };
+        let attempt = state.machine.attempt(index);
+        let duration = state.records[index].end(&outcome);
+        let changes = state.machine.finished(index, finish(&outcome));
+        let is_own = |change: &&StatusChange| change.job == index && change.attempt == attempt;
+        let own = usize::from(changes.first().as_ref().is_some_and(is_own));
+        if own == 0 {
+            // The machine goes straight to the next attempt; whoever watches sees this one end.
+            self.tell(&state, index, status_of(outcome.state), attempt);
+        }
+        let record = &state.records[index];
+        let finished = EventKind::JobFinished {
+            job: Arc::clone(&record.name),
+            stage: Arc::clone(&record.stage),
+            status: status_of(outcome.state),
+            exit_code: outcome.exit_code().map(|code| code.0),
+            failure_reason: outcome.failure_reason(),
+            allow_failure: state.machine.may_fail(index),
+            attempt,
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        };
+        // First the job's own end, then what it means for others or for its next attempt.
+        self.apply(&mut state, &changes[..own]);
+        self.events.emit(finished);
+        self.apply(&mut state, &changes[own..]);
+    }
+}
+
+impl Record {
+    /// Notes how an attempt ended and returns how long it took.
+    fn end(&mut self, outcome: &JobOutcome) -> Duration {
+        let duration = self
+            .begun
+            .take()
+            .map_or(Duration::ZERO, |begun| begun.elapsed());
+        self.duration += duration;
+        self.outcome = Some(outcome.clone());
+        let observer = self.observer.take();
+        self.last_lines = observer
+            .map(|observer| observer.finish())
+            .unwrap_or_default();
+        duration
+    }
+
+    fn report(&self, job: usize, machine: &Machine) -> JobReport {
+        let outcome = self.outcome.as_ref();
+        JobReport {
+            name: self.name.to_string(),
+            stage: self.stage.to_string(),
+            status: machine.status(job),
+            exit_code: outcome.and_then(JobOutcome::exit_code).map(|code| code.0),
+            failure_reason: outcome.and_then(JobOutcome::failure_reason),
+            error: outcome.and_then(|outcome| outcome.error.clone()),
+            allow_failure: machine.may_fail(job),
+            attempts: self.attempts,
+            duration: self.duration,
+            last_lines: self.last_lines.clone(),
+        }
+    }
+}
+
+fn finish(outcome: &JobOutcome) -> Finish<'static> {
+    match status_of(outcome.state) {
+        Status::Success => Finish::Success,
+        Status::Canceled => Finish::Canceled,
+        _ => Finish::Failed {
+            exit_code: outcome.exit_code().map(|code| code.0),
+            reason: outcome.failure_reason().map(FailureReason::as_str),
+        },
+    }
+}
+
+/// A job runner that returns before a job has ended has failed.
+fn status_of(state: JobState) -> Status {
+    match state {
+        JobState::Success => Status::Success,
+        JobState::Canceled => Status::Canceled,
+        JobState::Failed | JobState::Pending | JobState::Running => Status::Failed,
+    }
+}

@@ -1,0 +1,283 @@
+//! Every mistake is shown with its place, the line, and what to do.
+
+use pipeline::ResolvedPipeline;
+use pipeline::diagnostic::Severity;
+
+fn errors(text: &str) -> String {
+    let checked = ResolvedPipeline::from_text(".gitlab-ci.yml", text);
+    assert!(checked.diagnostics.has_errors(), "{text:?} is accepted");
+    let diagnostics = &checked.diagnostics;
+    diagnostics
+        .iter()
+        .map(|finding| diagnostics.render(finding))
+        .collect()
+}
+
+fn check_code(text: &str, code: &str) {
+    let checked = ResolvedPipeline::from_text(".gitlab-ci.yml", text);
+    let codes: Vec<&str> = checked
+        .diagnostics
+        .errors()
+        .map(|error| error.code)
+        .collect();
+    assert_eq!(codes, [code], "of {text:?}\n{}", checked.diagnostics);
+}
+
+#[test]
+fn a_file_that_is_no_pipeline() {
+    insta::assert_snapshot!(errors("\n  \n"), @r"
+    error[empty-file]: the file is empty; it must define a job
+      help: the smallest pipeline is `hello: {script: echo hello}`
+    ");
+    insta::assert_snapshot!(errors("- a\n- b\n"), @r"
+    .gitlab-ci.yml:1:1: error[invalid-file]: a pipeline file is a hash of jobs and keywords, not an array
+      1 | - a
+        | ^^^
+    ");
+    insta::assert_snapshot!(errors("job:\n\tscript: x\n"), @r"
+    .gitlab-ci.yml:2:2: error[yaml-syntax]: invalid YAML: tabs disallowed within this context (block indentation)
+      2 |  script: x
+        |  ^
+      help: YAML is indented with spaces; this line has a tab
+    ");
+    insta::assert_snapshot!(errors("job:\n  script: [a\nother: 1\n"), @r"
+    .gitlab-ci.yml:3:6: error[yaml-syntax]: invalid YAML: illegal placement of ':' indicator
+      3 | other: 1
+        |      ^
+    ");
+    insta::assert_snapshot!(errors("variables: {A: 1}\n.hidden: {script: x}\n"), @r"
+    .gitlab-ci.yml:1:1: error[no-jobs]: jobs config should contain at least one visible job
+      1 | variables: {A: 1}
+        | ^^^^^^^^^^^^^^^^^
+      help: a dot at the start of a name hides the job
+    ");
+}
+
+#[test]
+fn a_job_without_commands() {
+    insta::assert_snapshot!(errors("build:\n  scirpt: make\n"), @r"
+    .gitlab-ci.yml:1:1: error[missing-script]: jobs:build config should implement `script`
+      1 | build:
+        | ^^^^^
+      help: did you mean `script`?
+    ");
+    insta::assert_snapshot!(errors("build:\n  stage: build\n"), @r"
+    .gitlab-ci.yml:1:1: error[missing-script]: jobs:build config should implement `script`
+      1 | build:
+        | ^^^^^
+      help: a job needs commands: add `script:`; start the name with a dot to hide it
+    ");
+    insta::assert_snapshot!(errors("varaibles:\n  A: 1\njob: {script: x}\n"), @r"
+    .gitlab-ci.yml:1:1: error[missing-script]: jobs:varaibles config should implement `script`
+      1 | varaibles:
+        | ^^^^^^^^^
+      help: did you mean `variables`?
+    ");
+}
+
+#[test]
+fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
+    insta::assert_snapshot!(errors("job: {script: x, scripts: y, imgae: z}\n"), @r"
+    .gitlab-ci.yml:1:18: error[unknown-keyword]: jobs:job config contains unknown keys: scripts, imgae
+      1 | job: {script: x, scripts: y, imgae: z}
+        |                  ^^^^^^^
+      help: did you mean `script`?
+    ");
+    insta::assert_snapshot!(errors("job:\n  script:\n    - echo a: b\n"), @r"
+    .gitlab-ci.yml:3:7: error[invalid-value]: jobs:job:script config should be a string or a nested array of strings; put quotes around a command that holds `: `
+      3 |     - echo a: b
+        |       ^^^^^^^^^
+    ");
+    insta::assert_snapshot!(errors("job: {script: x, when: on_sucess}\n"), @r"
+    .gitlab-ci.yml:1:24: error[invalid-value]: jobs:job:when config should be one of: on_success, on_failure, always, manual, delayed
+      1 | job: {script: x, when: on_sucess}
+        |                        ^^^^^^^^^
+      help: did you mean `on_success`?
+    ");
+    insta::assert_snapshot!(errors("job: {script: x, retry: {max: 3, when: script_failed}}\n"), @r"
+    .gitlab-ci.yml:1:31: error[invalid-value]: retry:max config must be between 0 and 2
+      1 | job: {script: x, retry: {max: 3, when: script_failed}}
+        |                               ^
+    .gitlab-ci.yml:1:40: error[invalid-value]: retry:when config names the unknown reason `script_failed`
+      1 | job: {script: x, retry: {max: 3, when: script_failed}}
+        |                                        ^^^^^^^^^^^^^
+      help: did you mean `script_failure`?
+    ");
+}
+
+#[test]
+fn names_that_lead_nowhere() {
+    insta::assert_snapshot!(errors("stages: [compile]\njob: {stage: complie, script: x}\n"), @r"
+    .gitlab-ci.yml:2:14: error[unknown-stage]: job job: the stage `complie` does not exist; stages are .pre, compile, .post
+      2 | job: {stage: complie, script: x}
+        |              ^^^^^^^
+      help: did you mean `compile`?
+    ");
+    insta::assert_snapshot!(errors("build: {script: x}\ntest: {script: x, needs: [biuld]}\n"), @r"
+    .gitlab-ci.yml:2:27: error[unknown-need]: test job: undefined need `biuld`
+      2 | test: {script: x, needs: [biuld]}
+        |                           ^^^^^
+      help: did you mean `build`?
+    ");
+    insta::assert_snapshot!(
+        errors("a: {script: x, needs: [b]}\nb: {script: x, needs: [c]}\nc: {script: x, needs: [a]}\n"),
+        @r"
+        .gitlab-ci.yml:1:24: error[needs-cycle]: the jobs need each other in a circle: a -> b -> c -> a
+          1 | a: {script: x, needs: [b]}
+            |                        ^
+        "
+    );
+    insta::assert_snapshot!(
+        errors("a: {stage: build, script: x, needs: [z]}\nz: {stage: deploy, script: x}\n"),
+        @r"
+        .gitlab-ci.yml:1:38: error[later-stage]: a job: the need `z` is in the later stage `deploy`
+          1 | a: {stage: build, script: x, needs: [z]}
+            |                                      ^
+        "
+    );
+    check_code("a: {script: x, needs: [a]}", "needs-cycle");
+    check_code(
+        "b: {script: x}\na: {script: x, needs: [b, b]}",
+        "duplicate-need",
+    );
+    check_code("a: {script: x, dependencies: [b]}", "unknown-dependency");
+}
+
+#[test]
+fn keywords_of_later_versions() {
+    insta::assert_snapshot!(errors("include: other.yml\njob: {script: x, rules: [{when: always}]}\n"), @r"
+    .gitlab-ci.yml:1:1: error[unsupported-keyword]: `include` is not supported yet
+      1 | include: other.yml
+        | ^^^^^^^
+    .gitlab-ci.yml:2:18: error[unsupported-keyword]: jobs:job: `rules` is not supported yet
+      2 | job: {script: x, rules: [{when: always}]}
+        |                  ^^^^^
+    ");
+    check_code("job: {script: x, only: [main]}", "unsupported-keyword");
+    check_code("job: {trigger: group/project}", "unsupported-keyword");
+    check_code(
+        "workflow: {rules: [{when: always}]}\njob: {script: x}",
+        "unsupported-keyword",
+    );
+    check_code(
+        "spec: {inputs: {}}\n---\njob: {script: x}",
+        "unsupported-keyword",
+    );
+}
+
+#[test]
+fn variable_names_no_process_could_get() {
+    insta::assert_snapshot!(errors("variables: {\"A=B\": 1}\njob: {script: x}\n"), @r#"
+    .gitlab-ci.yml:1:13: error[invalid-variable-name]: the variable name "A=B" holds `=`
+      1 | variables: {"A=B": 1}
+        |             ^^^^^
+    "#);
+    check_code(
+        "job: {script: x, variables: {\"A\\nB\": 1}}",
+        "invalid-variable-name",
+    );
+    check_code(
+        "job: {script: x, variables: {\"A\\0B\": 1}}",
+        "invalid-variable-name",
+    );
+    check_code(
+        "job: {script: x, variables: {\"\": 1}}",
+        "invalid-variable-name",
+    );
+}
+
+#[test]
+fn job_names_that_cannot_be() {
+    insta::assert_snapshot!(errors("\"a\\nb\": {script: x}\n"), @r#"
+    .gitlab-ci.yml:1:1: error[invalid-job-name]: jobs:a\nb: the job name holds a line break or NUL
+      1 | "a\nb": {script: x}
+        | ^^^^^^
+    "#);
+    check_code(
+        &format!("{}: {{script: x}}", "n".repeat(300)),
+        "invalid-job-name",
+    );
+    check_code("\" \": {script: x}", "invalid-job-name");
+    check_code("123: {script: x}", "invalid-job-name");
+    // A leading dot hides a job, whatever follows; elsewhere in a name dots mean nothing.
+    insta::assert_snapshot!(errors("../../x: {script: x}\n"), @r"
+    .gitlab-ci.yml:1:1: error[no-jobs]: jobs config should contain at least one visible job
+      1 | ../../x: {script: x}
+        | ^^^^^^^^^^^^^^^^^^^^
+      help: a dot at the start of a name hides the job
+    ");
+    let checked = ResolvedPipeline::from_text("f", "a/../../x: {script: x}");
+    assert_eq!(checked.value.unwrap().jobs[0].name, "a/../../x");
+    check_code("image: {script: x}\njob: {script: x}", "reserved-name");
+    check_code("types: {a: 1}\njob: {script: x}", "missing-script");
+}
+
+#[test]
+fn all_mistakes_are_shown_at_once() {
+    let text = "
+stages: [build]
+a: {stage: build, script: x, retry: 9}
+b: {stage: biuld, script: x}
+c: {stage: build, script: x, needs: [d]}
+";
+    let checked = ResolvedPipeline::from_text("ci.yml", text);
+    let codes: Vec<&str> = checked
+        .diagnostics
+        .errors()
+        .map(|error| error.code)
+        .collect();
+    assert_eq!(codes, ["invalid-value", "unknown-stage", "unknown-need"]);
+}
+
+#[test]
+fn machines_get_file_line_and_column() {
+    let checked = ResolvedPipeline::from_text("ci.yml", "job: {script: x, imgae: z}\n");
+    let records = checked.diagnostics.records(Severity::Error);
+    insta::assert_snapshot!(serde_json::to_string(&records).unwrap(), @r#"
+    [{"code":"unknown-keyword","message":"jobs:job config contains unknown keys: imgae","file":"ci.yml","line":1,"column":18,"help":"did you mean `image`?"}]
+    "#);
+}
+
+#[test]
+fn odd_texts_never_panic() {
+    let texts = [
+        "\0",
+        "\u{feff}",
+        "[",
+        "{",
+        "}",
+        "*a",
+        "&a",
+        "!",
+        "!!",
+        "? ",
+        ": ",
+        "- - -",
+        "a: |",
+        "'",
+        "\"",
+        "%YAML 9.9",
+        "---",
+        "...",
+        "--- a\n--- b",
+        "a: &b\n  <<: *b",
+        "<<: 1",
+        "\r\r\r",
+        "a:\r  b",
+        "\u{2028}",
+        "a: !reference []",
+        "j: {script: !reference [j, script]}",
+        "j: {extends: [], script: x}",
+        "j: {extends: {}, script: x}",
+        "default: null\nj: {script: x}",
+        "stages: null\nj: {script: x}",
+        "j: {script: x, needs: {}}",
+        "j: {script: x, parallel: {matrix: [{A: []}]}}",
+        "j: {script: x, artifacts: null}",
+    ];
+    for text in texts {
+        let _ = ResolvedPipeline::from_text("ci.yml", text)
+            .diagnostics
+            .to_string();
+    }
+}

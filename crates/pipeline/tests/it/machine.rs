@@ -1,0 +1,260 @@
+//! Which jobs may start when, after what happened to others.
+
+use crate::fake::plan;
+use pipeline::Plan;
+use pipeline::scheduler::{Finish, Machine};
+
+/// Feeds `inputs` to the machine of `text` and compares where all jobs and the pipeline stand.
+///
+/// An input is `job+` (succeeds), `job-` (fails), `job-7` (fails with this code), `job!` (is
+/// canceled), `job>` (is played), `job~` (its delay is over) or `!` (the pipeline is canceled).
+fn check(text: &str, inputs: &str, expect: &str) {
+    let plan = plan(text);
+    let mut machine = Machine::new(&plan);
+    machine.start();
+    for input in inputs.split_whitespace() {
+        feed(&mut machine, &plan, input);
+    }
+    assert_eq!(
+        state(&machine, &plan),
+        expect,
+        "after {inputs:?} in\n{text}"
+    );
+}
+
+fn feed(machine: &mut Machine, plan: &Plan, input: &str) {
+    if input == "!" {
+        machine.cancel();
+        return;
+    }
+    let at = input.find(['+', '-', '!', '>', '~']).unwrap();
+    let (name, sign) = input.split_at(at);
+    let job = plan.position(name).unwrap();
+    if matches!(&sign[..1], "+" | "-") {
+        machine.started(job);
+    }
+    let failed = |code: &str| Finish::Failed {
+        exit_code: Some(code.parse().unwrap_or(1)),
+        reason: Some("script_failure"),
+    };
+    match &sign[..1] {
+        "+" => machine.finished(job, Finish::Success),
+        "-" => machine.finished(job, failed(&sign[1..])),
+        "!" => machine.finished(job, Finish::Canceled),
+        ">" => machine.play(job),
+        _ => machine.delay_over(job),
+    };
+}
+
+fn state(machine: &Machine, plan: &Plan) -> String {
+    let jobs = plan.jobs().iter().enumerate();
+    let jobs: Vec<String> = jobs
+        .map(|(at, job)| format!("{}={}", job.name(), machine.status(at)))
+        .collect();
+    format!("{} | {}", jobs.join(" "), machine.pipeline_status())
+}
+
+const STAGES: &str = "stages: [one, two, three]\n";
+
+#[test]
+fn stages_wait_for_each_other() {
+    let text = format!(
+        "{STAGES}a: {{stage: one, script: x}}\nb: {{stage: one, script: x}}\nc: {{stage: two, script: x}}\n"
+    );
+    check(&text, "", "a=pending b=pending c=created | pending");
+    check(&text, "a+", "a=success b=pending c=created | running");
+    check(&text, "a+ b+", "a=success b=success c=pending | running");
+    check(&text, "a+ b+ c+", "a=success b=success c=success | success");
+    check(&text, "a- b+", "a=failed b=success c=skipped | failed");
+    check(&text, "a! b+", "a=canceled b=success c=skipped | canceled");
+}
+
+#[test]
+fn what_happens_after_a_failure_depends_on_when() {
+    let text = format!(
+        "{STAGES}
+a: {{stage: one, script: x}}
+usual: {{stage: two, script: x}}
+rescue: {{stage: two, script: x, when: on_failure}}
+always: {{stage: three, script: x, when: always}}
+"
+    );
+    check(
+        &text,
+        "a-",
+        "a=failed usual=skipped rescue=pending always=created | running",
+    );
+    check(
+        &text,
+        "a- rescue+ always+",
+        "a=failed usual=skipped rescue=success always=success | failed",
+    );
+    check(
+        &text,
+        "a+ usual+",
+        "a=success usual=success rescue=skipped always=pending | running",
+    );
+    check(
+        &text,
+        "a!",
+        "a=canceled usual=skipped rescue=skipped always=skipped | canceled",
+    );
+}
+
+#[test]
+fn an_allowed_failure_counts_as_success() {
+    let text = format!(
+        "{STAGES}
+a: {{stage: one, script: x, allow_failure: {{exit_codes: [3, 4]}}}}
+b: {{stage: two, script: x}}
+rescue: {{stage: two, script: x, when: on_failure}}
+"
+    );
+    check(&text, "a-4", "a=failed b=pending rescue=skipped | pending");
+    check(
+        &text,
+        "a-4 b+",
+        "a=failed b=success rescue=skipped | success",
+    );
+    check(&text, "a-1", "a=failed b=skipped rescue=pending | running");
+}
+
+#[test]
+fn needs_cut_across_stages() {
+    let text = format!(
+        "{STAGES}
+a: {{stage: one, script: x}}
+b: {{stage: one, script: x}}
+c: {{stage: two, script: x, needs: [a]}}
+free: {{stage: three, script: x, needs: []}}
+same: {{stage: two, script: x, needs: [c]}}
+d: {{stage: three, script: x}}
+"
+    );
+    check(
+        &text,
+        "a+",
+        "a=success b=pending c=pending same=created free=pending d=created | running",
+    );
+    check(
+        &text,
+        "a+ c- free+ b+",
+        "a=success b=success c=failed same=skipped free=success d=skipped | failed",
+    );
+    check(
+        &text,
+        "b+ free+",
+        "a=pending b=success c=created same=created free=success d=created | running",
+    );
+}
+
+#[test]
+fn a_skipped_need_skips_the_whole_cone() {
+    let text = format!(
+        "{STAGES}
+a: {{stage: one, script: x}}
+b: {{stage: one, script: x, needs: [a]}}
+c: {{stage: two, script: x, needs: [b]}}
+d: {{stage: three, script: x, needs: [c, a]}}
+e: {{stage: three, script: x, needs: [c], when: always}}
+"
+    );
+    check(
+        &text,
+        "a-",
+        "a=failed b=skipped c=skipped d=skipped e=pending | running",
+    );
+}
+
+#[test]
+fn a_manual_job_blocks_only_if_it_must_succeed() {
+    let ignored = format!(
+        "{STAGES}a: {{stage: one, script: x, when: manual}}\nb: {{stage: two, script: x}}\n"
+    );
+    check(&ignored, "", "a=manual b=pending | pending");
+    check(&ignored, "b+", "a=manual b=success | success");
+    check(&ignored, "b+ a> a-", "a=failed b=success | success");
+    let blocking = ignored.replace("manual", "manual, allow_failure: false");
+    check(&blocking, "", "a=manual b=created | manual");
+    check(&blocking, "a>", "a=pending b=created | pending");
+    check(&blocking, "a> a+ b+", "a=success b=success | success");
+    check(&blocking, "a> a-", "a=failed b=skipped | failed");
+}
+
+#[test]
+fn playing_gives_skipped_jobs_behind_another_chance() {
+    let text = "
+stages: [test, later]
+gate: {script: x, when: manual}
+near: {script: x, needs: [gate]}
+far: {script: x, needs: [near]}
+last: {stage: later, script: x, needs: [far]}
+";
+    check(
+        text,
+        "",
+        "gate=manual near=skipped far=skipped last=skipped | skipped",
+    );
+    check(
+        text,
+        "gate>",
+        "gate=pending near=created far=created last=created | pending",
+    );
+    check(
+        text,
+        "gate> gate+ near+ far+ last+",
+        "gate=success near=success far=success last=success | success",
+    );
+}
+
+#[test]
+fn delayed_jobs_wait_for_their_time() {
+    let text = "a: {script: x, when: delayed, start_in: 5 min}\n";
+    check(text, "", "a=scheduled | scheduled");
+    check(text, "a~", "a=pending | pending");
+    check(text, "a~ a~ a+", "a=success | success");
+}
+
+#[test]
+fn a_retry_makes_a_job_pending_again() {
+    let text = "a: {script: x, retry: {max: 2, exit_codes: 7}}\n";
+    check(text, "a-7", "a=pending | pending");
+    check(text, "a-7 a+", "a=success | success");
+    check(text, "a-7 a-7 a-7", "a=failed | failed");
+    check(text, "a-7 a-1", "a=failed | failed");
+}
+
+#[test]
+fn a_canceled_pipeline_starts_nothing_more() {
+    let text = format!(
+        "{STAGES}
+a: {{stage: one, script: x, retry: 2}}
+b: {{stage: one, script: x, when: manual, allow_failure: false}}
+c: {{stage: two, script: x, when: always}}
+"
+    );
+    check(&text, "!", "a=canceled b=canceled c=canceled | canceled");
+    check(
+        &text,
+        "! a+ b>",
+        "a=canceled b=canceled c=canceled | canceled",
+    );
+
+    let plan = plan(&text);
+    let mut machine = Machine::new(&plan);
+    machine.start();
+    machine.started(0);
+    machine.cancel();
+    assert_eq!(
+        state(&machine, &plan),
+        "a=canceling b=canceled c=canceled | canceling"
+    );
+    assert!(!machine.is_finished());
+    // A job that is told to stop and fails is not tried again.
+    feed(&mut machine, &plan, "a-");
+    assert_eq!(
+        state(&machine, &plan),
+        "a=failed b=canceled c=canceled | failed"
+    );
+    assert!(machine.is_finished());
+}

@@ -1,0 +1,197 @@
+//! Which jobs are chosen, and what an executor gets of them.
+
+use crate::fake::{plan, plan_of, resolve};
+use executor_core::job::{JobId, StepWhen};
+use executor_core::variable::JobVariable;
+use pipeline::context::PipelineContext;
+use pipeline::plan::NeedsMode;
+use pipeline::{Plan, PlanError, PlannedJob, Selection};
+
+const FILE: &str = "
+stages: [build, test, deploy]
+compile: {stage: build, script: x, artifacts: {paths: [app]}}
+assets: {stage: build, script: x, artifacts: {paths: [css]}}
+approve: {stage: build, script: x, when: manual}
+unit: {stage: test, script: x, needs: [compile], parallel: 2}
+site: {stage: test, script: x, needs: [{job: assets, artifacts: false}, compile]}
+style: {stage: test, script: x, dependencies: [assets]}
+ship: {stage: deploy, script: x}
+";
+
+fn check(jobs: &[&str], stages: &[&str], needs: NeedsMode, expect: &[&str]) {
+    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let selection = Selection {
+        jobs: owned(jobs),
+        stages: owned(stages),
+        needs,
+        manual: Vec::new(),
+    };
+    let plan = plan_of(FILE, &selection);
+    let names: Vec<&str> = plan.jobs().iter().map(PlannedJob::name).collect();
+    assert_eq!(names, expect, "choosing {selection:?}");
+}
+
+#[test]
+fn a_selection_brings_along_what_it_needs() {
+    use NeedsMode::{With, Without};
+    check(&["unit"], &[], With, &["compile", "unit 1/2", "unit 2/2"]);
+    check(&["unit 2/2"], &[], Without, &["unit 2/2"]);
+    check(&["site"], &[], With, &["compile", "assets", "site"]);
+    check(&["style"], &[], With, &["assets", "style"]);
+    check(&[], &["deploy"], Without, &["ship"]);
+    let all = [
+        "compile", "assets", "unit 1/2", "unit 2/2", "site", "style", "ship",
+    ];
+    check(&[], &["deploy"], With, &all);
+    check(
+        &["approve", "ship"],
+        &["build"],
+        Without,
+        &["compile", "assets", "approve", "ship"],
+    );
+}
+
+#[test]
+fn a_manual_job_that_is_named_is_played() {
+    let plays = |selection: &Selection| {
+        let plan = plan_of(FILE, selection);
+        plan.jobs()[plan.position("approve").unwrap()].is_played
+    };
+    let by_name = Selection {
+        jobs: vec!["approve".to_owned()],
+        ..Selection::default()
+    };
+    let as_manual = Selection {
+        manual: vec!["approve".to_owned()],
+        ..Selection::default()
+    };
+    assert!(!plays(&Selection::default()));
+    assert!(plays(&by_name));
+    assert!(plays(&as_manual));
+}
+
+#[test]
+fn unknown_names_are_refused_with_a_suggestion() {
+    let error = |selection: &Selection| {
+        let plan = Plan::new(&resolve(FILE), PipelineContext::default(), selection);
+        plan.unwrap_err().to_string()
+    };
+    let job = Selection {
+        jobs: vec!["complie".to_owned()],
+        ..Selection::default()
+    };
+    assert_eq!(
+        error(&job),
+        "there is no job `complie`; did you mean `compile`?"
+    );
+    let stage = Selection {
+        stages: vec!["nowhere".to_owned()],
+        ..Selection::default()
+    };
+    assert_eq!(error(&stage), "there is no stage `nowhere`");
+    let manual = Selection {
+        manual: vec!["Approve".to_owned()],
+        ..Selection::default()
+    };
+    assert_eq!(
+        error(&manual),
+        "there is no job `Approve`; did you mean `approve`?"
+    );
+}
+
+#[test]
+fn artifacts_come_from_needs_or_dependencies_or_earlier_stages() {
+    let plan = plan(FILE);
+    let check = |job: &str, expect: &[&str]| {
+        let payload = plan.payload(plan.position(job).unwrap());
+        let names: Vec<&str> = payload
+            .dependencies
+            .iter()
+            .map(|d| d.name.as_str())
+            .collect();
+        assert_eq!(names, expect, "of {job}");
+    };
+    check("compile", &[]);
+    check("unit 1/2", &["compile"]);
+    check("site", &["compile"]);
+    check("style", &["assets"]);
+    check("ship", &["compile", "assets"]);
+}
+
+#[test]
+fn a_pipeline_of_edges_alone_is_not_created() {
+    let plan = plan("a: {stage: .pre, script: x}\nb: {stage: .post, script: x}\n");
+    assert!(plan.is_empty());
+}
+
+#[test]
+fn the_payload_is_what_a_gitlab_would_send() {
+    let text = "
+variables: {WHO: world, RAW: {value: $WHO, expand: false}}
+test:
+  image: {name: alpine, docker: {user: '1'}}
+  before_script: [prepare]
+  script: [run, 'echo $GREETING']
+  after_script: [tidy]
+  timeout: 10 minutes
+  variables: {GREETING: 'hello $WHO$UNKNOWN'}
+  artifacts: {paths: [out], expire_in: 1 day, reports: {junit: r.xml}}
+";
+    let context = PipelineContext {
+        first_job_id: 100,
+        variables: vec![JobVariable::public("WHO", "you")],
+        secrets: vec![JobVariable::masked("TOKEN", "s3cret$WHO")],
+        ..PipelineContext::default()
+    };
+    let plan = Plan::new(&resolve(text), context, &Selection::default()).unwrap();
+    let job = plan.payload(0);
+    assert_eq!(job.id, JobId(100));
+    assert_eq!(job.runner_info.timeout, 600);
+    assert_eq!(job.steps[0].script, ["prepare", "run", "echo $GREETING"]);
+    assert_eq!(
+        (job.steps[1].when, job.steps[1].allow_failure),
+        (StepWhen::Always, true)
+    );
+    assert_eq!(job.image.executor_opts.docker.unwrap()["user"], "1");
+    let kinds: Vec<&str> = job
+        .artifacts
+        .iter()
+        .map(|a| a.artifact_type.as_str())
+        .collect();
+    assert_eq!(kinds, ["archive", "junit"]);
+    let value = |name: &str| {
+        let mut variables = job.variables.iter();
+        variables.find(|variable| variable.key == name).unwrap()
+    };
+    assert_eq!(value("GREETING").value, "hello you$UNKNOWN");
+    assert_eq!(value("RAW").value, "$WHO");
+    assert!(value("RAW").raw);
+    assert_eq!(value("TOKEN").value, "s3cret$WHO");
+    assert!(value("TOKEN").masked);
+    assert_eq!(value("CI_JOB_NAME").value, "test");
+    assert_eq!(job.definition.unwrap().name, "test");
+}
+
+#[test]
+fn variables_that_refer_to_each_other_are_refused_when_planning() {
+    let text = "a: {script: x, variables: {A: $B, B: $A}}\n";
+    let error = Plan::new(
+        &resolve(text),
+        PipelineContext::default(),
+        &Selection::default(),
+    );
+    assert!(matches!(error, Err(PlanError::Variables { job, .. }) if job == "a"));
+}
+
+#[test]
+fn directories_of_jobs_have_safe_names_of_their_own() {
+    let plan = plan("x/../../x: {script: x}\nx: {script: x}\n\"🦀\": {script: x}\n");
+    let slugs: Vec<&str> = plan.jobs().iter().map(|job| job.slug.as_str()).collect();
+    assert!(
+        slugs
+            .iter()
+            .all(|slug| !slug.contains(['.', '/']) && slug.is_ascii())
+    );
+    assert_eq!(slugs[1], "x");
+    assert_ne!(slugs[0], "x");
+}
