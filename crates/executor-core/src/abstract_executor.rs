@@ -216,11 +216,11 @@ fn build_dirs(
     };
     let builds_dir = pick(&config.builds_dir, &own.default_builds_dir);
     let cache_dir = pick(&config.cache_dir, &own.default_cache_dir);
-    let project_dir = match &options.project_dir {
-        Some(project_dir) => project_dir.clone(),
-        None => project_dir(&builds_dir, own.shared_builds_dir, options)?,
-    };
-    let temp_dir = format!("{}.tmp", project_dir.trim_end_matches('/'));
+    let own_dir = project_dir(&builds_dir, own.shared_builds_dir, options)?;
+    // Beside the build, also when the sources are elsewhere: the directory around somebody's own
+    // tree is not ours to write to.
+    let temp_dir = format!("{own_dir}.tmp");
+    let project_dir = options.project_dir.clone().unwrap_or(own_dir);
     Ok(BuildDirs {
         builds_dir,
         cache_dir,
