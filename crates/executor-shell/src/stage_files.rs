@@ -60,7 +60,11 @@ impl StageFiles {
         if let Some(journal) = self.supervisor.journal() {
             journal.record(JOURNAL_KIND, &self.directory)?;
         }
-        match DirBuilder::new().mode(0o700).create(&self.directory) {
+        // Where the sources are elsewhere, nothing of a build may be here yet.
+        let parent = self.directory.parent().unwrap_or(Path::new("/"));
+        let made = fs::create_dir_all(parent)
+            .and_then(|()| DirBuilder::new().mode(0o700).create(&self.directory));
+        match made {
             Ok(()) => {
                 self.made = true;
                 Ok(())

@@ -63,22 +63,26 @@ async fn cleanup_needs_no_preparation() {
 #[tokio::test]
 async fn temporary_directory_of_somebody_else_stays() {
     let directory = tempfile::tempdir().unwrap();
-    let temp_dir = directory.path().join("mine.tmp");
-    fs::create_dir(&temp_dir).unwrap();
-    fs::write(temp_dir.join("note"), "keep").unwrap();
-
-    let mut executor = create(config());
     let log = Arc::new(crate::support::Log::default());
-    let mut options = crate::support::options(crate::support::runner(directory.path()), &log);
-    options.project_dir = Some(directory.path().join("mine").to_str().unwrap().to_owned());
-    let environment = executor
-        .prepare(options, &Cancellation::new())
-        .await
-        .unwrap();
-    assert_eq!(
-        environment.workspace.dirs().temp_dir,
-        temp_dir.to_str().unwrap()
-    );
-    executor.cleanup().await.unwrap();
-    assert_eq!(fs::read_to_string(temp_dir.join("note")).unwrap(), "keep");
+    let options = crate::support::options(crate::support::runner(directory.path()), &log);
+    let mut temp_dirs = Vec::new();
+    for _ in 0..2 {
+        let mut executor = create(config());
+        let environment = executor
+            .prepare(options.clone(), &Cancellation::new())
+            .await
+            .unwrap();
+        let temp_dir = environment.workspace.dirs().temp_dir.clone();
+        executor.cleanup().await.unwrap();
+        // The first executor made it, so it was gone with it; for the second it is there already.
+        if temp_dirs.is_empty() {
+            assert!(!std::path::Path::new(&temp_dir).exists());
+            fs::create_dir(&temp_dir).unwrap();
+            fs::write(format!("{temp_dir}/note"), "keep").unwrap();
+        }
+        temp_dirs.push(temp_dir);
+    }
+    assert_eq!(temp_dirs[0], temp_dirs[1]);
+    let note = fs::read_to_string(format!("{}/note", temp_dirs[0]));
+    assert_eq!(note.unwrap(), "keep");
 }
