@@ -13,8 +13,8 @@ use executor_core::job::{ArtifactWhen, Job, Step};
 use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariables;
 use executor_core::{
-    ActiveJobGuard, BuildError, Cancellation, Executor, FailureReason, JobObserver, JobOutcome,
-    RunContext, StageReport, Workspace,
+    ActiveJobGuard, BuildDirs, BuildError, Cancellation, Executor, FailureReason, JobObserver,
+    JobOutcome, RunContext, StageReport, Workspace,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -218,19 +218,28 @@ impl Build<'_> {
         };
         let temp = PathBuf::from(&dirs.temp_dir);
         let builds = PathBuf::from(&dirs.builds_dir);
-        let own = matches!(self.options.sources, Sources::LocalCopy(_) | Sources::None);
-        let project = (own && !self.options.keep_builds).then(|| PathBuf::from(&dirs.project_dir));
-        let removed = tokio::task::spawn_blocking(move || match project {
-            Some(project) => remove::build(&project, &temp, &builds),
-            None => process::remove_tree(&temp),
-        });
+        let own_project = self.own_project(dirs);
+        let project = own_project.clone();
+        let removed =
+            tokio::task::spawn_blocking(move || remove::build(&temp, project.as_deref(), &builds));
         let removed = removed
             .await
             .unwrap_or_else(|panic| Err(std::io::Error::other(panic)));
-        if let Err(error) = removed {
-            self.log
-                .warning_line(&format!("failed to remove the build directory: {error}"));
+        let removed = removed
+            .map_err(|source| BuildError::system("runner", "remove the build directory", source));
+        let forgotten = removed.and_then(|()| match &own_project {
+            Some(project) => self.tools.forget_directory(project),
+            None => Ok(()),
+        });
+        if let Err(error) = forgotten {
+            self.log.warning_line(&error.chain());
         }
+    }
+
+    /// Returns the project's directory if it is this runner's to remove.
+    pub(crate) fn own_project(&self, dirs: &BuildDirs) -> Option<PathBuf> {
+        let own = matches!(self.options.sources, Sources::LocalCopy(_) | Sources::None);
+        (own && !self.options.keep_builds).then(|| PathBuf::from(&dirs.project_dir))
     }
 
     fn write_end(&self, outcome: &JobOutcome) {

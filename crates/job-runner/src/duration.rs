@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn durations_are_spoken_by_their_largest_units() {
-        assert_eq!(spoken(Duration::from_secs(3600)), "1h");
+        assert_eq!(spoken(Duration::from_hours(1)), "1h");
         assert_eq!(spoken(Duration::from_secs(5430)), "1h 30m 30s");
         assert_eq!(spoken(Duration::from_millis(250)), "250ms");
     }

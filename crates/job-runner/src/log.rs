@@ -71,10 +71,12 @@ impl JobLog {
         self.pipeline.section(name, SectionLook::Plain, header)
     }
 
-    /// Masks the values of variables that became known later.
-    pub(crate) fn mask_values(&self, variables: &JobVariables) {
+    /// Masks the values that differ from those in `known`, which are masked already.
+    pub(crate) fn mask_new_values(&self, variables: &JobVariables, known: &JobVariables) {
         for variable in variables.iter().filter(|variable| variable.masked) {
-            self.add_mask(&variable.value);
+            if known.get(&variable.key) != Some(&variable.value) {
+                self.add_mask(&variable.value);
+            }
         }
     }
 

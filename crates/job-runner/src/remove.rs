@@ -4,11 +4,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Removes `project` and its temporary directory, and the parents below `builds` that this leaves
-/// empty.
-pub(crate) fn build(project: &Path, temp: &Path, builds: &Path) -> io::Result<()> {
-    let removed = process::remove_tree(project).and(process::remove_tree(temp));
-    let parents = project.ancestors().skip(1);
+/// Removes a job's temporary directory, its project where that is not to stay, and the parents
+/// below `builds` that this leaves empty.
+pub(crate) fn build(temp: &Path, project: Option<&Path>, builds: &Path) -> io::Result<()> {
+    let removed = project
+        .map_or(Ok(()), process::remove_tree)
+        .and(process::remove_tree(temp));
+    let parents = temp.ancestors().skip(1);
     for parent in parents.take_while(|parent| *parent != builds && parent.starts_with(builds)) {
         // Another job has its build there too, or the directory is not ours to remove.
         if fs::remove_dir(parent).is_err() {
@@ -31,7 +33,7 @@ mod tests {
         fs::create_dir_all(project.join("src")).expect("made");
         fs::create_dir_all(&temp).expect("made");
         fs::write(builds.join("a/keep"), "x").expect("written");
-        build(&project, &temp, &builds).expect("removed");
+        build(&temp, Some(&project), &builds).expect("removed");
         assert!(builds.join("a/keep").exists());
         assert!(!builds.join("a/b").exists());
     }

@@ -66,6 +66,9 @@ impl Stages<'_, '_> {
         let Some(dirs) = self.local_dirs() else {
             return Ok(());
         };
+        if let Some(project) = self.build.own_project(dirs) {
+            self.build.tools.note_directory(&project)?;
+        }
         let made = fs::create_dir_all(&dirs.project_dir)
             .and_then(|()| private_directory(Path::new(&dirs.temp_dir)))
             .and_then(|()| {

@@ -76,11 +76,10 @@ impl<'b, 'r> Stages<'b, 'r> {
         settings: Settings,
     ) -> Result<Self, BuildError> {
         let all = variables::in_environment(settings.variables.clone(), &environment)?;
-        build.log.mask_values(&all);
         let temp_dir = &environment.workspace.dirs().temp_dir;
         let expanded = variables::expanded(&all, temp_dir);
-        // The value of a masked variable may only now be what a script prints.
-        build.log.mask_values(&expanded);
+        // Only now is the value of a masked variable what a script prints.
+        build.log.mask_new_values(&expanded, &settings.variables);
         let variables = variables::for_stage(&all, temp_dir, "running")?;
         let mut scripts = JobScripts::new(&environment.shell, &build.job);
         scripts.options = ScriptOptions::from_variables(&expanded);

@@ -2,8 +2,8 @@
 
 use executor_core::{BuildError, Cancellation, JobTrace, Retryability, TraceStream};
 use process::{
-    CaptureLimits, Command, Ended, NeverStop, OutputSink, ProcessError, ProcessTree, StopLevel,
-    StopSignal, Stream, Supervisor, Timing,
+    CaptureLimits, Command, Ended, Journal, NeverStop, OutputSink, ProcessError, ProcessTree,
+    StopLevel, StopSignal, Stream, Supervisor, Timing,
 };
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -21,6 +21,9 @@ const MISLEADING: [&str; 6] = [
     "GIT_OBJECT_DIRECTORY",
     "GIT_PREFIX",
 ];
+
+/// What the journal calls a directory that the guardian removes.
+const JOURNAL_KIND: &str = "dir";
 
 /// The most a listing of files may be long.
 const LONGEST_LISTING: usize = 1 << 30;
@@ -44,6 +47,24 @@ impl Tools {
     /// Returns where the processes belong.
     pub(crate) fn processes(&self) -> &ProcessTree {
         self.tree.get_or_init(|| self.supervisor.tree())
+    }
+
+    /// Notes a directory before it is filled, so that it is removed should the runner be killed.
+    pub(crate) fn note_directory(&self, directory: &Path) -> Result<(), BuildError> {
+        self.in_journal(|journal| journal.record(JOURNAL_KIND, directory))
+    }
+
+    /// Takes the note back, once the directory is gone.
+    pub(crate) fn forget_directory(&self, directory: &Path) -> Result<(), BuildError> {
+        self.in_journal(|journal| journal.forget(JOURNAL_KIND, directory))
+    }
+
+    fn in_journal(
+        &self,
+        write: impl FnOnce(&Journal) -> Result<(), ProcessError>,
+    ) -> Result<(), BuildError> {
+        let written = self.supervisor.journal().map_or(Ok(()), write);
+        written.map_err(|source| BuildError::system("runner", "note the build directory", source))
     }
 
     /// Ends what still runs.

@@ -179,10 +179,15 @@ impl Copy {
             builds.is_some_and(|builds| file.starts_with(builds))
         };
         let files = self.files.iter().map(PathBuf::as_path);
-        let wanted: Vec<&Path> = files.filter(|file| !is_build(file)).collect();
-        self.make_directories(&wanted)?;
+        let mut wanted: Vec<&Path> = files.filter(|file| !is_build(file)).collect();
+        let directories = self.make_directories(&wanted)?;
+        // A directory that became a link took its tracked files away, whatever it leads to.
+        wanted.retain(|file| {
+            file.parent()
+                .is_none_or(|parent| directories.contains(parent))
+        });
         let copied = self.copy_all(&wanted)?;
-        if copied == 0 && !wanted.is_empty() || !root.is_dir() {
+        if !root.is_dir() {
             return Err(self.vanished());
         }
         if let Some(git_dir) = GitDir::at(&root) {
@@ -193,13 +198,30 @@ impl Copy {
         Ok(Copied { files: copied })
     }
 
-    fn make_directories(&self, files: &[&Path]) -> Result<(), CopyError> {
-        let directories: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
-        for directory in directories {
-            let path = self.project.join(directory);
-            fs::create_dir_all(&path).map_err(|source| CopyError::Target { path, source })?;
+    /// Makes the directories of `files` as far as the tree has them, and returns those.
+    fn make_directories<'f>(&self, files: &[&'f Path]) -> Result<BTreeSet<&'f Path>, CopyError> {
+        let mut wanted: BTreeSet<&Path> = BTreeSet::new();
+        for file in files {
+            // The parents of a known directory are known too.
+            let parents = file.ancestors().skip(1);
+            parents
+                .take_while(|parent| wanted.insert(parent))
+                .for_each(drop);
         }
-        Ok(())
+        let mut made: BTreeSet<&Path> = BTreeSet::new();
+        for directory in wanted {
+            let from = self.root.join(directory);
+            let there = directory.parent().is_none_or(|parent| {
+                let is_directory = fs::symlink_metadata(from).is_ok_and(|it| it.is_dir());
+                made.contains(parent) && is_directory
+            });
+            if there {
+                let path = self.project.join(directory);
+                fs::create_dir_all(&path).map_err(|source| CopyError::Target { path, source })?;
+                made.insert(directory);
+            }
+        }
+        Ok(made)
     }
 
     /// Copies the files on as many threads as help, and returns how many were there.

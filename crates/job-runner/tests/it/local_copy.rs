@@ -18,10 +18,13 @@ async fn a_job_sees_the_tree_as_it_is_and_cannot_change_it() {
     let repository = Repository::new();
     repository.write("tracked.txt", "old");
     repository.write("gone.txt", "x");
+    repository.write("moved/main.c", "not the one in src");
     repository.commit("second");
     repository.write("tracked.txt", "changed");
     repository.write("new.txt", "new");
     repository.write("ignored/big", "x");
+    std::fs::remove_dir_all(repository.path().join("moved")).expect("removed");
+    std::os::unix::fs::symlink("src", repository.path().join("moved")).expect("linked");
     std::fs::remove_file(repository.path().join("gone.txt")).expect("removed");
     let head = repository.git(&["rev-parse", "HEAD"]);
     let before = repository.git(&["status", "--porcelain"]);
@@ -31,7 +34,7 @@ async fn a_job_sees_the_tree_as_it_is_and_cannot_change_it() {
     let job = JobBuilder::new(1)
         .script([
             "cat tracked.txt new.txt; echo",
-            "test ! -e gone.txt && test ! -e ignored",
+            "test ! -e gone.txt && test ! -e ignored && test -L moved",
             "echo head=$(git rev-parse HEAD)",
             "git status --porcelain",
             "git -c user.name=x -c user.email=x@y commit -qam work",
@@ -55,4 +58,149 @@ async fn a_job_sees_the_tree_as_it_is_and_cannot_change_it() {
         files_below(&root.path().join("builds")),
         Vec::<std::path::PathBuf>::new()
     );
+}
+
+#[tokio::test]
+async fn links_modes_submodules_and_worktrees_come_along() {
+    let module = Repository::new();
+    let repository = Repository::new();
+    repository.git(&[
+        "submodule",
+        "--quiet",
+        "add",
+        module.path().to_str().expect("text"),
+        "module",
+    ]);
+    let script = repository.write("run.sh", "#!/bin/sh\necho ran\n");
+    std::os::unix::fs::symlink("run.sh", repository.path().join("link")).expect("linked");
+    std::os::unix::fs::symlink("/nowhere", repository.path().join("dangling")).expect("linked");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).expect("changed");
+    repository.commit("more");
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let tree = elsewhere.path().join("tree");
+    repository.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        "topic",
+        tree.to_str().expect("text"),
+    ]);
+    let root = tempfile::tempdir().expect("a directory");
+    for (source, script) in [
+        (repository.path(), "test -e module/src/main.c"),
+        (tree.as_path(), "git log -1 --format=%s | grep more"),
+    ] {
+        let options = BuildRunnerOptions {
+            sources: Sources::LocalCopy(Arc::new(LocalCopy::new(source))),
+            ..BuildRunnerOptions::default()
+        };
+        let bench = Bench::shell(root.path(), options);
+        let common = "./run.sh && test -L link -a -L dangling";
+        let outcome = bench
+            .run(JobBuilder::new(1).script([common, script]).build())
+            .await;
+        assert_eq!(
+            outcome.state,
+            JobState::Success,
+            "{}: {}",
+            source.display(),
+            bench.log()
+        );
+    }
+}
+
+#[tokio::test]
+async fn jobs_of_a_run_share_one_listing_and_run_side_by_side() {
+    let repository = Repository::new();
+    for number in 0..300 {
+        repository.write(&format!("many/{}/{number}", number % 7), "x");
+    }
+    let root = tempfile::tempdir().expect("a directory");
+    let mut first = Bench::shell(root.path(), options(&repository));
+    first.slot.concurrent_project_id = 1;
+    let second = Bench::shell(root.path(), options(&repository));
+    let script = [
+        "test $(find many -type f | wc -l) = 300",
+        "echo $CI_PROJECT_DIR",
+    ];
+    let job = |id| JobBuilder::new(id).script(script).build();
+    let (one, two) = tokio::join!(first.run(job(1)), second.run(job(2)));
+    assert_eq!(
+        (one.state, two.state),
+        (JobState::Success, JobState::Success),
+        "{}",
+        first.log()
+    );
+    assert_ne!(first.stdout(), second.stdout());
+}
+
+#[tokio::test]
+async fn a_directory_without_git_is_copied_whole() {
+    let tree = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir_all(tree.path().join("a/.hg")).expect("made");
+    std::fs::write(tree.path().join("a/file"), "x").expect("written");
+    std::fs::write(tree.path().join("a/.hg/state"), "x").expect("written");
+    let root = tempfile::tempdir().expect("a directory");
+    let options = BuildRunnerOptions {
+        sources: Sources::LocalCopy(Arc::new(LocalCopy::new(tree.path()))),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    let script = ["test -e a/file -a ! -e a/.hg -a ! -e .git"];
+    let outcome = bench.run(JobBuilder::new(1).script(script).build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+}
+
+#[tokio::test]
+async fn builds_below_the_tree_are_not_copied_into_themselves() {
+    let repository = Repository::new();
+    let bench = Bench::shell(repository.path(), options(&repository));
+    std::fs::create_dir_all(repository.path().join("builds/old")).expect("made");
+    repository.write("builds/old/file", "x");
+    let outcome = bench
+        .run(JobBuilder::new(1).script(["test ! -e builds"]).build())
+        .await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    assert!(repository.path().join("src/main.c").exists());
+}
+
+#[tokio::test]
+async fn a_job_in_place_changes_the_tree_and_leaves_nothing_of_ours() {
+    let repository = Repository::new();
+    let root = tempfile::tempdir().expect("a directory");
+    let in_place = BuildRunnerOptions {
+        sources: Sources::InPlace(repository.path().to_owned()),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), in_place);
+    let script = [
+        "echo changed > made.txt",
+        "test \"$PWD\" = \"$CI_PROJECT_DIR\"",
+        "case $RUNNER_TEMP_PROJECT_DIR in \"$CI_BUILDS_DIR\"/*) echo beside ;; esac",
+    ];
+    let outcome = bench.run(JobBuilder::new(1).script(script).build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    assert_eq!(repository.git(&["status", "--porcelain"]), "?? made.txt");
+    // The directory around the user's tree is not ours.
+    assert!(bench.stdout().contains("beside"), "{}", bench.log());
+    let builds = std::fs::read_dir(root.path().join("builds")).expect("the builds directory");
+    assert_eq!(builds.count(), 0);
+}
+
+#[tokio::test]
+async fn builds_are_kept_on_request() {
+    let repository = Repository::new();
+    let root = tempfile::tempdir().expect("a directory");
+    let keep = BuildRunnerOptions {
+        keep_builds: true,
+        ..options(&repository)
+    };
+    let bench = Bench::shell(root.path(), keep);
+    bench
+        .run(JobBuilder::new(1).script(["touch made"]).build())
+        .await;
+    let left = files_below(&root.path().join("builds"));
+    assert!(left.iter().any(|path| path.ends_with("made")), "{left:?}");
 }

@@ -3,12 +3,12 @@
 use executor_core::job::Job;
 use executor_core::trace::TraceStream;
 use executor_core::{
-    ActiveJobs, Cancellation, ExecutorData, ExecutorProvider, JobAssignment, JobOutcome, JobRunner,
-    JobSlot, RunContext, RunnerConfig,
+    ActiveJobs, BuildDirs, Cancellation, ExecutorData, ExecutorProvider, JobAssignment, JobOutcome,
+    JobRunner, JobSlot, RunContext, RunnerConfig, Workspace,
 };
 use executor_shell::{ShellConfig, Supervisor};
-use executor_testkit::{RecordingObserver, ScriptedProvider, runner_config};
-use job_runner::{BuildRunner, BuildRunnerOptions};
+use executor_testkit::{JobBuilder, RecordingObserver, ScriptedProvider, runner_config};
+use job_runner::{BuildRunner, BuildRunnerOptions, LocalRepositories, Sources};
 use process::Settings;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -94,6 +94,38 @@ impl Bench {
     pub(crate) fn log(&self) -> String {
         String::from_utf8_lossy(&self.observer.output().all()).into_owned()
     }
+}
+
+/// Returns options of a runner whose jobs have sources in a repository.
+pub(crate) fn with_git() -> BuildRunnerOptions {
+    BuildRunnerOptions {
+        sources: Sources::Git(LocalRepositories::Refused),
+        ..BuildRunnerOptions::default()
+    }
+}
+
+/// Returns a job with a repository, a script and an `after_script`.
+pub(crate) fn job() -> JobBuilder {
+    JobBuilder::new(7)
+        .script(["make"])
+        .after_script(["make report"])
+        .with(|job| {
+            job.git_info.repo_url = "https://host.example/group/project.git".into();
+            job.git_info.sha = "a".repeat(40);
+            job.git_info.ref_name = "main".into();
+        })
+}
+
+/// Returns a workspace on this host below `root`, for an executor that makes none itself.
+pub(crate) fn local_workspace(root: &Path) -> Workspace {
+    let path = |name: &str| path_text(&root.join(name));
+    Workspace::Local(BuildDirs {
+        builds_dir: path("builds"),
+        cache_dir: path("cache"),
+        project_dir: path("builds/project"),
+        temp_dir: path("builds/project.tmp"),
+        shared: true,
+    })
 }
 
 pub(crate) fn supervisor() -> Supervisor {

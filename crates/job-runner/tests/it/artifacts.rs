@@ -1,0 +1,179 @@
+//! Artifacts from one job to the next.
+
+use crate::support::Bench;
+use executor_core::job::{Artifact, ArtifactWhen, Dependency};
+use executor_core::{JobId, JobState, JobVariable};
+use executor_testkit::JobBuilder;
+use job_runner::{BuildRunnerOptions, LocalArtifactStore};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+fn bench() -> (TempDir, LocalArtifactStore, Bench) {
+    let root = tempfile::tempdir().expect("a directory");
+    let store = LocalArtifactStore::new(root.path().join("artifacts"));
+    let options = BuildRunnerOptions {
+        artifacts: Some(Arc::new(store.clone())),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    (root, store, bench)
+}
+
+fn artifact(paths: &[&str], exclude: &[&str]) -> Artifact {
+    let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
+    Artifact {
+        paths: owned(paths),
+        exclude: owned(exclude),
+        ..Artifact::default()
+    }
+}
+
+fn after(id: u64) -> Dependency {
+    Dependency {
+        id: JobId(id),
+        name: "build".to_owned(),
+        ..Dependency::default()
+    }
+}
+
+#[tokio::test]
+async fn a_dependent_job_finds_what_was_kept() {
+    let (_root, store, bench) = bench();
+    let job = JobBuilder::new(1)
+        .variable(JobVariable::public("OUT", "dist"))
+        .script([
+            "mkdir -p dist/deep && echo one > dist/a && echo two > dist/deep/b.map",
+            "printf '#!/bin/sh\\necho ran\\n' > run.sh && chmod 755 run.sh && ln -s run.sh link",
+            "mkdir dist/empty",
+        ])
+        .with(|job| {
+            job.artifacts.push(artifact(
+                &["$OUT/", "run.sh", "link", "nope/*"],
+                &["**/*.map"],
+            ));
+        });
+    let outcome = bench.run(job.build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    assert!(
+        bench.log().contains("nope/*: no matching files"),
+        "{}",
+        bench.log()
+    );
+    assert!(store.files_of(JobId(1), "archive").join("dist/a").exists());
+
+    let job = JobBuilder::new(2)
+        .script([
+            "cat dist/a && ./run.sh && test -L link && test -d dist/empty",
+            "test ! -e dist/deep",
+        ])
+        .with(|job| job.dependencies = vec![after(1), after(99)]);
+    let outcome = bench.run(job.build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    let stages: Vec<_> = outcome
+        .stages
+        .iter()
+        .map(|report| report.stage.to_string())
+        .collect();
+    assert!(
+        stages.contains(&"download_artifacts".to_owned()),
+        "{stages:?}"
+    );
+}
+
+#[tokio::test]
+async fn artifacts_are_kept_when_they_say_so() {
+    let (_root, store, bench) = bench();
+    let when = |when, name: &str| Artifact {
+        when,
+        artifact_type: name.to_owned(),
+        ..artifact(&["file"], &[])
+    };
+    let job = |id, end: &str| {
+        JobBuilder::new(id)
+            .script(["echo x > file", end])
+            .with(|job| {
+                job.artifacts = vec![
+                    when(ArtifactWhen::OnSuccess, "success"),
+                    when(ArtifactWhen::OnFailure, "failure"),
+                    when(ArtifactWhen::Always, "always"),
+                ];
+            })
+    };
+    bench.run(job(1, "true").build()).await;
+    bench.run(job(2, "false").build()).await;
+    let kept = |id, name| store.files_of(JobId(id), name).join("file").exists();
+    assert_eq!(
+        (kept(1, "success"), kept(1, "failure"), kept(1, "always")),
+        (true, false, true)
+    );
+    assert_eq!(
+        (kept(2, "success"), kept(2, "failure"), kept(2, "always")),
+        (false, true, true)
+    );
+}
+
+#[tokio::test]
+async fn a_new_attempt_replaces_what_the_old_one_left() {
+    let (_root, store, bench) = bench();
+    for file in ["old", "new"] {
+        let script = format!("echo x > {file}");
+        let job = JobBuilder::new(1).script([script]);
+        bench
+            .run(
+                job.with(|job| job.artifacts.push(artifact(&["*"], &[])))
+                    .build(),
+            )
+            .await;
+    }
+    let files = store.files_of(JobId(1), "archive");
+    assert!(files.join("new").exists() && !files.join("old").exists());
+}
+
+#[tokio::test]
+async fn nothing_leaves_the_project_directory() {
+    let (root, store, bench) = bench();
+    let outside = root.path().join("outside");
+    std::fs::create_dir(&outside).expect("made");
+    std::fs::write(outside.join("secret"), "s3cret").expect("written");
+    let job = JobBuilder::new(1)
+        .variable(JobVariable::public(
+            "OUTSIDE",
+            outside.to_str().expect("text"),
+        ))
+        .script(["ln -s $OUTSIDE way; mkdir -p deep; echo x > deep/file"])
+        .with(|job| {
+            let paths = [
+                "../../../outside/*",
+                "$OUTSIDE/secret",
+                "way/secret",
+                "way",
+                "deep",
+            ];
+            job.artifacts.push(artifact(&paths, &[]));
+        });
+    let outcome = bench.run(job.build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    let kept = store.files_of(JobId(1), "archive");
+    assert!(kept.join("way").is_symlink() && kept.join("deep/file").exists());
+    assert!(
+        bench.log().contains("is outside of the project directory"),
+        "{}",
+        bench.log()
+    );
+
+    // A later job has a link where the archive has a directory.
+    let job = JobBuilder::new(2)
+        .script(["mkdir way; echo evil > way/secret"])
+        .with(|job| job.artifacts.push(artifact(&["way"], &[])));
+    bench.run(job.build()).await;
+    let job = JobBuilder::new(3).script(["true"]);
+    let outcome = bench
+        .run(
+            job.with(|job| job.dependencies = vec![after(1), after(2)])
+                .build(),
+        )
+        .await;
+    assert_eq!(outcome.state, JobState::Failed, "{}", bench.log());
+    let secret = std::fs::read_to_string(outside.join("secret")).expect("still there");
+    assert_eq!(secret, "s3cret");
+}

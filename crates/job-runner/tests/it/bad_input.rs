@@ -1,0 +1,193 @@
+//! What cannot work, and how the log says so.
+
+use crate::support::{Bench, Repository, files_below};
+use executor_core::job::Job;
+use executor_core::{Dialect, FailureReason, JobOutcome, JobVariable};
+use executor_testkit::JobBuilder;
+use job_runner::{BuildRunnerOptions, LocalCopy, Sources};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn plain() -> JobBuilder {
+    JobBuilder::new(1).script(["echo it ran"])
+}
+
+#[track_caller]
+fn expect(bench: &Bench, outcome: &JobOutcome, reason: FailureReason, said: &str) {
+    assert_eq!(outcome.failure_reason(), Some(reason), "{}", bench.log());
+    let chain = outcome.error.as_ref().expect("an error").chain();
+    assert!(chain.contains(said), "{said:?} in {chain:?}");
+    assert!(!bench.log().contains("it ran"), "{}", bench.log());
+}
+
+#[tokio::test]
+async fn variables_no_process_can_have() {
+    let check = async |variable: JobVariable, said: &str| {
+        let root = tempfile::tempdir().expect("a directory");
+        let bench = Bench::shell(root.path(), BuildRunnerOptions::default());
+        let outcome = bench.run(plain().variable(variable).build()).await;
+        expect(
+            &bench,
+            &outcome,
+            FailureReason::RunnerConfigurationError,
+            said,
+        );
+        assert_eq!(files_below(root.path()), Vec::<PathBuf>::new());
+        assert!(!root.path().join("builds/0").exists(), "{:?}", root.path());
+    };
+    check(JobVariable::public("A=B", "x"), "holds an equals sign").await;
+    check(JobVariable::public("A\nB", "x"), "holds a newline").await;
+    check(JobVariable::public("A\0B", "x"), "holds a NUL").await;
+    check(JobVariable::public("", "x"), "is empty").await;
+    check(
+        JobVariable::file("../../x", "x"),
+        "cannot be the name of a file",
+    )
+    .await;
+    check(
+        JobVariable::public("BIG", "x".repeat(200_000)),
+        "make it a file variable",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_shell_that_does_not_exist() {
+    let root = tempfile::tempdir().expect("a directory");
+    let mut bench = Bench::shell(root.path(), BuildRunnerOptions::default());
+    bench.config.shell = Some(Dialect::Pwsh);
+    let outcome = bench.run(plain().build()).await;
+    expect(
+        &bench,
+        &outcome,
+        FailureReason::RunnerConfigurationError,
+        "pwsh",
+    );
+    assert_eq!(files_below(root.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn a_builds_directory_that_cannot_be_written() {
+    let root = tempfile::tempdir().expect("a directory");
+    // A file in its place refuses everybody, root too.
+    std::fs::write(root.path().join("builds"), "").expect("written");
+    let options = BuildRunnerOptions {
+        prepare_pause: std::time::Duration::ZERO,
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    let outcome = bench.run(plain().build()).await;
+    assert_ne!(outcome.failure_reason(), None);
+    assert!(bench.log().contains("builds"), "{}", bench.log());
+    assert!(!bench.log().contains("it ran"));
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_kept() {
+    let root = tempfile::tempdir().expect("a directory");
+    std::fs::write(root.path().join("logs"), "").expect("written");
+    let options = BuildRunnerOptions {
+        spool_dir: Some(root.path().join("logs")),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    let outcome = bench.run(plain().build()).await;
+    expect(
+        &bench,
+        &outcome,
+        FailureReason::RunnerSystemFailure,
+        "create log directory",
+    );
+}
+
+#[tokio::test]
+async fn a_working_tree_that_vanishes() {
+    let repository = Repository::new();
+    let root = tempfile::tempdir().expect("a directory");
+    let options = BuildRunnerOptions {
+        sources: Sources::LocalCopy(Arc::new(LocalCopy::new(repository.path()))),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    // The first job lists the files; the tree goes before the second copies them.
+    bench.run(plain().build()).await;
+    bench.observer.output().clear();
+    std::fs::remove_dir_all(repository.path()).expect("removed");
+    let outcome = bench.run(plain().build()).await;
+    expect(
+        &bench,
+        &outcome,
+        FailureReason::RunnerSystemFailure,
+        "is gone",
+    );
+    assert_eq!(files_below(root.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn a_tree_that_was_never_there() {
+    let root = tempfile::tempdir().expect("a directory");
+    let options = BuildRunnerOptions {
+        sources: Sources::LocalCopy(Arc::new(LocalCopy::new(root.path().join("nowhere")))),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    let outcome = bench.run(plain().build()).await;
+    expect(
+        &bench,
+        &outcome,
+        FailureReason::RunnerSystemFailure,
+        "is gone",
+    );
+}
+
+#[tokio::test]
+async fn jobs_that_ask_for_what_there_is_not_yet() {
+    let check = async |change: fn(&mut Job), said: &str| {
+        let root = tempfile::tempdir().expect("a directory");
+        let bench = Bench::shell(root.path(), BuildRunnerOptions::default());
+        let outcome = bench.run(plain().with(change).build()).await;
+        expect(
+            &bench,
+            &outcome,
+            FailureReason::RunnerConfigurationError,
+            said,
+        );
+    };
+    check(|job| job.run = "[]".to_owned(), "`run`").await;
+    check(
+        |job| {
+            job.secrets
+                .insert("TOKEN".to_owned(), executor_core_value());
+        },
+        "\"TOKEN\" cannot be resolved",
+    )
+    .await;
+}
+
+fn executor_core_value() -> serde_json::Value {
+    serde_json::json!({"vault": {}})
+}
+
+#[tokio::test]
+async fn names_that_would_lead_out_of_the_builds_directory() {
+    let check = async |change: fn(&mut Job)| {
+        let root = tempfile::tempdir().expect("a directory");
+        let options = BuildRunnerOptions {
+            spool_dir: Some(root.path().join("logs")),
+            ..BuildRunnerOptions::default()
+        };
+        let bench = Bench::shell(root.path(), options);
+        bench.run(plain().with(change).build()).await;
+        let left = files_below(root.path());
+        assert_eq!(
+            left,
+            [root.path().join("logs/job-1-1.log")],
+            "{}",
+            bench.log()
+        );
+    };
+    check(|job| job.job_info.name = "../../x".to_owned()).await;
+    check(|job| job.job_info.name = "line\nbreak".to_owned()).await;
+    check(|job| job.job_info.name = "x".repeat(300)).await;
+    check(|job| job.job_info.project_full_path = "../../../x".to_owned()).await;
+}

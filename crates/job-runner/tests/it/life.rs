@@ -1,0 +1,330 @@
+//! The order of calls, whatever happens.
+
+use crate::support::{Bench, job, supervisor, with_git};
+use executor_core::job::StepWhen::{Always, OnFailure, OnSuccess};
+use executor_core::{
+    ActiveJobs, BuildStage, Cancellation, ExecutorStage, FailureReason, JobSlot, JobState, Worker,
+};
+use executor_testkit::{
+    Directive, Failure, Gate, JobBuilder, Moment, RecordingJobSource, ScriptedProvider, Timeline,
+    runner_config,
+};
+use job_runner::{BuildRunner, BuildRunnerOptions};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const WHOLE_LIFE: [&str; 10] = [
+    "provider.create(1)",
+    "executor(1).shell",
+    "executor(1).prepare",
+    "executor(1).run(prepare_script)",
+    "executor(1).run(get_sources)",
+    "executor(1).run(step_script)",
+    "executor(1).run(after_script)",
+    "executor(1).run(cleanup_file_variables)",
+    "executor(1).finish(success)",
+    "executor(1).cleanup",
+];
+
+#[tokio::test]
+async fn a_successful_job_walks_through_all_stages() {
+    // R-EXEC-22 R-EXEC-23 R-EXEC-24
+    let provider = ScriptedProvider::new();
+    let bench = Bench::scripted(&provider, with_git());
+    let outcome = bench.run(job().build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    assert_eq!(provider.timeline().order(), WHOLE_LIFE);
+    let script = &provider.commands()[2];
+    assert_eq!(script.stage, BuildStage::script());
+    assert!(script.script.contains("make"), "{}", script.script);
+    assert_eq!(provider.prepared()[0].job.id.0, 7);
+    let reported: Vec<_> = outcome
+        .stages
+        .iter()
+        .map(|report| report.stage.to_string())
+        .collect();
+    assert_eq!(reported, provider.stages());
+    provider.assert_obeyed();
+}
+
+#[tokio::test]
+async fn finish_and_cleanup_end_a_failed_job_too() {
+    // R-EXEC-25 R-EXEC-26
+    let provider = ScriptedProvider::new();
+    provider.on(BuildStage::script(), Directive::exit(3));
+    let bench = Bench::scripted(&provider, with_git());
+    let outcome = bench.run(job().build()).await;
+    assert_eq!(outcome.failure_reason(), Some(FailureReason::ScriptFailure));
+    assert_eq!(outcome.exit_code().map(|code| code.0), Some(3));
+    let mut expect = WHOLE_LIFE;
+    expect[8] = "executor(1).finish(failed)";
+    assert_eq!(provider.timeline().order(), expect);
+    assert!(
+        bench.log().contains("Job failed: exit code 3"),
+        "{}",
+        bench.log()
+    );
+    provider.assert_obeyed();
+}
+
+#[tokio::test]
+async fn an_executor_is_created_when_the_job_is_there() {
+    // R-EXEC-34
+    let timeline = Timeline::new();
+    let provider = ScriptedProvider::with_timeline(&timeline);
+    let source = Arc::new(RecordingJobSource::with_timeline(&timeline));
+    source.hand_out(JobBuilder::new(1).script(["make"]).build());
+    source.hand_out(JobBuilder::new(2).script(["make"]).build());
+    let worker = Worker {
+        config: Arc::new(runner_config("scripted")),
+        provider: provider.shared(),
+        source: source.clone(),
+        runner: Arc::new(BuildRunner::new(
+            BuildRunnerOptions::default(),
+            supervisor(),
+        )),
+        active: ActiveJobs::new(),
+        slot: JobSlot::default(),
+        pause: Worker::DEFAULT_PAUSE,
+    };
+    worker
+        .run(&Cancellation::new())
+        .await
+        .expect("the worker ends");
+    let order = timeline.lines_of(&[
+        "provider.acquire",
+        "provider.create",
+        "provider.release",
+        "source.",
+    ]);
+    let one = |number| {
+        let create = format!("provider.create({number})");
+        let finished = format!("source.finished({number}, success)");
+        [
+            "provider.acquire".to_owned(),
+            "source.next".to_owned(),
+            create,
+            finished,
+            "provider.release".to_owned(),
+        ]
+    };
+    assert_eq!(order[..10], [one(1), one(2)].concat());
+    provider.assert_obeyed();
+}
+
+#[tokio::test]
+async fn a_stage_with_nothing_to_do_is_not_run() {
+    let provider = ScriptedProvider::new();
+    let bench = Bench::scripted(&provider, BuildRunnerOptions::default());
+    let job = JobBuilder::new(1)
+        .script(["", "  "])
+        .after_script(Vec::<String>::new())
+        .with(|job| job.features.trace_sections = true)
+        .build();
+    let outcome = bench.run(job).await;
+    assert_eq!(outcome.state, JobState::Success);
+    assert_eq!(
+        provider.stages(),
+        ["prepare_script", "cleanup_file_variables"]
+    );
+    assert!(!bench.log().contains("step_script"), "{}", bench.log());
+    assert!(bench.log().contains("section_start"), "{}", bench.log());
+}
+
+#[tokio::test]
+async fn steps_run_as_their_condition_says() {
+    let provider = ScriptedProvider::new();
+    provider.on(BuildStage::Step("lint".to_owned()), Directive::exit(1));
+    provider.on(BuildStage::Step("build".to_owned()), Directive::exit(2));
+    let bench = Bench::scripted(&provider, BuildRunnerOptions::default());
+    let step = |name: &str, when, allow_failure| executor_core::job::Step {
+        name: name.to_owned(),
+        script: vec!["true".to_owned()],
+        when,
+        allow_failure,
+        timeout: 0,
+    };
+    let job = JobBuilder::new(1)
+        .step(step("lint", OnSuccess, true))
+        .step(step("early", OnFailure, false))
+        .step(step("build", OnSuccess, false))
+        .step(step("never", OnSuccess, false))
+        .step(step("rescue", OnFailure, false))
+        .step(step("report", Always, false))
+        .build();
+    let outcome = bench.run(job).await;
+    let stages = provider.stages();
+    let steps: Vec<_> = stages
+        .iter()
+        .filter(|name| name.starts_with("step_"))
+        .collect();
+    assert_eq!(
+        steps,
+        ["step_lint", "step_build", "step_rescue", "step_report"]
+    );
+    assert_eq!(outcome.exit_code().map(|code| code.0), Some(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn preparation_is_tried_again_only_after_temporary_errors() {
+    let check = async |directive: Directive, executors: u32, state: JobState| {
+        let provider = ScriptedProvider::new();
+        provider.on(Moment::Prepare, directive);
+        let bench = Bench::scripted(&provider, BuildRunnerOptions::default());
+        let begun = tokio::time::Instant::now();
+        let outcome = bench.run(job().build()).await;
+        assert_eq!(outcome.state, state, "{}", bench.log());
+        assert_eq!(begun.elapsed(), Duration::from_secs(3) * (executors - 1));
+        let order = provider.timeline().order();
+        for executor in 1..=executors {
+            let cleanup = format!("executor({executor}).cleanup");
+            let cleaned = order
+                .iter()
+                .position(|line| *line == cleanup)
+                .expect("cleaned up");
+            let next = format!("provider.create({})", executor + 1);
+            assert!(
+                order
+                    .iter()
+                    .position(|line| *line == next)
+                    .is_none_or(|next| cleaned < next)
+            );
+        }
+        assert_eq!(provider.counts().create, executors as usize);
+        provider.assert_obeyed();
+    };
+    check(
+        Directive::fail(Failure::temporary("no route")).times(2),
+        3,
+        JobState::Success,
+    )
+    .await;
+    check(
+        Directive::fail(Failure::temporary("no route")),
+        3,
+        JobState::Failed,
+    )
+    .await;
+    check(
+        Directive::fail(Failure::permanent("no such image")),
+        1,
+        JobState::Failed,
+    )
+    .await;
+    check(
+        Directive::fail(Failure::panic("a bug")),
+        1,
+        JobState::Failed,
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_ends_the_rest_between_two_preparations() {
+    let provider = ScriptedProvider::new();
+    provider.on(
+        Moment::Prepare,
+        Directive::fail(Failure::temporary("no route")),
+    );
+    let bench = Bench::scripted(&provider, BuildRunnerOptions::default());
+    let cancel = async {
+        provider
+            .timeline()
+            .wait_for_line("executor(1).cleanup")
+            .await;
+        bench.cancellation.cancel(executor_core::CancelCause::User);
+    };
+    let (outcome, ()) = tokio::join!(bench.run(job().build()), cancel);
+    assert_eq!(outcome.state, JobState::Canceled);
+    assert_eq!(provider.counts().create, 1);
+    provider.assert_obeyed();
+}
+
+#[tokio::test]
+async fn a_panic_of_the_executor_is_a_system_failure_and_is_cleaned_up() {
+    // R-EXEC-26
+    for moment in [
+        Moment::Stage(BuildStage::script()),
+        Moment::Finish,
+        Moment::Cleanup,
+    ] {
+        let provider = ScriptedProvider::new();
+        let expects_failure = matches!(moment, Moment::Stage(_));
+        provider.on(
+            moment.clone(),
+            Directive::fail(Failure::panic("hunter2 is in here")),
+        );
+        let bench = Bench::scripted(&provider, with_git());
+        let job = job().variable(executor_core::JobVariable::masked("PASSWORD", "hunter2"));
+        let outcome = bench.run(job.build()).await;
+        let order = provider.timeline().order();
+        assert_eq!(
+            order.last().map(String::as_str),
+            Some("executor(1).cleanup"),
+            "{moment:?}"
+        );
+        if expects_failure {
+            assert_eq!(
+                outcome.failure_reason(),
+                Some(FailureReason::RunnerSystemFailure)
+            );
+            assert!(!provider.stages().contains(&"after_script".to_owned()));
+        } else {
+            assert_eq!(outcome.state, JobState::Success, "{moment:?}");
+        }
+        assert!(
+            bench.log().contains("[MASKED] is in here"),
+            "{}",
+            bench.log()
+        );
+        assert!(!format!("{outcome:?}").contains("hunter2"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scrape_at_any_moment_sees_where_the_job_is() {
+    // R-EXEC-27
+    let provider = ScriptedProvider::new();
+    let gate = Gate::new();
+    provider.on(
+        BuildStage::script(),
+        Directive::succeed().until(gate.clone()),
+    );
+    let bench = Bench::scripted(&provider, with_git());
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let scraper = scope.spawn(|| {
+            let mut seen = 0;
+            while !done.load(Ordering::Relaxed) {
+                for job in bench.active.scrape() {
+                    assert_eq!((job.id.0, job.runner.as_str()), (7, "testkit"));
+                    assert!(!job.executor_stage.as_str().is_empty());
+                    seen += 1;
+                }
+                std::thread::yield_now();
+            }
+            seen
+        });
+        tokio::task::block_in_place(|| {
+            tokio::runtime::Handle::current().block_on(async {
+                let look = async {
+                    provider
+                        .timeline()
+                        .wait_for_line("executor(1).run(step_script)")
+                        .await;
+                    let jobs = bench.active.scrape();
+                    assert_eq!(jobs[0].stage, "step_script");
+                    assert_eq!(jobs[0].state, JobState::Running);
+                    assert_eq!(jobs[0].executor_stage, ExecutorStage::RUN);
+                    gate.open();
+                };
+                let (outcome, ()) = tokio::join!(bench.run(job().build()), look);
+                assert_eq!(outcome.state, JobState::Success);
+            });
+        });
+        done.store(true, Ordering::Relaxed);
+        assert!(scraper.join().expect("no scrape failed") > 0);
+    });
+    assert!(bench.active.scrape().is_empty());
+}

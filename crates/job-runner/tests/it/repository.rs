@@ -1,0 +1,91 @@
+//! What a repository says about itself.
+
+use crate::support::{Repository, git, supervisor};
+use job_runner::{Head, RepositoryError, inspect};
+
+#[tokio::test]
+async fn a_branch_is_described() {
+    let repository = Repository::new();
+    repository.git(&[
+        "remote",
+        "add",
+        "origin",
+        "https://me:s3cret@host.example/group/project.git",
+    ]);
+    let tree = supervisor().tree();
+    let nested = repository.write("deep/file", "x");
+    let facts = inspect(nested.parent().expect("a parent"), &tree)
+        .await
+        .expect("facts");
+    assert_eq!(facts.toplevel, repository.path());
+    assert_eq!(facts.head, Head::Branch("main".to_owned()));
+    assert_eq!(facts.default_branch.as_deref(), Some("main"));
+    assert_eq!(
+        facts.remote_url.as_deref(),
+        Some("https://host.example/group/project.git")
+    );
+    let commit = facts.commit.expect("a commit");
+    assert_eq!(commit.sha, repository.git(&["rev-parse", "HEAD"]));
+    assert_eq!((commit.title(), commit.body()), ("first", "The body."));
+    assert_eq!(commit.author_name, "Ada");
+    assert_eq!(commit.author_email, "ada@example.com");
+    assert_eq!(commit.parent, None);
+    assert!(
+        commit.committer_date.contains('T'),
+        "{}",
+        commit.committer_date
+    );
+}
+
+#[tokio::test]
+async fn tags_and_other_commits_are_told_apart() {
+    let repository = Repository::new();
+    let tree = supervisor().tree();
+    repository.git(&["tag", "-a", "v1", "-m", "one"]);
+    repository.git(&["pack-refs", "--all"]);
+    repository.git(&["checkout", "--quiet", "v1"]);
+    let facts = inspect(repository.path(), &tree).await.expect("facts");
+    assert_eq!(facts.head, Head::Tag("v1".to_owned()));
+    assert_eq!(facts.default_branch.as_deref(), Some("main"));
+    repository.write("more", "x");
+    repository.commit("second");
+    let facts = inspect(repository.path(), &tree).await.expect("facts");
+    assert_eq!(facts.head, Head::Detached);
+    assert!(facts.commit.expect("a commit").parent.is_some());
+}
+
+#[tokio::test]
+async fn a_worktree_is_a_repository_too() {
+    let repository = Repository::new();
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let path = elsewhere.path().join("tree");
+    repository.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        "topic",
+        path.to_str().expect("text"),
+    ]);
+    let facts = inspect(&path, &supervisor().tree()).await.expect("facts");
+    assert_eq!(facts.toplevel, path);
+    assert_eq!(facts.head, Head::Branch("topic".to_owned()));
+    assert_eq!(facts.commit.expect("a commit").title(), "first");
+}
+
+#[tokio::test]
+async fn a_repository_without_commits_and_none_at_all() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let tree = supervisor().tree();
+    let error = inspect(directory.path(), &tree)
+        .await
+        .expect_err("no repository");
+    assert!(matches!(error, RepositoryError::None { .. }), "{error}");
+    git(
+        directory.path(),
+        &["init", "--quiet", "--initial-branch=trunk"],
+    );
+    let facts = inspect(directory.path(), &tree).await.expect("facts");
+    assert_eq!(facts.head, Head::Branch("trunk".to_owned()));
+    assert_eq!(facts.commit, None);
+}
