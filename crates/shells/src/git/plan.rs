@@ -438,13 +438,16 @@ impl Builder<'_> {
         } else {
             self.init()?;
         }
-        let url = self.remote.url();
-        self.steps
-            .push(GitStep::git(&["config", "remote.origin.url", url]));
-        let refspec = "+refs/heads/*:refs/remotes/origin/*";
-        self.steps
-            .push(GitStep::git(&["config", "remote.origin.fetch", refspec]));
+        self.steps.extend(self.remote_steps());
         Ok(())
+    }
+
+    fn remote_steps(&self) -> [GitStep; 2] {
+        let refspec = "+refs/heads/*:refs/remotes/origin/*";
+        [
+            GitStep::git(&["config", "remote.origin.url", self.remote.url()]),
+            GitStep::git(&["config", "remote.origin.fetch", refspec]),
+        ]
     }
 
     fn init(&mut self) -> Result<(), PlanError> {
@@ -512,13 +515,17 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// Returns the step that fetches; a branch `a` cannot come where an earlier job left `a/b`, so
+    /// when it fails, it is done again without any branch of the remote's.
     fn fetch_step(&self, depth: Option<&str>, refspecs: &[&str]) -> GitStep {
         let mut args = vec!["fetch", "--no-recurse-submodules"];
         args.extend(self.settings.fetch_flags.iter().map(String::as_str));
         args.extend(depth);
         args.extend(["--", "origin"]);
         args.extend(refspecs);
-        GitStep::git(&args)
+        let forget = GitStep::git(&["remote", "remove", "origin"]).ignoring_failure();
+        let again = [forget].into_iter().chain(self.remote_steps());
+        GitStep::git(&args).recovering(again.collect())
     }
 
     fn refspecs(&self) -> Result<Vec<String>, PlanError> {

@@ -218,10 +218,11 @@ impl Remote {
             return Vec::new();
         };
         let scope = format!("{}://{}", host.scheme.as_str(), host.authority);
+        // Without a quote of any kind, because older PowerShells lose those on the way; an empty
+        // `IFS` keeps the values whole instead.
         let helper = format!(
-            "!f() {{ test \"$1\" = get && \
-             printf 'username=%s\\npassword=%s\\n' \
-             \"${USERNAME_VARIABLE}\" \"${PASSWORD_VARIABLE}\"; }}; f"
+            "!f() {{ test $1 = get || return 0; set -f; IFS=; \
+             printf %s\\\\n username=${USERNAME_VARIABLE} password=${PASSWORD_VARIABLE}; }}; f"
         );
         vec![
             // The empty one forgets the machine's own helpers, which would store the job's token.

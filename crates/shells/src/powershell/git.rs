@@ -61,10 +61,11 @@ fn step_text(step: &GitStep) -> String {
 }
 
 fn condition_text(condition: &Condition) -> String {
+    // Windows PowerShell takes a redirected line of standard error for a failure, and would stop.
     let by_exit_code = |command: &GitCommand, is: &str| {
+        let command = command_text(command);
         format!(
-            "{} *> $null\nif ($LASTEXITCODE {is} 0)",
-            command_text(command)
+            "& {{ $ErrorActionPreference = 'Continue'; {command} *> $null }}\nif ($LASTEXITCODE {is} 0)"
         )
     };
     match condition {

@@ -13,6 +13,8 @@ function Exit-RunwrightOnFailure([bool]$ok) {
   exit 1
 }
 $global:LASTEXITCODE = 0
+$runwrightGreen = [string][char]27 + '[32;1m'
+$runwrightPlain = [string][char]27 + '[0;m'
 ";
 
 /// What comes after the body.

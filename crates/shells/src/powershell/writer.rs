@@ -94,5 +94,5 @@ impl Writer for PowerShell {
 
 /// Returns the line that prints `text` in green.
 pub(super) fn notice(text: &str) -> String {
-    format!("[char]27 + '[32;1m' + {} + [char]27 + '[0;m'\n", pwsh(text))
+    format!("$runwrightGreen + {} + $runwrightPlain\n", pwsh(text))
 }

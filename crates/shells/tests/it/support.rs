@@ -88,8 +88,8 @@ impl Place {
         let place = Self {
             root: tempfile::tempdir().expect("a temporary directory"),
         };
-        fs::create_dir(place.project()).unwrap();
-        fs::create_dir(place.temp()).unwrap();
+        fs::create_dir(place.project()).expect("a directory");
+        fs::create_dir(place.temp()).expect("a directory");
         place
     }
 
@@ -140,7 +140,7 @@ impl Place {
         self.equip(&mut command);
         if feed == Feed::File {
             let file = self.root().join("script");
-            fs::write(&file, script).unwrap();
+            fs::write(&file, script).expect("a file");
             command.arg(file);
         }
         change(&mut command);
