@@ -26,25 +26,15 @@ pub enum VariableCycle {
 ///
 /// When two or more variables refer to each other in a circle, or a value grows beyond 1 MiB.
 pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, VariableCycle> {
-    let indices: HashMap<String, usize> = variables
-        .iter()
-        .enumerate()
-        .map(|(index, variable)| (variable.key.clone(), index))
-        .collect();
-    let edges: Vec<Vec<usize>> = variables
-        .iter()
-        .enumerate()
-        .map(|(own, variable)| {
-            let mut found = Vec::new();
-            if !variable.raw && !variable.file {
-                each_part(&variable.value, |part| {
-                    if let Part::Reference { name, .. } = part {
-                        let index = indices.get(name).copied();
-                        found.extend(index.filter(|&index| index != own));
-                    }
-                });
-            }
+    let references = references(&variables);
+    let edges: Vec<Vec<usize>> = (references.iter().enumerate())
+        .map(|(own, found)| {
             found
+                .iter()
+                .flatten()
+                .copied()
+                .filter(|&at| at != own)
+                .collect()
         })
         .collect();
     let order = graph::order(&edges).map_err(|circle| {
@@ -60,11 +50,12 @@ pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, 
             continue;
         }
         let mut value = String::with_capacity(variable.value.len());
+        let mut found = references[own].iter();
         each_part(&variable.value, |part| match part {
             Part::Text(text) => value.push_str(text),
-            Part::Reference { name, text } => match indices.get(name) {
-                Some(&index) if index == own => {}
-                Some(&index) if !expanded[index].file => {
+            Part::Reference { text, .. } => match found.next().copied().flatten() {
+                Some(index) if index == own => {}
+                Some(index) if !expanded[index].file => {
                     // What is too long already is refused below; it need not grow further.
                     if value.len() <= LONGEST_VALUE {
                         value.push_str(&expanded[index].value);
@@ -79,6 +70,25 @@ pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, 
         expanded[own].value = value;
     }
     Ok(expanded)
+}
+
+/// Returns for each variable what its references name, in order; `None` for unknown names.
+fn references(variables: &[JobVariable]) -> Vec<Vec<Option<usize>>> {
+    let indices = variables.iter().enumerate();
+    let indices: HashMap<&str, usize> =
+        indices.map(|(at, variable)| (&*variable.key, at)).collect();
+    let references = variables.iter().map(|variable| {
+        let mut found = Vec::new();
+        if !variable.raw && !variable.file {
+            each_part(&variable.value, |part| {
+                if let Part::Reference { name, .. } = part {
+                    found.push(indices.get(name).copied());
+                }
+            });
+        }
+        found
+    });
+    references.collect()
 }
 
 enum Part<'t> {

@@ -62,23 +62,22 @@ impl PipelineContext {
         variables
     }
 
-    /// Returns all variables of a job, lowest precedence first: predefined ones, those of the file,
-    /// secrets, pipeline variables. References among them are not replaced yet.
-    pub fn variables_of(
+    /// Returns the variables a job has besides the predefined ones, lowest precedence first: those of
+    /// the file, secrets, pipeline variables. References among them are not replaced yet.
+    ///
+    /// `is_raw` says which of the file are taken literally.
+    pub(crate) fn given_variables(
         &self,
         job: &JobDefinition,
-        id: JobId,
         is_raw: impl Fn(&str) -> bool,
-    ) -> JobVariables {
-        let mut variables = self.pipeline_variables();
-        variables.extend(self.job_variables(job, id).iter().cloned());
-        variables.extend(job.variables.iter().map(|(name, value)| JobVariable {
+    ) -> impl Iterator<Item = JobVariable> {
+        let of_file = job.variables.iter().map(move |(name, value)| JobVariable {
             raw: is_raw(name),
             ..JobVariable::public(name, value)
-        }));
-        variables.extend(self.secrets.iter().cloned());
-        variables.extend(self.variables.iter().cloned());
-        variables
+        });
+        of_file
+            .chain(self.secrets.iter().cloned())
+            .chain(self.variables.iter().cloned())
     }
 
     /// Returns how long a job may take, in seconds.
@@ -297,7 +296,8 @@ mod tests {
             JobVariable::masked("B", "s"),
         ];
         context.variables = vec![JobVariable::public("B", "given")];
-        let variables = context.variables_of(&job, JobId(3), |_| false);
+        let mut variables = context.job_variables(&job, JobId(3));
+        variables.extend(context.given_variables(&job, |_| false));
         check(&variables, "CI_JOB_ID", Some("3"));
         check(&variables, "CI_JOB_STAGE", Some("file"));
         check(&variables, "A", Some("secret"));

@@ -9,11 +9,11 @@ pub use error::PlanError;
 pub use selection::{NeedsMode, Selection};
 
 use crate::config::Variables;
-use crate::context::{PipelineContext, VariableCycle, is_raw, sort_and_expand};
+use crate::context::{PipelineContext, is_raw, sort_and_expand};
 use crate::resolve::ResolvedPipeline;
 use crate::slug::path_slug;
 use executor_core::job::{Job, JobDefinition, JobId, PipelineId};
-use executor_core::variable::JobVariable;
+use executor_core::variable::{JobVariable, JobVariables};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ pub struct Plan {
     jobs: Vec<PlannedJob>,
     /// The global variables of the file, which say which values are raw.
     variables: Variables,
+    /// What all jobs see, computed once.
+    predefined: JobVariables,
     context: Arc<PipelineContext>,
 }
 
@@ -36,7 +38,7 @@ pub struct PlannedJob {
     /// Its id, unique within the pipeline; all attempts share it.
     pub id: JobId,
     /// What the file says of it.
-    pub definition: JobDefinition,
+    pub definition: Arc<JobDefinition>,
     /// A name for its directory that is safe and no other job of the pipeline has.
     pub slug: String,
     /// The place of its stage in the order of stages.
@@ -60,7 +62,7 @@ impl Plan {
         selection: &Selection,
     ) -> Result<Self, PlanError> {
         let chosen = selection.choose(pipeline)?;
-        let mut order: Vec<(usize, &JobDefinition)> = chosen
+        let mut order: Vec<(usize, &Arc<JobDefinition>)> = chosen
             .iter()
             .map(|&index| &pipeline.jobs[index])
             .map(|job| (pipeline.stage_index(&job.stage).unwrap_or(0), job))
@@ -77,17 +79,19 @@ impl Plan {
             });
             jobs.push(PlannedJob {
                 id,
-                definition: definition.clone(),
+                definition: Arc::clone(definition),
                 slug: path_slug(&definition.name),
                 stage_index,
                 needs,
                 is_played: selection.plays(definition),
             });
         }
+        let predefined = context.pipeline_variables();
         let plan = Self {
             stages: pipeline.stages.clone(),
             jobs,
             variables: pipeline.variables.clone(),
+            predefined,
             context: Arc::new(context),
         };
         plan.check_variables()?;
@@ -95,12 +99,12 @@ impl Plan {
     }
 
     /// Finds out now what would fail when a job is handed out.
+    ///
+    /// Predefined variables refer to nothing, so they can be left out here.
     fn check_variables(&self) -> Result<(), PlanError> {
-        let given = self.context.secrets.iter().chain(&self.context.variables);
         let may_refer = |value: &str| value.contains(['$', '%']);
-        let all = given
-            .map(|variable| &variable.value)
-            .any(|value| may_refer(value));
+        let given = self.context.secrets.iter().chain(&self.context.variables);
+        let all = given.into_iter().any(|variable| may_refer(&variable.value));
         for job in &self.jobs {
             if !all
                 && !job
@@ -111,21 +115,34 @@ impl Plan {
             {
                 continue;
             }
-            self.job_variables(job)
-                .map_err(|source| PlanError::Variables {
-                    job: job.name().to_owned(),
-                    source,
-                })?;
+            let raw = |name: &str| is_raw(&job.definition, &self.variables, name);
+            let variables: JobVariables =
+                self.context.given_variables(&job.definition, raw).collect();
+            let expanded = sort_and_expand(variables.iter().cloned().collect());
+            expanded.map_err(|source| PlanError::Variables {
+                job: job.name().to_owned(),
+                source,
+            })?;
         }
         Ok(())
     }
 
     /// Returns the variables of a job, references among them replaced.
-    fn job_variables(&self, job: &PlannedJob) -> Result<Vec<JobVariable>, VariableCycle> {
+    fn job_variables(&self, job: &PlannedJob) -> Vec<JobVariable> {
         let definition = &job.definition;
         let raw = |name: &str| is_raw(definition, &self.variables, name);
-        let variables = self.context.variables_of(definition, job.id, raw);
-        sort_and_expand(variables.iter().cloned().collect())
+        let mut variables = self.predefined.clone();
+        variables.extend(
+            self.context
+                .job_variables(definition, job.id)
+                .iter()
+                .cloned(),
+        );
+        variables.extend(self.context.given_variables(definition, raw));
+        let variables: Vec<JobVariable> = variables.iter().cloned().collect();
+        // What is left to fail is a value that the commit's message makes far too long; then the
+        // references stay for the runner.
+        sort_and_expand(variables.clone()).unwrap_or(variables)
     }
 
     /// Returns the stages in order, also those without a job.

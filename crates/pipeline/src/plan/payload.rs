@@ -12,9 +12,6 @@ pub(super) fn of(plan: &Plan, index: usize) -> Job {
     let context = &plan.context;
     let definition = &planned.definition;
     let timeout = context.timeout_of(definition);
-    let variables = plan
-        .job_variables(planned)
-        .expect("the variables were checked when the plan was made");
     Job {
         id: planned.id,
         allow_git_fetch: true,
@@ -24,7 +21,7 @@ pub(super) fn of(plan: &Plan, index: usize) -> Job {
             timeout,
             ..RunnerInfo::default()
         },
-        variables,
+        variables: plan.job_variables(planned),
         steps: steps(definition, timeout),
         image: definition.image.as_ref().map(image).unwrap_or_default(),
         services: definition.services.iter().flatten().map(image).collect(),
@@ -35,7 +32,7 @@ pub(super) fn of(plan: &Plan, index: usize) -> Job {
             ..JobFeatures::default()
         },
         hooks: hooks(definition),
-        definition: Some(Box::new(definition.clone())),
+        definition: Some(Box::new(definition.as_ref().clone())),
         ..Job::default()
     }
 }

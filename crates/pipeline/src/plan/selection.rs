@@ -63,7 +63,7 @@ impl Selection {
 /// A pipeline that has jobs in `.pre` and `.post` only is not created.
 fn whole(pipeline: &ResolvedPipeline) -> BTreeSet<usize> {
     let is_edge = |job: &JobDefinition| job.stage == FIRST_STAGE || job.stage == LAST_STAGE;
-    if pipeline.jobs.iter().all(is_edge) {
+    if pipeline.jobs.iter().all(|job| is_edge(job)) {
         return BTreeSet::new();
     }
     (0..pipeline.jobs.len()).collect()

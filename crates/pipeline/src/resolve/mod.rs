@@ -9,6 +9,7 @@ use crate::config::{Config, Variables};
 use crate::diagnostic::Diagnostics;
 use executor_core::job::JobDefinition;
 use expand::Expansion;
+use std::sync::Arc;
 
 /// A pipeline whose jobs stand on their own: nothing is inherited or referred to any more.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -16,7 +17,7 @@ pub struct ResolvedPipeline {
     /// The stages in order, `.pre` and `.post` included.
     pub stages: Vec<String>,
     /// The jobs in the order of the file.
-    pub jobs: Vec<JobDefinition>,
+    pub jobs: Vec<Arc<JobDefinition>>,
     /// The global variables.
     pub variables: Variables,
 }
@@ -24,7 +25,8 @@ pub struct ResolvedPipeline {
 impl ResolvedPipeline {
     /// Returns the job of this name.
     pub fn job(&self, name: &str) -> Option<&JobDefinition> {
-        self.jobs.iter().find(|job| job.name == name)
+        let found = self.jobs.iter().find(|job| job.name == name);
+        found.map(AsRef::as_ref)
     }
 
     /// Returns the place of a stage in the order of stages.
@@ -39,7 +41,12 @@ pub(crate) fn resolve(config: &Config, diagnostics: &mut Diagnostics) -> Resolve
     let mut jobs = Vec::with_capacity(config.jobs.len());
     for (index, job) in config.jobs.iter().enumerate() {
         let definition = lower::lower(job, config, &expansion);
-        jobs.extend(expansion.instances(index, definition));
+        jobs.extend(
+            expansion
+                .instances(index, definition)
+                .into_iter()
+                .map(Arc::new),
+        );
     }
     check::check(config, &expansion, diagnostics);
     ResolvedPipeline {

@@ -104,7 +104,11 @@ a: {script: x, parallel: 2}
 b: {script: x, parallel: {matrix: [{OS: [l, m], V: [1]}, {OS: w}]}, variables: {OS: own}}
 c: {script: x, needs: [a, 'b: [m, 1]']}
 ";
-    let names: Vec<String> = resolve(text).jobs.into_iter().map(|job| job.name).collect();
+    let names: Vec<String> = resolve(text)
+        .jobs
+        .iter()
+        .map(|job| job.name.clone())
+        .collect();
     assert_eq!(
         names,
         ["a 1/2", "a 2/2", "b: [l, 1]", "b: [m, 1]", "b: [w]", "c"]
