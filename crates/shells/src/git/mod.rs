@@ -9,13 +9,17 @@
 //! configuration, locks, a `.git` that points elsewhere), names that look like options, URLs that
 //! run commands, and secrets on disk or on a command line.
 
+mod error;
 mod flags;
 mod plan;
+mod planner;
 mod remote;
 mod settings;
+mod step;
 
-pub use plan::{Condition, GitAction, GitCommand, GitPlan, GitStep, OnFailure, PlanError};
-pub use plan::{GIT_DIR_LEFTOVERS, GitFlagSource};
+pub use error::{GitFlagSource, PlanError};
+pub use plan::GitPlan;
 pub use remote::{LocalSubmodules, PASSWORD_VARIABLE, Remote, RemoteError, USERNAME_VARIABLE};
-pub use settings::{GitDefaults, GitSettings, GitStrategy, LfsMode, SubmoduleSettings};
-pub use settings::{GitSettingsWarning, SubmoduleStrategy};
+pub use settings::{GitDefaults, GitSettings, GitSettingsWarning, GitStrategy, LfsMode};
+pub use settings::{SubmoduleSettings, SubmoduleStrategy};
+pub use step::{Condition, GIT_DIR_LEFTOVERS, GitAction, GitCommand, GitStep, OnFailure};
