@@ -1,1 +1,77 @@
-//! The command line of Runwright.
+//! The command line of Runwright, as a library so that the binary is a doorway and programs beside
+//! it can show a run in the same way.
+//!
+//! [`main`] is the whole program. [`output::Console`] shows the events of a run as text,
+//! [`output::summary`] tells how it ended.
+//!
+//! # Examples
+//!
+//! ```
+//! // Exactly what the binary does with `runwright executors`.
+//! let code = cli::main(["runwright", "executors"]);
+//! assert_eq!(code, std::process::ExitCode::SUCCESS);
+//! ```
+
+mod args;
+mod command;
+mod executors;
+mod exit_code;
+mod failure;
+pub mod output;
+mod signal;
+
+pub use exit_code::Exit;
+
+use exit_code::exit_code;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the program with these arguments, the first of which is its name.
+pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Success
+            };
+            // Nothing is left to be done when even this cannot be printed.
+            let _ = error.print();
+            return exit_code(exit);
+        }
+    };
+    start_log();
+    match run(cli.command) {
+        Ok(exit) => exit_code(exit),
+        Err(failure) => {
+            failure.report();
+            exit_code(failure.exit())
+        }
+    }
+}
+
+fn run(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(args) => command::run(&args),
+        Command::List(args) => command::list(&args),
+        Command::Lint(args) => command::lint(&args),
+        Command::Executors(args) => command::executors(&args),
+        Command::Completion(args) => command::completion(&args),
+        Command::Man(args) => command::man(&args),
+    }
+}
+
+/// Starts our own log on standard error: warnings, or what `RUNWRIGHT_LOG` asks for.
+fn start_log() {
+    let filter = std::env::var("RUNWRIGHT_LOG").unwrap_or_else(|_| "warn".to_owned());
+    // A second call in one process finds the log started, which is as good.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+        .with_writer(std::io::stderr)
+        .try_init();
+}

@@ -56,7 +56,7 @@ const TABLE: &[Row] = &[
     // Starts no process and knows no job runner: it calls the port of the contract.
     Row {
         name: "pipeline",
-        imports: &["executor-core"],
+        imports: &["executor-core", "trace"],
         tests_import: &[],
     },
     Row {

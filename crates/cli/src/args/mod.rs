@@ -1,0 +1,146 @@
+//! The command line: what can be asked, and how it is explained.
+
+mod pairs;
+mod project;
+mod run;
+
+pub(crate) use pairs::KeyValue;
+pub(crate) use project::ProjectArgs;
+pub(crate) use run::{Progress, RunArgs};
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Runs the pipeline of a .gitlab-ci.yml on this machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "runwright",
+    version,
+    about,
+    after_help = "\
+Examples:
+  runwright run                     run the whole pipeline
+  runwright run test                run the job `test` and what it needs
+  runwright run test --no-needs     run that job alone
+  runwright list                    show the jobs, in the order of their stages
+  runwright lint                    check the pipeline file
+
+Exit codes:
+  0  all good      1  a job failed        2  usage or configuration error
+  3  environment   130  stopped by a signal",
+    propagate_version = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What `runwright` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the pipeline, or some of its jobs
+    Run(Box<RunArgs>),
+    /// Show the jobs of the pipeline
+    List(ListArgs),
+    /// Check the pipeline file
+    Lint(LintArgs),
+    /// Show the executors this build has
+    Executors(ExecutorsArgs),
+    /// Print a completion script for a shell
+    Completion(CompletionArgs),
+    /// Write the manual pages
+    Man(ManArgs),
+}
+
+/// Arguments of `runwright list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Print the normalized jobs as a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `runwright lint`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 valid, 2 invalid (with --strict also when there are warnings)"
+)]
+pub(crate) struct LintArgs {
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Print {valid, errors, warnings} as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Treat warnings as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+/// Arguments of `runwright executors`.
+#[derive(Debug, Args)]
+pub(crate) struct ExecutorsArgs {
+    /// Print them as a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `runwright completion`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionArgs {
+    /// The shell that is to complete
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Arguments of `runwright man`.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The directory to write the pages to; without it the main page goes to standard output
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    fn run_args(line: &str) -> RunArgs {
+        match Cli::try_parse_from(line.split(' ')).unwrap().command {
+            Command::Run(args) => *args,
+            other => panic!("expected run, got {other:?}"),
+        }
+    }
+
+    #[test]
+    fn jobs_come_by_position_or_in_a_list() {
+        let args = run_args("runwright run lint --jobs build,test");
+        assert_eq!(args.job_names(), ["lint", "build", "test"]);
+        assert!(args.follow_needs());
+        assert!(!run_args("runwright run lint --no-needs").follow_needs());
+    }
+
+    #[test]
+    fn a_variable_is_split_at_its_first_equals_sign() {
+        let args = run_args("runwright run --variable A=b=c --variable EMPTY=");
+        let pairs: Vec<_> = args
+            .project
+            .variable
+            .iter()
+            .map(|pair| (pair.key(), pair.value()))
+            .collect();
+        assert_eq!(pairs, [("A", "b=c"), ("EMPTY", "")]);
+        assert!(Cli::try_parse_from(["runwright", "run", "--variable", "NOVALUE"]).is_err());
+        assert!(Cli::try_parse_from(["runwright", "run", "--variable", "=x"]).is_err());
+    }
+}

@@ -1,0 +1,107 @@
+use super::ProjectArgs;
+use clap::{Args, ValueEnum};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+/// Arguments of `runwright run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright run                                    the whole pipeline
+  runwright run test lint                          two jobs and what they need
+  runwright run --stage build                      the jobs of one stage
+  runwright run --variable RELEASE=1               with a pipeline variable
+  TOKEN=... runwright run --secret TOKEN           with a masked variable from the environment
+  runwright run --secret TOKEN=@token.txt          ... from a file
+  runwright run --dry-run                          show what would run
+
+Ctrl-C cancels: after_script and cleanup still run. Twice: everything is ended at once.
+
+Exit codes:
+  0    all good: also when only allowed failures failed, no job was to run, or a manual job waits
+  1    a job failed, or --timeout was reached
+  2    usage or configuration error
+  3    the environment failed
+  130  stopped by a signal")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub(crate) struct RunArgs {
+    /// The jobs to run; without any, the whole pipeline
+    #[arg(value_name = "JOB")]
+    pub(crate) job: Vec<String>,
+    /// The same as a list
+    #[arg(long, value_name = "JOB,...", value_delimiter = ',')]
+    pub(crate) jobs: Vec<String>,
+    /// Run the jobs of this stage only
+    #[arg(long, value_name = "STAGE")]
+    pub(crate) stage: Option<String>,
+    /// Run what the jobs need as well (default)
+    #[arg(long, overrides_with = "no_needs")]
+    pub(crate) needs: bool,
+    /// Run the named jobs alone
+    #[arg(long)]
+    pub(crate) no_needs: bool,
+    /// Play this manual job
+    #[arg(long, value_name = "JOB")]
+    pub(crate) manual: Vec<String>,
+
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Set a masked variable: NAME takes the value from the environment, NAME=@FILE from a file
+    #[arg(long, value_name = "NAME[=@FILE]")]
+    pub(crate) secret: Vec<String>,
+
+    /// Where jobs run; see `runwright executors`
+    #[arg(long, value_name = "NAME", default_value = "shell")]
+    pub(crate) executor: String,
+    /// How many jobs run at once; default: the number of processors
+    #[arg(long, value_name = "N")]
+    pub(crate) concurrency: Option<NonZeroU32>,
+    /// The longest the whole pipeline may take: `90 minutes`, `1h 30m`
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) timeout: Option<String>,
+    /// Show what would run, in order, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Run in the working tree itself instead of a copy; one run at a time
+    #[arg(long)]
+    pub(crate) in_place: bool,
+    /// Start shells as login shells, so that they read your profile
+    #[arg(long)]
+    pub(crate) login: bool,
+
+    /// How to show progress
+    #[arg(long, value_enum, default_value = "auto", value_name = "HOW")]
+    pub(crate) progress: Progress,
+    /// Write all events as JSON lines to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+}
+
+impl RunArgs {
+    /// Returns the jobs named by position and by `--jobs`, in that order.
+    pub(crate) fn job_names(&self) -> Vec<String> {
+        self.job.iter().chain(&self.jobs).cloned().collect()
+    }
+
+    /// Returns whether what the named jobs need runs as well.
+    pub(crate) fn follow_needs(&self) -> bool {
+        self.needs || !self.no_needs
+    }
+}
+
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Progress {
+    /// `tty` on a terminal, `plain` elsewhere
+    Auto,
+    /// Lines with colours
+    Tty,
+    /// Lines without colours
+    Plain,
+    /// Events as JSON lines on standard output
+    Json,
+}

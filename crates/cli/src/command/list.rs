@@ -1,0 +1,89 @@
+use super::{find_project, variables};
+use crate::args::ListArgs;
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::{Style, Tone, diagnostics, line};
+use runwright::core::job::{JobDefinition, When};
+use runwright::pipeline::ResolvedPipeline;
+
+/// Shows the jobs of the pipeline.
+pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
+    let project = find_project(&args.project)?;
+    let checked = project.pipeline()?;
+    let given = variables(&args.project)?;
+    let (mut pipeline, warnings) = match checked.into_result() {
+        Ok(read) => read,
+        Err(found) => {
+            diagnostics(&found);
+            return Ok(Exit::Usage);
+        }
+    };
+    for job in &mut pipeline.jobs {
+        for variable in &given {
+            job.variables
+                .insert(variable.key.clone(), variable.value.clone());
+        }
+    }
+    let jobs = in_order(&pipeline);
+    if args.json {
+        line(&serde_json::to_string_pretty(&jobs).map_err(Failure::environment)?);
+    } else {
+        diagnostics(&warnings);
+        table(&jobs);
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the jobs by stage, and within a stage as the file has them.
+fn in_order(pipeline: &ResolvedPipeline) -> Vec<&JobDefinition> {
+    let mut jobs: Vec<&JobDefinition> = pipeline.jobs.iter().collect();
+    jobs.sort_by_key(|job| pipeline.stage_index(&job.stage));
+    jobs
+}
+
+fn table(jobs: &[&JobDefinition]) {
+    let style = Style::of_stdout();
+    let width = |of: fn(&JobDefinition) -> usize| jobs.iter().map(|job| of(job)).max().unwrap_or(0);
+    let names = width(|job| job.name.chars().count());
+    let stages = width(|job| job.stage.chars().count());
+    for job in jobs {
+        let text = format!(
+            "{:<names$}  {:<stages$}  {}",
+            job.name,
+            job.stage,
+            remarks(job)
+        );
+        let tone = if job.when == When::Manual {
+            Tone::Quiet
+        } else {
+            Tone::Strong
+        };
+        line(
+            &text
+                .trim_end()
+                .replacen(&job.name, &style.paint(tone, &job.name), 1),
+        );
+    }
+}
+
+/// Returns what is special about when a job runs.
+fn remarks(job: &JobDefinition) -> String {
+    let mut remarks = Vec::new();
+    if let Ok(serde_json::Value::String(when)) = serde_json::to_value(job.when)
+        && job.when != When::OnSuccess
+    {
+        remarks.push(when);
+    }
+    if job.allow_failure {
+        remarks.push("may fail".to_owned());
+    }
+    if let Some(needs) = &job.needs {
+        let names: Vec<_> = needs.iter().map(|need| need.job.as_str()).collect();
+        remarks.push(if names.is_empty() {
+            "needs nothing".to_owned()
+        } else {
+            format!("needs {}", names.join(", "))
+        });
+    }
+    remarks.join("; ")
+}

@@ -1,0 +1,52 @@
+//! What each command does.
+
+mod executors;
+mod lint;
+mod list;
+mod manual;
+mod run;
+mod secrets;
+
+pub(crate) use executors::executors;
+pub(crate) use lint::lint;
+pub(crate) use list::list;
+pub(crate) use manual::{completion, man};
+pub(crate) use run::run;
+
+use crate::args::ProjectArgs;
+use crate::failure::Failure;
+use runwright::core::variable::JobVariable;
+use runwright::local::LocalProject;
+use std::path::Path;
+
+/// Finds the project the arguments mean.
+fn find_project(args: &ProjectArgs) -> Result<LocalProject, Failure> {
+    if let Some(input) = args.input.first() {
+        let error = anyhow::anyhow!("--input {}: this pipeline declares no inputs", input.key());
+        return Err(Failure::usage(error).with_help("`spec:inputs` is not supported yet"));
+    }
+    let directory = args.cwd.as_deref().unwrap_or(Path::new("."));
+    Ok(LocalProject::find(directory, args.file.as_deref())?)
+}
+
+/// Returns the variables of the command line.
+fn variables(args: &ProjectArgs) -> Result<Vec<JobVariable>, Failure> {
+    let mut variables = Vec::new();
+    for pair in &args.variable {
+        check_name(pair.key())?;
+        variables.push(JobVariable::public(pair.key(), pair.value()));
+    }
+    Ok(variables)
+}
+
+/// Refuses names that no process can have in its environment, or no shell can read.
+fn check_name(name: &str) -> Result<(), Failure> {
+    let starts_well = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
+    if starts_well && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) {
+        return Ok(());
+    }
+    Err(
+        Failure::usage(anyhow::anyhow!("{name:?} is no name for a variable"))
+            .with_help("use letters, digits and underscores, and no digit first"),
+    )
+}

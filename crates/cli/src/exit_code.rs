@@ -1,0 +1,11 @@
+//! What the process ends with.
+
+use std::process::ExitCode;
+
+/// The exit codes of `runwright`, for all its commands.
+pub use runwright::pipeline::RunExit as Exit;
+
+/// Returns the code as the system wants it.
+pub(crate) fn exit_code(exit: Exit) -> ExitCode {
+    ExitCode::from(exit.code())
+}

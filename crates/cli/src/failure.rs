@@ -1,0 +1,72 @@
+//! Why a command did not do its work, and what the process ends with then.
+
+use crate::exit_code::Exit;
+use crate::output::{Style, Tone, error_line};
+use runwright::local::{Fault, LocalError};
+use std::fmt;
+
+/// An error with its exit code, shown once, at the very end.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    error: anyhow::Error,
+    help: Option<String>,
+}
+
+impl Failure {
+    /// Returns a failure of whoever wrote the command line or the pipeline.
+    pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            exit: Exit::Usage,
+            error: error.into(),
+            help: None,
+        }
+    }
+
+    /// Returns a failure of the machine or of this program.
+    pub(crate) fn environment(error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            exit: Exit::Environment,
+            error: error.into(),
+            help: None,
+        }
+    }
+
+    /// Adds what the reader can do.
+    pub(crate) fn with_help(mut self, help: impl fmt::Display) -> Self {
+        self.help = Some(help.to_string());
+        self
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Prints the error with its causes, and what can be done.
+    pub(crate) fn report(&self) {
+        let style = Style::of_stderr();
+        error_line(&format!(
+            "{} {:#}",
+            style.paint(Tone::Bad, "error:"),
+            self.error
+        ));
+        if let Some(help) = &self.help {
+            error_line(&format!("{} {help}", style.paint(Tone::Strong, "help:")));
+        }
+    }
+}
+
+impl From<LocalError> for Failure {
+    fn from(error: LocalError) -> Self {
+        let exit = match error.fault() {
+            Fault::Usage => Exit::Usage,
+            Fault::Environment => Exit::Environment,
+        };
+        let help = error.help().map(ToOwned::to_owned);
+        Self {
+            exit,
+            error: error.into(),
+            help,
+        }
+    }
+}

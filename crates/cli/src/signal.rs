@@ -1,0 +1,64 @@
+//! Ctrl-C and its relatives: the first cancels, the second ends everything at once.
+
+use runwright::core::{CancelCause, Cancellation};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Listens to signals that ask the process to end.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    listeners: [Signal; 4],
+    seen: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Starts to listen; from now on none of the signals ends the process by itself.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses a handler.
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            listeners: [
+                signal(SignalKind::interrupt())?,
+                signal(SignalKind::terminate())?,
+                signal(SignalKind::hangup())?,
+                signal(SignalKind::quit())?,
+            ],
+            seen: Arc::default(),
+        })
+    }
+
+    /// Returns a flag that says whether any signal came.
+    pub(crate) fn seen(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.seen)
+    }
+
+    /// Cancels at the first signal and aborts at the second; `notify` hears of each. Never returns.
+    pub(crate) async fn drive(mut self, cancellation: Cancellation, notify: impl Fn(usize) + Send) {
+        let mut count = 0;
+        loop {
+            self.next().await;
+            count += 1;
+            self.seen.store(true, Ordering::SeqCst);
+            notify(count);
+            if count == 1 {
+                cancellation.cancel(CancelCause::User);
+            } else {
+                cancellation.abort(CancelCause::User);
+            }
+        }
+    }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup, quit] = &mut self.listeners;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+            _ = quit.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A repository of a test's own, and the binary run in it.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Everything the tests wait for comes within this time, also on a busy machine.
+pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
+
+/// A Git repository with a pipeline, and a home of its own for the state.
+#[derive(Debug)]
+pub(crate) struct Project {
+    scratch: TempDir,
+}
+
+/// What the binary did.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Done {
+    /// Returns standard output and standard error in one text.
+    pub(crate) fn all(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+
+    /// Asserts the exit code, showing all output when it is another.
+    pub(crate) fn expect_code(self, code: i32) -> Self {
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
+        self
+    }
+
+    /// Asserts that a text was printed, on either stream.
+    pub(crate) fn expect_text(self, text: &str) -> Self {
+        assert!(
+            self.all().contains(text),
+            "no {text:?} in:\n{}\n{}",
+            self.stdout,
+            self.stderr
+        );
+        self
+    }
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Project {
+    /// Returns a repository with one commit that holds this pipeline.
+    pub(crate) fn with_pipeline(pipeline: &str) -> Self {
+        let project = Self::empty_directory();
+        project.write(".gitlab-ci.yml", pipeline);
+        project.git(&["init", "-q", "-b", "main"]);
+        project.commit();
+        project
+    }
+
+    /// Returns a directory without a repository and without a pipeline.
+    pub(crate) fn empty_directory() -> Self {
+        let project = Self {
+            scratch: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir(project.dir()).unwrap();
+        project
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.scratch.path().join("project")
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.scratch.path().join("home")
+    }
+
+    pub(crate) fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.dir().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn git(&self, arguments: &[&str]) {
+        let status = Command::new("git")
+            .args([
+                "-c",
+                "user.name=Test Author",
+                "-c",
+                "user.email=author@example.com",
+            ])
+            .args(arguments)
+            .current_dir(self.dir())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .status()
+            .unwrap();
+        assert!(status.success(), "git {arguments:?}");
+    }
+
+    pub(crate) fn commit(&self) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", "A first commit"]);
+    }
+
+    /// Returns the binary, set up to run in the project.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_runwright"));
+        command
+            .args(arguments)
+            .current_dir(self.dir())
+            .env("RUNWRIGHT_HOME", self.home())
+            .env_remove("NO_COLOR")
+            .env_remove("CLICOLOR_FORCE")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub(crate) fn runwright(&self, arguments: &[&str]) -> Done {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    /// Starts the binary; its output goes to `out` in the scratch directory.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        let out = fs::File::create(self.scratch.path().join("out")).unwrap();
+        self.command(arguments)
+            .stdout(out.try_clone().unwrap())
+            .stderr(out)
+            .spawn()
+            .unwrap()
+    }
+
+    /// Returns what a started binary has printed so far.
+    pub(crate) fn printed(&self) -> String {
+        fs::read(self.scratch.path().join("out"))
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .unwrap_or_default()
+    }
+
+    /// Waits until a started binary has printed `text`.
+    pub(crate) fn wait_for(&self, text: &str) {
+        wait_until(&format!("{text:?} in the output"), || {
+            self.printed().contains(text)
+        });
+    }
+
+    /// Returns the files below the state directory that a run should not leave behind.
+    pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut open = vec![self.home()];
+        while let Some(dir) = open.pop() {
+            for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let is_build = |name: &str| name.starts_with("builds-");
+                let mut parts = path
+                    .components()
+                    .filter_map(|part| part.as_os_str().to_str());
+                let below_builds = parts.any(is_build);
+                let below_journal = path.components().any(|part| part.as_os_str() == "journal");
+                if path.is_dir() {
+                    open.push(path.clone());
+                }
+                if below_builds || (below_journal && !path.ends_with("journal")) {
+                    found.push(path);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Waits for a condition and gives up loudly.
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !condition() {
+        assert!(Instant::now() < end, "waited in vain for {what}");
+        // A file or a process of another program gives no event to wait for.
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Returns the processes whose environment or command line holds `marker`.
+pub(crate) fn processes_with(marker: &str) -> Vec<u32> {
+    let own = std::process::id();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        let holds = |file: &str| {
+            fs::read(entry.path().join(file)).is_ok_and(|bytes| memmem(&bytes, marker.as_bytes()))
+        };
+        if pid != own && (holds("environ") || holds("cmdline")) {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+fn memmem(haystack: &[u8], needle: &[u8]) -> bool {
+    haystack
+        .windows(needle.len())
+        .any(|window| window == needle)
+}

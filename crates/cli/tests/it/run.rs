@@ -1,0 +1,308 @@
+//! `runwright run`: what it runs, what it prints, what it ends with.
+
+use crate::project::Project;
+use std::fs;
+
+const TWO_STAGES: &str = "\
+stages: [build, test]
+compile:
+  stage: build
+  script:
+    - echo compiled > product.txt
+  artifacts:
+    paths: [product.txt]
+check:
+  stage: test
+  script:
+    - grep -q compiled product.txt
+    - echo \"checked on $CI_COMMIT_BRANCH by $CI_COMMIT_AUTHOR\"
+";
+
+#[test]
+fn a_pipeline_runs_and_artifacts_reach_later_jobs() {
+    let project = Project::with_pipeline(TWO_STAGES);
+    let done = project.runwright(&["run"]).expect_code(0);
+    let line = "check | checked on main by Test Author <author@example.com>";
+    assert!(done.stdout.contains(line), "{}", done.stdout);
+    assert!(
+        !project.dir().join("product.txt").exists(),
+        "the working tree is not touched"
+    );
+    assert_eq!(project.leftovers(), [] as [std::path::PathBuf; 0]);
+}
+
+#[test]
+fn a_failing_job_is_named_with_its_exit_code_and_how_to_run_it_alone() {
+    let project = Project::with_pipeline(
+        "good:\n  script: [\"true\"]\nbad:\n  script:\n    - echo the last words\n    - exit 7\n",
+    );
+    let done = project.runwright(&["run"]).expect_code(1);
+    let summary = done.all();
+    assert!(summary.contains("bad"), "{summary}");
+    assert!(summary.contains("exit code 7"), "{summary}");
+    assert!(
+        summary.matches("the last words").count() >= 2,
+        "log and summary: {summary}"
+    );
+    assert!(summary.contains("runwright run bad"), "{summary}");
+}
+
+#[test]
+fn an_allowed_failure_lets_the_pipeline_pass() {
+    let project = Project::with_pipeline(
+        "shaky:\n  allow_failure: true\n  script: [exit 1]\nfirm:\n  script: [\"true\"]\n",
+    );
+    project.runwright(&["run"]).expect_code(0);
+}
+
+#[test]
+fn named_jobs_bring_what_they_need_unless_told_not_to() {
+    let project = Project::with_pipeline(
+        "stages: [build, test]\n\
+         a:\n  stage: build\n  script: [echo from-a]\n\
+         b:\n  stage: build\n  script: [echo from-b]\n\
+         c:\n  stage: test\n  needs: [a]\n  script: [echo from-c]\n",
+    );
+    let done = project.runwright(&["run", "c"]).expect_code(0);
+    assert!(done.stdout.contains("a | from-a") && done.stdout.contains("c | from-c"));
+    assert!(!done.stdout.contains("from-b"));
+    let done = project
+        .runwright(&["run", "--jobs", "c", "--no-needs"])
+        .expect_code(0);
+    assert!(!done.stdout.contains("from-a") && done.stdout.contains("c | from-c"));
+    let done = project
+        .runwright(&["run", "--stage", "build"])
+        .expect_code(0);
+    assert!(done.stdout.contains("from-a") && done.stdout.contains("from-b"));
+    assert!(!done.stdout.contains("from-c"));
+}
+
+#[test]
+fn a_dry_run_shows_the_jobs_and_runs_none() {
+    let project = Project::with_pipeline("job:\n  script: [touch \"$OLDPWD/ran\", echo RAN-IT]\n");
+    let done = project.runwright(&["run", "--dry-run"]).expect_code(0);
+    assert!(done.stdout.contains("job"));
+    assert!(!done.stdout.contains("job | RAN-IT"));
+    assert!(
+        !project.home().join("projects").exists(),
+        "a dry run leaves no state"
+    );
+}
+
+#[test]
+fn pipeline_variables_win_and_secrets_are_masked() {
+    let project = Project::with_pipeline(
+        "variables: {WHO: file}\njob:\n  variables: {WHO: job}\n  script:\n    - echo \"who=$WHO\"\n    - echo \"token=<$API_TOKEN>\"\n    - printf '%s' \"$API_TOKEN\" | cut -c1-6\n",
+    );
+    fs::write(project.scratch().join("token"), "s3cr3t-value-1\n").unwrap();
+    let token = format!("API_TOKEN=@{}", project.scratch().join("token").display());
+    let done = project
+        .runwright(&["run", "--variable", "WHO=line", "--secret", &token])
+        .expect_code(0);
+    assert!(done.stdout.contains("who=line"), "{}", done.stdout);
+    assert!(done.stdout.contains("token=<[MASKED]>"), "{}", done.stdout);
+    assert!(!done.all().contains("s3cr3t-value-1"));
+    let logs = walk_text(&project.home());
+    assert!(
+        !logs.contains("s3cr3t-value-1"),
+        "no secret is kept in the state"
+    );
+}
+
+#[test]
+fn a_secret_comes_from_the_environment() {
+    let project = Project::with_pipeline("job:\n  script: [echo \"<$TOKEN>\"]\n");
+    let output = project
+        .command(&["run", "--secret", "TOKEN"])
+        .env("TOKEN", "0123456789abcdef")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains("<[MASKED]>"), "{printed}");
+    project
+        .runwright(&["run", "--secret", "NOT_SET_ANYWHERE"])
+        .expect_code(2);
+}
+
+#[test]
+fn the_working_tree_is_taken_as_it_is() {
+    let project = Project::with_pipeline(
+        "job:\n  script:\n    - cat untracked.txt changed.txt\n    - test ! -e ignored.txt\n    - test ! -e deleted.txt\n    - ./tool.sh\n    - git status --porcelain\n",
+    );
+    project.write("changed.txt", "old\n");
+    project.write("deleted.txt", "old\n");
+    project.write(".gitignore", "ignored.txt\n");
+    project.write("tool.sh", "#!/bin/sh\necho executable\n");
+    project.git(&["add", "-A"]);
+    project.git(&["update-index", "--chmod=+x", "tool.sh"]);
+    make_executable(&project.dir().join("tool.sh"));
+    project.commit();
+    project.write("changed.txt", "new-content\n");
+    project.write("untracked.txt", "not-added\n");
+    project.write("ignored.txt", "secret\n");
+    fs::remove_file(project.dir().join("deleted.txt")).unwrap();
+    let done = project.runwright(&["run"]).expect_code(0);
+    for text in ["not-added", "new-content", "executable"] {
+        assert!(done.stdout.contains(text), "{text}: {}", done.stdout);
+    }
+}
+
+#[test]
+fn in_place_works_in_the_tree_itself() {
+    let project = Project::with_pipeline("job:\n  script: [echo here > made-by-job.txt]\n");
+    project.runwright(&["run", "--in-place"]).expect_code(0);
+    assert_eq!(
+        fs::read_to_string(project.dir().join("made-by-job.txt")).unwrap(),
+        "here\n"
+    );
+}
+
+#[test]
+fn a_second_run_in_place_names_the_holder() {
+    let project = Project::with_pipeline(
+        "job:\n  script: [echo holding, \"while test ! -e release; do sleep 0.05; done\"]\n",
+    );
+    let mut holder = project.start(&["run", "--in-place"]);
+    project.wait_for("job | holding");
+    let refused = project.runwright(&["run", "--in-place"]);
+    assert_ne!(refused.code, Some(0));
+    assert!(
+        refused.stderr.contains(&holder.id().to_string()),
+        "{}",
+        refused.stderr
+    );
+    project.write("release", "");
+    assert!(holder.wait().unwrap().success());
+}
+
+#[test]
+fn two_runs_in_one_directory_both_pass() {
+    let project = Project::with_pipeline(TWO_STAGES);
+    let mut first = project.start(&["run"]);
+    project.runwright(&["run"]).expect_code(0);
+    assert!(first.wait().unwrap().success());
+}
+
+#[test]
+fn a_manual_job_waits_until_it_is_played() {
+    let project = Project::with_pipeline(
+        "stages: [a, b]\ngate:\n  stage: a\n  when: manual\n  allow_failure: false\n  script: [echo played]\nafter:\n  stage: b\n  script: [echo after-gate]\n",
+    );
+    let done = project.runwright(&["run"]).expect_code(0);
+    assert!(
+        !done.stdout.contains("after | after-gate"),
+        "{}",
+        done.stdout
+    );
+    assert!(done.all().contains("manual"), "{}", done.all());
+    let done = project
+        .runwright(&["run", "--manual", "gate"])
+        .expect_code(0);
+    assert!(done.stdout.contains("gate | played"));
+    assert!(done.stdout.contains("after | after-gate"));
+}
+
+#[test]
+fn a_retried_job_passes_at_its_second_attempt() {
+    let project = Project::with_pipeline(
+        "job:\n  retry: 1\n  script:\n    - test -e \"$MARK\" || { touch \"$MARK\"; exit 1; }\n",
+    );
+    let mark = format!("MARK={}", project.scratch().join("mark").display());
+    project
+        .runwright(&["run", "--variable", &mark])
+        .expect_code(0);
+}
+
+#[test]
+fn the_time_of_a_pipeline_is_limited() {
+    let project = Project::with_pipeline("job:\n  script: [sleep 600]\n");
+    project
+        .runwright(&["run", "--timeout", "1 second"])
+        .expect_code(1);
+    project
+        .runwright(&["run", "--timeout", "soon"])
+        .expect_code(2);
+}
+
+#[test]
+fn jobs_have_no_login_shell_unless_asked_for() {
+    let project = Project::with_pipeline(
+        "job:\n  script: [\"shopt -q login_shell && echo LOGIN-YES || echo LOGIN-NO\"]\n",
+    );
+    assert!(
+        project
+            .runwright(&["run"])
+            .expect_code(0)
+            .stdout
+            .contains("job | LOGIN-NO")
+    );
+    assert!(
+        project
+            .runwright(&["run", "--login"])
+            .expect_code(0)
+            .stdout
+            .contains("job | LOGIN-YES")
+    );
+}
+
+#[test]
+fn the_predefined_variables_are_those_of_the_commit() {
+    let project = Project::with_pipeline(
+        "job name:\n  script:\n    - echo \"$CI $GITLAB_CI $CI_JOB_NAME $CI_JOB_STAGE\"\n    - echo \"title=$CI_COMMIT_TITLE ref=$CI_COMMIT_REF_SLUG sha=$CI_COMMIT_SHA\"\n    - test \"$CI_PROJECT_DIR\" = \"$PWD\"\n    - test \"$(git rev-parse HEAD)\" = \"$CI_COMMIT_SHA\"\n",
+    );
+    let done = project.runwright(&["run"]).expect_code(0);
+    assert!(
+        done.stdout.contains("true true job name test"),
+        "{}",
+        done.stdout
+    );
+    assert!(
+        done.stdout.contains("title=A first commit ref=main sha="),
+        "{}",
+        done.stdout
+    );
+}
+
+#[test]
+fn the_command_line_teaches() {
+    let project = Project::empty_directory();
+    let help = project.runwright(&["run", "--help"]).expect_code(0).stdout;
+    for text in ["Examples:", "Exit codes:", "--in-place", "--secret"] {
+        assert!(help.contains(text), "{text}");
+    }
+    let script = project
+        .runwright(&["completion", "bash"])
+        .expect_code(0)
+        .stdout;
+    assert!(script.contains("runwright"), "{script}");
+    let page = project.runwright(&["man"]).expect_code(0).stdout;
+    assert!(page.contains(".TH runwright"), "{page}");
+    let pages = project.scratch().join("man");
+    project
+        .runwright(&["man", "--output", pages.to_str().unwrap()])
+        .expect_code(0);
+    assert!(pages.join("runwright-run.1").exists());
+    let executors = project.runwright(&["executors"]).expect_code(0).stdout;
+    assert!(executors.contains("shell"), "{executors}");
+    project
+        .runwright(&["run", "--no-such-option"])
+        .expect_code(2);
+}
+
+fn make_executable(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn walk_text(dir: &std::path::Path) -> String {
+    let mut text = String::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            text.push_str(&walk_text(&path));
+        } else if let Ok(bytes) = fs::read(&path) {
+            text.push_str(&String::from_utf8_lossy(&bytes));
+        }
+    }
+    text
+}

@@ -1,0 +1,99 @@
+//! Why a local run did not take place.
+
+use super::state::StateError;
+use pipeline::PlanError;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a local run did not take place, or not to its end.
+///
+/// A job that fails is no error: it is in the report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LocalError {
+    /// The directory to work in cannot be used.
+    #[error("open directory {}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// There is no pipeline file.
+    #[error("no {} in {}", file.display(), root.display())]
+    NoFile {
+        /// The file that was looked for.
+        file: PathBuf,
+        /// Where.
+        root: PathBuf,
+    },
+    /// The pipeline file cannot be read.
+    #[error("read {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// The pipeline file is no text.
+    #[error("{}:{line}: the file is not UTF-8 text", file.display())]
+    NotText {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// The repository cannot be described.
+    #[error("describe the repository")]
+    Repository(#[from] job_runner::RepositoryError),
+    /// The selected jobs cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The state cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The processes of the run cannot be held together.
+    #[error("prepare to run processes")]
+    Process(#[from] process::ProcessError),
+}
+
+/// Whose turn it is to mend an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The one who asked: the command line, the settings or the pipeline file are wrong.
+    Usage,
+    /// The machine, or this program.
+    Environment,
+}
+
+impl LocalError {
+    /// Returns whose turn it is.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Directory { .. }
+            | Self::NoFile { .. }
+            | Self::File { .. }
+            | Self::NotText { .. }
+            | Self::Repository(job_runner::RepositoryError::None { .. })
+            | Self::Plan(_) => Fault::Usage,
+            Self::Repository(_) | Self::State(_) | Self::Process(_) => Fault::Environment,
+        }
+    }
+
+    /// Returns what the one whose turn it is can do, where there is something to say.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::NoFile { .. } => Some("write one, or name another with --file"),
+            Self::Repository(job_runner::RepositoryError::None { .. }) => {
+                Some("jobs see the commit they run for; make a repository with `git init`")
+            }
+            Self::State(StateError::NoHome) => Some("set RUNWRIGHT_HOME to a directory"),
+            Self::State(StateError::InPlace { .. }) => {
+                Some("wait for it, or run in a copy, without --in-place")
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Pipelines of a working tree on this machine.
+//!
+//! [`LocalProject`] finds the pipeline file, [`LocalRun`] runs it, [`StateDir`] keeps what outlives
+//! the run.
+
+mod context;
+mod error;
+mod project;
+mod run;
+mod state;
+
+pub use error::{Fault, LocalError};
+pub use project::{DEFAULT_FILE, LocalProject};
+pub use run::{LocalRun, Place, RunOptions};
+pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};

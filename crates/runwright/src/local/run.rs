@@ -1,0 +1,283 @@
+//! One run of a project's pipeline on this machine.
+
+use super::context::context;
+use super::error::LocalError;
+use super::project::LocalProject;
+use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
+use executor_core::variable::JobVariable;
+use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, RunnerConfig};
+use job_runner::{
+    BuildRunner, BuildRunnerOptions, LocalArtifactStore, LocalCopy, RepositoryFacts, Sources,
+    inspect,
+};
+use pipeline::{Driver, EventSink, PipelineReport, Plan, ResolvedPipeline, Selection};
+use process::{Settings, Supervisor, TempDir};
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a pipeline is run. The default runs all of it, on copies of the working tree.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Which jobs.
+    pub selection: Selection,
+    /// Pipeline variables; they win over all others.
+    pub variables: Vec<JobVariable>,
+    /// Masked variables; they win over those of the file.
+    pub secrets: Vec<JobVariable>,
+    /// How many jobs run at once; `None` means as many as there are processors.
+    pub concurrency: Option<NonZeroU32>,
+    /// The longest the whole pipeline may take; `None` means any time.
+    pub timeout: Option<Duration>,
+    /// Whether jobs run in the working tree itself.
+    pub place: Place,
+}
+
+/// Where jobs find their files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Place {
+    /// In copies of the working tree, one for each job.
+    #[default]
+    Copy,
+    /// In the working tree itself; one run at a time.
+    InPlace,
+}
+
+/// A pipeline that is ready to run.
+///
+/// Whatever the run makes is recorded before it is made, and removed at its end; after a `kill -9`
+/// by a guardian process, or else by the next run.
+#[derive(Debug)]
+pub struct LocalRun {
+    project: LocalProject,
+    plan: Arc<Plan>,
+    options: RunOptions,
+    supervisor: Supervisor,
+    state: ProjectState,
+    directory: PipelineDir,
+    _in_place: Option<InPlaceLock>,
+}
+
+impl LocalRun {
+    /// Plans a run and reserves what it needs. It starts with ending what dead runs have left.
+    ///
+    /// # Errors
+    ///
+    /// When there is no repository, the selection names what there is not, another run works in
+    /// the same tree in place, or the state cannot be written.
+    pub async fn prepare(
+        project: LocalProject,
+        pipeline: &ResolvedPipeline,
+        state: &StateDir,
+        options: RunOptions,
+    ) -> Result<Self, LocalError> {
+        let root = project.root().to_owned();
+        if job_runner::toplevel(&root).is_none() {
+            return Err(job_runner::RepositoryError::None { directory: root }.into());
+        }
+        // A name that is not there is found out before anything is written.
+        check_selection(pipeline, &options)?;
+        recover(state)?;
+        let supervisor = supervise(state)?;
+        let prepared = Self::reserve(project, pipeline, state, options, supervisor.clone()).await;
+        if prepared.is_err() {
+            end(supervisor).await;
+        }
+        prepared
+    }
+
+    async fn reserve(
+        project: LocalProject,
+        pipeline: &ResolvedPipeline,
+        state: &StateDir,
+        options: RunOptions,
+        supervisor: Supervisor,
+    ) -> Result<Self, LocalError> {
+        let facts = inspect(project.root(), &supervisor.tree()).await?;
+        let state = state.project(project.root());
+        let in_place = match options.place {
+            Place::InPlace => Some(state.lock_in_place()?),
+            Place::Copy => None,
+        };
+        let directory = state.new_pipeline()?;
+        let plan = Arc::new(plan(directory.id, &project, pipeline, &facts, &options)?);
+        Ok(Self {
+            project,
+            plan,
+            options,
+            supervisor,
+            state,
+            directory,
+            _in_place: in_place,
+        })
+    }
+
+    /// Plans a run without reserving anything, to show what would run.
+    ///
+    /// # Errors
+    ///
+    /// When there is no repository, or the selection names what there is not.
+    pub async fn preview(
+        project: &LocalProject,
+        pipeline: &ResolvedPipeline,
+        options: &RunOptions,
+    ) -> Result<Plan, LocalError> {
+        let supervisor = Supervisor::start(Settings::default())?;
+        let facts = inspect(project.root(), &supervisor.tree()).await;
+        end(supervisor).await;
+        plan(1, project, pipeline, &facts?, options)
+    }
+
+    /// Returns what is going to run.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Returns what starts the run's processes; give it to the executor.
+    pub fn supervisor(&self) -> &Supervisor {
+        &self.supervisor
+    }
+
+    /// Returns the directory with the logs of this run.
+    pub fn directory(&self) -> &Path {
+        &self.directory.path
+    }
+
+    /// Runs the pipeline; `executor` is the name of the provider's kind.
+    ///
+    /// # Errors
+    ///
+    /// When the run could not begin. Whatever happens to jobs is in the report.
+    ///
+    /// # Cancellation
+    ///
+    /// `cancel` ends the running jobs gracefully, `abort` at once; both are awaited to the end.
+    pub async fn execute(
+        self,
+        executor: &str,
+        provider: Arc<dyn ExecutorProvider>,
+        events: Arc<dyn EventSink>,
+        cancellation: &Cancellation,
+    ) -> Result<PipelineReport, LocalError> {
+        let builds = self.supervisor.temp_dir(&self.directory.path, "builds-");
+        let report = match builds {
+            Ok(builds) => {
+                let report = self
+                    .drive(executor, provider, events, cancellation, &builds)
+                    .await;
+                if let Err(error) = builds.remove().await {
+                    tracing::warn!(%error, "A build directory stays for the next run to remove.");
+                }
+                Ok(report)
+            }
+            Err(error) => Err(error.into()),
+        };
+        let Self {
+            supervisor,
+            state,
+            directory,
+            ..
+        } = self;
+        end(supervisor).await;
+        drop(directory);
+        state.prune();
+        report
+    }
+
+    async fn drive(
+        &self,
+        executor: &str,
+        provider: Arc<dyn ExecutorProvider>,
+        events: Arc<dyn EventSink>,
+        cancellation: &Cancellation,
+        builds: &TempDir,
+    ) -> PipelineReport {
+        let directory = &self.directory.path;
+        let root = self.project.root();
+        let sources = match self.options.place {
+            Place::Copy => Sources::LocalCopy(Arc::new(LocalCopy::new(root))),
+            Place::InPlace => Sources::InPlace(root.to_owned()),
+        };
+        let runner = BuildRunner::new(
+            BuildRunnerOptions {
+                sources,
+                artifacts: Some(Arc::new(LocalArtifactStore::new(
+                    directory.join("artifacts"),
+                ))),
+                spool_dir: Some(directory.join("logs")),
+                // Whoever reads the log here folds nothing, so the markers would only be in the way.
+                sections: false,
+                ..BuildRunnerOptions::default()
+            },
+            self.supervisor.clone(),
+        );
+        let mut config = RunnerConfig::new("local", executor);
+        config.builds_dir = Some(builds.path().display().to_string());
+        config.cache_dir = Some(directory.join("cache").display().to_string());
+        config.output_limit = u64::MAX;
+        config.graceful_kill_timeout = GRACE;
+        let driver = Driver {
+            provider,
+            runner: Arc::new(runner),
+            config: Arc::new(config),
+            active: ActiveJobs::new(),
+            concurrency: self.concurrency(),
+            timeout: self.options.timeout,
+            sink: events,
+        };
+        driver.run(Arc::clone(&self.plan), cancellation).await
+    }
+
+    fn concurrency(&self) -> NonZeroU32 {
+        let processors = || std::thread::available_parallelism().ok()?.try_into().ok();
+        self.options
+            .concurrency
+            .or_else(processors)
+            .unwrap_or(NonZeroU32::MIN)
+    }
+}
+
+/// How long a job that was told to stop may take: somebody sits there and waits.
+const GRACE: Duration = Duration::from_secs(10);
+
+fn plan(
+    id: u64,
+    project: &LocalProject,
+    pipeline: &ResolvedPipeline,
+    facts: &RepositoryFacts,
+    options: &RunOptions,
+) -> Result<Plan, LocalError> {
+    let mut context = context(id, project.file(), facts);
+    context.variables.clone_from(&options.variables);
+    context.secrets.clone_from(&options.secrets);
+    Ok(Plan::new(pipeline, context, &options.selection)?)
+}
+
+fn check_selection(pipeline: &ResolvedPipeline, options: &RunOptions) -> Result<(), LocalError> {
+    let context = pipeline::context::PipelineContext::default();
+    Plan::new(pipeline, context, &options.selection)?;
+    Ok(())
+}
+
+/// Ends what dead runs have left. What cannot be removed now waits for the next run.
+fn recover(state: &StateDir) -> Result<(), LocalError> {
+    for run in process::recover(state.path())? {
+        tracing::info!(?run, "Removed what an earlier run left.");
+    }
+    Ok(())
+}
+
+fn supervise(state: &StateDir) -> Result<Supervisor, LocalError> {
+    let settings = Settings {
+        state_dir: Some(state.path().to_owned()),
+        ..Settings::default()
+    };
+    Ok(Supervisor::start(settings)?)
+}
+
+async fn end(supervisor: Supervisor) {
+    if let Err(error) = supervisor.shutdown().await {
+        tracing::warn!(%error, "Processes of the run are left to its guardian.");
+    }
+}

@@ -1,0 +1,310 @@
+//! Where local runs keep what outlives them: logs, artifacts, locks, the journal.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The directory of all state: `$RUNWRIGHT_HOME`, or `~/.runwright`.
+///
+/// ```text
+/// journal/                            what runs have made and must remove
+/// projects/<key>/last-pipeline        the id given last
+/// projects/<key>/in-place.lock        held by a run in the working tree itself
+/// projects/<key>/pipelines/<id>/      logs, artifacts and builds of one pipeline
+/// ```
+#[derive(Debug, Clone)]
+pub struct StateDir {
+    root: PathBuf,
+}
+
+/// Why the state could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// Nothing says where the state is to be.
+    #[error("neither RUNWRIGHT_HOME nor HOME says where to keep state")]
+    NoHome,
+    /// The file system refused.
+    #[error("{action} {}", path.display())]
+    Io {
+        /// What was attempted.
+        action: &'static str,
+        /// With which file or directory.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// Another run works in the same tree.
+    #[error("another run is in place here, by process {holder}")]
+    InPlace {
+        /// The holder's process id, or `unknown`.
+        holder: String,
+    },
+}
+
+/// How many ended pipelines of a project keep their logs and artifacts.
+const KEPT_PIPELINES: usize = 10;
+
+impl StateDir {
+    /// Returns the state of the user who runs this program.
+    ///
+    /// # Errors
+    ///
+    /// When neither `RUNWRIGHT_HOME` nor the home directory is known.
+    pub fn of_user() -> Result<Self, StateError> {
+        let named = std::env::var_os("RUNWRIGHT_HOME").filter(|value| !value.is_empty());
+        let root = match named {
+            Some(root) => std::path::absolute(&root).map_err(io_error("resolve", &root))?,
+            None => std::env::home_dir()
+                .ok_or(StateError::NoHome)?
+                .join(".runwright"),
+        };
+        Ok(Self::at(root))
+    }
+
+    /// Returns the state in this directory, which is made when it is needed.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Returns the directory itself.
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the part of the state that belongs to the project in `directory`.
+    pub fn project(&self, directory: &Path) -> ProjectState {
+        ProjectState {
+            dir: self.root.join("projects").join(project_key(directory)),
+        }
+    }
+}
+
+/// The state of one project.
+#[derive(Debug, Clone)]
+pub struct ProjectState {
+    dir: PathBuf,
+}
+
+impl ProjectState {
+    /// Makes the directory of a new pipeline, with an id no other pipeline of the project has.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be written.
+    pub fn new_pipeline(&self) -> Result<PipelineDir, StateError> {
+        let pipelines = self.dir.join("pipelines");
+        make_dir(&pipelines)?;
+        let last_file = self.dir.join("last-pipeline");
+        let last = fs::read_to_string(&last_file)
+            .ok()
+            .and_then(|text| text.trim().parse().ok());
+        let mut id: u64 = last.unwrap_or(0);
+        loop {
+            id += 1;
+            let path = pipelines.join(id.to_string());
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {
+                    fs::write(&last_file, id.to_string()).map_err(io_error("write", &last_file))?;
+                    let lock = lock_file(&path.join("lock"))?;
+                    lock.try_lock().map_err(|error| StateError::Io {
+                        action: "lock",
+                        path: path.clone(),
+                        source: error.into(),
+                    })?;
+                    return Ok(PipelineDir {
+                        id,
+                        path,
+                        _lock: lock,
+                    });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(io_error("create", &path)(error)),
+            }
+        }
+    }
+
+    /// Removes what the oldest ended pipelines left, so that only a few are kept.
+    ///
+    /// A pipeline that still runs is left alone, and so is one that cannot be removed now.
+    pub fn prune(&self) {
+        let Ok(entries) = fs::read_dir(self.dir.join("pipelines")) else {
+            return;
+        };
+        let mut ids: Vec<u64> = entries
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .collect();
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        for id in ids.into_iter().skip(KEPT_PIPELINES) {
+            let path = self.dir.join("pipelines").join(id.to_string());
+            let ended = lock_file(&path.join("lock")).is_ok_and(|lock| lock.try_lock().is_ok());
+            if ended && let Err(error) = process::remove_tree(&path) {
+                tracing::debug!(path = %path.display(), %error, "Old pipeline stays.");
+            }
+        }
+    }
+
+    /// Takes the lock of a run in the working tree itself.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError::InPlace`] with the holder's process id when another run has it.
+    pub fn lock_in_place(&self) -> Result<InPlaceLock, StateError> {
+        make_dir(&self.dir)?;
+        let path = self.dir.join("in-place.lock");
+        let mut file = lock_file(&path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let read = file.read_to_string(&mut holder);
+                let known = read.is_ok() && !holder.trim().is_empty();
+                let holder = if known {
+                    holder.trim().to_owned()
+                } else {
+                    "unknown".to_owned()
+                };
+                return Err(StateError::InPlace { holder });
+            }
+            Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error)),
+        }
+        let write = |file: &mut File| -> io::Result<()> {
+            file.set_len(0)?;
+            file.rewind()?;
+            write!(file, "{}", std::process::id())
+        };
+        write(&mut file).map_err(io_error("write", &path))?;
+        Ok(InPlaceLock { _file: file })
+    }
+}
+
+/// The right to run in a working tree itself; given back when dropped.
+#[derive(Debug)]
+pub struct InPlaceLock {
+    _file: File,
+}
+
+/// The directory of one pipeline. The pipeline counts as running until it is dropped.
+#[derive(Debug)]
+pub struct PipelineDir {
+    /// The pipeline's id in its project, from 1.
+    pub id: u64,
+    /// The directory.
+    pub path: PathBuf,
+    _lock: File,
+}
+
+/// Returns a name for the project that a person recognises and no other project has.
+fn project_key(directory: &Path) -> String {
+    let name = directory
+        .file_name()
+        .map(|name| name.to_string_lossy())
+        .unwrap_or_default();
+    let readable: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(40)
+        .collect();
+    let bytes = directory.as_os_str().as_encoded_bytes();
+    format!("{readable}-{:016x}", fnv1a(bytes))
+}
+
+/// FNV-1a: the key must stay the same from build to build, which std's hasher does not promise.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+fn make_dir(path: &Path) -> Result<(), StateError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(io_error("create", path))
+}
+
+fn lock_file(path: &Path) -> Result<File, StateError> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map_err(io_error("open", path))
+}
+
+fn io_error(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> StateError {
+    let path = path.as_ref().to_owned();
+    move |source| StateError::Io {
+        action,
+        path,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipelines_of_a_project_get_different_ids() {
+        let home = tempfile::tempdir().unwrap();
+        let project = StateDir::at(home.path()).project(Path::new("/srv/a project"));
+        let first = project.new_pipeline().unwrap();
+        let second = project.new_pipeline().unwrap();
+        assert_eq!((first.id, second.id), (1, 2));
+        fs::remove_file(project.dir.join("last-pipeline")).unwrap();
+        assert_eq!(
+            project.new_pipeline().unwrap().id,
+            3,
+            "an id in use is not given again"
+        );
+    }
+
+    #[test]
+    fn old_pipelines_go_but_running_ones_stay() {
+        let home = tempfile::tempdir().unwrap();
+        let project = StateDir::at(home.path()).project(Path::new("/srv/p"));
+        let running = project.new_pipeline().unwrap();
+        let ended = project.new_pipeline().unwrap().path;
+        for _ in 0..KEPT_PIPELINES {
+            project.new_pipeline().unwrap();
+        }
+        project.prune();
+        assert!(running.path.exists());
+        assert!(!ended.exists());
+    }
+
+    #[test]
+    fn a_second_run_in_place_is_told_who_holds_the_tree() {
+        let home = tempfile::tempdir().unwrap();
+        let project = StateDir::at(home.path()).project(Path::new("/srv/p"));
+        let lock = project.lock_in_place().unwrap();
+        let refused = project.lock_in_place().unwrap_err().to_string();
+        assert!(
+            refused.contains(&std::process::id().to_string()),
+            "{refused}"
+        );
+        drop(lock);
+        project.lock_in_place().unwrap();
+    }
+
+    #[test]
+    fn projects_of_the_same_name_have_different_keys() {
+        assert_ne!(
+            project_key(Path::new("/a/app")),
+            project_key(Path::new("/b/app"))
+        );
+        assert!(project_key(Path::new("/a/my app")).starts_with("my-app-"));
+    }
+}

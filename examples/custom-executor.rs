@@ -1,0 +1,355 @@
+//! An executor of one's own, and the provider that makes it.
+//!
+//! Each job gets a scratch directory, its stages run there with `sh`, and the directory goes away
+//! with the job. `tests/it/custom_executor.rs` runs it through the conformance suite: that is how
+//! an author knows that cancellation, output and cleanup are right.
+//!
+//! ```text
+//! cargo run --example custom-executor
+//! ```
+
+use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+use executor_core::prelude::*;
+use process::{
+    Command, Ended, ExitStatus, ProcessTree, Settings, StopLevel, Stream, Supervisor, TempDir,
+    Timing,
+};
+use std::fs;
+use std::time::Duration;
+
+/// Makes executors that run scripts in a scratch directory.
+#[derive(Debug)]
+pub struct ScratchProvider {
+    supervisor: Supervisor,
+}
+
+impl ScratchProvider {
+    /// Returns a provider whose jobs are ended with it.
+    ///
+    /// # Errors
+    ///
+    /// When nothing can be started here.
+    pub fn new() -> Result<Self, process::ProcessError> {
+        Ok(Self {
+            supervisor: Supervisor::start(Settings::default())?,
+        })
+    }
+}
+
+#[async_trait]
+impl ExecutorProvider for ScratchProvider {
+    fn can_create(&self) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
+    fn create(&self, _data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
+        let base = AbstractExecutor::new(AbstractExecutorOptions {
+            default_builds_dir: "/".to_owned(),
+            default_cache_dir: "/".to_owned(),
+            shared_builds_dir: false,
+            shell: ShellInfo::new(Dialect::Sh),
+            show_hostname: true,
+        });
+        Ok(Box::new(ScratchExecutor {
+            base,
+            supervisor: self.supervisor.clone(),
+            scratch: None,
+        }))
+    }
+
+    // Nothing is limited, so nothing is reserved.
+    async fn acquire(
+        &self,
+        _config: &RunnerConfig,
+        _cancellation: &Cancellation,
+    ) -> Result<ExecutorData, AcquireError> {
+        Ok(ExecutorData::new())
+    }
+
+    async fn release(&self, _config: &RunnerConfig, _data: ExecutorData) {}
+
+    fn features(&self, features: &mut FeaturesInfo) -> Result<(), ProviderError> {
+        features.variables = true;
+        Ok(())
+    }
+
+    fn config_info(&self, _config: &RunnerConfig, _info: &mut ConfigInfo) {}
+
+    fn default_shell(&self) -> Option<Dialect> {
+        Some(Dialect::Sh)
+    }
+
+    fn init(&self) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
+    async fn shutdown(&self, _deadline: Duration) -> Result<(), ProviderError> {
+        Ok(())
+    }
+}
+
+/// Runs the stages of one job in a scratch directory.
+#[derive(Debug)]
+pub struct ScratchExecutor {
+    base: AbstractExecutor,
+    supervisor: Supervisor,
+    scratch: Option<Scratch>,
+}
+
+/// All that one job makes: what is here is what `cleanup` removes.
+#[derive(Debug)]
+struct Scratch {
+    tree: ProcessTree,
+    directory: TempDir,
+    temp_dir: String,
+}
+
+fn failed(message: &'static str) -> impl Fn(std::io::Error) -> BuildError {
+    move |error| BuildError::system("scratch", message, error)
+}
+
+fn not_started(error: process::ProcessError) -> BuildError {
+    BuildError::system("scratch", "run processes", error)
+}
+
+#[async_trait]
+impl Executor for ScratchExecutor {
+    fn shell(&self) -> &ShellInfo {
+        self.base.shell()
+    }
+
+    async fn prepare(
+        &mut self,
+        options: PrepareOptions,
+        cancellation: &Cancellation,
+    ) -> Result<Environment, BuildError> {
+        if let Some(cause) = cancellation.cause() {
+            return Err(BuildError::Canceled(cause));
+        }
+        self.base.prepare(options)?;
+        let parent = std::env::temp_dir();
+        let directory = self
+            .supervisor
+            .temp_dir(&parent, "scratch-")
+            .map_err(not_started)?;
+        let below = |name| directory.path().join(name).to_string_lossy().into_owned();
+        let dirs = BuildDirs {
+            builds_dir: below("builds"),
+            cache_dir: below("cache"),
+            project_dir: below("builds/project"),
+            temp_dir: below("builds/project.tmp"),
+            shared: false,
+        };
+        // Noted before anything is made in it, so that `cleanup` finds it after a failure too.
+        let scratch = self.scratch.insert(Scratch {
+            tree: self.supervisor.tree(),
+            directory,
+            temp_dir: dirs.temp_dir.clone(),
+        });
+        for path in [&dirs.cache_dir, &dirs.project_dir, &scratch.temp_dir] {
+            fs::create_dir_all(path).map_err(failed("make the scratch directory"))?;
+        }
+        let mut environment = self.base.local_environment("scratch")?;
+        environment.workspace = Workspace::Local(dirs);
+        Ok(environment)
+    }
+
+    async fn run(
+        &mut self,
+        command: StageCommand,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        self.base.set_current_stage(ExecutorStage::RUN);
+        if let Some(cause) = cancellation.cause() {
+            return Err(BuildError::Canceled(cause));
+        }
+        let options = self.base.options()?;
+        let Some(scratch) = &self.scratch else {
+            return Err(BuildError::config("run comes after prepare"));
+        };
+        let script = format!("{}/.script", scratch.temp_dir);
+        fs::write(&script, &command.script).map_err(failed("write the script"))?;
+        let mut shell = Command::new("/bin/sh")
+            .arg(script)
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .envs(command.variables.environment.iter().cloned())
+            .current_dir(&command.working_dir);
+        for file in &command.variables.files {
+            let path = format!("{}/{}", scratch.temp_dir, file.key);
+            fs::write(&path, &file.content).map_err(failed("write a file variable"))?;
+            shell = shell.env(&file.key, path);
+        }
+        let timing = Timing {
+            terminate_grace: options.config.graceful_kill_timeout,
+            kill_deadline: options.config.force_kill_timeout,
+            ..Timing::default()
+        };
+        let process = scratch.tree.spawn(&shell).map_err(not_started)?;
+        let mut output = Output(&*options.trace);
+        let outcome = process.run(&mut output, &Stop(cancellation), &timing).await;
+        stage_result(&outcome.map_err(not_started)?, cancellation)
+    }
+
+    async fn finish(&mut self, outcome: &JobOutcome) {
+        self.base.finish(outcome);
+    }
+
+    async fn cleanup(&mut self) -> Result<(), BuildError> {
+        self.base.cleanup();
+        let Some(scratch) = self.scratch.take() else {
+            return Ok(());
+        };
+        let closed = scratch.tree.close().await;
+        scratch
+            .directory
+            .remove()
+            .await
+            .and(closed)
+            .map_err(not_started)
+    }
+
+    fn current_stage(&self) -> ExecutorStage {
+        self.base.current_stage()
+    }
+
+    fn set_current_stage(&self, stage: ExecutorStage) {
+        self.base.set_current_stage(stage);
+    }
+
+    fn stage_cell(&self) -> StageCell {
+        self.base.stage_cell()
+    }
+
+    // An ability that is not there is `None`; nobody asks for one that `features` does not report.
+    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
+        None
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        None
+    }
+
+    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
+        None
+    }
+
+    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
+        None
+    }
+
+    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
+        None
+    }
+}
+
+/// A script that fails is a result; one that was stopped is an error with the cause.
+fn stage_result(
+    outcome: &process::Outcome,
+    cancellation: &Cancellation,
+) -> Result<StageResult, BuildError> {
+    if let (Ended::Stopped { .. }, Some(cause)) = (outcome.ended, cancellation.cause()) {
+        return Err(BuildError::Canceled(cause));
+    }
+    let status = match outcome.status {
+        ExitStatus::Exited(code) => StageStatus::Exited(ExitCode(code.into())),
+        ExitStatus::Signaled { signal, .. } => StageStatus::Signaled { signal },
+    };
+    let [stdout_bytes, stderr_bytes] = outcome.bytes;
+    let duration = outcome.elapsed;
+    Ok(StageResult {
+        duration,
+        stdout_bytes,
+        stderr_bytes,
+        ..StageResult::new(status)
+    })
+}
+
+/// `cancel` asks processes to end, `abort` ends them.
+struct Stop<'a>(&'a Cancellation);
+
+impl process::StopSignal for Stop<'_> {
+    async fn reached(&self, level: StopLevel) {
+        match level {
+            StopLevel::Run => {}
+            StopLevel::Terminate => self.0.canceled().await,
+            StopLevel::Kill => self.0.aborted().await,
+        }
+    }
+}
+
+/// Both streams go to the log as what they are.
+struct Output<'a>(&'a dyn JobTrace);
+
+impl process::OutputSink for Output<'_> {
+    fn write(&mut self, stream: Stream, bytes: &[u8]) {
+        match stream {
+            Stream::Stdout => self.0.write(TraceStream::STDOUT, bytes),
+            Stream::Stderr => self.0.write(TraceStream::STDERR, bytes),
+        }
+    }
+
+    fn idle(&mut self) {
+        self.0.idle(TraceStream::STDOUT);
+        self.0.idle(TraceStream::STDERR);
+    }
+}
+
+/// Runs one job the way a runner does.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    let provider = ScratchProvider::new()?;
+    let config = RunnerConfig::new("example", "scratch");
+    let go_on = Cancellation::new();
+
+    let data = provider.acquire(&config, &go_on).await?;
+    let mut executor = provider.create(&data)?;
+    let outcome = run_job(&mut *executor, &config, &go_on).await;
+    // Whatever happened: clean up, then give back what was acquired.
+    executor.cleanup().await?;
+    provider.release(&config, data).await;
+    outcome
+}
+
+async fn run_job(
+    executor: &mut dyn Executor,
+    config: &RunnerConfig,
+    go_on: &Cancellation,
+) -> anyhow::Result<()> {
+    let options = PrepareOptions {
+        config: Arc::new(config.clone()),
+        job: Arc::new(Job::default()),
+        variables: Arc::default(),
+        trace: Arc::new(Console),
+        slot: executor_core::JobSlot::default(),
+        project_dir: None,
+    };
+    let environment = executor.prepare(options, go_on).await?;
+    let command = StageCommand {
+        stage: BuildStage::script(),
+        script: "echo \"hello from $PWD\"".to_owned(),
+        placement: executor_core::Placement::User,
+        variables: Arc::default(),
+        working_dir: environment.workspace.dirs().project_dir.clone(),
+    };
+    let result = executor.run(command, go_on).await?;
+    Console.system_line(&format!("The script ended with {}.", result.status));
+    executor.finish(&JobOutcome::success()).await;
+    Ok(())
+}
+
+/// A log that is the terminal. A real one masks secrets.
+#[derive(Debug)]
+struct Console;
+
+impl JobTrace for Console {
+    fn write(&self, _stream: TraceStream, data: &[u8]) {
+        use std::io::Write;
+
+        // A reader that went away is no reason to stop the job.
+        let _ = std::io::stdout().write_all(data);
+    }
+
+    fn idle(&self, _stream: TraceStream) {}
+
+    fn add_mask(&self, _secret: &str) {}
+}

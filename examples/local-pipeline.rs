@@ -1,0 +1,92 @@
+//! Runs a real pipeline on this machine: about ten jobs that check, compile, test and pack the small
+//! project in `word-count/`.
+//!
+//! ```console
+//! $ cargo run --release --example local-pipeline            # the project beside this file
+//! $ cargo run --release --example local-pipeline -- DIR     # a repository of your own
+//! ```
+//!
+//! It shows how a program embeds Runwright: find the project, prepare a run, give it an executor,
+//! watch the events, read the report.
+
+#![expect(clippy::print_stdout, reason = "an example prints what it shows")]
+
+use anyhow::Context;
+use cli::output::{Console, Style, summary};
+use process::{CaptureLimits, Command, NeverStop, Settings, Supervisor};
+use runwright::core::Cancellation;
+use runwright::local::{LocalProject, LocalRun, RunOptions, StateDir};
+use runwright::shell::{self, ShellConfig};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<ExitCode> {
+    let scratch = tempfile::tempdir()?;
+    let directory = match std::env::args_os().nth(1) {
+        Some(directory) => PathBuf::from(directory),
+        None => copy_of_word_count(scratch.path()).await?,
+    };
+
+    let project = LocalProject::find(&directory, None)?;
+    let (pipeline, warnings) = project.pipeline()?.into_result()?;
+    print!("{warnings}");
+
+    let state = StateDir::at(scratch.path().join("state"));
+    let run = LocalRun::prepare(project, &pipeline, &state, RunOptions::default()).await?;
+    let provider = shell::provider(ShellConfig {
+        login: false,
+        // The run's own supervisor ends all processes, even if this program is killed.
+        supervisor: Some(run.supervisor().clone()),
+        ..ShellConfig::default()
+    });
+
+    let style = Style::of_stdout();
+    let console = Arc::new(Console::new(std::io::stdout(), style));
+    let report = run.execute("shell", Arc::new(provider), console, &Cancellation::new()).await?;
+    print!("{}", summary(&report, style, None));
+    Ok(ExitCode::from(report.exit.code()))
+}
+
+/// Copies the project beside this file and makes a repository of it: jobs see the commit they run
+/// for, and this one lies in the repository of Runwright.
+async fn copy_of_word_count(scratch: &Path) -> anyhow::Result<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("word-count");
+    let target = scratch.join("word-count");
+    copy(&source, &target).with_context(|| format!("copy {}", source.display()))?;
+    git(&target, &["init", "--quiet", "--initial-branch=main"]).await?;
+    git(&target, &["add", "--all"]).await?;
+    git(&target, &["commit", "--quiet", "--message=Count words"]).await?;
+    Ok(target)
+}
+
+fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(target)?;
+    for entry in std::fs::read_dir(source)? {
+        let entry = entry?;
+        let to = target.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            std::fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+async fn git(directory: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    let supervisor = Supervisor::start(Settings::default())?;
+    let command = Command::new("git")
+        .args(["-c", "user.name=Example", "-c", "user.email=example@example.com"])
+        .args(["-c", "commit.gpgsign=false"])
+        .args(arguments)
+        .envs(std::env::vars_os())
+        .current_dir(directory);
+    let tree = supervisor.tree();
+    let done = tree.output(&command, &CaptureLimits::default(), &NeverStop).await?;
+    let complaint = String::from_utf8_lossy(&done.stderr);
+    anyhow::ensure!(done.outcome.success(), "git {arguments:?}: {complaint}");
+    tree.close().await?;
+    Ok(supervisor.shutdown().await?)
+}

@@ -1,0 +1,13 @@
+//! The examples do what they say.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+#[path = "../../custom-executor.rs"]
+#[expect(dead_code, unreachable_pub, reason = "the example is a program too")]
+mod custom_executor_example;
+#[path = "../../stacked-provider.rs"]
+#[expect(dead_code, unreachable_pub, reason = "the example is a program too")]
+mod stacked_provider_example;
+
+mod custom_executor;
+mod local_pipeline;
+mod stacked_provider;
