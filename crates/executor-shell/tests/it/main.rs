@@ -3,6 +3,7 @@
 
 mod cancel;
 mod cleanup;
+mod conformance;
 mod failures;
 mod login;
 mod prepare;
