@@ -1,5 +1,7 @@
 use crate::support::{Fixture, config, config_without_cgroups, create, living, unique_seconds};
 use executor_core::prelude::*;
+use executor_shell::{ShellConfig, Supervisor};
+use process::Settings;
 use std::fs;
 
 #[tokio::test]
@@ -85,4 +87,29 @@ async fn temporary_directory_of_somebody_else_stays() {
     assert_eq!(temp_dirs[0], temp_dirs[1]);
     let note = fs::read_to_string(format!("{}/note", temp_dirs[0]));
     assert_eq!(note.unwrap(), "keep");
+}
+
+#[tokio::test]
+async fn the_journal_names_the_temporary_directory_while_it_is_there() {
+    let state = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        state_dir: Some(state.path().to_owned()),
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::start(settings).unwrap();
+    let journal = state.path().join("journal").join(supervisor.id());
+    let shell_config = ShellConfig {
+        supervisor: Some(supervisor.clone()),
+        ..config()
+    };
+    let mut fixture = Fixture::new(shell_config).await;
+    let record = format!("dir\t{}\n", fixture.temp_dir().display());
+    let before = fs::read_to_string(&journal).unwrap();
+    assert!(before.ends_with(&record), "{before}");
+
+    fixture.executor.cleanup().await.unwrap();
+    let after = fs::read_to_string(&journal).unwrap();
+    assert!(after.ends_with(&format!("-{record}")), "{after}");
+    supervisor.shutdown().await.unwrap();
+    assert!(!journal.exists());
 }
