@@ -22,6 +22,15 @@ impl Pipeline {
     /// Reads a pipeline file as [`Pipeline::from_text`] does, with other limits.
     pub fn from_text_with(name: &str, text: &str, limits: &Limits) -> Checked<Self> {
         let mut diagnostics = Diagnostics::default();
+        if text.len() > limits.bytes {
+            let (size, most) = (text.len(), limits.bytes);
+            let message = format!("{name} has {size} bytes; at most {most} are read");
+            diagnostics.push(Diagnostic::error("file-too-large", message));
+            return Checked {
+                value: None,
+                diagnostics,
+            };
+        }
         let file = diagnostics.sources_mut().add(name, text);
         let config = load(file, limits, &mut diagnostics)
             .and_then(|root| {

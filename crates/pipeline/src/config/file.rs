@@ -60,6 +60,9 @@ fn read_default(reader: &mut Reader<'_>, entries: &Mapping) -> Inheritable {
     let given = entries.get("default").filter(|entry| !is_job(entry));
     if given.is_some() {
         read_global(reader, entries, "default", |reader, field| {
+            if let Some(entries) = field.node.as_mapping() {
+                keywords::check_support(reader, field, entries);
+            }
             reader.entries(field, &DEFAULT_KEYS, |reader, key, field| {
                 default.read_key(reader, key, field);
             });

@@ -1,4 +1,4 @@
-use super::keywords::{self, Support};
+use super::keywords;
 use super::needs::{self, NeedEntry};
 use super::reader::{Field, Path, Reader, Spanned};
 use super::script::read_script;
@@ -7,7 +7,7 @@ use super::{AllowFailure, Inherit, Inheritable, Parallel};
 use super::{allow_failure, duration::parse_duration, inherit, parallel, when};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
-use crate::yaml::{Entry, Kind, Mapping};
+use crate::yaml::{Entry, Kind};
 use executor_core::job::When;
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ pub(super) fn read(
     };
     let entries = entry.value.as_mapping()?;
     check_name(reader, name, entry);
-    check_support(reader, field, entries);
+    keywords::check_support(reader, field, entries);
 
     let mut job = Job {
         name: name.to_owned(),
@@ -170,24 +170,6 @@ impl Job {
             },
             None => {}
         }
-    }
-}
-
-/// Reports keywords that are not obeyed.
-fn check_support(reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping) {
-    for (key, entry) in entries {
-        let finding = match keywords::support(key) {
-            Some(Support::Refused) => {
-                let message = format!("{}: `{key}` is not supported yet", field.path);
-                Diagnostic::error("unsupported-keyword", message)
-            }
-            Some(Support::Kept) if !entry.value.is_null() => {
-                let message = format!("{}: `{key}` is read but has no effect yet", field.path);
-                Diagnostic::warning("unsupported-keyword", message)
-            }
-            _ => continue,
-        };
-        reader.diagnostics.push(finding.at(entry.key_span));
     }
 }
 

@@ -1,5 +1,9 @@
 //! The keywords a file and its jobs may have, and how far each is obeyed.
 
+use super::reader::{Field, Reader};
+use crate::diagnostic::Diagnostic;
+use crate::yaml::Mapping;
+
 /// How far a keyword of a job is obeyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Support {
@@ -86,4 +90,22 @@ pub(super) fn job_names() -> Vec<&'static str> {
 pub(super) fn support(name: &str) -> Option<Support> {
     let found = JOB.iter().find(|(known, _)| *known == name);
     found.map(|(_, support)| *support)
+}
+
+/// Reports keywords that are not obeyed.
+pub(super) fn check_support(reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping) {
+    for (key, entry) in entries {
+        let finding = match support(key) {
+            Some(Support::Refused) => {
+                let message = format!("{}: `{key}` is not supported yet", field.path);
+                Diagnostic::error("unsupported-keyword", message)
+            }
+            Some(Support::Kept) if !entry.value.is_null() => {
+                let message = format!("{}: `{key}` is read but has no effect yet", field.path);
+                Diagnostic::warning("unsupported-keyword", message)
+            }
+            _ => continue,
+        };
+        reader.diagnostics.push(finding.at(entry.key_span));
+    }
 }

@@ -32,6 +32,6 @@ pub use parallel::{Matrix, Parallel};
 pub use reader::Spanned;
 pub use retry::FAILURE_REASONS;
 pub use stages::{FIRST_STAGE, LAST_STAGE};
-pub use variables::Variables;
+pub use variables::{Variables, variable_name_problem};
 
 pub(crate) use file::read;

@@ -30,7 +30,8 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Span
         name: "need",
     };
     let mut needs = Vec::with_capacity(items.len());
-    for node in items {
+    // Real files have empty items, and GitLab takes them as nothing.
+    for node in items.into_iter().filter(|node| !node.is_null()) {
         let span = node.span;
         let entry = read_entry(reader, Field { node, path: &path });
         needs.extend(entry.map(|value| Spanned { value, span }));

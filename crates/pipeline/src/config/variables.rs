@@ -89,7 +89,7 @@ fn scalar(field: Field<'_>) -> Option<String> {
 
 /// Reports a name no process could get.
 fn check_name(reader: &mut Reader<'_>, name: &str, span: Span) {
-    if let Some(words) = name_problem(name) {
+    if let Some(words) = variable_name_problem(name) {
         let message = format!("the variable name {name:?} {words}");
         reader
             .diagnostics
@@ -97,8 +97,17 @@ fn check_name(reader: &mut Reader<'_>, name: &str, span: Span) {
     }
 }
 
-/// Returns what is wrong with a variable's name.
-pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
+/// Returns what is wrong with a variable's name, as the end of a sentence.
+///
+/// # Examples
+///
+/// ```
+/// use pipeline::config::variable_name_problem;
+///
+/// assert_eq!(variable_name_problem("A=B"), Some("holds `=`"));
+/// assert_eq!(variable_name_problem("LD_PRELOAD"), None);
+/// ```
+pub fn variable_name_problem(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("is empty")
     } else if name.contains('=') {

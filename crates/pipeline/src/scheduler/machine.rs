@@ -134,6 +134,7 @@ impl Machine {
                 let retries = retry::allowed(node.retry.as_ref(), reason, exit_code);
                 if node.attempt <= retries && !is_canceling {
                     node.attempt += 1;
+                    node.may_fail = node.allow_failure;
                     self.set(job, Status::Pending);
                 } else {
                     self.set(job, Status::Failed);

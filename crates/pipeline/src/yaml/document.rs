@@ -16,7 +16,7 @@ pub(crate) fn load(
 ) -> Option<Arc<Node>> {
     let source = diagnostics.sources().file(file);
     let mut findings = Vec::new();
-    let loaded = check_text(file, source.text(), limits)
+    let loaded = check_text(file, source.text())
         .and_then(|()| load_content(file, source.text(), limits, &mut findings));
     for finding in findings {
         diagnostics.push(finding);
@@ -31,15 +31,7 @@ pub(crate) fn load(
 }
 
 /// Refuses texts that need no parser to be refused.
-fn check_text(file: FileId, text: &str, limits: &Limits) -> Result<(), Stop> {
-    if text.len() > limits.bytes {
-        let message = format!(
-            "the file has {} bytes; at most {} are read",
-            text.len(),
-            limits.bytes
-        );
-        return Err(Diagnostic::error("file-too-large", message).into());
-    }
+fn check_text(file: FileId, text: &str) -> Result<(), Stop> {
     if text.trim().is_empty() {
         let error = Diagnostic::error("empty-file", "the file is empty; it must define a job");
         let help = "the smallest pipeline is `hello: {script: echo hello}`".to_owned();

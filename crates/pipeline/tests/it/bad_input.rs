@@ -2,6 +2,7 @@
 
 use pipeline::ResolvedPipeline;
 use pipeline::diagnostic::Severity;
+use proptest::prelude::*;
 
 fn errors(text: &str) -> String {
     let checked = ResolvedPipeline::from_text(".gitlab-ci.yml", text);
@@ -213,6 +214,14 @@ fn job_names_that_cannot_be() {
 }
 
 #[test]
+fn a_file_that_is_far_too_large() {
+    let text = "#".repeat(20 << 20);
+    insta::assert_snapshot!(errors(&text), @r"
+    error[file-too-large]: .gitlab-ci.yml has 20971520 bytes; at most 16777216 are read
+    ");
+}
+
+#[test]
 fn all_mistakes_are_shown_at_once() {
     let text = "
 stages: [build]
@@ -281,3 +290,59 @@ fn odd_texts_never_panic() {
             .to_string();
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_mixture_of_tokens_panics(tokens in prop::collection::vec(0..TOKENS.len(), 0..60)) {
+        let text: String = tokens.into_iter().map(|token| TOKENS[token]).collect();
+        let checked = ResolvedPipeline::from_text("ci.yml", &text);
+        prop_assert!(checked.value.is_some() || checked.diagnostics.has_errors(), "{text}");
+        let _ = checked.diagnostics.to_string();
+    }
+}
+
+/// Pieces of pipeline files that mean much where they do not belong.
+const TOKENS: [&str; 40] = [
+    "a",
+    "b: ",
+    ".c: ",
+    "\n",
+    "\n  ",
+    "\n    ",
+    "- ",
+    "[",
+    "]",
+    "{",
+    "}",
+    ", ",
+    ": ",
+    "&x ",
+    "*x",
+    "<<: ",
+    "!reference ",
+    "extends: ",
+    "needs: ",
+    "script: ",
+    "stage: ",
+    "stages: ",
+    "default: ",
+    "variables: ",
+    "parallel: ",
+    "matrix: ",
+    "retry: ",
+    "when: ",
+    "'",
+    "\"",
+    "|",
+    ">",
+    "#",
+    "---\n",
+    "\t",
+    "é",
+    "\u{feff}",
+    "0755",
+    "12:30",
+    "\r",
+];

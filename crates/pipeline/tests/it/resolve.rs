@@ -143,6 +143,15 @@ fn stages_keep_their_order_between_the_edges() {
 }
 
 #[test]
+fn an_empty_item_of_needs_is_nothing() {
+    check(
+        "j:\n  script: x\n  needs:\n    -\n",
+        "j",
+        &json!({"needs": [], "scheduling": "dag"}),
+    );
+}
+
+#[test]
 fn an_optional_need_may_be_absent() {
     check(
         "j: {script: x, needs: [{job: gone, optional: true}]}",
