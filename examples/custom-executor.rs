@@ -15,6 +15,8 @@ use process::{
     Timing,
 };
 use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 /// Makes executors that run scripts in a scratch directory.
@@ -168,7 +170,7 @@ impl Executor for ScratchExecutor {
             return Err(BuildError::config("run comes after prepare"));
         };
         let script = format!("{}/.script", scratch.temp_dir);
-        fs::write(&script, &command.script).map_err(failed("write the script"))?;
+        write_private(&script, command.script.as_bytes()).map_err(failed("write the script"))?;
         let mut shell = Command::new("/bin/sh")
             .arg(script)
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -176,7 +178,7 @@ impl Executor for ScratchExecutor {
             .current_dir(&command.working_dir);
         for file in &command.variables.files {
             let path = format!("{}/{}", scratch.temp_dir, file.key);
-            fs::write(&path, &file.content).map_err(failed("write a file variable"))?;
+            write_private(&path, &file.content).map_err(failed("write a file variable"))?;
             shell = shell.env(&file.key, path);
         }
         let timing = Timing {
@@ -240,6 +242,13 @@ impl Executor for ScratchExecutor {
     fn resumable(&self) -> Option<Arc<dyn Resumable>> {
         None
     }
+}
+
+/// Writes what only the job may read: the suite finds out who forgets it.
+fn write_private(path: &str, content: &[u8]) -> std::io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    file.write_all(content)
 }
 
 /// A script that fails is a result; one that was stopped is an error with the cause.
@@ -343,8 +352,6 @@ struct Console;
 
 impl JobTrace for Console {
     fn write(&self, _stream: TraceStream, data: &[u8]) {
-        use std::io::Write;
-
         // A reader that went away is no reason to stop the job.
         let _ = std::io::stdout().write_all(data);
     }
