@@ -191,3 +191,103 @@ async fn names_that_would_lead_out_of_the_builds_directory() {
     check(|job| job.job_info.name = "x".repeat(300)).await;
     check(|job| job.job_info.project_full_path = "../../../x".to_owned()).await;
 }
+
+/// A file system of 256 KiB that goes away with this value.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Mounts it; `None` where that is not allowed.
+    fn mount(at: PathBuf) -> Option<Self> {
+        std::fs::create_dir_all(&at).expect("made");
+        let at_text = crate::support::path_text(&at);
+        let args = ["-t", "tmpfs", "-o", "size=256k", "tmpfs", &at_text];
+        crate::support::succeeds("mount", &args).then_some(Self(at))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let path = crate::support::path_text(&self.0);
+        assert!(
+            crate::support::succeeds("umount", &[&path]),
+            "{path} stays mounted"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk() {
+    let repository = Repository::new();
+    repository.write("big", &"x".repeat(1 << 20));
+    let root = tempfile::tempdir().expect("a directory");
+    let Some(_disk) = SmallDisk::mount(root.path().join("builds")) else {
+        eprintln!("NOT TESTED: a full disk, since mounting one takes root");
+        return;
+    };
+    let options = BuildRunnerOptions {
+        sources: Sources::LocalCopy(Arc::new(LocalCopy::new(repository.path()))),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    let outcome = bench.run(plain().build()).await;
+    expect(
+        &bench,
+        &outcome,
+        FailureReason::RunnerSystemFailure,
+        "No space left on device",
+    );
+    assert_eq!(files_below(root.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn a_full_disk_for_artifacts() {
+    let root = tempfile::tempdir().expect("a directory");
+    let Some(_disk) = SmallDisk::mount(root.path().join("artifacts")) else {
+        eprintln!("NOT TESTED: a full disk for artifacts, since mounting one takes root");
+        return;
+    };
+    let store = job_runner::LocalArtifactStore::new(root.path().join("artifacts"));
+    let options = BuildRunnerOptions {
+        artifacts: Some(Arc::new(store)),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    let job = JobBuilder::new(1)
+        .script(["head -c 1000000 /dev/zero > big"])
+        .with(|job| {
+            job.artifacts.push(executor_core::job::Artifact {
+                paths: vec!["big".to_owned()],
+                ..executor_core::job::Artifact::default()
+            });
+        });
+    let outcome = bench.run(job.build()).await;
+    assert_eq!(
+        outcome.failure_reason(),
+        Some(FailureReason::RunnerSystemFailure)
+    );
+    assert!(
+        bench.log().contains("No space left on device"),
+        "{}",
+        bench.log()
+    );
+    assert_eq!(files_below(root.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn a_local_copy_for_an_executor_that_is_elsewhere() {
+    let provider = executor_testkit::ScriptedProvider::new();
+    let options = BuildRunnerOptions {
+        sources: Sources::LocalCopy(Arc::new(LocalCopy::new("."))),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::scripted(&provider, options);
+    let outcome = bench.run(plain().build()).await;
+    let said = "a copy of the working tree needs an executor";
+    expect(
+        &bench,
+        &outcome,
+        FailureReason::RunnerConfigurationError,
+        said,
+    );
+    provider.assert_obeyed();
+}

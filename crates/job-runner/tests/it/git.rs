@@ -205,3 +205,41 @@ async fn hooks_of_the_job_run_around_the_sources() {
         "{stdout}"
     );
 }
+
+#[tokio::test]
+async fn files_kept_in_lfs_come_along() {
+    let repository = Repository::new();
+    if !crate::support::succeeds("git", &["lfs", "version"]) {
+        eprintln!("NOT TESTED: LFS, since git-lfs is not installed");
+        return;
+    }
+    repository.git(&["lfs", "install", "--local"]);
+    repository.git(&["lfs", "track", "*.bin"]);
+    repository.write("big.bin", "the content itself");
+    let sha = repository.commit("with lfs");
+    let pointer = repository.git(&["show", "HEAD:big.bin"]);
+    assert!(pointer.contains("git-lfs"), "{pointer}");
+    let root = tempfile::tempdir().expect("a directory");
+    let bench = bench(root.path());
+    // The filter is the machine's business; here the job brings what `git lfs install` writes.
+    let config = root.path().join("gitconfig");
+    for (key, value) in [
+        ("smudge", "git-lfs smudge -- %f"),
+        ("process", "git-lfs filter-process"),
+        ("clean", "git-lfs clean -- %f"),
+        ("required", "true"),
+    ] {
+        let key = format!("filter.lfs.{key}");
+        repository.git(&["config", "--file", &path_text(&config), &key, value]);
+    }
+    let job = job(&repository, &sha)
+        .variable(JobVariable::public("GIT_CONFIG_GLOBAL", path_text(&config)))
+        .script(["cat big.bin"]);
+    let outcome = bench.run(job.build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    assert!(
+        bench.stdout().contains("the content itself"),
+        "{}",
+        bench.log()
+    );
+}

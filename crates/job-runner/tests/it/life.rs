@@ -11,7 +11,7 @@ use executor_testkit::{
 };
 use job_runner::{BuildRunner, BuildRunnerOptions};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 const WHOLE_LIFE: [&str; 10] = [
@@ -293,18 +293,17 @@ async fn a_scrape_at_any_moment_sees_where_the_job_is() {
     );
     let bench = Bench::scripted(&provider, with_git());
     let done = AtomicBool::new(false);
+    let seen = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let scraper = scope.spawn(|| {
-            let mut seen = 0;
             while !done.load(Ordering::Relaxed) {
                 for job in bench.active.scrape() {
                     assert_eq!((job.id.0, job.runner.as_str()), (7, "testkit"));
                     assert!(!job.executor_stage.as_str().is_empty());
-                    seen += 1;
+                    seen.fetch_add(1, Ordering::Relaxed);
                 }
                 std::thread::yield_now();
             }
-            seen
         });
         tokio::task::block_in_place(|| {
             tokio::runtime::Handle::current().block_on(async {
@@ -317,6 +316,9 @@ async fn a_scrape_at_any_moment_sees_where_the_job_is() {
                     assert_eq!(jobs[0].stage, "step_script");
                     assert_eq!(jobs[0].state, JobState::Running);
                     assert_eq!(jobs[0].executor_stage, ExecutorStage::RUN);
+                    while seen.load(Ordering::Relaxed) == 0 && !scraper.is_finished() {
+                        tokio::task::yield_now().await;
+                    }
                     gate.open();
                 };
                 let (outcome, ()) = tokio::join!(bench.run(job().build()), look);
@@ -324,7 +326,37 @@ async fn a_scrape_at_any_moment_sees_where_the_job_is() {
             });
         });
         done.store(true, Ordering::Relaxed);
-        assert!(scraper.join().expect("no scrape failed") > 0);
+        scraper.join().expect("no scrape failed");
     });
     assert!(bench.active.scrape().is_empty());
+}
+
+#[tokio::test]
+async fn credentials_travel_beside_the_script_and_to_the_sources_alone() {
+    let provider = ScriptedProvider::new();
+    provider.on(
+        BuildStage::GetSources,
+        Directive::succeed().stderr("denied for hunter2\n"),
+    );
+    let bench = Bench::scripted(&provider, with_git());
+    let url = "https://gitlab-ci-token:hunter2@host.example/group/project.git";
+    let job = job().with(|job| job.git_info.repo_url = url.into()).build();
+    let outcome = bench.run(job).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    for command in provider.commands() {
+        assert!(!command.script.contains("hunter2"), "{}", command.stage);
+        let values = command.variables.environment.iter();
+        let told = values.filter(|(_, value)| value == "hunter2").count();
+        assert_eq!(
+            told,
+            usize::from(command.stage == BuildStage::GetSources),
+            "{}",
+            command.stage
+        );
+    }
+    assert!(
+        bench.log().contains("denied for [MASKED]"),
+        "{}",
+        bench.log()
+    );
 }

@@ -204,3 +204,26 @@ async fn builds_are_kept_on_request() {
     let left = files_below(&root.path().join("builds"));
     assert!(left.iter().any(|path| path.ends_with("made")), "{left:?}");
 }
+
+#[tokio::test]
+async fn the_journal_knows_a_build_as_long_as_it_is_there() {
+    let repository = Repository::new();
+    let root = tempfile::tempdir().expect("a directory");
+    let state = root.path().join("state");
+    let settings = process::Settings {
+        state_dir: Some(state.clone()),
+        ..process::Settings::default()
+    };
+    let supervisor = process::Supervisor::start(settings).expect("started");
+    let bench = Bench::shell_of(&supervisor, root.path(), options(&repository));
+    let job = JobBuilder::new(1)
+        .variable(executor_core::JobVariable::public(
+            "STATE",
+            state.to_str().expect("text"),
+        ))
+        .script(["grep -r \"dir.$CI_PROJECT_DIR\\$\" $STATE"]);
+    let outcome = bench.run(job.build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    supervisor.shutdown().await.expect("an orderly end");
+    assert_eq!(files_below(&state), Vec::<std::path::PathBuf>::new());
+}

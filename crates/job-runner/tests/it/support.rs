@@ -35,7 +35,15 @@ impl Bench {
 
     /// Runs jobs as processes of this host, with builds below `root`.
     pub(crate) fn shell(root: &Path, options: BuildRunnerOptions) -> Self {
-        let supervisor = supervisor();
+        Self::shell_of(&supervisor(), root, options)
+    }
+
+    /// Does so with processes that belong to `supervisor`.
+    pub(crate) fn shell_of(
+        supervisor: &Supervisor,
+        root: &Path,
+        options: BuildRunnerOptions,
+    ) -> Self {
         let config = ShellConfig {
             login: false,
             builds_dir: path_text(&root.join("builds")),
@@ -47,7 +55,7 @@ impl Bench {
             Arc::new(executor_shell::provider(config)),
             "shell",
             options,
-            supervisor,
+            supervisor.clone(),
         )
     }
 
@@ -199,6 +207,15 @@ pub(crate) fn git(directory: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout)
         .trim_end()
         .to_owned()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test arranges what the runner meets"
+)]
+pub(crate) fn succeeds(program: &str, args: &[&str]) -> bool {
+    let output = Command::new(program).args(args).output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 /// Returns the paths of all files below a directory that is expected to hold none.
