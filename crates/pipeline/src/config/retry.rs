@@ -8,7 +8,7 @@ use executor_core::job::RetryDefinition;
 const MOST_RETRIES: i128 = 2;
 
 /// Why a job failed, in the words of `retry:when`; `always` stands for all of them.
-pub const FAILURE_REASONS: [&str; 54] = [
+pub const FAILURE_REASONS: [&str; 51] = [
     "always",
     "unknown_failure",
     "script_failure",
@@ -60,9 +60,6 @@ pub const FAILURE_REASONS: [&str; 54] = [
     "runner_interrupted",
     "server_timeout_running",
     "server_timeout_canceling",
-    "image_pull_failure",
-    "runner_provisioning_timeout",
-    "job_canceled",
 ];
 
 /// Reads `retry`; GitLab names no job in its errors, so neither does the path here.

@@ -23,9 +23,9 @@ pub(super) fn allowed(
     }
     if let Some(retry) = retry {
         let by_reason = match &retry.when {
-            Some(reasons) => reasons
-                .iter()
-                .any(|known| known == "always" || Some(known.as_str()) == reason),
+            Some(reasons) => reasons.iter().any(|known| {
+                known == "always" || reason.is_some_and(|reason| means(known, reason))
+            }),
             // Exit codes alone narrow the retries to themselves.
             None => retry.exit_codes.is_none(),
         };
@@ -40,6 +40,19 @@ pub(super) fn allowed(
     } else {
         0
     }
+}
+
+/// Returns whether a word of `retry:when` means this failure.
+///
+/// Runners tell failures apart that older GitLabs know under one word; both words are understood.
+fn means(word: &str, reason: &str) -> bool {
+    let older = match reason {
+        "image_pull_failure" | "runner_external_dependency_failure" => "runner_system_failure",
+        "runner_configuration_error" => "script_failure",
+        "runner_interrupted" => "unknown_failure",
+        reason => reason,
+    };
+    word == reason || word == older
 }
 
 #[cfg(test)]
@@ -70,6 +83,13 @@ mod tests {
             "runner_system_failure",
             1,
             0,
+        );
+        check(
+            Some(&["runner_system_failure"]),
+            None,
+            "image_pull_failure",
+            1,
+            2,
         );
         check(None, Some(&[137]), "script_failure", 137, 2);
         check(None, Some(&[137]), "script_failure", 1, 0);
