@@ -10,13 +10,7 @@ impl StopSignal for Stop<'_> {
     async fn reached(&self, level: StopLevel) {
         match level {
             StopLevel::Run => {}
-            StopLevel::Terminate => {
-                self.0.canceled().await;
-                // `abort` is a cancel too, but nobody shall be asked who is killed at once.
-                if self.0.is_aborted() {
-                    std::future::pending::<()>().await;
-                }
-            }
+            StopLevel::Terminate => self.0.canceled().await,
             StopLevel::Kill => self.0.aborted().await,
         }
     }
