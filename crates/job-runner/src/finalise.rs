@@ -3,7 +3,7 @@ use crate::limit::{Expired, Limit, within};
 use crate::repository::GitDir;
 use crate::stages::Stages;
 use crate::tool;
-use executor_core::job::{Artifact, ArtifactWhen, Dependency};
+use executor_core::job::{Artifact, ArtifactWhen};
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, Retryability, StopLevel};
 use std::path::{Path, PathBuf};
@@ -121,33 +121,6 @@ impl Stages<'_, '_> {
         Ok(tool::paths_in(&listed).map(PathBuf::from).collect())
     }
 
-    /// Puts the artifacts of earlier jobs where the job's sources are.
-    pub(crate) async fn fetch_artifacts(
-        &mut self,
-        store: &dyn ArtifactStore,
-        dependencies: &[Dependency],
-        cancellation: &Cancellation,
-    ) -> Result<(), BuildError> {
-        let project = self.artifacts_dir()?;
-        for dependency in dependencies {
-            let fetched = store.fetch(dependency, &project, cancellation).await;
-            let count =
-                fetched.map_err(|error| artifact_failed("fetch artifacts", error, cancellation))?;
-            let Dependency { id, name, .. } = dependency;
-            self.build
-                .log
-                .system_line(&format!("Fetched {count} files of {name} ({id})"));
-        }
-        Ok(())
-    }
-
-    fn artifacts_dir(&self) -> Result<PathBuf, BuildError> {
-        let dirs = self.local_dirs().ok_or_else(|| {
-            BuildError::config("artifacts need an executor that runs jobs on this host")
-        })?;
-        Ok(PathBuf::from(&dirs.project_dir))
-    }
-
     /// Removes the files that held variables. What cannot be removed is the cleanup's to find.
     pub(crate) async fn cleanup_file_variables(&mut self) {
         let finalisation = self.build.cancellation.child_for_finalisation();
@@ -170,7 +143,11 @@ impl Stages<'_, '_> {
     }
 }
 
-fn artifact_failed(what: &str, error: ArtifactError, cancellation: &Cancellation) -> BuildError {
+pub(crate) fn artifact_failed(
+    what: &str,
+    error: ArtifactError,
+    cancellation: &Cancellation,
+) -> BuildError {
     if let (ArtifactError::Stopped, Some(cause)) = (&error, cancellation.cause()) {
         return BuildError::Canceled(cause);
     }

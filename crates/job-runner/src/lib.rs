@@ -23,7 +23,7 @@
 //! # The order of everything
 //!
 //! One file for each phase, in this order: `runner` opens the log, `prepare` gets an environment,
-//! `setup` brings sources and artifacts, `scripts` runs what the user wrote, `finalise` keeps
+//! `setup` and `get_sources` bring artifacts and sources, `scripts` runs what the user wrote, `finalise` keeps
 //! artifacts and removes secrets, `build` calls them, finishes and cleans up.
 //!
 //! | what happens | what still runs |
@@ -47,6 +47,7 @@ mod build;
 mod caught;
 mod duration;
 mod finalise;
+mod get_sources;
 mod limit;
 mod log;
 mod options;

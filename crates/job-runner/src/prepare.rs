@@ -8,6 +8,7 @@ use executor_core::trace::JobTraceExt;
 use executor_core::{
     BuildError, Cancellation, Environment, Executor, JobTrace, PrepareOptions, StopLevel,
 };
+use std::path::Path;
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -64,6 +65,7 @@ impl Build<'_> {
         if let Some(cause) = self.cancellation.cause() {
             return Err(BuildError::Canceled(cause));
         }
+        let options = self.prepare_options(settings)?;
         let provider = &self.context.provider;
         let create = async { provider.create(&self.context.data) };
         let mut executor = caught(&*self.log, create).await?;
@@ -71,7 +73,7 @@ impl Build<'_> {
         let shell = executor.shell().dialect;
         self.log.system_line(&format!("Using the {shell} shell"));
         let setup = self.cancellation.child();
-        let prepare = executor.prepare(self.prepare_options(settings), &setup);
+        let prepare = executor.prepare(options, &setup);
         let prepare = canceled_means_aborted(prepare, &self.cancellation, &setup);
         let prepared = caught(&*self.log, within(prepare, limits.on(&setup))).await;
         match prepared {
@@ -86,21 +88,26 @@ impl Build<'_> {
         }
     }
 
-    fn prepare_options(&self, settings: &Settings) -> PrepareOptions {
+    fn prepare_options(&self, settings: &Settings) -> Result<PrepareOptions, BuildError> {
         let in_place = match &self.options.sources {
-            Sources::InPlace(directory) => Some(directory.to_string_lossy().into_owned()),
+            Sources::InPlace(directory) => Some(path_text(directory)?),
             _ => None,
         };
         let trace: Arc<dyn JobTrace> = Arc::clone(&self.log) as _;
-        PrepareOptions {
+        Ok(PrepareOptions {
             config: Arc::clone(&self.context.config),
             job: Arc::clone(&self.job),
             variables: Arc::new(settings.variables.clone()),
             trace,
             slot: self.context.slot,
             project_dir: in_place,
-        }
+        })
     }
+}
+
+fn path_text(path: &Path) -> Result<String, BuildError> {
+    let text = path.to_str().map(str::to_owned);
+    text.ok_or_else(|| BuildError::config(format!("the path {} is not text", path.display())))
 }
 
 /// How long all tries together may take.

@@ -1,19 +1,15 @@
+use crate::artifacts::ArtifactStore;
 use crate::attempts;
 use crate::duration;
+use crate::finalise::artifact_failed;
 use crate::limit::{Expired, Limit, canceled_means_aborted, within};
-use crate::sources::{CopyError, LocalCopy, NativeGit, Sources};
-use crate::stages::{Stages, not_the_users, script_of};
+use crate::stages::{Stages, not_the_users};
 use executor_core::job::Dependency;
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, Cancellation, Retryability, StopLevel};
-use shells::git::{GitDefaults, GitSettings, GitStrategy};
-use shells::{GitPlan, JobScripts};
+use executor_core::{BuildError, BuildStage, Cancellation, StopLevel};
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::time::Instant;
 
 impl Stages<'_, '_> {
     /// Makes the job's directories.
@@ -84,181 +80,6 @@ impl Stages<'_, '_> {
         })
     }
 
-    async fn get_sources(&mut self, setup: &Cancellation) -> Result<(), BuildError> {
-        if let Some(git) = &self.git {
-            git.warnings
-                .iter()
-                .for_each(|warning| self.build.log.warning_line(warning));
-        }
-        let attempts = self.attempts("GET_SOURCES_ATTEMPTS");
-        let timeout = self.settings.timeouts.get_sources;
-        let fetch = setup.child();
-        let limits = timeout.map(|limit| Limit {
-            at: Instant::now() + limit,
-            stops: fetch.clone(),
-            level: StopLevel::Abort,
-            expired: Expired {
-                phase: "get_sources",
-                limit,
-            },
-        });
-        let tries = async {
-            let mut attempt = 1;
-            loop {
-                let error = match self.get_sources_once(&fetch).await {
-                    Err(error) if attempt < attempts && error.is_temporary() => error,
-                    other => return other,
-                };
-                self.rest(attempt, "get sources", &error, &fetch).await;
-                if attempt == 1 {
-                    self.clear_worktree(&fetch).await?;
-                }
-                attempt += 1;
-            }
-        };
-        within(tries, limits.into_iter().collect()).await
-    }
-
-    async fn get_sources_once(&mut self, fetch: &Cancellation) -> Result<(), BuildError> {
-        if let Some(cause) = fetch.cause() {
-            return Err(BuildError::Canceled(cause));
-        }
-        let name = |error| not_the_users(error, "getting the sources");
-        if self.local_dirs().is_none() {
-            if matches!(self.build.options.sources, Sources::LocalCopy(_)) {
-                return Err(BuildError::config(
-                    "a copy of the working tree needs an executor that runs jobs on this host",
-                ));
-            }
-            return self
-                .script_stage(BuildStage::GetSources, fetch)
-                .await
-                .map_err(name);
-        }
-        let before = script_of(&self.hooks(Hooks::Before), &BuildStage::GetSources)?;
-        let after = script_of(&self.hooks(Hooks::After), &BuildStage::GetSources)?;
-        let brings = match self.build.options.sources {
-            Sources::Git(_) => self
-                .git
-                .as_ref()
-                .is_some_and(|git| !git.plan.steps.is_empty()),
-            Sources::LocalCopy(_) => self.wants_copy(),
-            Sources::InPlace(_) | Sources::None => false,
-        };
-        if before.is_none() && after.is_none() && !brings {
-            return Ok(());
-        }
-        let heading = match self.build.options.sources {
-            Sources::LocalCopy(_) => Some("Copying the working tree"),
-            _ => None,
-        };
-        let open = self.open(BuildStage::GetSources, heading);
-        let work = async {
-            for script in [before, None, after].into_iter().enumerate() {
-                match script {
-                    (_, Some(script)) => {
-                        let result = self.execute(script, fetch).await?;
-                        self.judge(&result)?;
-                    }
-                    (1, None) if brings => self.bring(fetch).await?,
-                    _ => {}
-                }
-            }
-            Ok(())
-        };
-        let done = work.await;
-        self.close(open, None, done.is_ok());
-        done.map_err(name)
-    }
-
-    /// Returns scripts that hold the hooks on one side of the sources and nothing else.
-    fn hooks(&self, side: Hooks) -> JobScripts {
-        let mut scripts = JobScripts {
-            sources: GitPlan::default(),
-            ..self.scripts.clone()
-        };
-        match side {
-            Hooks::Before => scripts.post_get_sources.clear(),
-            Hooks::After => scripts.pre_get_sources.clear(),
-        }
-        scripts
-    }
-
-    /// Returns whether a job that could have a copy wants one: `GIT_STRATEGY` may say no.
-    fn wants_copy(&self) -> bool {
-        let defaults = GitDefaults::of_job(&self.build.job);
-        let (settings, _) = GitSettings::from_variables(&self.expanded, defaults);
-        !matches!(settings.strategy, GitStrategy::None | GitStrategy::Empty)
-    }
-
-    async fn bring(&mut self, fetch: &Cancellation) -> Result<(), BuildError> {
-        match &self.build.options.sources {
-            Sources::Git(_) => {
-                let plan = self.scripts.sources.clone();
-                self.carry_out(&plan, fetch).await
-            }
-            Sources::LocalCopy(copy) => {
-                let copy = Arc::clone(copy);
-                self.copy_tree(&copy, fetch).await
-            }
-            Sources::InPlace(_) | Sources::None => Ok(()),
-        }
-    }
-
-    async fn copy_tree(
-        &mut self,
-        copy: &LocalCopy,
-        fetch: &Cancellation,
-    ) -> Result<(), BuildError> {
-        let dirs = self.environment.workspace.dirs();
-        let project = Path::new(&dirs.project_dir);
-        let builds = Path::new(&dirs.builds_dir);
-        let processes = self.build.tools.processes();
-        let copied = copy
-            .copy_to(project, builds, processes, fetch)
-            .await
-            .map_err(|error| {
-                let stopped = matches!(error, CopyError::Stopped);
-                match fetch.cause().filter(|_| stopped) {
-                    Some(cause) => BuildError::Canceled(cause),
-                    None => copy_failed(error),
-                }
-            })?;
-        let root = copy.root().display();
-        self.build
-            .log
-            .system_line(&format!("Copied {} files of {root}", copied.files));
-        Ok(())
-    }
-
-    async fn carry_out(&mut self, plan: &GitPlan, fetch: &Cancellation) -> Result<(), BuildError> {
-        let log = self.log();
-        let native = NativeGit {
-            plan,
-            project: Path::new(&self.environment.workspace.dirs().project_dir),
-            credentials: self.git.as_ref().map_or(&[], |git| &git.credentials),
-            variables: &self.variables,
-            processes: self.build.tools.processes(),
-            trace: &*log,
-            cancellation: fetch,
-        };
-        native.run().await
-    }
-
-    async fn clear_worktree(&mut self, fetch: &Cancellation) -> Result<(), BuildError> {
-        if self.scripts.sources.steps.is_empty() || fetch.is_canceled() {
-            return Ok(());
-        }
-        if self.local_dirs().is_none() {
-            let cleared = self.script_stage(BuildStage::ClearWorktree, fetch).await;
-            return cleared.map_err(|error| not_the_users(error, "clearing the worktree"));
-        }
-        let open = self.open(BuildStage::ClearWorktree, None);
-        let cleared = self.carry_out(&GitPlan::clear(), fetch).await;
-        self.close(open, None, cleared.is_ok());
-        cleared
-    }
-
     async fn download_artifacts(&mut self, setup: &Cancellation) -> Result<(), BuildError> {
         let Some(store) = self.build.options.artifacts.clone() else {
             return Ok(());
@@ -289,8 +110,28 @@ impl Stages<'_, '_> {
         }
     }
 
+    /// Puts the artifacts of earlier jobs where the job's sources are.
+    async fn fetch_artifacts(
+        &mut self,
+        store: &dyn ArtifactStore,
+        dependencies: &[Dependency],
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError> {
+        let project = self.artifacts_dir()?;
+        for dependency in dependencies {
+            let fetched = store.fetch(dependency, &project, cancellation).await;
+            let count =
+                fetched.map_err(|error| artifact_failed("fetch artifacts", error, cancellation))?;
+            let Dependency { id, name, .. } = dependency;
+            self.build
+                .log
+                .system_line(&format!("Fetched {count} files of {name} ({id})"));
+        }
+        Ok(())
+    }
+
     /// Returns how often something is tried, as the variable `name` says.
-    fn attempts(&self, name: &str) -> u32 {
+    pub(crate) fn attempts(&self, name: &str) -> u32 {
         let (attempts, warning) = attempts::read(&self.expanded, name);
         if let Some(warning) = warning {
             self.build.log.warning_line(&warning);
@@ -298,39 +139,19 @@ impl Stages<'_, '_> {
         attempts
     }
 
-    async fn rest(&mut self, attempt: u32, what: &str, error: &BuildError, stop: &Cancellation) {
-        let rest: Duration = attempts::rest_after(attempt);
+    /// Says that a try failed and rests before the next.
+    pub(crate) async fn rest(
+        &mut self,
+        attempt: u32,
+        what: &str,
+        error: &BuildError,
+        stop: &Cancellation,
+    ) {
+        let rest = attempts::rest_after(attempt);
         let log = &self.build.log;
         log.warning_line(&format!("failed to {what}: {}", error.chain()));
         log.system_line(&format!("Trying again in {}...", duration::spoken(rest)));
         attempts::rest(rest, stop).await;
-    }
-}
-
-/// On which side of the sources a hook runs.
-#[derive(Debug, Clone, Copy)]
-enum Hooks {
-    Before,
-    After,
-}
-
-fn copy_failed(error: CopyError) -> BuildError {
-    if matches!(error, CopyError::Inside { .. }) {
-        return BuildError::Config {
-            message: "copy the working tree".to_owned(),
-            source: Some(error.into()),
-        };
-    }
-    // A tree that is gone will not come back for a second try.
-    let retry = match error {
-        CopyError::Vanished { .. } => Retryability::Permanent,
-        _ => Retryability::Temporary,
-    };
-    BuildError::System {
-        backend: "runner",
-        message: "copy the working tree".to_owned(),
-        source: Some(error.into()),
-        retry,
     }
 }
 

@@ -5,10 +5,11 @@ use crate::variables;
 use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariables;
 use executor_core::{
-    BuildDirs, BuildError, BuildStage, Cancellation, Environment, Executor, Placement,
+    BuildDirs, BuildError, BuildStage, Cancellation, Environment, Executor, JobTrace, Placement,
     Retryability, StageCommand, StageReport, StageResult, StageVariables, Workspace,
 };
 use shells::{JobScripts, Script, ScriptOptions};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::time::Instant;
 use trace::SectionGuard;
@@ -91,6 +92,8 @@ impl<'b, 'r> Stages<'b, 'r> {
         };
         if let Some(git) = &git {
             scripts.sources = git.plan.clone();
+            let secrets = git.credentials.iter().filter(|variable| variable.masked);
+            secrets.for_each(|secret| build.log.add_mask(&secret.value));
         }
         let settings = Settings {
             variables: all,
@@ -118,6 +121,14 @@ impl<'b, 'r> Stages<'b, 'r> {
             Workspace::Local(dirs) => Some(dirs),
             Workspace::Remote { .. } => None,
         }
+    }
+
+    /// Returns where artifacts come from and go to.
+    pub(crate) fn artifacts_dir(&self) -> Result<PathBuf, BuildError> {
+        let dirs = self.local_dirs().ok_or_else(|| {
+            BuildError::config("artifacts need an executor that runs jobs on this host")
+        })?;
+        Ok(PathBuf::from(&dirs.project_dir))
     }
 
     /// Tells the scripts from here on how the job went so far.
