@@ -157,6 +157,10 @@ fn check_hidden(reader: &mut Reader<'_>, name: &str, entry: &Entry) {
         let message = format!("jobs:{name} config can't be blank");
         let error = Diagnostic::error("invalid-value", message);
         reader.diagnostics.push(error.at(entry.key_span));
+    } else if name.starts_with("./") || name.starts_with("../") {
+        let message = format!("`{name}` starts with a dot, so it is hidden and will not run");
+        let warning = Diagnostic::warning("hidden-job", message);
+        reader.diagnostics.push(warning.at(entry.key_span));
     }
 }
 

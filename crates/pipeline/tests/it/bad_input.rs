@@ -202,6 +202,9 @@ fn job_names_that_cannot_be() {
     check_code("123: {script: x}", "invalid-job-name");
     // A leading dot hides a job, whatever follows; elsewhere in a name dots mean nothing.
     insta::assert_snapshot!(errors("../../x: {script: x}\n"), @r"
+    .gitlab-ci.yml:1:1: warning[hidden-job]: `../../x` starts with a dot, so it is hidden and will not run
+      1 | ../../x: {script: x}
+        | ^^^^^^^
     .gitlab-ci.yml:1:1: error[no-jobs]: jobs config should contain at least one visible job
       1 | ../../x: {script: x}
         | ^^^^^^^^^^^^^^^^^^^^
