@@ -1,6 +1,6 @@
 use crate::duration;
 use crate::limit::{Expired, Limit, within};
-use crate::stages::Stages;
+use crate::stages::{Stages, environment_is_lost};
 use executor_core::job::{Step, StepWhen};
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, StopLevel};
@@ -34,6 +34,7 @@ impl Stages<'_, '_> {
     async fn steps(&mut self) -> Result<(), BuildError> {
         let scripts = self.build.cancellation.child();
         let begun = Instant::now();
+        let tries = self.attempts("EXECUTOR_JOB_SECTION_ATTEMPTS");
         let mut failure = None;
         let job = Arc::clone(&self.build.job);
         for step in job
@@ -56,7 +57,8 @@ impl Stages<'_, '_> {
             let own = scripts.child();
             let limits = self.script_limits(step, begun, &scripts, &own);
             let stage = BuildStage::Step(step.name.clone());
-            let Err(error) = within(self.script_stage(stage, &own), limits).await else {
+            let ran = within(self.step_in_tries(&stage, tries, &own), limits).await;
+            let Err(error) = ran else {
                 continue;
             };
             if step.allow_failure && matches!(error, BuildError::Script { .. }) {
@@ -68,6 +70,28 @@ impl Stages<'_, '_> {
         }
         self.note_early_stop(failure.as_ref());
         failure.map_or(Ok(()), Err)
+    }
+
+    /// Runs a step, and again when not its script but what it ran in broke.
+    async fn step_in_tries(
+        &mut self,
+        stage: &BuildStage,
+        tries: u32,
+        own: &Cancellation,
+    ) -> Result<(), BuildError> {
+        let mut attempt = 1;
+        loop {
+            match self.script_stage(stage.clone(), own).await {
+                Err(error) if error.is_temporary() && attempt < tries => {
+                    self.rest(attempt, "run the step", &error, own).await;
+                }
+                other => return other,
+            }
+            if let Some(cause) = own.cause() {
+                return Err(BuildError::Canceled(cause));
+            }
+            attempt += 1;
+        }
     }
 
     fn script_limits(
@@ -165,13 +189,6 @@ impl Stages<'_, '_> {
             .unwrap_or_default();
         matches!(ignore, "0" | "f" | "F" | "false" | "False" | "FALSE")
     }
-}
-
-fn environment_is_lost(result: &Result<(), BuildError>) -> bool {
-    matches!(
-        result,
-        Err(BuildError::Canceled(CancelCause::EnvironmentLost))
-    )
 }
 
 /// Returns what `CI_JOB_STATUS` says to `after_script`.

@@ -5,8 +5,8 @@ use crate::variables;
 use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariables;
 use executor_core::{
-    BuildDirs, BuildError, BuildStage, Cancellation, Environment, Executor, JobTrace, Placement,
-    Retryability, StageCommand, StageReport, StageResult, StageVariables, Workspace,
+    BuildDirs, BuildError, BuildStage, CancelCause, Cancellation, Environment, Executor, JobTrace,
+    Placement, Retryability, StageCommand, StageReport, StageResult, StageVariables, Workspace,
 };
 use shells::{JobScripts, Script, ScriptOptions};
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ impl<'b, 'r> Stages<'b, 'r> {
             }
             Err(error) => Err(error),
         };
-        if stages.build.cancellation.is_aborted() {
+        if stages.build.cancellation.is_aborted() || environment_is_lost(&work) {
             return work;
         }
         let kept = stages.upload_artifacts(work.is_ok()).await;
@@ -236,6 +236,14 @@ impl<'b, 'r> Stages<'b, 'r> {
             exit_code: result.status.exit_code(),
         })
     }
+}
+
+/// Returns whether there is no place left to run anything in.
+pub(crate) fn environment_is_lost(work: &Result<(), BuildError>) -> bool {
+    matches!(
+        work,
+        Err(BuildError::Canceled(CancelCause::EnvironmentLost))
+    )
 }
 
 /// Returns the script of a stage, `None` for one that has nothing to do.

@@ -31,10 +31,11 @@ pub(crate) struct Facts<'a> {
 /// [`BuildError::Config`] names a variable that no process can be given.
 pub(crate) fn of_job(job: &Job, facts: &Facts<'_>) -> Result<JobVariables, BuildError> {
     let mut variables = JobVariables::new();
+    // The image's name may hold references, which are expanded as in any value of the job's.
+    variables.push(JobVariable::public("CI_JOB_IMAGE", &job.image.name));
     let mut public = |key: &str, value: String| {
         variables.push(literal(key, value));
     };
-    public("CI_JOB_IMAGE", job.image.name.clone());
     public(
         "CI_RUNNER_SHORT_TOKEN",
         facts.config.short_token().to_owned(),

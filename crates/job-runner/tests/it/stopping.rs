@@ -167,3 +167,21 @@ async fn after_script_fails_the_job_only_on_request() {
     check("", JobState::Success).await;
     check("false", JobState::Failed).await;
 }
+
+#[tokio::test]
+async fn nothing_runs_in_an_environment_that_is_gone() {
+    let provider = ScriptedProvider::new();
+    provider.on(BuildStage::script(), Directive::hang());
+    let bench = Bench::scripted(&provider, with_git());
+    let lose = async {
+        let line = "executor(1).run(step_script)";
+        provider.timeline().wait_for_line(line).await;
+        bench.cancellation.cancel(CancelCause::EnvironmentLost);
+    };
+    let (outcome, ()) = tokio::join!(bench.run(job().build()), lose);
+    let reason = outcome.failure_reason();
+    assert_eq!(reason, Some(FailureReason::RunnerSystemFailure));
+    let last = provider.stages().pop();
+    assert_eq!(last.as_deref(), Some("step_script"));
+    provider.assert_obeyed();
+}

@@ -246,3 +246,21 @@ async fn a_cleanup_that_hangs_is_given_up() {
         bench.log()
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_step_whose_environment_breaks_runs_again_only_on_request() {
+    let check = async |attempts: &str, runs: usize, state: JobState| {
+        let provider = ScriptedProvider::new();
+        let broken = Directive::fail(Failure::temporary("the container vanished"));
+        provider.on(BuildStage::script(), broken.times(1));
+        let bench = Bench::scripted(&provider, BuildRunnerOptions::default());
+        let variable = JobVariable::public("EXECUTOR_JOB_SECTION_ATTEMPTS", attempts);
+        let outcome = bench.run(job().variable(variable).build()).await;
+        assert_eq!(outcome.state, state, "{attempts} attempts: {}", bench.log());
+        let stages = provider.stages();
+        let ran = stages.iter().filter(|name| *name == "step_script").count();
+        assert_eq!(ran, runs, "{attempts} attempts");
+    };
+    check("1", 1, JobState::Failed).await;
+    check("2", 2, JobState::Success).await;
+}
