@@ -5,10 +5,16 @@ use crate::tidy::Problem;
 use crate::tidy::files::TextFile;
 
 /// Where a value of any type is meant: the file and the reason.
-const ANY: &[(&str, &str)] = &[(
-    "crates/executor-core/src/data.rs",
-    "the bag of typed values that travels between layers",
-)];
+const ANY: &[(&str, &str)] = &[
+    (
+        "crates/executor-core/src/data.rs",
+        "the bag of typed values that travels between layers",
+    ),
+    (
+        "crates/job-runner/src/caught.rs",
+        "what a panic carries, which is how std hands over its message",
+    ),
+];
 
 /// Checks one Rust file for unfinished code, ignored tests, silenced lints and casts of traits.
 pub(crate) fn check(file: &TextFile) -> Vec<Problem> {
