@@ -12,7 +12,7 @@
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
 
 use anyhow::Context;
-use cli::output::{Console, Style, summary};
+use cli::output::{Console, SharedWriter, Style, summary};
 use process::{CaptureLimits, Command, NeverStop, Settings, Supervisor};
 use runwright::core::Cancellation;
 use runwright::local::{LocalProject, LocalRun, RunOptions, StateDir};
@@ -43,8 +43,13 @@ async fn main() -> anyhow::Result<ExitCode> {
     });
 
     let style = Style::of_stdout();
-    let console = Arc::new(Console::new(std::io::stdout(), style));
-    let report = run.execute("shell", Arc::new(provider), console, &Cancellation::new()).await?;
+    let shown = SharedWriter::new(std::io::stdout());
+    let console = Arc::new(Console::new(shown.clone(), style));
+    let cancellation = Cancellation::new();
+    let report = tokio::select! {
+        report = run.execute("shell", Arc::new(provider), console, &cancellation) => report?,
+        () = shown.keep_flushed() => anyhow::bail!("the output ended"),
+    };
     print!("{}", summary(&report, style, None));
     Ok(ExitCode::from(report.exit.code()))
 }
@@ -78,13 +83,20 @@ fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
 async fn git(directory: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let supervisor = Supervisor::start(Settings::default())?;
     let command = Command::new("git")
-        .args(["-c", "user.name=Example", "-c", "user.email=example@example.com"])
+        .args([
+            "-c",
+            "user.name=Example",
+            "-c",
+            "user.email=example@example.com",
+        ])
         .args(["-c", "commit.gpgsign=false"])
         .args(arguments)
         .envs(std::env::vars_os())
         .current_dir(directory);
     let tree = supervisor.tree();
-    let done = tree.output(&command, &CaptureLimits::default(), &NeverStop).await?;
+    let done = tree
+        .output(&command, &CaptureLimits::default(), &NeverStop)
+        .await?;
     let complaint = String::from_utf8_lossy(&done.stderr);
     anyhow::ensure!(done.outcome.success(), "git {arguments:?}: {complaint}");
     tree.close().await?;

@@ -3,10 +3,12 @@
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::process::Pid;
 
 use crate::error::ProcessError;
@@ -36,23 +38,16 @@ impl Journal {
     pub(crate) fn create(state_dir: &Path, run: &str) -> Result<Self, ProcessError> {
         let directory = directory(state_dir);
         let path = directory.join(run);
-        // Under its name only when locked, else a twin could take it for dead.
-        let unlocked = directory.join(format!(".{run}"));
         let make = || -> io::Result<File> {
             DirBuilder::new()
                 .recursive(true)
                 .mode(0o700)
                 .create(&directory)?;
-            let options = OpenOptions::new()
-                .append(true)
-                .create_new(true)
-                .mode(0o600)
-                .clone();
-            let file = options.open(&unlocked)?;
-            file.try_lock().map_err(io::Error::from)?;
-            (&file).write_all(format!("{RUNNER}\t{}\n", std::process::id()).as_bytes())?;
-            fs::rename(&unlocked, &path)?;
-            Ok(file)
+            // Under its name only when locked, else a twin could take it for dead.
+            match create_nameless(&directory, &path) {
+                Err(error) if !is_final(&error) => create_hidden(&directory, run, &path),
+                made => made,
+            }
         };
         match make() {
             Ok(file) => Ok(Self {
@@ -138,6 +133,43 @@ impl Journal {
                 source,
             })
     }
+}
+
+/// Makes the file without a name, so that a runner killed meanwhile leaves nothing.
+fn create_nameless(directory: &Path, path: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?);
+    begin(&file)?;
+    let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
+    rustix::fs::linkat(CWD, nameless, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
+    Ok(file)
+}
+
+/// Makes the file under another name first, where the file system knows no nameless ones.
+fn create_hidden(directory: &Path, run: &str, path: &Path) -> io::Result<File> {
+    let hidden = directory.join(format!(".{run}"));
+    let mut options = OpenOptions::new();
+    options.append(true).create_new(true).mode(0o600);
+    let file = options.open(&hidden)?;
+    begin(&file)?;
+    fs::rename(&hidden, path)?;
+    Ok(file)
+}
+
+/// Locks a new journal and says whose it is.
+fn begin(mut file: &File) -> io::Result<()> {
+    file.try_lock().map_err(io::Error::from)?;
+    file.write_all(format!("{RUNNER}\t{}\n", std::process::id()).as_bytes())
+}
+
+/// Returns whether another way of making the file would fail in the same way.
+fn is_final(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+    )
 }
 
 /// Returns where the journals of a state directory are.

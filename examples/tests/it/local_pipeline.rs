@@ -1,4 +1,7 @@
-#![expect(clippy::disallowed_methods, reason = "the test drives the example from outside")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the test drives the example from outside"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +22,9 @@ fn repository(change: impl FnOnce(&Path)) -> tempfile::TempDir {
     change(scratch.path());
     let git = |arguments: &[&str]| {
         let mut command = Command::new("git");
-        command.args(["-c", "user.name=T", "-c", "user.email=t@example.com"]).args(arguments);
+        command
+            .args(["-c", "user.name=T", "-c", "user.email=t@example.com"])
+            .args(arguments);
         run(command.current_dir(scratch.path()));
     };
     git(&["init", "-q"]);
@@ -50,13 +55,30 @@ fn a_broken_source_file_fails_exactly_its_job() {
     let repository = repository(|directory| {
         let file = directory.join("src/main.rs");
         let source = fs::read_to_string(&file).unwrap();
-        fs::write(file, source.replace("wordcount::count(", "wordcount::cuont(")).unwrap();
+        fs::write(
+            file,
+            source.replace("wordcount::count(", "wordcount::cuont("),
+        )
+        .unwrap();
     });
-    let output = Command::new(example()).arg(repository.path()).output().unwrap();
+    let output = Command::new(example())
+        .arg(repository.path())
+        .output()
+        .unwrap();
     let text = text(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     let (_log, summary) = text.rsplit_once("\nprogram failed").expect(&text);
-    assert!(summary.contains("cuont"), "the compiler's words are in the summary: {text}");
-    assert_eq!(text.matches(" failed in stage ").count(), 1, "one job failed: {text}");
-    assert!(text.contains("unit-tests |"), "jobs that do not need it still run: {text}");
+    assert!(
+        summary.contains("cuont"),
+        "the compiler's words are in the summary: {text}"
+    );
+    assert_eq!(
+        text.matches(" failed in stage ").count(),
+        1,
+        "one job failed: {text}"
+    );
+    assert!(
+        text.contains("unit-tests |"),
+        "jobs that do not need it still run: {text}"
+    );
 }

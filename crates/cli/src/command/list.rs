@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::output::{Style, Tone, diagnostics, line};
 use runwright::core::job::{JobDefinition, When};
 use runwright::pipeline::ResolvedPipeline;
+use std::sync::Arc;
 
 /// Shows the jobs of the pipeline.
 pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
@@ -18,7 +19,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
             return Ok(Exit::Usage);
         }
     };
-    for job in &mut pipeline.jobs {
+    for job in pipeline.jobs.iter_mut().map(Arc::make_mut) {
         for variable in &given {
             job.variables
                 .insert(variable.key.clone(), variable.value.clone());
@@ -36,7 +37,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
 
 /// Returns the jobs by stage, and within a stage as the file has them.
 fn in_order(pipeline: &ResolvedPipeline) -> Vec<&JobDefinition> {
-    let mut jobs: Vec<&JobDefinition> = pipeline.jobs.iter().collect();
+    let mut jobs: Vec<&JobDefinition> = pipeline.jobs.iter().map(AsRef::as_ref).collect();
     jobs.sort_by_key(|job| pipeline.stage_index(&job.stage));
     jobs
 }

@@ -3,7 +3,9 @@ use super::{find_project, variables};
 use crate::args::{Progress, RunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Console, NdJson, Style, Tee, diagnostics, error_line, line, summary};
+use crate::output::{
+    Console, NdJson, SharedWriter, Style, Tee, diagnostics, error_line, line, summary,
+};
 use crate::signal::Signals;
 use anyhow::{Context, anyhow};
 use runwright::core::Cancellation;
@@ -14,7 +16,7 @@ use runwright::pipeline::plan::NeedsMode;
 use runwright::pipeline::{PipelineReport, Plan, ResolvedPipeline, Selection};
 use runwright::shell::ShellConfig;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -135,7 +137,8 @@ async fn execute(
         .map_err(Failure::environment)?;
     let interrupted = signals.seen();
     let cancellation = Cancellation::new();
-    let events = events(args)?;
+    let audience = Audience::of(args)?;
+    let events = Arc::clone(&audience.sink);
     let state = StateDir::of_user().map_err(LocalError::from)?;
 
     let work = async {
@@ -167,6 +170,7 @@ async fn execute(
     let done = tokio::select! {
         done = work => done,
         () = signals.drive(cancellation.clone(), notify) => unreachable_end(),
+        () = audience.keep_flushed() => unreachable_end(),
     };
     let (report, logs) = done?;
     show_summary(args, &report, &logs);
@@ -176,9 +180,9 @@ async fn execute(
     Ok(report.exit)
 }
 
-/// Signals are driven for ever, so the work always ends first.
+/// What goes on beside the work never ends by itself.
 fn unreachable_end<T>() -> Result<T, Failure> {
-    Err(Failure::environment(anyhow!("the signal handler ended")))
+    Err(Failure::environment(anyhow!("a task beside the run ended")))
 }
 
 fn show_summary(args: &RunArgs, report: &PipelineReport, logs: &std::path::Path) {
@@ -197,20 +201,44 @@ fn style(progress: Progress) -> Style {
     }
 }
 
-/// Returns who takes the events: the terminal or standard output, and the file that was asked for.
-fn events(args: &RunArgs) -> Result<Arc<dyn EventSink>, Failure> {
-    let shown: Arc<dyn EventSink> = match args.progress {
-        Progress::Json => Arc::new(NdJson::new(io::LineWriter::new(io::stdout()))),
-        progress => Arc::new(Console::new(BufWriter::new(io::stdout()), style(progress))),
-    };
-    let Some(path) = &args.events else {
-        return Ok(shown);
-    };
-    let file = File::create(path)
-        .with_context(|| format!("create {}", path.display()))
-        .map_err(Failure::usage)?;
-    Ok(Arc::new(Tee(vec![
-        shown,
-        Arc::new(NdJson::new(BufWriter::new(file))),
-    ])))
+/// Who takes the events: the terminal or standard output, and the file that was asked for.
+struct Audience {
+    sink: Arc<dyn EventSink>,
+    shown: SharedWriter,
+    file: Option<SharedWriter>,
+}
+
+impl Audience {
+    fn of(args: &RunArgs) -> Result<Self, Failure> {
+        let shown = SharedWriter::new(io::stdout());
+        let mut sinks: Vec<Arc<dyn EventSink>> = vec![match args.progress {
+            Progress::Json => Arc::new(NdJson::new(shown.clone())),
+            progress => Arc::new(Console::new(shown.clone(), style(progress))),
+        }];
+        let mut file = None;
+        if let Some(path) = &args.events {
+            let created = File::create(path)
+                .with_context(|| format!("create {}", path.display()))
+                .map_err(Failure::usage)?;
+            let writer = SharedWriter::new(created);
+            sinks.push(Arc::new(NdJson::new(writer.clone())));
+            file = Some(writer);
+        }
+        Ok(Self {
+            sink: Arc::new(Tee(sinks)),
+            shown,
+            file,
+        })
+    }
+
+    /// Shows from time to time what was written. Never returns.
+    async fn keep_flushed(&self) {
+        let file = async {
+            match &self.file {
+                Some(file) => file.keep_flushed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::join!(self.shown.keep_flushed(), file);
+    }
 }

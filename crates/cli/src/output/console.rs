@@ -1,21 +1,22 @@
 //! Events as lines for people.
 
+use super::shared::SharedWriter;
 use super::style::{Style, Tone, strip_controls};
 use runwright::pipeline::Status;
 use runwright::pipeline::event::{EventKind, EventSink, LogStream, PipelineEvent};
 use std::collections::HashMap;
-use std::fmt;
-use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shows a run line by line, each line of a job behind the job's name.
+#[derive(Debug)]
 pub struct Console {
     style: Style,
+    writer: SharedWriter,
     state: Mutex<State>,
 }
 
+#[derive(Debug, Default)]
 struct State {
-    writer: Box<dyn Write + Send>,
     jobs: HashMap<Arc<str>, usize>,
     /// The width of the longest name, so that the lines stand in a column.
     width: usize,
@@ -26,24 +27,25 @@ const WIDEST_NAME: usize = 28;
 
 impl Console {
     /// Shows runs on `writer`.
-    pub fn new(writer: impl Write + Send + 'static, style: Style) -> Self {
-        let state = State {
-            writer: Box::new(writer),
-            jobs: HashMap::new(),
-            width: 0,
-        };
+    pub fn new(writer: SharedWriter, style: Style) -> Self {
         Self {
             style,
-            state: Mutex::new(state),
+            writer,
+            state: Mutex::default(),
         }
     }
 
-    fn line(&self, state: &mut State, job: &Arc<str>, text: &str) {
+    fn line(&self, state: &State, job: &Arc<str>, text: &str) {
         let number = state.jobs.get(job).copied().unwrap_or(0);
         let padded = format!("{job:<width$} |", width = state.width);
         let prefix = self.style.paint(Tone::Job(number), &padded);
-        // A reader that went away has seen enough; the jobs go on.
-        let _ = writeln!(state.writer, "{prefix} {text}");
+        self.writer.write(
+            format!(
+                "{prefix} {text}
+"
+            )
+            .as_bytes(),
+        );
     }
 
     fn show(&self, state: &mut State, kind: &EventKind) {
@@ -117,16 +119,8 @@ impl EventSink for Console {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.show(&mut state, &event.kind);
         if !matches!(event.kind, EventKind::JobLog { .. }) {
-            let _ = state.writer.flush();
+            self.writer.flush();
         }
-    }
-}
-
-impl fmt::Debug for Console {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Console")
-            .field("style", &self.style)
-            .finish_non_exhaustive()
     }
 }
 

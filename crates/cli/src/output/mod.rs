@@ -2,11 +2,13 @@
 
 mod console;
 mod ndjson;
+mod shared;
 mod style;
 mod summary;
 
 pub use console::Console;
 pub use ndjson::NdJson;
+pub use shared::SharedWriter;
 pub use style::{Style, Tone};
 pub use summary::summary;
 

@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::{Project, processes_with, wait_until};
+use crate::project::{Project, processes_with, wait_until, wait_until_told};
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -50,7 +50,8 @@ fn assert_nothing_stays(project: &Project, marker: &str) {
     wait_until("all processes to be gone", || {
         processes_with(marker).is_empty()
     });
-    wait_until("all files to be gone", || project.leftovers().is_empty());
+    let left = || format!("{:?} to be gone", project.leftovers());
+    wait_until_told(left, || project.leftovers().is_empty());
 }
 
 /// Lets the next start of the binary clean up.

@@ -1,5 +1,7 @@
 //! The binary as a person uses it: real repositories, real shells, real signals.
 
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
 mod bad_input;
 mod events;
 mod fault;

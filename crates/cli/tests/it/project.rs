@@ -195,10 +195,15 @@ impl Project {
 }
 
 /// Waits for a condition and gives up loudly.
-pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, condition: impl FnMut() -> bool) {
+    wait_until_told(|| what.to_owned(), condition);
+}
+
+/// Waits for a condition and gives up with what is told then.
+pub(crate) fn wait_until_told(what: impl Fn() -> String, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + DEADLINE;
     while !condition() {
-        assert!(Instant::now() < end, "waited in vain for {what}");
+        assert!(Instant::now() < end, "waited in vain for {}", what());
         // A file or a process of another program gives no event to wait for.
         std::thread::sleep(Duration::from_millis(5));
     }
