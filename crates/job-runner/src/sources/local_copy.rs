@@ -94,6 +94,19 @@ impl LocalCopy {
         &self.root
     }
 
+    /// Lists the files now, so that the first job need not wait for it.
+    ///
+    /// An error is not told here: the first job meets it again.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future ends the listing; the first job lists anew.
+    pub async fn list_ahead(&self, processes: &ProcessTree) {
+        if let Err(error) = self.files.get_or_try_init(|| self.list(processes)).await {
+            tracing::debug!(%error, "Files are not listed ahead.");
+        }
+    }
+
     /// Copies the tree to `project`, which is emptied first; nothing below `builds` is copied.
     ///
     /// # Cancellation

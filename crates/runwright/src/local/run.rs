@@ -50,9 +50,9 @@ pub enum Place {
 /// by a guardian process, or else by the next run.
 #[derive(Debug)]
 pub struct LocalRun {
-    project: LocalProject,
     plan: Arc<Plan>,
     options: RunOptions,
+    sources: Sources,
     supervisor: Supervisor,
     state: ProjectState,
     directory: PipelineDir,
@@ -94,7 +94,16 @@ impl LocalRun {
         options: RunOptions,
         supervisor: Supervisor,
     ) -> Result<Self, LocalError> {
-        let facts = inspect(project.root(), &supervisor.tree()).await?;
+        let sources = sources(&project, &options);
+        let facts = match &sources {
+            // Two tools of git side by side: a trivial run is not much longer than one of them.
+            Sources::LocalCopy(copy) => {
+                let (inspecting, listing) = (supervisor.tree(), supervisor.tree());
+                let inspected = inspect(project.root(), &inspecting);
+                tokio::join!(inspected, copy.list_ahead(&listing)).0?
+            }
+            _ => inspect(project.root(), &supervisor.tree()).await?,
+        };
         let state = state.project(project.root());
         let in_place = match options.place {
             Place::InPlace => Some(state.lock_in_place()?),
@@ -103,9 +112,9 @@ impl LocalRun {
         let directory = state.new_pipeline()?;
         let plan = Arc::new(plan(directory.id, &project, pipeline, &facts, &options)?);
         Ok(Self {
-            project,
             plan,
             options,
+            sources,
             supervisor,
             state,
             directory,
@@ -194,14 +203,9 @@ impl LocalRun {
         builds: &TempDir,
     ) -> PipelineReport {
         let directory = &self.directory.path;
-        let root = self.project.root();
-        let sources = match self.options.place {
-            Place::Copy => Sources::LocalCopy(Arc::new(LocalCopy::new(root))),
-            Place::InPlace => Sources::InPlace(root.to_owned()),
-        };
         let runner = BuildRunner::new(
             BuildRunnerOptions {
-                sources,
+                sources: self.sources.clone(),
                 artifacts: Some(Arc::new(LocalArtifactStore::new(
                     directory.join("artifacts"),
                 ))),
@@ -240,6 +244,14 @@ impl LocalRun {
 
 /// How long a job that was told to stop may take: somebody sits there and waits.
 const GRACE: Duration = Duration::from_secs(10);
+
+fn sources(project: &LocalProject, options: &RunOptions) -> Sources {
+    let root = project.root();
+    match options.place {
+        Place::Copy => Sources::LocalCopy(Arc::new(LocalCopy::new(root))),
+        Place::InPlace => Sources::InPlace(root.to_owned()),
+    }
+}
 
 fn plan(
     id: u64,
