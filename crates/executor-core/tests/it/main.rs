@@ -1,0 +1,13 @@
+//! Tests of the contract from outside, as an author of executors sees it.
+
+#![cfg(test)]
+
+mod active;
+mod base;
+mod default_provider;
+mod independent;
+mod provider;
+mod registry;
+mod stacked;
+mod support;
+mod worker;
