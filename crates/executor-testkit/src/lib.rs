@@ -1,11 +1,38 @@
 //! Conformance suite and test doubles for authors of executors.
 //!
-//! Two kinds of tests need this crate. Whoever **drives** executors (a job runner, a worker, a
-//! scheduler) tests against doubles: a [`ScriptedProvider`] makes executors that do what they are
-//! told and complain about wrong calls, a [`RecordingJobSource`] hands out jobs, a [`RecordingTrace`]
-//! keeps the log, and one [`Timeline`] shows the order of all their calls.
+//! Two kinds of people need this crate.
+//!
+//! - Who **writes** an executor runs [`conformance`] on it: one call checks all that the contract of
+//!   `executor-core` asks for, and [`Report`] says what is wrong. [`SuiteOptions`] fits the suite to
+//!   executors that are slow or remote.
+//! - Who **drives** executors (a job runner, a worker, a scheduler) tests against doubles: a
+//!   [`ScriptedProvider`] makes executors that do what they are told and complain about wrong calls, a
+//!   [`RecordingJobSource`] hands out jobs, a [`RecordingTrace`] keeps the log, and one [`Timeline`]
+//!   shows the order of all their calls.
 //!
 //! # Examples
+//!
+//! The whole suite, for an executor of one's own:
+//!
+//! ```no_run
+//! use executor_core::prelude::*;
+//! use executor_testkit::{SuiteOptions, conformance, runner_config};
+//!
+//! fn provider() -> Arc<dyn ExecutorProvider> {
+//!     let provider = DefaultExecutorProvider::new(Dialect::Sh)
+//!         .with_creator(|_data| Err(BuildError::config("put your executor here")));
+//!     Arc::new(provider)
+//! }
+//!
+//! // In a test: #[tokio::test(flavor = "multi_thread")]
+//! # #[tokio::main]
+//! async fn main() {
+//!     let mut config = runner_config("mine");
+//!     config.builds_dir = Some("a/directory/of/the/suite/alone".to_owned());
+//!     let report = conformance(provider(), SuiteOptions::new(config)).await;
+//!     report.assert_passed();
+//! }
+//! ```
 //!
 //! A driver meets an executor whose script fails, and must clean up all the same:
 //!

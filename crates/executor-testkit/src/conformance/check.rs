@@ -16,9 +16,15 @@ pub(crate) enum Stop {
 /// How a check ends; anything but `Ok` stops it.
 pub(crate) type Outcome<T = ()> = Result<T, Stop>;
 
-/// Returns a failure with this reason.
+/// Returns a failure with this reason, of which a long one loses its end.
 pub(crate) fn failed<T>(reason: impl Into<String>) -> Outcome<T> {
-    Err(Stop::Failed(reason.into()))
+    const LONGEST: usize = 600;
+    let mut reason = reason.into();
+    if let Some((end, _)) = reason.char_indices().nth(LONGEST) {
+        reason.truncate(end);
+        reason.push_str(" ...");
+    }
+    Err(Stop::Failed(reason))
 }
 
 /// Returns a skip for this reason.

@@ -1,11 +1,15 @@
 //! An executor that keeps to the contract passes the whole suite.
 
 use crate::reference::ReferenceProvider;
-use executor_testkit::{SuiteOptions, conformance, runner_config};
+use executor_core::BuildStage;
+use executor_testkit::{Directive, ScriptedProvider, SuiteOptions, conformance, runner_config};
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_honest_executor_passes_the_whole_suite() {
+    // R-EXEC-05
+    // R-EXEC-06
+    // R-EXEC-08
     let _alone = crate::broken::MEMORY.lock().await;
     let reference = ReferenceProvider::new();
     let mut config = runner_config("reference");
@@ -27,6 +31,32 @@ async fn an_honest_executor_passes_the_whole_suite() {
         .map(|entry| entry.path())
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_suite_calls_in_the_order_of_the_contract() {
+    // R-EXEC-07
+    let provider = ScriptedProvider::new();
+    provider.on(BuildStage::script(), Directive::exit(0).stdout("hello\n"));
+    let options = SuiteOptions::new(runner_config("scripted")).only(["success"]);
+    conformance(provider.shared(), options)
+        .await
+        .assert_passed();
+    provider.assert_obeyed();
+    assert_eq!(
+        provider.timeline().lines(),
+        [
+            "provider.acquire",
+            "provider.create(1)",
+            "executor(1).shell",
+            "executor(1).prepare",
+            "executor(1).run(prepare_script)",
+            "executor(1).run(step_script)",
+            "executor(1).finish(success)",
+            "executor(1).cleanup",
+            "provider.release",
+        ]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

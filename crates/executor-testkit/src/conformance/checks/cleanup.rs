@@ -35,10 +35,6 @@ pub(in super::super) async fn cleanup_after_failed_prepare(suite: Arc<Suite>) ->
         Ok(Err(_)) => Ok(()),
         Err(stop) => Err(stop),
     };
-    let outcome = match outcome {
-        Ok(()) => cleanup_again(&suite, &mut opening).await,
-        Err(stop) => Err(stop),
-    };
     opening.end(outcome).await?;
     expect_no_leftovers(&suite)
 }
@@ -49,14 +45,6 @@ fn expect_inside(dirs: &BuildDirs) -> Outcome {
         .any(|part| part == std::path::Component::ParentDir);
     ensure!(!leaves, "the project's directory is {:?}", dirs.project_dir);
     Ok(())
-}
-
-async fn cleanup_again(suite: &Suite, opening: &mut Opening) -> Outcome {
-    let cleanup = opening.executor.cleanup();
-    match within(suite.options.deadline, "cleanup", cleanup).await? {
-        Ok(()) => Ok(()),
-        Err(error) => failed(format!("cleanup: {}", error.chain())),
-    }
 }
 
 /// The second and third cleanup find nothing to do, and that is no error.

@@ -125,9 +125,9 @@ impl ReferenceExecutor {
         shell.envs(variables);
         shell.env("REFERENCE_MARK", &self.mark);
         let directory = if self.has(Fault::WrongDirectory) {
-            "/"
+            self.temp_dir.as_deref().expect("prepare came first")
         } else {
-            &command.working_dir
+            Path::new(&command.working_dir)
         };
         shell.current_dir(directory);
         shell

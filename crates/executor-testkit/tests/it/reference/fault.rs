@@ -45,7 +45,7 @@ pub(crate) enum Fault {
     SharesEnvironment,
     /// The stage never changes.
     StuckStage,
-    /// Every piece of output gets a prefix.
+    /// A piece of output that goes on a line gets a prefix.
     DecoratesPieces,
     /// Output is made valid UTF-8.
     CorrectsText,
@@ -53,7 +53,7 @@ pub(crate) enum Fault {
     ShowsVariables,
     /// One shell state for all stages: what is exported stays.
     KeepsShell,
-    /// A script starts in the wrong directory.
+    /// A script starts among the temporary files.
     WrongDirectory,
     /// `prepare` panics.
     Panics,

@@ -158,6 +158,7 @@ async fn pump(
 ) {
     let mut buffer = vec![0; 64 * 1024];
     let mut collected = Vec::new();
+    let mut in_line = false;
     loop {
         let read = match pipe.read(&mut buffer).await {
             Ok(0) | Err(_) => break,
@@ -165,12 +166,15 @@ async fn pump(
         };
         match fault {
             Some(Fault::BuffersOutput) => collected.extend_from_slice(read),
-            Some(Fault::DecoratesPieces) => trace.write(stream, &[b"| ", read].concat()),
+            Some(Fault::DecoratesPieces) if in_line => {
+                trace.write(stream, &[b"| ", read].concat());
+            }
             Some(Fault::CorrectsText) => {
                 trace.write(stream, String::from_utf8_lossy(read).as_bytes());
             }
             _ => trace.write(stream, read),
         }
+        in_line = !read.ends_with(b"\n");
     }
     if !collected.is_empty() {
         trace.write(stream, &collected);
