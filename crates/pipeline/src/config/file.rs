@@ -169,16 +169,24 @@ fn refuse_job(reader: &mut Reader<'_>, name: &str, entry: &Entry) {
     let shown = shown.escape_debug();
     let message = format!("jobs:{shown} config should implement `script`");
     let misspelt_script = entry.value.as_mapping().and_then(|entries| {
-        let unknown = |key: &&str| keywords::support(key).is_none();
-        let mut keys = entries.keys().map(AsRef::as_ref).filter(unknown);
-        keys.find_map(|key| did_you_mean(key, ["script"]))
+        let mut unknown = entries
+            .iter()
+            .filter(|(key, _)| keywords::support(key).is_none());
+        unknown.find(|(key, _)| did_you_mean(key, ["script"]).is_some())
     });
-    let help = misspelt_script
-        .or_else(|| did_you_mean(name, GLOBAL))
-        .or_else(|| {
-            let words = "a job needs commands: add `script:`; start the name with a dot to hide it";
-            Some(words.to_owned())
-        });
+    if let Some((key, misspelt)) = misspelt_script {
+        let help = format!(
+            "`{}` is no keyword; did you mean `script`?",
+            key.escape_debug()
+        );
+        let error = Diagnostic::error("missing-script", message).at(misspelt.key_span);
+        reader.diagnostics.push(error.with_help(help));
+        return;
+    }
+    let help = did_you_mean(name, GLOBAL).or_else(|| {
+        let words = "a job needs commands: add `script:`; start the name with a dot to hide it";
+        Some(words.to_owned())
+    });
     let error = Diagnostic::error("missing-script", message).at(entry.key_span);
     reader.diagnostics.push(error.with_help(help));
 }

@@ -35,6 +35,7 @@ fn check_text(file: FileId, text: &str) -> Result<(), Stop> {
     if text.trim().is_empty() {
         let error = Diagnostic::error("empty-file", "the file is empty; it must define a job");
         let help = "the smallest pipeline is `hello: {script: echo hello}`".to_owned();
+        let error = error.at(Span::of_offset(file, text, 0));
         return Err(error.with_help(help).into());
     }
     if let Some(offset) = memchr::memchr(0, text.as_bytes()) {
@@ -56,7 +57,10 @@ fn load_content(
 ) -> Result<Arc<Node>, Stop> {
     let mut loader = Loader::new(file, text, limits);
     let root = loader.next_document(findings)?;
-    let root = root.ok_or_else(|| Diagnostic::error("empty-file", "the file holds no value"))?;
+    let root = root.ok_or_else(|| {
+        Diagnostic::error("empty-file", "the file holds no value")
+            .at(Span::of_offset(file, text, 0))
+    })?;
     if !loader.has_more() {
         return Ok(root);
     }

@@ -383,8 +383,8 @@ mod tests {
 
     #[test]
     fn broken_texts_are_refused_with_their_place() {
-        check_refused("", "empty-file", 0);
-        check_refused(" \n\n", "empty-file", 0);
+        check_refused("", "empty-file", 1);
+        check_refused(" \n\n", "empty-file", 1);
         check_refused("a: 1\nb: \0x", "nul-character", 2);
         check_refused("job:\n\tscript: x\n", "yaml-syntax", 2);
         check_refused("a: *nothing\n", "yaml-syntax", 1);

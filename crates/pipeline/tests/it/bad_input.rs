@@ -27,7 +27,9 @@ fn check_code(text: &str, code: &str) {
 #[test]
 fn a_file_that_is_no_pipeline() {
     insta::assert_snapshot!(errors("\n  \n"), @r"
-    error[empty-file]: the file is empty; it must define a job
+    .gitlab-ci.yml:1:1: error[empty-file]: the file is empty; it must define a job
+      1 | 
+        | ^
       help: the smallest pipeline is `hello: {script: echo hello}`
     ");
     insta::assert_snapshot!(errors("- a\n- b\n"), @r"
@@ -57,10 +59,10 @@ fn a_file_that_is_no_pipeline() {
 #[test]
 fn a_job_without_commands() {
     insta::assert_snapshot!(errors("build:\n  scirpt: make\n"), @r"
-    .gitlab-ci.yml:1:1: error[missing-script]: jobs:build config should implement `script`
-      1 | build:
-        | ^^^^^
-      help: did you mean `script`?
+    .gitlab-ci.yml:2:3: error[missing-script]: jobs:build config should implement `script`
+      2 |   scirpt: make
+        |   ^^^^^^
+      help: `scirpt` is no keyword; did you mean `script`?
     ");
     insta::assert_snapshot!(errors("build:\n  stage: build\n"), @r"
     .gitlab-ci.yml:1:1: error[missing-script]: jobs:build config should implement `script`
