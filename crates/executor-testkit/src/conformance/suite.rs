@@ -66,10 +66,8 @@ impl Suite {
         task.spawn((check.run)(Arc::clone(self)));
         match task.join_next().await {
             Some(Ok(outcome)) => outcome,
-            Some(Err(error)) => match error.try_into_panic() {
-                Ok(panic) => failed(format!("panicked: {}", panic_text(panic.as_ref()))),
-                Err(error) => failed(error.to_string()),
-            },
+            // The text of a panic is part of it.
+            Some(Err(error)) => failed(error.to_string()),
             None => failed("the check vanished"),
         }
     }
@@ -125,15 +123,5 @@ pub(crate) async fn within<T>(
             "{what} took longer than {} seconds",
             limit.as_secs_f64()
         )),
-    }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    if let Some(text) = panic.downcast_ref::<&str>() {
-        return (*text).to_owned();
-    }
-    match panic.downcast_ref::<String>() {
-        Some(text) => text.clone(),
-        None => "no message".to_owned(),
     }
 }

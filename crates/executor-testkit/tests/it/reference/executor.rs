@@ -154,6 +154,9 @@ impl Executor for ReferenceExecutor {
         if let Some(cause) = cancellation.cause() {
             return Err(BuildError::Canceled(cause));
         }
+        if self.shared.remote {
+            return self.base.remote_environment("reference", None);
+        }
         self.base.local_environment("reference")
     }
 

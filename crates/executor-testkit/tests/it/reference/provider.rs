@@ -9,6 +9,8 @@ use std::time::Duration;
 /// What the executors of one provider share when they should not.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
+    /// Whether environments say that they are elsewhere.
+    pub(crate) remote: bool,
     pub(crate) variables: Mutex<Vec<(String, String)>>,
     pub(crate) processes: Mutex<Vec<tokio::process::Child>>,
 }
@@ -30,6 +32,19 @@ impl ReferenceProvider {
     }
 
     pub(crate) fn build(&self, fault: Option<Fault>) -> Arc<dyn ExecutorProvider> {
+        self.build_with(fault, Shared::default())
+    }
+
+    /// Returns a provider whose files only scripts can reach, or so it says.
+    pub(crate) fn build_remote(&self) -> Arc<dyn ExecutorProvider> {
+        let shared = Shared {
+            remote: true,
+            ..Shared::default()
+        };
+        self.build_with(None, shared)
+    }
+
+    fn build_with(&self, fault: Option<Fault>, shared: Shared) -> Arc<dyn ExecutorProvider> {
         let builds_dir = self.directory().join("builds");
         let cache_dir = self.directory().join("cache");
         let options = AbstractExecutorOptions {
@@ -39,7 +54,7 @@ impl ReferenceProvider {
             shell: ShellInfo::new(Dialect::Sh),
             show_hostname: true,
         };
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(shared);
         let provider = DefaultExecutorProvider::new(Dialect::Sh)
             .with_creator(move |_data| {
                 if fault == Some(Fault::CreateAllocates) {
