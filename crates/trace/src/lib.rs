@@ -27,7 +27,8 @@
 //! - [`Spool`] keeps the log in a file that is read while it is written.
 //! - [`LineSplitter`] and [`SectionScanner`] are for those who render a log.
 //!
-//! The crate is synchronous and starts no thread. Whoever reads a job's pipes calls
+//! The crate is synchronous; only output that comes fast has a thread, one for its log,
+//! which writes the spool. Whoever reads a job's pipes calls
 //! [`TracePipeline::write`], and [`TracePipeline::flush_idle`] when nothing came for
 //! about 100 ms.
 
@@ -36,6 +37,7 @@ mod clock;
 mod cover;
 mod limit;
 mod lines;
+mod lock;
 mod masker;
 mod output;
 mod pipeline;
@@ -45,6 +47,7 @@ mod scanner;
 mod section;
 mod sink;
 mod spool;
+mod spool_writer;
 mod stamp;
 mod stream;
 mod variants;

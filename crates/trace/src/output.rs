@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::limit::{Limiter, OutputLimit};
 use crate::sink::TraceSink;
-use crate::spool::{Digest, Digester, Spool, SpoolError};
+use crate::spool::{Digest, Digester, SpoolError};
+use crate::spool_writer::SpoolWriter;
 use crate::stream::Stream;
 
 /// What the spool keeps of a log that passes its limit.
@@ -37,7 +38,7 @@ pub struct TraceSummary {
 
 pub(crate) struct Output {
     pub(crate) keep: Keep,
-    pub(crate) spool: Option<Spool>,
+    pub(crate) spool: Option<SpoolWriter>,
     pub(crate) spool_error: Option<Arc<SpoolError>>,
     pub(crate) sink: Box<dyn TraceSink>,
     pub(crate) sink_limiter: Limiter,
@@ -96,7 +97,16 @@ impl Output {
         }
     }
 
-    pub(crate) fn summary(&self) -> TraceSummary {
+    /// Waits until all that was taken is in the file.
+    pub(crate) fn settle(&mut self) {
+        let settled = self.spool.as_mut().map(SpoolWriter::settle);
+        self.note(settled.unwrap_or(Ok(())));
+    }
+
+    /// Closes the spool and sums up.
+    pub(crate) fn finish(&mut self) -> TraceSummary {
+        let closed = self.spool.as_mut().map(SpoolWriter::close);
+        self.note(closed.unwrap_or(Ok(())));
         let kept = match &self.spool {
             Some(spool) => spool.digest(),
             None => self.kept.digest(),
@@ -131,7 +141,13 @@ impl Output {
             self.kept.update(bytes);
             return;
         };
-        if let Err(error) = spool.append(bytes) {
+        let appended = spool.append(bytes);
+        self.note(appended);
+    }
+
+    /// Reports that the spool cannot go on; nothing is stored after that.
+    fn note(&mut self, result: Result<(), SpoolError>) {
+        if let Err(error) = result {
             self.sink.spool_failed(&error);
             self.spool_error = Some(Arc::new(error));
         }
@@ -153,6 +169,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
+    use crate::spool::Spool;
 
     #[derive(Clone, Default)]
     struct Recorder(Arc<Mutex<(Vec<u8>, usize)>>);
@@ -175,7 +192,7 @@ mod tests {
     fn full_disk_is_reported_once_and_the_log_goes_on() {
         let recorder = Recorder::default();
         let mut output = Output::new(Box::new(recorder.clone()));
-        output.spool = Some(Spool::on_full_disk());
+        output.spool = Some(SpoolWriter::new(Spool::on_full_disk()));
         for _ in 0..3 {
             output.take(Stream::JOB_STDOUT, b"line\n", b"line\n", |notice| {
                 notice.into()
@@ -184,7 +201,7 @@ mod tests {
         let (text, failures) = recorder.0.lock().expect("no test panics here").clone();
         assert_eq!(text, b"line\nline\nline\n");
         assert_eq!(failures, 1);
-        let summary = output.summary();
+        let summary = output.finish();
         let error = summary.spool_error.expect("the disk is full");
         assert!(matches!(*error, SpoolError::Full { .. }));
         assert_eq!(summary.bytes, 0);

@@ -1,16 +1,18 @@
 //! The way of a job's output: masked, stamped, kept, shown.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::clock::{Clock, SystemClock};
 use crate::limit::{Limiter, OutputLimit};
+use crate::lock::lock;
 use crate::masker::Masker;
 use crate::output::{Keep, Output, TraceSummary};
 use crate::rules::{MaskRules, MaskSet};
 use crate::section::{SectionId, SectionLook, SectionMarks, SectionName, SectionTracker};
 use crate::sink::{NullSink, TraceSink};
 use crate::spool::{Spool, SpoolError};
+use crate::spool_writer::SpoolWriter;
 use crate::stamp::Stamper;
 use crate::stream::Stream;
 
@@ -87,7 +89,7 @@ impl TraceBuilder {
 
     /// Keeps the log in `spool`. Without one it is kept nowhere, only counted.
     pub fn spool(mut self, spool: Spool) -> Self {
-        self.output.spool = Some(spool);
+        self.output.spool = Some(SpoolWriter::new(spool));
         self
     }
 
@@ -141,7 +143,8 @@ impl fmt::Debug for TraceBuilder {
 /// [`Keep::View`] says so. The order within a stream is kept. Nothing here fails: a
 /// spool that cannot go on is reported once, and the job's output is still drained.
 ///
-/// Memory does not grow with the log.
+/// Memory does not grow with the log. Output that comes fast is written into the spool
+/// by a thread of the log's own, which is at most some 100 KiB behind and ends with it.
 #[derive(Clone)]
 pub struct TracePipeline {
     shared: Arc<Shared>,
@@ -215,8 +218,8 @@ impl TracePipeline {
 
     /// Writes unfinished lines into the kept log, because the job is silent for a while.
     ///
-    /// What can still become a secret stays back. The sink needs no flush, it has the
-    /// text already.
+    /// What can still become a secret stays back. All else is in the file when this
+    /// returns. The sink needs no flush, it has the text already.
     pub fn flush_idle(&self) {
         for lane in self.shared.all_lanes() {
             let onward = &mut lock(&lane).onward;
@@ -225,6 +228,7 @@ impl TracePipeline {
             }
             self.shared.pass_on(onward, &[]);
         }
+        lock(&self.shared.output).settle();
     }
 
     /// Opens a section of the runner's stream; it ends when the guard is dropped.
@@ -241,13 +245,15 @@ impl TracePipeline {
 
     /// Opens the kept log for reading.
     ///
-    /// Returns `None` if there is no spool, or none any more.
+    /// Returns `None` if there is no spool. What was written a moment ago may not be in
+    /// the file yet, see [`SpoolReader::available`](crate::SpoolReader::available).
     ///
     /// # Errors
     ///
     /// [`SpoolError::Read`] if the file cannot be opened.
     pub fn reader(&self) -> Option<Result<crate::SpoolReader, SpoolError>> {
-        lock(&self.shared.output).spool.as_ref().map(Spool::reader)
+        let output = lock(&self.shared.output);
+        output.spool.as_ref().map(SpoolWriter::reader)
     }
 
     /// Ends the log: closes open sections, writes what was held. Again, it only returns
@@ -262,7 +268,7 @@ impl TracePipeline {
         for (_, lane) in &lanes.by_stream {
             self.shared.finish_lane(&mut lock(lane));
         }
-        let summary = lock(&self.shared.output).summary();
+        let summary = lock(&self.shared.output).finish();
         lanes.summary = Some(summary.clone());
         summary
     }
@@ -358,11 +364,6 @@ impl Shared {
             }
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic of a sink must not silence the job's log.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Keeps a section of a log open.
