@@ -3,7 +3,7 @@
 pub(crate) enum Fault {
     /// `cleanup` leaves the temporary files.
     ForgetsFiles,
-    /// The output is no longer read once the process has ended.
+    /// The last piece of output is not written.
     LosesLastBytes,
     /// Background children live on.
     LeaksChildren,

@@ -113,7 +113,6 @@ impl Running {
     /// Lets the readers come to the end, which a process in the background must not delay.
     async fn drain(&self, mut readers: JoinSet<()>, group: Pid) {
         match self.fault {
-            Some(Fault::LosesLastBytes) => return,
             Some(Fault::WaitsForPipes) => while readers.join_next().await.is_some() {},
             Some(Fault::LeaksChildren) => {}
             Some(Fault::LeaksDetachedChildren) => {
@@ -159,6 +158,7 @@ async fn pump(
     let mut buffer = vec![0; 64 * 1024];
     let mut collected = Vec::new();
     let mut in_line = false;
+    let mut held = Vec::new();
     loop {
         let read = match pipe.read(&mut buffer).await {
             Ok(0) | Err(_) => break,
@@ -166,6 +166,11 @@ async fn pump(
         };
         match fault {
             Some(Fault::BuffersOutput) => collected.extend_from_slice(read),
+            Some(Fault::LosesLastBytes) => {
+                // The piece before is written when there is one after it.
+                trace.write(stream, &held);
+                held = read.to_vec();
+            }
             Some(Fault::DecoratesPieces) if in_line => {
                 trace.write(stream, &[b"| ", read].concat());
             }
