@@ -266,6 +266,8 @@ impl Process {
         tracing::debug!(pid = self.id(), program = %self.program, "Asking the process to end.");
         // It may have ended this moment; the wait will tell.
         let _ = kill_process_group(self.child.pid, Signal::TERM);
+        // A stopped process takes no notice of a signal before it goes on.
+        let _ = kill_process_group(self.child.pid, Signal::CONT);
     }
 
     fn kill(&self, course: &mut Course) {

@@ -218,11 +218,11 @@ impl Scope {
     /// Starts the main process in the leaf, or without if the kernel will not have it there.
     fn start(&mut self, command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
         let Some(leaf) = &self.leaf else {
-            return children::start(|| posix::spawn(command, stdio));
+            return start_without_leaf(command, stdio);
         };
         let mut refused = false;
         let started = children::start(|| {
-            clone::spawn(command, &stdio, leaf.directory()).unwrap_or_else(|error| {
+            clone::spawn(command, &stdio, Some(leaf.directory())).unwrap_or_else(|error| {
                 // Without room for processes the other way would not do either.
                 refused = error.kind() != io::ErrorKind::WouldBlock;
                 Err(error)
@@ -232,7 +232,7 @@ impl Scope {
             Err(error) if refused => {
                 self.tree.run.give_up_cgroups(&error);
                 self.leaf = None;
-                children::start(|| posix::spawn(command, stdio))
+                start_without_leaf(command, stdio)
             }
             started => started,
         }
@@ -287,6 +287,18 @@ impl Scope {
         let now = self.tree.group.as_ref().and_then(Group::oom_kills);
         now > self.oom_kills
     }
+}
+
+/// Starts a process in a session of its own; where the kernel or a sandbox has no `clone3`, in a
+/// group of its own only, and then it can reach the runner's terminal.
+fn start_without_leaf(command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
+    children::start(|| match clone::spawn(command, &stdio, None) {
+        Ok(started) => started,
+        Err(error) => {
+            tracing::debug!(%error, "Processes get no session of their own here.");
+            posix::spawn(command, stdio)
+        }
+    })
 }
 
 impl Drop for Scope {

@@ -1,4 +1,7 @@
-//! Starting a process directly inside a cgroup leaf.
+//! Starting a process in a session of its own, directly inside a cgroup leaf.
+//!
+//! The session matters because of the terminal: a process in the runner's session could open
+//! `/dev/tty`, write a secret past the log's masking, or read a password and stop everything.
 //!
 //! Moving a running process into a cgroup makes the kernel wait for a grace
 //! period of RCU: about 8 ms on an idle machine, as much as ten shells.
@@ -40,16 +43,17 @@ struct ChildContext {
     error: c_int,
 }
 
-/// Starts a process as the leader of its own group, as a member of the leaf.
+/// Starts a process as the leader of its own session and group, as a member of the leaf if there
+/// is one.
 ///
 /// The calling thread sleeps until the child has called `execve`, as with `vfork`.
 ///
-/// The outer error means that no child could be made inside the leaf, the inner
-/// one that the child could not become the program.
+/// The outer error means that no child could be made, or none inside the leaf, the
+/// inner one that the child could not become the program.
 pub(crate) fn spawn(
     command: &Prepared,
     stdio: &ChildStdio,
-    leaf: BorrowedFd<'_>,
+    leaf: Option<BorrowedFd<'_>>,
 ) -> io::Result<io::Result<Started>> {
     let args = pointers(&command.args);
     let env = pointers(&command.env);
@@ -73,14 +77,16 @@ pub(crate) fn spawn(
     // SAFETY: `clone_args` consists of integers only, for which zero is a value.
     let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
     arguments.flags = CLONE_CLEAR_SIGHAND
-        | CLONE_INTO_CGROUP
         | u64::from((libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD).cast_unsigned());
     arguments.pidfd = (&raw mut pidfd).addr() as u64;
     arguments.exit_signal = u64::from(libc::SIGCHLD.cast_unsigned());
     // The kernel's stack pointer must be a multiple of 16 at the call; the heap's is.
     arguments.stack = stack.as_mut_ptr().addr() as u64;
     arguments.stack_size = STACK_SIZE as u64;
-    arguments.cgroup = u64::from(leaf.as_raw_fd().cast_unsigned());
+    if let Some(leaf) = leaf {
+        arguments.flags |= CLONE_INTO_CGROUP;
+        arguments.cgroup = u64::from(leaf.as_raw_fd().cast_unsigned());
+    }
 
     let blocked = BlockedSignals::new();
     // SAFETY: all pointers live until `clone` returns, and with CLONE_VFORK that
@@ -220,7 +226,7 @@ unsafe extern "C" fn child(context: *mut ChildContext) -> ! {
     }
 }
 
-/// Sets up group, descriptors, directory and signals; false if a step failed.
+/// Sets up session, descriptors, directory and signals; false if a step failed.
 ///
 /// # Safety
 ///
@@ -229,7 +235,7 @@ unsafe fn prepare(context: &ChildContext) -> bool {
     // SAFETY: the pointers in the context are valid; `signals` is initialised
     // by `sigemptyset` before it is used.
     unsafe {
-        if libc::setpgid(0, 0) == -1 {
+        if libc::setsid() == -1 {
             return false;
         }
         let [stdin, stdout, stderr] = context.stdio;

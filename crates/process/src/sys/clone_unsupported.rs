@@ -6,11 +6,11 @@ use std::os::fd::BorrowedFd;
 use super::{ChildStdio, Started};
 use crate::command::Prepared;
 
-/// Reports that the child cannot be started inside a leaf.
+/// Reports that no child can be started in this way.
 pub(crate) fn spawn(
     _command: &Prepared,
     _stdio: &ChildStdio,
-    _leaf: BorrowedFd<'_>,
+    _leaf: Option<BorrowedFd<'_>>,
 ) -> io::Result<io::Result<Started>> {
     Err(io::ErrorKind::Unsupported.into())
 }

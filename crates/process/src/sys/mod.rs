@@ -1,8 +1,8 @@
 //! The kernel's side: starting a process and collecting its remains.
 //!
 //! Two ways of starting, neither of which copies the runner's page tables:
-//! [`clone`] puts the child into a cgroup leaf before its first instruction,
-//! [`posix`] is std's `posix_spawn` and serves where there is no leaf.
+//! [`clone`] gives the child a session of its own and puts it into a cgroup leaf before its
+//! first instruction, [`posix`] is std's `posix_spawn` and serves where `clone3` is forbidden.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) mod clone;

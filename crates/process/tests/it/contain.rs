@@ -190,3 +190,16 @@ async fn cgroup_of_a_closed_tree_is_gone() {
     assert!(!group.join("job-1").exists());
     tree.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_process_has_a_session_of_its_own_and_so_no_terminal() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let script = "read -r pid name state parent group session rest </proc/$$/stat; \
+                      test \"$session\" = $$ && echo own";
+        let (outcome, output) = run(&tree, &sh(script)).await;
+        assert!(outcome.success(), "{output:?}");
+        assert_eq!(output.stdout, "own\n");
+        tree.close().await.unwrap();
+    }
+}

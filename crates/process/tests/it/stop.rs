@@ -39,6 +39,17 @@ async fn terminate_lets_the_script_end_itself() {
 }
 
 #[tokio::test]
+async fn a_stopped_process_hears_the_request_too() {
+    for containment in BOTH {
+        let tree = tree(containment);
+        let script = "trap 'exit 7' TERM; echo ready; kill -STOP $$; while :; do sleep 0.01; done";
+        let outcome = stopped_at(&tree, script, StopLevel::Terminate, &Timing::default()).await;
+        assert_eq!(outcome.status, ExitStatus::Exited(7));
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn process_that_ignores_termination_is_killed() {
     for containment in BOTH {
         let tree = tree(containment);
