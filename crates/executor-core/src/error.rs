@@ -202,17 +202,31 @@ impl BuildError {
         }
     }
 
-    /// Returns the message and all its causes in one line.
+    /// Returns the message and all its causes in one line; see [`chain`].
     pub fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
-        }
-        text
+        chain(self)
     }
+}
+
+/// Returns an error's message and those of all its causes in one line, the cause last.
+///
+/// # Examples
+///
+/// ```
+/// use executor_core::{BuildError, chain};
+///
+/// let error = BuildError::system("shell", "make directory /builds", "the disk is full");
+/// assert_eq!(chain(&error), "shell: make directory /builds: the disk is full");
+/// ```
+pub fn chain(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
 }
 
 /// Why no capacity could be had.

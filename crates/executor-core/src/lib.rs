@@ -66,7 +66,9 @@ pub use command::{FileVariable, Placement, StageCommand, StageVariables};
 pub use config::RunnerConfig;
 pub use data::ExecutorData;
 pub use default_provider::DefaultExecutorProvider;
-pub use error::{AcquireError, BoxError, BuildError, FailureReason, ProviderError, Retryability};
+pub use error::{
+    AcquireError, BoxError, BuildError, FailureReason, ProviderError, Retryability, chain,
+};
 pub use executor::{Executor, JobSlot, PrepareOptions};
 pub use features::{ConfigInfo, FeaturesInfo};
 pub use job::{Job, JobId, PipelineId};
