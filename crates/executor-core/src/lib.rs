@@ -86,5 +86,5 @@ pub use source::{
 pub use stage::{BuildStage, ExecutorStage, StageCell};
 pub use trace::{JobTrace, JobTraceExt, StreamKind, TraceStream};
 pub use variable::{JobVariable, JobVariables};
-pub use worker::{Turn, Worker, WorkerError};
+pub use worker::{OnTrouble, Turn, Worker, WorkerError};
 pub use workspace::{BuildDirs, Environment, Workspace};

@@ -4,7 +4,7 @@ use crate::active::ActiveJobs;
 use crate::cancellation::{CancelCause, Cancellation};
 use crate::config::RunnerConfig;
 use crate::data::ExecutorData;
-use crate::error::{AcquireError, BuildError, ProviderError};
+use crate::error::{AcquireError, BoxError, BuildError, ProviderError};
 use crate::executor::JobSlot;
 use crate::features::{ConfigInfo, FeaturesInfo};
 use crate::provider::ExecutorProvider;
@@ -29,7 +29,10 @@ pub enum Turn {
     Closed,
 }
 
-/// Why a turn of a worker failed. No job is lost: none had been handed out.
+/// Why a turn of a worker failed.
+///
+/// No job is lost: none had been handed out, but for a [`Panicked`](Self::Panicked) source that may
+/// have forgotten one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkerError {
@@ -42,12 +45,28 @@ pub enum WorkerError {
     /// The source could not be asked.
     #[error("ask for a job")]
     Source(#[source] JobSourceError),
+    /// The provider or the source panicked. A panic of the job runner is the job's outcome instead.
+    #[error("take a turn")]
+    Panicked(#[source] BoxError),
+}
+
+/// What a worker does when a turn fails.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnTrouble {
+    /// It logs the trouble and tries again after the pause: a network or a coordinator comes back.
+    ///
+    /// An executor that cannot be described will not be later either, so that ends the worker.
+    #[default]
+    Retry,
+    /// It returns the error: on one machine trouble does not pass by itself, and somebody waits for
+    /// the answer.
+    GiveUp,
 }
 
 /// Takes jobs from a source and runs them, one at a time.
 ///
 /// A turn is: acquire capacity, describe the executor, ask for a job, run it, release. Release
-/// follows every acquire: after errors, after a panic of the job runner, and when no job came.
+/// follows every acquire: after errors, after a panic of whoever takes part, and when no job came.
 /// A runner with room for four jobs has four workers.
 #[derive(Debug, Clone)]
 pub struct Worker {
@@ -65,6 +84,8 @@ pub struct Worker {
     pub slot: JobSlot,
     /// How long the worker rests when there was no capacity, no job or an error.
     pub pause: Duration,
+    /// What to do when a turn fails.
+    pub on_trouble: OnTrouble,
 }
 
 impl Worker {
@@ -75,13 +96,13 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// Only what makes every further turn fail; trouble of the source or of capacity is logged and
-    /// tried again after the pause.
+    /// The first failed turn with [`OnTrouble::GiveUp`]; otherwise only what makes every further turn
+    /// fail.
     ///
     /// # Cancellation
     ///
     /// The job in hand is stopped through its own `Cancellation` by its source; the worker takes no
-    /// further one.
+    /// further one. The future must be awaited to its end, as that of [`turn`](Self::turn).
     pub async fn run(&self, cancellation: &Cancellation) -> Result<(), WorkerError> {
         while !cancellation.is_canceled() {
             match self.turn(cancellation).await {
@@ -91,7 +112,7 @@ impl Worker {
                     tracing::debug!(runner = %self.config.name, "No free executor, no job asked for.");
                 }
                 Ok(Turn::NoJob) => {}
-                Err(error @ WorkerError::Describe(_)) => return Err(error),
+                Err(error) if self.ends_after(&error) => return Err(error),
                 Err(error) => {
                     tracing::warn!(runner = %self.config.name, error = &error as &dyn std::error::Error, "Turn failed.");
                 }
@@ -104,11 +125,24 @@ impl Worker {
         Ok(())
     }
 
+    fn ends_after(&self, error: &WorkerError) -> bool {
+        match self.on_trouble {
+            OnTrouble::GiveUp => true,
+            OnTrouble::Retry => matches!(error, WorkerError::Describe(_)),
+        }
+    }
+
     /// Takes one turn.
     ///
     /// # Errors
     ///
-    /// When capacity, the executor's description or the source fails. What was acquired is released.
+    /// When capacity, the executor's description or the source fails, or one of them panics. What
+    /// was acquired is released.
+    ///
+    /// # Cancellation
+    ///
+    /// Closes the turn when no job has come yet. The future must be awaited to its end: dropped
+    /// halfway, it keeps what it acquired and leaves the job it took behind.
     pub async fn turn(&self, cancellation: &Cancellation) -> Result<Turn, WorkerError> {
         let data = match self.provider.acquire(&self.config, cancellation).await {
             Ok(data) => data,
@@ -116,9 +150,26 @@ impl Worker {
             Err(AcquireError::Canceled(_)) => return Ok(Turn::Closed),
             Err(error) => return Err(WorkerError::Acquire(error)),
         };
-        let turn = self.turn_with(&data, cancellation).await;
+        let turn = self.guarded_turn(data.clone(), cancellation.clone()).await;
         self.provider.release(&self.config, data).await;
         turn
+    }
+
+    /// Does what a turn does with capacity on a task of its own, so that a panic there cannot skip
+    /// the release.
+    async fn guarded_turn(
+        &self,
+        data: ExecutorData,
+        cancellation: Cancellation,
+    ) -> Result<Turn, WorkerError> {
+        let worker = self.clone();
+        let mut task = JoinSet::new();
+        task.spawn(async move { worker.turn_with(&data, &cancellation).await });
+        match task.join_next().await {
+            Some(Ok(turn)) => turn,
+            Some(Err(panic)) => Err(WorkerError::Panicked(panic.into())),
+            None => Ok(Turn::Closed),
+        }
     }
 
     async fn turn_with(

@@ -6,6 +6,7 @@ mod active;
 mod base;
 mod default_provider;
 mod independent;
+mod panics;
 mod provider;
 mod registry;
 mod stacked;

@@ -1,7 +1,7 @@
 //! A worker over doubles.
 
 use executor_core::prelude::*;
-use executor_core::{ActiveJobs, JobRunner, JobSlot, Worker};
+use executor_core::{ActiveJobs, JobRunner, JobSlot, OnTrouble, Worker};
 use executor_testkit::{
     JobBuilder, RecordingJobSource, ScriptedJobRunner, ScriptedProvider, Timeline, runner_config,
 };
@@ -43,6 +43,7 @@ impl Bench {
             active: self.active.clone(),
             slot: JobSlot::default(),
             pause: Duration::ZERO,
+            on_trouble: OnTrouble::Retry,
         }
     }
 }

@@ -19,6 +19,8 @@ pub enum SourceReply {
     None,
     /// An error with this message.
     Error(String),
+    /// A panic with this message, as of a bug in a source.
+    Panic(String),
     /// Nothing, until the question is withdrawn.
     Wait,
 }
@@ -31,7 +33,7 @@ pub enum SourceReply {
 ///
 /// ```
 /// use executor_testkit::{JobBuilder, RecordingJobSource, ScriptedJobRunner, ScriptedProvider, Timeline};
-/// use executor_core::{ActiveJobs, Cancellation, JobSlot, RunnerConfig, Worker};
+/// use executor_core::{ActiveJobs, Cancellation, JobSlot, OnTrouble, RunnerConfig, Worker};
 /// use std::sync::Arc;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -49,6 +51,7 @@ pub enum SourceReply {
 ///     active: ActiveJobs::new(),
 ///     slot: JobSlot::default(),
 ///     pause: Worker::DEFAULT_PAUSE,
+///     on_trouble: OnTrouble::GiveUp,
 /// };
 /// worker.run(&Cancellation::new()).await?;
 ///
@@ -170,6 +173,7 @@ impl JobSource for RecordingJobSource {
                 message,
                 source: None,
             }),
+            Some(SourceReply::Panic(message)) => panic!("{message}"),
             Some(SourceReply::Wait) => {
                 cancellation.canceled().await;
                 Ok(NextJob::Closed)

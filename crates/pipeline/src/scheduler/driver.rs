@@ -4,13 +4,13 @@ use crate::plan::Plan;
 use crate::report::{PipelineReport, RunExit, exit_of};
 use executor_core::{
     ActiveJobs, CancelCause, Cancellation, ExecutorProvider, JobRunner, JobSlot, JobSource,
-    RunnerConfig, Turn, Worker, WorkerError,
+    OnTrouble, RunnerConfig, Worker, WorkerError,
 };
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until};
 
 /// How long a worker rests when the provider had no capacity.
 const CAPACITY_PAUSE: Duration = Duration::from_millis(100);
@@ -105,16 +105,17 @@ impl Driver {
                     concurrent_project_id: number,
                 },
                 pause: CAPACITY_PAUSE,
+                on_trouble: OnTrouble::GiveUp,
             };
             let stop = stop.clone();
-            workers.spawn(async move { take_turns(&worker, &stop).await });
+            workers.spawn(async move { worker.run(&stop).await });
         }
         workers
     }
 
     /// Waits for the workers, and meanwhile for delays, the pipeline's own time and a stop.
     ///
-    /// Returns why workers gave up, when none was left to finish the pipeline.
+    /// Returns why workers gave up, when none was left to finish the pipeline or one panicked.
     async fn attend(
         &self,
         queue: &Queue,
@@ -124,6 +125,7 @@ impl Driver {
     ) -> Option<WorkerError> {
         let deadline = self.timeout.map(|timeout| begun + timeout);
         let mut error = None;
+        let mut panicked = false;
         let mut stopped = false;
         loop {
             let mut changed = std::pin::pin!(queue.changed());
@@ -132,9 +134,14 @@ impl Driver {
             tokio::select! {
                 ended = workers.join_next() => match ended {
                     None => break,
-                    Some(Ok(Ok(()))) => {}
-                    Some(Ok(Err(trouble))) => error = error.or(Some(trouble)),
-                    Some(Err(panic)) => tracing::error!(%panic, "A worker panicked."),
+                    Some(ended) => if let Some(trouble) = trouble_of(ended) {
+                        if matches!(trouble, WorkerError::Panicked(_)) {
+                            // Its job may never be told to have ended, and others wait for it.
+                            panicked = true;
+                            stop.cancel(CancelCause::Shutdown);
+                        }
+                        error.get_or_insert(trouble);
+                    },
                 },
                 () = changed => {}
                 () = until(delay), if !stopped => queue.end_delays(),
@@ -145,7 +152,7 @@ impl Driver {
                 }
             }
         }
-        if queue.is_finished() {
+        if queue.is_finished() && !panicked {
             // Other workers finished what one gave up.
             return None;
         }
@@ -156,20 +163,12 @@ impl Driver {
 
 type Ended = Result<(), WorkerError>;
 
-/// Takes turns until the queue is closed. Trouble ends the worker: on one machine it will not pass
-/// by itself, and somebody waits for the answer.
-async fn take_turns(worker: &Worker, stop: &Cancellation) -> Ended {
-    while !stop.is_canceled() {
-        match worker.turn(stop).await? {
-            Turn::RanJob => {}
-            Turn::Closed => break,
-            Turn::NoCapacity | Turn::NoJob => tokio::select! {
-                () = sleep(worker.pause) => {}
-                () = stop.canceled() => {}
-            },
-        }
+/// Returns why a worker gave up, if it did.
+fn trouble_of(ended: Result<Ended, JoinError>) -> Option<WorkerError> {
+    match ended {
+        Ok(ended) => ended.err(),
+        Err(panic) => Some(WorkerError::Panicked(panic.into())),
     }
-    Ok(())
 }
 
 /// Waits until a moment; without one, for ever.

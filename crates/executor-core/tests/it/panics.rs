@@ -1,0 +1,159 @@
+//! Capacity comes back whoever panics between `acquire` and `release`.
+
+use crate::support::Bench;
+use executor_core::prelude::*;
+use executor_core::{
+    JobId, JobOutcome, JobRequest, JobSource, JobSourceError, NextJob, OnTrouble, Turn, WorkerError,
+};
+use executor_testkit::SourceReply;
+use std::time::Duration;
+
+/// The call that panics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Call {
+    Features,
+    ConfigInfo,
+    DefaultShell,
+    Next,
+    Finished,
+}
+
+/// A provider and a source that hand on every call but one.
+#[derive(Debug)]
+struct Breaks<T: ?Sized> {
+    at: Call,
+    inner: Arc<T>,
+}
+
+impl<T: ?Sized> Breaks<T> {
+    fn pass(&self, call: Call) {
+        assert_ne!(self.at, call, "this call is broken");
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+#[async_trait]
+impl ExecutorProvider for Breaks<dyn ExecutorProvider> {
+    fn can_create(&self) -> Result<(), ProviderError> {
+        self.inner.can_create()
+    }
+
+    fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
+        self.inner.create(data)
+    }
+
+    async fn acquire(
+        &self,
+        config: &RunnerConfig,
+        cancellation: &Cancellation,
+    ) -> Result<ExecutorData, AcquireError> {
+        self.inner.acquire(config, cancellation).await
+    }
+
+    async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
+        self.inner.release(config, data).await;
+    }
+
+    fn features(&self, features: &mut FeaturesInfo) -> Result<(), ProviderError> {
+        self.pass(Call::Features);
+        self.inner.features(features)
+    }
+
+    fn config_info(&self, config: &RunnerConfig, info: &mut ConfigInfo) {
+        self.pass(Call::ConfigInfo);
+        self.inner.config_info(config, info);
+    }
+
+    fn default_shell(&self) -> Option<Dialect> {
+        self.pass(Call::DefaultShell);
+        self.inner.default_shell()
+    }
+
+    fn init(&self) -> Result<(), ProviderError> {
+        self.inner.init()
+    }
+
+    async fn shutdown(&self, deadline: Duration) -> Result<(), ProviderError> {
+        self.inner.shutdown(deadline).await
+    }
+}
+
+#[async_trait]
+impl JobSource for Breaks<dyn JobSource> {
+    async fn next(
+        &self,
+        request: &JobRequest,
+        cancellation: &Cancellation,
+    ) -> Result<NextJob, JobSourceError> {
+        self.pass(Call::Next);
+        self.inner.next(request, cancellation).await
+    }
+
+    async fn finished(&self, job: JobId, outcome: JobOutcome) {
+        self.pass(Call::Finished);
+        self.inner.finished(job, outcome).await;
+    }
+}
+
+async fn check(at: Call) {
+    let bench = Bench::new();
+    bench.hand_out(7);
+    let mut worker = bench.worker();
+    worker.provider = Arc::new(Breaks {
+        at,
+        inner: worker.provider,
+    });
+    worker.source = Arc::new(Breaks {
+        at,
+        inner: worker.source,
+    });
+    let error = worker.turn(&Cancellation::new()).await.unwrap_err();
+    assert!(matches!(error, WorkerError::Panicked(_)), "{at:?}: {error}");
+    let words = executor_core::chain(&error);
+    assert!(words.contains("this call is broken"), "{words}");
+    let counts = bench.provider.counts();
+    assert_eq!((counts.acquire, counts.release), (1, 1), "{at:?}");
+    bench.provider.assert_obeyed();
+}
+
+#[tokio::test]
+async fn capacity_comes_back_after_a_panic_of_the_provider() {
+    // R-EXEC-35
+    check(Call::Features).await;
+    check(Call::ConfigInfo).await;
+    check(Call::DefaultShell).await;
+}
+
+#[tokio::test]
+async fn capacity_comes_back_after_a_panic_of_the_source() {
+    // R-EXEC-35
+    check(Call::Next).await;
+    check(Call::Finished).await;
+}
+
+#[tokio::test]
+async fn a_worker_that_retries_survives_a_panic() {
+    let bench = Bench::new();
+    bench.source.reply(SourceReply::Panic("once".to_owned()));
+    bench.hand_out(7);
+    bench.worker().run(&Cancellation::new()).await.unwrap();
+    assert_eq!(bench.source.outcomes().len(), 1);
+    let counts = bench.provider.counts();
+    assert_eq!((counts.acquire, counts.release), (3, 3));
+}
+
+#[tokio::test]
+async fn a_worker_that_gives_up_returns_the_first_trouble() {
+    let bench = Bench::new();
+    bench.source.reply(SourceReply::None);
+    bench.source.reply(SourceReply::Error("503".to_owned()));
+    bench.hand_out(7);
+    let mut worker = bench.worker();
+    worker.on_trouble = OnTrouble::GiveUp;
+    let error = worker.run(&Cancellation::new()).await.unwrap_err();
+    assert!(matches!(error, WorkerError::Source(_)), "{error}");
+    assert_eq!(bench.source.outcomes().len(), 0);
+    // What it gave up is there for another worker.
+    let turn = worker.turn(&Cancellation::new()).await.unwrap();
+    assert_eq!(turn, Turn::RanJob);
+}
