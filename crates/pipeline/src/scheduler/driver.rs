@@ -123,7 +123,8 @@ impl Driver {
         stop: &Cancellation,
         begun: Instant,
     ) -> Option<WorkerError> {
-        let deadline = self.timeout.map(|timeout| begun + timeout);
+        // A time that no clock will reach is none.
+        let deadline = self.timeout.and_then(|timeout| begun.checked_add(timeout));
         let mut error = None;
         let mut panicked = false;
         let mut stopped = false;

@@ -21,8 +21,11 @@ pub(super) struct LogObserver {
 #[derive(Debug, Default)]
 struct State {
     splitters: HashMap<TraceStream, LineSplitter>,
-    last_lines: VecDeque<String>,
+    last_lines: LastLines,
 }
+
+/// The beginning of each of the last lines, with the stream it came over.
+type LastLines = VecDeque<(TraceStream, String)>;
 
 impl LogObserver {
     pub(super) fn new(job: Arc<str>, events: Arc<EventLog>) -> Self {
@@ -42,12 +45,13 @@ impl LogObserver {
             let last_lines = &mut state.last_lines;
             splitter.finish(&mut |line| self.emit(stream, line, last_lines));
         }
-        std::mem::take(&mut state.last_lines).into()
+        let last_lines = std::mem::take(&mut state.last_lines);
+        last_lines.into_iter().map(|(_, line)| line).collect()
     }
 
-    fn emit(&self, stream: TraceStream, line: Line<'_>, last_lines: &mut VecDeque<String>) {
+    fn emit(&self, stream: TraceStream, line: Line<'_>, last_lines: &mut LastLines) {
         if stream == TraceStream::STDOUT || stream == TraceStream::STDERR {
-            remember(last_lines, &line);
+            remember(last_lines, stream, &line);
         }
         // The end of a line whose text was shown already adds nothing.
         if line.continues && line.text.is_empty() {
@@ -105,18 +109,23 @@ fn log_stream(stream: TraceStream) -> LogStream {
 }
 
 /// Keeps the beginning of each of the last lines.
-fn remember(last_lines: &mut VecDeque<String>, line: &Line<'_>) {
+///
+/// A line that goes on goes on where its own stream stood, whatever came over others meanwhile.
+fn remember(last_lines: &mut LastLines, stream: TraceStream, line: &Line<'_>) {
     if line.continues {
-        let Some(last) = last_lines.back_mut() else {
+        let mut newest_first = last_lines.iter_mut().rev();
+        if let Some((_, last)) = newest_first.find(|(from, _)| *from == stream) {
+            let room = LONGEST_LAST_LINE.saturating_sub(last.len());
+            last.push_str(&line.text[..line.text.floor_char_boundary(room)]);
             return;
-        };
-        let room = LONGEST_LAST_LINE.saturating_sub(last.len());
-        last.push_str(&line.text[..line.text.floor_char_boundary(room)]);
-        return;
+        }
+        if line.text.is_empty() {
+            return;
+        }
     }
     if last_lines.len() == LAST_LINES {
         last_lines.pop_front();
     }
     let kept = &line.text[..line.text.floor_char_boundary(LONGEST_LAST_LINE)];
-    last_lines.push_back(kept.to_owned());
+    last_lines.push_back((stream, kept.to_owned()));
 }

@@ -156,7 +156,9 @@ impl Queue {
                 Status::Scheduled => {
                     let start_in = self.plan.jobs()[change.job].definition.start_in.as_deref();
                     let delay = start_in.and_then(parse_duration).unwrap_or_default();
-                    state.delays.push((Instant::now() + delay, change.job));
+                    // A time that no clock will reach never comes, and the job goes on waiting.
+                    let end = Instant::now().checked_add(delay);
+                    state.delays.extend(end.map(|end| (end, change.job)));
                 }
                 _ => {}
             }

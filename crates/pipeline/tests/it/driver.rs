@@ -276,7 +276,7 @@ async fn a_broken_environment_is_told_from_a_broken_job() {
 async fn a_provider_that_gives_nothing_ends_the_pipeline() {
     let runner = FakeRunner::new(&[]);
     let mut driver = driver(&runner, &sink_of());
-    driver.provider = Arc::new(BrokenProvider);
+    driver.provider = Arc::new(BrokenProvider::Speechless);
     let report = driver
         .run(plan("test: {script: x}\n"), &Cancellation::new())
         .await;
@@ -284,6 +284,59 @@ async fn a_provider_that_gives_nothing_ends_the_pipeline() {
     assert_eq!(report.exit, RunExit::Environment);
     assert_eq!(report.error.unwrap().to_string(), "describe the executor");
     assert!(runner.names().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_panics_is_reported_with_its_reason() {
+    for (provider, expect, reason) in [
+        (
+            BrokenProvider::PanicsWhenAsked,
+            "a canceled, b canceled",
+            "a fault of features",
+        ),
+        (
+            BrokenProvider::PanicsAtTheEnd,
+            "a success, b canceled",
+            "a fault of release",
+        ),
+    ] {
+        let runner = FakeRunner::new(&[]);
+        let mut driver = driver(&runner, &sink_of());
+        driver.provider = Arc::new(provider);
+        let text = "
+a: {stage: build, script: x}
+b: {stage: test, script: x, when: delayed, start_in: 1 day}
+";
+        let report = driver.run(plan(text), &Cancellation::new()).await;
+        assert_eq!(statuses(&report), expect);
+        assert_eq!(report.exit, RunExit::Environment);
+        let words = executor_core::chain(&report.error.unwrap());
+        assert!(words.contains(reason), "{words}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pipeline_that_a_panic_did_not_stop_is_still_not_well() {
+    let runner = FakeRunner::new(&[]);
+    let mut driver = driver(&runner, &sink_of());
+    driver.provider = Arc::new(BrokenProvider::PanicsAtTheEnd);
+    let report = driver
+        .run(plan("test: {script: x}\n"), &Cancellation::new())
+        .await;
+    assert_eq!(statuses(&report), "test success");
+    assert_eq!(report.exit, RunExit::Environment);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_that_never_comes_is_no_limit() {
+    let runner = FakeRunner::new(&[("test", &[Act::Take(60 * SECOND)])]);
+    let mut driver = driver(&runner, &sink_of());
+    driver.timeout = Some(Duration::MAX);
+    let report = driver
+        .run(plan("test: {script: x}\n"), &Cancellation::new())
+        .await;
+    assert_eq!(report.exit, RunExit::Success);
+    assert_eq!(report.duration, 60 * SECOND);
 }
 
 #[tokio::test(start_paused = true)]
@@ -332,6 +385,13 @@ async fn a_question_without_a_line_end_appears_and_its_answer_goes_on() {
         ["Stdout Password: ", "Stdout +given", "Stdout next"]
     );
     assert_eq!(report.jobs[0].last_lines, ["Password: given", "next"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_joins_its_question_past_another_stream() {
+    let acts = [Act::Interrupted("Password: ", "a warning\n", "given\n")];
+    let (report, ..) = run("test: {script: x}\n", &[("test", &acts)]).await;
+    assert_eq!(report.jobs[0].last_lines, ["Password: given", "a warning"]);
 }
 
 #[tokio::test(start_paused = true)]

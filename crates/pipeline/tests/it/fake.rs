@@ -28,6 +28,8 @@ pub(crate) enum Act {
     Write(Vec<(TraceStream, Vec<u8>)>),
     /// Writes, falls silent, and writes on.
     Pause(&'static str, &'static str),
+    /// Does so, and writes to standard error meanwhile.
+    Interrupted(&'static str, &'static str, &'static str),
 }
 
 /// A job that ran: its name, its attempt, and when it began and ended.
@@ -117,6 +119,13 @@ impl JobRunner for FakeRunner {
                 observer.output(TraceStream::STDOUT, after.as_bytes());
                 JobOutcome::success()
             }
+            Act::Interrupted(before, meanwhile, after) => {
+                observer.output(TraceStream::STDOUT, before.as_bytes());
+                observer.idle(TraceStream::STDOUT);
+                observer.output(TraceStream::STDERR, meanwhile.as_bytes());
+                observer.output(TraceStream::STDOUT, after.as_bytes());
+                JobOutcome::success()
+            }
         };
         self.ran.lock().unwrap().push(Ran {
             name,
@@ -189,9 +198,16 @@ pub(crate) fn driver(runner: &Arc<FakeRunner>, sink: &Arc<Recorder>) -> Driver {
     }
 }
 
-/// A provider that has capacity but cannot say what it is.
-#[derive(Debug)]
-pub(crate) struct BrokenProvider;
+/// A provider that has capacity, and is broken beyond that.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BrokenProvider {
+    /// It cannot say what it is.
+    Speechless,
+    /// It panics when it is asked.
+    PanicsWhenAsked,
+    /// It panics when it gets its capacity back.
+    PanicsAtTheEnd,
+}
 
 #[async_trait]
 impl ExecutorProvider for BrokenProvider {
@@ -211,16 +227,22 @@ impl ExecutorProvider for BrokenProvider {
         Ok(ExecutorData::default())
     }
 
-    async fn release(&self, _config: &RunnerConfig, _data: ExecutorData) {}
+    async fn release(&self, _config: &RunnerConfig, _data: ExecutorData) {
+        assert_ne!(*self, Self::PanicsAtTheEnd, "a fault of release");
+    }
 
     fn features(&self, _features: &mut FeaturesInfo) -> Result<(), ProviderError> {
-        Err(ProviderError::new("nobody knows"))
+        match self {
+            Self::Speechless => Err(ProviderError::new("nobody knows")),
+            Self::PanicsWhenAsked => panic!("a fault of features"),
+            Self::PanicsAtTheEnd => Ok(()),
+        }
     }
 
     fn config_info(&self, _config: &RunnerConfig, _info: &mut ConfigInfo) {}
 
     fn default_shell(&self) -> Option<Dialect> {
-        None
+        Some(Dialect::platform_default())
     }
 
     fn init(&self) -> Result<(), ProviderError> {
