@@ -1,6 +1,7 @@
 //! What can go wrong with a job, whose fault it is, and whether trying again helps.
 
 use crate::cancellation::CancelCause;
+use crate::human_duration::HumanDuration;
 use crate::result::ExitCode;
 use serde::{Deserialize, Serialize};
 use std::error::Error as StdError;
@@ -128,7 +129,7 @@ pub enum BuildError {
         retry: Retryability,
     },
     /// It took too long.
-    #[error("{phase} took longer than {} seconds", limit.as_secs_f64())]
+    #[error("{phase} took longer than {}", HumanDuration(*limit))]
     Timeout {
         /// What took too long: `execution`, `prepare`, `get_sources`.
         phase: &'static str,
@@ -268,6 +269,15 @@ impl ProviderError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_timeout_says_how_long_it_was() {
+        let error = BuildError::Timeout {
+            phase: "execution",
+            limit: Duration::from_mins(90),
+        };
+        assert_eq!(error.to_string(), "execution took longer than 1h 30m");
+    }
 
     #[test]
     fn the_fault_follows_from_the_kind_of_error() {

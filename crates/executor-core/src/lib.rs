@@ -51,6 +51,7 @@ mod default_provider;
 mod error;
 mod executor;
 mod features;
+mod human_duration;
 mod layer;
 mod provider;
 mod registry;
@@ -71,6 +72,7 @@ pub use error::{
 };
 pub use executor::{Executor, JobSlot, PrepareOptions};
 pub use features::{ConfigInfo, FeaturesInfo};
+pub use human_duration::HumanDuration;
 pub use job::{Job, JobId, PipelineId};
 pub use layer::{ProviderLayer, ProviderStack};
 pub use provider::ExecutorProvider;

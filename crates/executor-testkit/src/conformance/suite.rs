@@ -2,7 +2,7 @@ use crate::conformance::check::{CHECKS, Check, Need, Outcome, Stop, failed};
 use crate::conformance::marked;
 use crate::conformance::options::SuiteOptions;
 use crate::conformance::report::{CheckReport, Report, Verdict};
-use executor_core::{Dialect, ExecutorProvider, FeaturesInfo, JobSlot};
+use executor_core::{Dialect, ExecutorProvider, FeaturesInfo, HumanDuration, JobSlot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -119,9 +119,6 @@ pub(crate) async fn within<T>(
 ) -> Outcome<T> {
     match tokio::time::timeout(limit, call).await {
         Ok(value) => Ok(value),
-        Err(_) => failed(format!(
-            "{what} took longer than {} seconds",
-            limit.as_secs_f64()
-        )),
+        Err(_) => failed(format!("{what} took longer than {}", HumanDuration(limit))),
     }
 }
