@@ -11,8 +11,7 @@
 use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
 use executor_core::prelude::*;
 use process::{
-    Command, Ended, ExitStatus, ProcessTree, Settings, StopLevel, Stream, Supervisor, TempDir,
-    Timing,
+    Command, Ended, ExitStatus, ProcessTree, Settings, Supervisor, TempDir, Timing, TraceOutput,
 };
 use std::fs;
 use std::io::Write;
@@ -187,8 +186,8 @@ impl Executor for ScratchExecutor {
             ..Timing::default()
         };
         let process = scratch.tree.spawn(&shell).map_err(not_started)?;
-        let mut output = Output(&*options.trace);
-        let outcome = process.run(&mut output, &Stop(cancellation), &timing).await;
+        let mut output = TraceOutput(&*options.trace);
+        let outcome = process.run(&mut output, cancellation, &timing).await;
         stage_result(&outcome.map_err(not_started)?, cancellation)
     }
 
@@ -271,36 +270,6 @@ fn stage_result(
         stderr_bytes,
         ..StageResult::new(status)
     })
-}
-
-/// `cancel` asks processes to end, `abort` ends them.
-struct Stop<'a>(&'a Cancellation);
-
-impl process::StopSignal for Stop<'_> {
-    async fn reached(&self, level: StopLevel) {
-        match level {
-            StopLevel::Run => {}
-            StopLevel::Terminate => self.0.canceled().await,
-            StopLevel::Kill => self.0.aborted().await,
-        }
-    }
-}
-
-/// Both streams go to the log as what they are.
-struct Output<'a>(&'a dyn JobTrace);
-
-impl process::OutputSink for Output<'_> {
-    fn write(&mut self, stream: Stream, bytes: &[u8]) {
-        match stream {
-            Stream::Stdout => self.0.write(TraceStream::STDOUT, bytes),
-            Stream::Stderr => self.0.write(TraceStream::STDERR, bytes),
-        }
-    }
-
-    fn idle(&mut self) {
-        self.0.idle(TraceStream::STDOUT);
-        self.0.idle(TraceStream::STDERR);
-    }
 }
 
 /// Runs one job the way a runner does.

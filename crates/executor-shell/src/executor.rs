@@ -3,17 +3,15 @@
 use crate::directories;
 use crate::error::ShellError;
 use crate::host::Host;
-use crate::kill::{self, Stop};
-use crate::output::TraceSink;
 use crate::stage_files::StageFiles;
 use crate::terminal::ShellTerminal;
 use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
 use executor_core::{
-    AbstractExecutor, AbstractExecutorOptions, BuildError, Cancellation, Environment, Executor,
-    ExecutorStage, ExitCode, JobOutcome, PrepareOptions, RunnerConfig, ShellInfo, ShellKind,
-    StageCell, StageCommand, StageResult, StageStatus, Workspace,
+    AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Environment,
+    Executor, ExecutorStage, ExitCode, JobOutcome, PrepareOptions, RunnerConfig, ShellInfo,
+    ShellKind, StageCell, StageCommand, StageResult, StageStatus, Workspace,
 };
-use process::{Ended, ExitStatus, Outcome, ProcessError, ProcessTree, Timing};
+use process::{Ended, ExitStatus, Outcome, ProcessError, ProcessTree, Timing, TraceOutput};
 use std::io;
 use std::sync::Arc;
 
@@ -123,9 +121,9 @@ impl Executor for ShellExecutor {
             .args(shell_command.arguments())
             .envs(environment)
             .current_dir(&command.working_dir);
-        let mut sink = TraceSink(&*trace);
+        let mut output = TraceOutput(&*trace);
         let outcome = match prepared.tree.spawn(&process_command) {
-            Ok(process) => process.run(&mut sink, &Stop(cancellation), &timing).await,
+            Ok(process) => process.run(&mut output, cancellation, &timing).await,
             Err(error) => Err(error),
         };
         prepared.files.remove_script(&script);
@@ -192,6 +190,11 @@ fn refuse_if_canceled(cancellation: &Cancellation) -> Result<(), BuildError> {
     }
 }
 
+/// Returns why something that was stopped was stopped.
+fn cause(cancellation: &Cancellation) -> CancelCause {
+    cancellation.cause().unwrap_or(CancelCause::User)
+}
+
 fn not_prepared() -> BuildError {
     BuildError::config("the executor is used before it is prepared")
 }
@@ -199,7 +202,7 @@ fn not_prepared() -> BuildError {
 /// Tells how a stage ended; one that was made to end is no result.
 fn stage_result(outcome: &Outcome, cancellation: &Cancellation) -> Result<StageResult, BuildError> {
     if let Ended::Stopped { .. } = outcome.ended {
-        return Err(BuildError::Canceled(kill::cause(cancellation)));
+        return Err(BuildError::Canceled(cause(cancellation)));
     }
     let status = match outcome.status {
         ExitStatus::Exited(code) => StageStatus::Exited(ExitCode(code.into())),

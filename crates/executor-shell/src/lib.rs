@@ -29,8 +29,6 @@ mod environment;
 mod error;
 mod executor;
 mod host;
-mod kill;
-mod output;
 mod provider;
 mod stage_files;
 mod terminal;

@@ -3,7 +3,6 @@
 use crate::environment::RunnerEnvironment;
 use crate::error::ShellError;
 use crate::host::Host;
-use crate::kill;
 use executor_core::ability::{Terminal, TerminalSession, TerminalSize};
 use executor_core::{BuildDirs, BuildError, Cancellation, ShellInfo, ShellKind, StageVariables};
 use process::{Command, Process, ProcessTree};
@@ -84,8 +83,8 @@ impl Terminal for ShellTerminal {
         size: TerminalSize,
         cancellation: &Cancellation,
     ) -> Result<Box<dyn TerminalSession>, BuildError> {
-        if cancellation.is_canceled() {
-            return Err(BuildError::Canceled(kill::cause(cancellation)));
+        if let Some(cause) = cancellation.cause() {
+            return Err(BuildError::Canceled(cause));
         }
         let error = |source| ShellError::Terminal {
             action: "open",

@@ -1,9 +1,9 @@
 //! Running git for the runner's own work.
 
-use executor_core::{BuildError, Cancellation, JobTrace, Retryability, TraceStream};
+use executor_core::{BuildError, Cancellation, JobTrace, Retryability};
 use process::{
-    CaptureLimits, Command, Ended, Journal, NeverStop, OutputSink, ProcessError, ProcessTree,
-    StopLevel, StopSignal, Stream, Supervisor, Timing,
+    CaptureLimits, Command, Ended, Journal, NeverStop, ProcessError, ProcessTree, Supervisor,
+    Timing, TraceOutput,
 };
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -146,10 +146,8 @@ pub(crate) async fn logged(
         retry: Retryability::Temporary,
     };
     let process = processes.spawn(command).map_err(failed)?;
-    let mut sink = TraceSink(trace);
-    let stop = Stop(cancellation);
     let outcome = process
-        .run(&mut sink, &stop, &Timing::default())
+        .run(&mut TraceOutput(trace), cancellation, &Timing::default())
         .await
         .map_err(failed)?;
     if outcome.ended != Ended::ByItself
@@ -182,33 +180,4 @@ pub enum ToolError {
         /// Its arguments.
         args: String,
     },
-}
-
-struct TraceSink<'a>(&'a dyn JobTrace);
-
-impl OutputSink for TraceSink<'_> {
-    fn write(&mut self, stream: Stream, bytes: &[u8]) {
-        let stream = match stream {
-            Stream::Stdout => TraceStream::STDOUT,
-            Stream::Stderr => TraceStream::STDERR,
-        };
-        self.0.write(stream, bytes);
-    }
-
-    fn idle(&mut self) {
-        self.0.idle(TraceStream::STDOUT);
-        self.0.idle(TraceStream::STDERR);
-    }
-}
-
-struct Stop<'a>(&'a Cancellation);
-
-impl StopSignal for Stop<'_> {
-    async fn reached(&self, level: StopLevel) {
-        match level {
-            StopLevel::Run => {}
-            StopLevel::Terminate => self.0.canceled().await,
-            StopLevel::Kill => self.0.aborted().await,
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use executor_core::StopLevel;
 use tokio::time::{Instant, sleep_until};
 
 use crate::command::Command;
@@ -9,7 +10,7 @@ use crate::error::ProcessError;
 use crate::process::Timing;
 use crate::sink::Stream;
 use crate::status::Outcome;
-use crate::stop::{StopLevel, StopSignal};
+use crate::stop::StopSignal;
 use crate::tree::ProcessTree;
 
 /// What a tool said and how it ended.
@@ -121,7 +122,7 @@ impl<T: StopSignal + ?Sized> StopSignal for Bounded<'_, T> {
             }
         };
         tokio::select! {
-            () = self.stop.reached(StopLevel::Terminate) => {}
+            () = self.stop.reached(StopLevel::Cancel) => {}
             () = over => {}
         }
     }

@@ -40,8 +40,8 @@
 //! | event | effect |
 //! |---|---|
 //! | the main process of a [`Process`] ends | everything else it started is killed and gone when `run` returns, `setsid` children included; a pipe still held open is read on for [`Timing::pipe_grace`] first |
-//! | [`StopLevel::Terminate`] | SIGTERM to the process group, SIGKILL after [`Timing::terminate_grace`] |
-//! | [`StopLevel::Kill`] | SIGKILL to everything the process started |
+//! | [`StopLevel::Cancel`](executor_core::StopLevel::Cancel) | SIGTERM to the process group, SIGKILL after [`Timing::terminate_grace`] |
+//! | [`StopLevel::Abort`](executor_core::StopLevel::Abort) | SIGKILL to everything the process started |
 //! | a [`Process`] or the future of its `run` is dropped | the same, without waiting |
 //! | [`ProcessTree::close`] | everything in the tree is killed and gone on return |
 //! | [`Supervisor::shutdown`] | everything of the run is, the guardian and the journal too |
@@ -95,9 +95,9 @@ pub use journal::Journal;
 pub use process::{Process, Timing};
 pub use recover::{Recovered, recover};
 pub use remove::remove_tree;
-pub use sink::{OutputSink, Stream};
+pub use sink::{OutputSink, Stream, TraceOutput};
 pub use status::{Ended, ExitStatus, Outcome, Usage};
-pub use stop::{NeverStop, StopLevel, StopSignal};
+pub use stop::{NeverStop, StopSignal};
 pub use supervisor::{Containment, Settings, Supervisor};
 pub use temp_dir::TempDir;
 pub use tree::ProcessTree;

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
+use executor_core::StopLevel;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe::{Receiver, Sender};
@@ -16,7 +17,7 @@ use crate::error::ProcessError;
 use crate::pump::Pump;
 use crate::sink::OutputSink;
 use crate::status::{Ended, ExitStatus, Outcome, Usage};
-use crate::stop::{StopLevel, StopSignal};
+use crate::stop::StopSignal;
 use crate::sys::{OurStdio, Started, reap};
 use crate::tree::Scope;
 
@@ -121,16 +122,6 @@ impl Process {
         }
     }
 
-    /// Returns the read end of the standard output, once; [`run`](Self::run) then leaves it alone.
-    pub fn take_stdout(&mut self) -> Option<Receiver> {
-        self.stdout.take()
-    }
-
-    /// Returns the read end of the standard error, once; [`run`](Self::run) then leaves it alone.
-    pub fn take_stderr(&mut self) -> Option<Receiver> {
-        self.stderr.take()
-    }
-
     /// Feeds the input, passes on the output, and waits for the end.
     ///
     /// The process ends when its main process does. Everything the main process
@@ -202,8 +193,8 @@ impl Process {
         T: StopSignal + ?Sized,
     {
         let mut course = Course::new();
-        let mut terminate = pin!(stop.reached(StopLevel::Terminate));
-        let mut kill = pin!(stop.reached(StopLevel::Kill));
+        let mut terminate = pin!(stop.reached(StopLevel::Cancel));
+        let mut kill = pin!(stop.reached(StopLevel::Abort));
         let mut deadline = pin!(sleep(Duration::MAX));
         let mut collect = pin!(sleep(COLLECT_EVERY));
         let adopts = children::adopts();
@@ -211,8 +202,8 @@ impl Process {
             tokio::select! {
                 // An abort is not to be taken for a gentler request made with it.
                 biased;
-                () = &mut kill, if course.requested < StopLevel::Kill => {
-                    course.request(StopLevel::Kill);
+                () = &mut kill, if course.requested < StopLevel::Abort => {
+                    course.request(StopLevel::Abort);
                     if course.phase == Phase::Ended {
                         arm(deadline.as_mut(), Duration::ZERO);
                     } else {
@@ -220,8 +211,8 @@ impl Process {
                         arm(deadline.as_mut(), timing.kill_deadline);
                     }
                 }
-                () = &mut terminate, if course.requested < StopLevel::Terminate => {
-                    course.request(StopLevel::Terminate);
+                () = &mut terminate, if course.requested < StopLevel::Cancel => {
+                    course.request(StopLevel::Cancel);
                     if course.phase == Phase::Ended {
                         arm(deadline.as_mut(), Duration::ZERO);
                     } else {
@@ -321,7 +312,7 @@ impl Course {
     fn new() -> Self {
         Self {
             phase: Phase::Running,
-            requested: StopLevel::Run,
+            requested: StopLevel::None,
             ended: Ended::ByItself,
             cut: false,
         }

@@ -1,5 +1,7 @@
 //! Where the output of a process goes.
 
+use executor_core::{JobTrace, TraceStream};
+
 /// One of the two output streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stream {
@@ -13,7 +15,7 @@ pub enum Stream {
 ///
 /// Called from the task that waits for the process. While `write` runs nothing
 /// is read, so a slow sink slows the process down instead of filling memory.
-/// Every closure `FnMut(Stream, &[u8])` is a sink.
+/// Every closure `FnMut(Stream, &[u8])` is a sink; [`TraceOutput`] leads to a job's log.
 pub trait OutputSink: Send {
     /// Takes the next bytes of a stream: at most 64 KiB, never empty, cut anywhere.
     fn write(&mut self, stream: Stream, bytes: &[u8]);
@@ -29,4 +31,23 @@ impl<F: FnMut(Stream, &[u8]) + Send> OutputSink for F {
     }
 
     fn idle(&mut self) {}
+}
+
+/// Passes both streams on to a job's log, each as what it is.
+#[derive(Debug, Clone, Copy)]
+pub struct TraceOutput<'a>(pub &'a dyn JobTrace);
+
+impl OutputSink for TraceOutput<'_> {
+    fn write(&mut self, stream: Stream, bytes: &[u8]) {
+        let stream = match stream {
+            Stream::Stdout => TraceStream::STDOUT,
+            Stream::Stderr => TraceStream::STDERR,
+        };
+        self.0.write(stream, bytes);
+    }
+
+    fn idle(&mut self) {
+        self.0.idle(TraceStream::STDOUT);
+        self.0.idle(TraceStream::STDERR);
+    }
 }

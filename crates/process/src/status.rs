@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::stop::StopLevel;
+use executor_core::StopLevel;
 
 /// Everything known about a process after its end.
 #[derive(Debug, Clone, PartialEq, Eq)]

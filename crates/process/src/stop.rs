@@ -2,41 +2,13 @@
 
 use std::future::{Future, pending};
 
-use tokio::sync::watch;
-
-/// How strongly a process is asked to stop.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StopLevel {
-    /// Not at all.
-    #[default]
-    Run,
-    /// SIGTERM to its group, SIGKILL when the grace is over.
-    Terminate,
-    /// SIGKILL at once.
-    Kill,
-}
+use executor_core::{Cancellation, StopLevel};
 
 /// Tells the one who waits for a process that it shall stop.
 ///
-/// The level only ever rises. [`watch::Receiver<StopLevel>`] and [`NeverStop`]
-/// implement it; wrap a cancellation type of your own in a newtype:
-///
-/// ```
-/// use process::{StopLevel, StopSignal};
-/// # struct Token;
-/// # impl Token { async fn cancelled(&self) {} async fn aborted(&self) {} }
-/// struct Stop<'a>(&'a Token);
-///
-/// impl StopSignal for Stop<'_> {
-///     async fn reached(&self, level: StopLevel) {
-///         match level {
-///             StopLevel::Run => {}
-///             StopLevel::Terminate => self.0.cancelled().await,
-///             StopLevel::Kill => self.0.aborted().await,
-///         }
-///     }
-/// }
-/// ```
+/// [`StopLevel::Cancel`] is SIGTERM to its group and SIGKILL when the grace is
+/// over, [`StopLevel::Abort`] SIGKILL at once. [`Cancellation`] and [`NeverStop`]
+/// implement it.
 pub trait StopSignal: Sync {
     /// Completes once at least `level` is asked for, at once if it already is.
     ///
@@ -55,16 +27,12 @@ impl StopSignal for NeverStop {
     }
 }
 
-impl StopSignal for watch::Receiver<StopLevel> {
+impl StopSignal for Cancellation {
     async fn reached(&self, level: StopLevel) {
-        let mut receiver = self.clone();
-        if receiver
-            .wait_for(|current| *current >= level)
-            .await
-            .is_err()
-        {
-            // The sender is gone, so nobody can ask any more.
-            pending::<()>().await;
+        match level {
+            StopLevel::None => {}
+            StopLevel::Cancel => self.canceled().await,
+            StopLevel::Abort => self.aborted().await,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use process::{CaptureLimits, NeverStop, ProcessError, StopLevel};
-use tokio::sync::watch;
+use executor_core::{CancelCause, Cancellation};
+use process::{CaptureLimits, NeverStop, ProcessError};
 
 use crate::support::{BOTH, sh, tree};
 
@@ -43,11 +43,11 @@ async fn deadline_kills() {
 #[tokio::test]
 async fn stop_kills() {
     let tree = tree(BOTH[0]);
-    let (ask, asked) = watch::channel(StopLevel::Terminate);
+    let asked = Cancellation::new();
+    asked.cancel(CancelCause::User);
     let command = sh("trap '' TERM; while :; do sleep 1; done");
     let limits = CaptureLimits::default();
     let error = tree.output(&command, &limits, &asked).await.unwrap_err();
     assert!(matches!(error, ProcessError::Stopped { .. }), "{error:?}");
-    drop(ask);
     tree.close().await.unwrap();
 }

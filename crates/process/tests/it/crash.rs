@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::time::Duration;
 
-use process::{Containment, Settings, StopLevel, Stream, Supervisor, Timing, recover};
-use tokio::sync::watch;
+use executor_core::{CancelCause, Cancellation};
+use process::{Containment, Settings, Stream, Supervisor, Timing, recover};
 
 use crate::runner::{Runner, guardian, journals, left, nested, state};
 use crate::support::{BOTH, lives, noted, processes, run, sh, tree, until, until_or};
@@ -194,7 +194,7 @@ async fn guardian_ends_a_run_that_is_dropped_without_shutdown() {
 async fn runner_inside_a_job_dies_with_the_job() {
     let outer = tree(Containment::NoCgroup);
     let work = tempfile::tempdir().unwrap();
-    let (ask, asked) = watch::channel(StopLevel::Run);
+    let asked = Cancellation::new();
     let process = outer.spawn(&nested(work.path())).unwrap();
     let mut sink = |_: Stream, _: &[u8]| {};
     let timing = Timing::default();
@@ -207,7 +207,7 @@ async fn runner_inside_a_job_dies_with_the_job() {
         .await;
         // Nobody but the outer runner is to end the inner job.
         assert!(kill("-KILL", guardian(work.path()).unwrap()));
-        ask.send_replace(StopLevel::Kill);
+        asked.abort(CancelCause::User);
     };
     let (outcome, ()) = tokio::join!(wait, end);
     assert!(!outcome.unwrap().success());

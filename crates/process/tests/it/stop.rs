@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use process::{Ended, ExitStatus, ProcessTree, StopLevel, Stream, Timing};
-use tokio::sync::watch;
+use executor_core::{CancelCause, Cancellation, StopLevel};
+use process::{Ended, ExitStatus, ProcessTree, Stream, Timing};
 
 use crate::support::{BOTH, lives, noted, sh, tree, until};
 
@@ -14,9 +14,12 @@ async fn stopped_at(
     level: StopLevel,
     timing: &Timing,
 ) -> process::Outcome {
-    let (ask, asked) = watch::channel(StopLevel::Run);
-    let mut sink = move |_: Stream, _: &[u8]| {
-        ask.send_replace(level);
+    let asked = Cancellation::new();
+    let ask = asked.clone();
+    let mut sink = move |_: Stream, _: &[u8]| match level {
+        StopLevel::None => {}
+        StopLevel::Cancel => ask.cancel(CancelCause::User),
+        StopLevel::Abort => ask.abort(CancelCause::User),
     };
     let process = tree.spawn(&sh(script)).unwrap();
     process.run(&mut sink, &asked, timing).await.unwrap()
@@ -27,10 +30,10 @@ async fn terminate_lets_the_script_end_itself() {
     for containment in BOTH {
         let tree = tree(containment);
         let script = "trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done";
-        let outcome = stopped_at(&tree, script, StopLevel::Terminate, &Timing::default()).await;
+        let outcome = stopped_at(&tree, script, StopLevel::Cancel, &Timing::default()).await;
         assert_eq!(outcome.status, ExitStatus::Exited(7));
         let expected = Ended::Stopped {
-            level: StopLevel::Terminate,
+            level: StopLevel::Cancel,
             killed: false,
         };
         assert_eq!(outcome.ended, expected);
@@ -43,7 +46,7 @@ async fn a_stopped_process_hears_the_request_too() {
     for containment in BOTH {
         let tree = tree(containment);
         let script = "trap 'exit 7' TERM; echo ready; kill -STOP $$; while :; do sleep 0.01; done";
-        let outcome = stopped_at(&tree, script, StopLevel::Terminate, &Timing::default()).await;
+        let outcome = stopped_at(&tree, script, StopLevel::Cancel, &Timing::default()).await;
         assert_eq!(outcome.status, ExitStatus::Exited(7));
         tree.close().await.unwrap();
     }
@@ -58,7 +61,7 @@ async fn process_that_ignores_termination_is_killed() {
             ..Timing::default()
         };
         let script = "trap '' TERM; echo ready; while :; do sleep 0.01; done";
-        let outcome = stopped_at(&tree, script, StopLevel::Terminate, &timing).await;
+        let outcome = stopped_at(&tree, script, StopLevel::Cancel, &timing).await;
         assert_eq!(
             outcome.status,
             ExitStatus::Signaled {
@@ -67,7 +70,7 @@ async fn process_that_ignores_termination_is_killed() {
             }
         );
         let expected = Ended::Stopped {
-            level: StopLevel::Terminate,
+            level: StopLevel::Cancel,
             killed: true,
         };
         assert_eq!(outcome.ended, expected);
@@ -84,7 +87,7 @@ async fn kill_waits_for_nothing() {
             ..Timing::default()
         };
         let script = "trap '' TERM; echo ready; sleep 600";
-        let outcome = stopped_at(&tree, script, StopLevel::Kill, &timing).await;
+        let outcome = stopped_at(&tree, script, StopLevel::Abort, &timing).await;
         assert_eq!(
             outcome.status,
             ExitStatus::Signaled {
@@ -93,7 +96,7 @@ async fn kill_waits_for_nothing() {
             }
         );
         let expected = Ended::Stopped {
-            level: StopLevel::Kill,
+            level: StopLevel::Abort,
             killed: true,
         };
         assert_eq!(outcome.ended, expected);
