@@ -1,9 +1,23 @@
 //! Job variables: their attributes, look-up by name, and expansion of references.
+//!
+//! Values are expanded twice in their life, as with GitLab, and by two grammars. Whoever makes the
+//! job from a pipeline file (GitLab's server, or the `pipeline` crate) resolves variables among each
+//! other: it also knows `%NAME%`, follows references however deep, and leaves `$$` and unknown names
+//! alone, because the runner knows more variables. The runner then does what is here, in one pass:
+//! an unknown name is empty now, and `$$` becomes the dollar sign it stands for. One grammar for both
+//! would either lose what only the runner knows or undo a `$$` too early. What a name is, both get
+//! from [`name_length`].
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use thiserror::Error;
+
+/// How long the value of one variable may reasonably become, in bytes: 1 MiB.
+///
+/// No process can be given more in one variable, on any system there is.
+pub const LONGEST_VALUE: usize = 1 << 20;
 
 /// One variable of a job, with the attributes GitLab gives it.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,15 +166,20 @@ impl JobVariables {
 
     /// Returns the variables with the references in their values replaced, each in one pass.
     ///
-    /// Raw and file variables keep their values.
+    /// Raw and file variables keep their values, and so does one whose value would become longer
+    /// than [`LONGEST_VALUE`].
     pub fn expanded(&self) -> Self {
         let list = self.list.iter().map(|variable| {
             if variable.raw || variable.file {
                 return variable.clone();
             }
-            JobVariable {
-                value: self.expand(&variable.value).into_owned(),
-                ..variable.clone()
+            let look_up = |name: &str| self.get(name).map(Cow::Borrowed);
+            match expand_within(LONGEST_VALUE, &variable.value, look_up) {
+                Ok(value) => JobVariable {
+                    value: value.into_owned(),
+                    ..variable.clone()
+                },
+                Err(TooLong { .. }) => variable.clone(),
             }
         });
         Self {
@@ -194,27 +213,58 @@ impl<'a> IntoIterator for &'a JobVariables {
 }
 
 /// Replaces references in `text` by what `look_up` returns for a name; `None` becomes empty text.
+///
+/// The result may be as long as the number of references times the longest value; where strangers
+/// write both, use [`expand_within`].
 pub fn expand_with<'t, 'v>(
     text: &'t str,
     look_up: impl Fn(&str) -> Option<Cow<'v, str>>,
 ) -> Cow<'t, str> {
-    if !text.contains('$') {
-        return Cow::Borrowed(text);
+    expand_within(usize::MAX, text, look_up).expect("no text is longer than the address space")
+}
+
+/// A text became too long when its references were replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the text becomes longer than {limit} bytes")]
+pub struct TooLong {
+    /// How long it may be, in bytes.
+    pub limit: usize,
+}
+
+/// Does what [`expand_with`] does, up to a length of `limit` bytes.
+///
+/// # Errors
+///
+/// When the result would be longer; it has not been built then.
+pub fn expand_within<'t, 'v>(
+    limit: usize,
+    text: &'t str,
+    look_up: impl Fn(&str) -> Option<Cow<'v, str>>,
+) -> Result<Cow<'t, str>, TooLong> {
+    if !text.contains('$') && text.len() <= limit {
+        return Ok(Cow::Borrowed(text));
     }
-    let mut out = String::with_capacity(text.len());
+    let append = |out: &mut String, piece: &str| {
+        if piece.len() > limit - out.len() {
+            return Err(TooLong { limit });
+        }
+        out.push_str(piece);
+        Ok(())
+    };
+    let mut out = String::with_capacity(text.len().min(limit));
     let mut rest = text;
     while let Some(dollar) = rest.find('$') {
-        out.push_str(&rest[..dollar]);
+        append(&mut out, &rest[..dollar])?;
         rest = &rest[dollar + 1..];
         let (reference, length) = Reference::at_start_of(rest);
         match reference {
-            Reference::Name(name) => out.push_str(&look_up(name).unwrap_or_default()),
-            Reference::Dollar | Reference::None => out.push('$'),
+            Reference::Name(name) => append(&mut out, &look_up(name).unwrap_or_default())?,
+            Reference::Dollar | Reference::None => append(&mut out, "$")?,
         }
         rest = &rest[length..];
     }
-    out.push_str(rest);
-    Cow::Owned(out)
+    append(&mut out, rest)?;
+    Ok(Cow::Owned(out))
 }
 
 /// What stands behind a dollar sign.
@@ -247,7 +297,18 @@ impl<'t> Reference<'t> {
     }
 }
 
-fn name_length(text: &str) -> usize {
+/// Returns how many bytes at the start of `text` could be the name of a variable in a reference:
+/// ASCII letters, digits and underscores, not beginning with a digit. 0 means there is no name.
+///
+/// # Examples
+///
+/// ```
+/// use executor_core::variable::name_length;
+///
+/// assert_eq!(name_length("HOME/bin"), "HOME".len());
+/// assert_eq!(name_length("1st"), 0);
+/// ```
+pub fn name_length(text: &str) -> usize {
     let mut length = 0;
     for (at, byte) in text.bytes().enumerate() {
         let fits = byte == b'_' || byte.is_ascii_alphabetic() || (at > 0 && byte.is_ascii_digit());
@@ -311,6 +372,31 @@ mod tests {
         assert_eq!(expanded.get("RAW"), Some("$A"));
         assert_eq!(expanded.get("USES"), Some("<new $A>"));
         assert_eq!(expanded.len(), 3);
+    }
+
+    #[test]
+    fn growth_ends_at_the_limit() {
+        let limit = 10;
+        let look_up = |_: &str| Some(Cow::Borrowed("1234"));
+        let within = |text| expand_within(limit, text, look_up);
+        assert_eq!(within("$A$A$$x").as_deref(), Ok("12341234$x"));
+        assert_eq!(within("1234567890").as_deref(), Ok("1234567890"));
+        for text in ["$A$A$A", "$A$A...", "$A$A..$", "12345678901"] {
+            assert_eq!(within(text), Err(TooLong { limit }), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_explodes_keeps_its_references() {
+        let bomb = "$LONG".repeat(2);
+        let long = "x".repeat(LONGEST_VALUE / 2 + 1);
+        let variables: JobVariables = [
+            JobVariable::public("LONG", long),
+            JobVariable::public("BOMB", bomb.as_str()),
+        ]
+        .into_iter()
+        .collect();
+        assert_eq!(variables.expanded().get("BOMB"), Some(bomb.as_str()));
     }
 
     #[test]

@@ -1,20 +1,24 @@
 use crate::graph;
-use executor_core::variable::JobVariable;
+use executor_core::variable::{JobVariable, LONGEST_VALUE, name_length};
 use std::collections::HashMap;
 use thiserror::Error;
 
-/// How long a value may become when references in it are replaced.
-const LONGEST_VALUE: usize = 1 << 20;
+/// How long all values of a job together may become: far above what a process can be given, and no
+/// harm to the runner.
+const LONGEST_VALUES: usize = 16 * LONGEST_VALUE;
 
 /// Why the references among variables cannot be replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum VariableCycle {
+pub enum ExpandError {
     /// They refer to each other.
     #[error("the variables refer to each other in a circle: {}", .0.join(" -> "))]
     Circle(Vec<String>),
     /// One becomes far too long.
     #[error("the value of the variable {0} becomes longer than 1 MiB")]
     TooLong(String),
+    /// Each is short enough, but all of them together are not.
+    #[error("the values of the variables become longer than 16 MiB in total")]
+    AllTooLong,
 }
 
 /// Replaces references among variables, however deep, as GitLab does before it sends a job.
@@ -22,10 +26,14 @@ pub enum VariableCycle {
 /// References to unknown and to file variables stay for the runner, which knows more. `$$` and
 /// `%%` stay too, raw variables are not touched, and a reference of a variable to itself goes away.
 ///
+/// The grammar is that of GitLab's server; [`executor_core::variable`] has the runner's, which comes
+/// after it, and says why there are two.
+///
 /// # Errors
 ///
-/// When two or more variables refer to each other in a circle, or a value grows beyond 1 MiB.
-pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, VariableCycle> {
+/// When two or more variables refer to each other in a circle, or what references are replaced by
+/// makes one value longer than 1 MiB or all of them longer than 16 MiB.
+pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, ExpandError> {
     let references = references(&variables);
     let edges: Vec<Vec<usize>> = (references.iter().enumerate())
         .map(|(own, found)| {
@@ -40,9 +48,10 @@ pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, 
     let order = graph::order(&edges).map_err(|circle| {
         let first = circle.first().copied();
         let names = circle.into_iter().chain(first);
-        VariableCycle::Circle(names.map(|index| variables[index].key.clone()).collect())
+        ExpandError::Circle(names.map(|index| variables[index].key.clone()).collect())
     })?;
 
+    let mut total = 0;
     let mut expanded = variables;
     for own in order {
         let variable = &expanded[own];
@@ -65,7 +74,11 @@ pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, 
             },
         });
         if value.len() > LONGEST_VALUE {
-            return Err(VariableCycle::TooLong(variable.key.clone()));
+            return Err(ExpandError::TooLong(variable.key.clone()));
+        }
+        total += value.len();
+        if total > LONGEST_VALUES {
+            return Err(ExpandError::AllTooLong);
         }
         expanded[own].value = value;
     }
@@ -120,9 +133,8 @@ fn each_part<'t>(value: &'t str, mut visit: impl FnMut(Part<'t>)) {
 fn reference(text: &str) -> (usize, Option<&str>) {
     let name_at = |from: usize| {
         let tail = &text[from..];
-        let end = tail.find(|c: char| c != '_' && !c.is_ascii_alphanumeric());
-        let name = &tail[..end.unwrap_or(tail.len())];
-        (!name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())).then_some(name)
+        let name = &tail[..name_length(tail)];
+        (!name.is_empty()).then_some(name)
     };
     if text.starts_with("$$") || text.starts_with("%%") {
         return (2, None);
@@ -143,7 +155,7 @@ fn reference(text: &str) -> (usize, Option<&str>) {
 mod tests {
     use super::*;
 
-    fn expand(variables: &[(&str, &str)]) -> Result<Vec<String>, VariableCycle> {
+    fn expand(variables: &[(&str, &str)]) -> Result<Vec<String>, ExpandError> {
         let public = |&(name, value): &(&str, &str)| JobVariable::public(name, value);
         let expanded = sort_and_expand(variables.iter().map(public).collect())?;
         Ok(expanded
@@ -198,6 +210,18 @@ mod tests {
             .chain([("V40".to_owned(), "laugh".to_owned())])
             .collect();
         let bomb: Vec<(&str, &str)> = bomb.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-        assert!(matches!(expand(&bomb), Err(VariableCycle::TooLong(_))));
+        assert!(matches!(expand(&bomb), Err(ExpandError::TooLong(_))));
+    }
+
+    #[test]
+    fn many_long_values_are_refused_together() {
+        let long = "x".repeat(LONGEST_VALUE - 1);
+        let copies = |count| {
+            let names = (0..count).map(|copy| JobVariable::public(format!("V{copy}"), "$LONG"));
+            let all = names.chain([JobVariable::public("LONG", long.as_str())]);
+            sort_and_expand(all.collect())
+        };
+        assert!(copies(16).is_ok());
+        assert_eq!(copies(17), Err(ExpandError::AllTooLong));
     }
 }

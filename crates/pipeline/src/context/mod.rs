@@ -3,7 +3,7 @@
 mod expand;
 mod predefined;
 
-pub use expand::{VariableCycle, sort_and_expand};
+pub use expand::{ExpandError, sort_and_expand};
 pub(crate) use predefined::{group_name, is_raw};
 
 use executor_core::job::{GitInfo, PipelineId, RefType};

@@ -1,4 +1,4 @@
-use crate::context::VariableCycle;
+use crate::context::ExpandError;
 use thiserror::Error;
 
 /// Why a pipeline cannot be planned.
@@ -27,7 +27,7 @@ pub enum PlanError {
         job: String,
         /// What is wrong with them.
         #[source]
-        source: VariableCycle,
+        source: ExpandError,
     },
 }
 
