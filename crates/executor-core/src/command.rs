@@ -83,8 +83,11 @@ pub struct StageCommand {
     /// The executor exports `environment` to the process, and writes each of `files` to
     /// `<temp_dir>/<key>`, readable by the job alone, before the script starts; it exports `key` as
     /// that path. How the values get there is the executor's choice, but never through the script's
-    /// text or a command line.
+    /// text or a command line. The executor makes `temp_dir` when it is missing.
     pub variables: Arc<StageVariables>,
-    /// The directory the script starts in; it exists.
+    /// The directory the script starts in.
+    ///
+    /// It exists: the driver names `project_dir` only after it was made, and has the stages before
+    /// that start in `builds_dir` or another directory that is there anyway.
     pub working_dir: String,
 }

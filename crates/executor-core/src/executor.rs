@@ -149,6 +149,10 @@ pub trait Executor: Send + Debug {
 
     /// Makes the environment ready: connects, creates containers, pulls images.
     ///
+    /// It makes `builds_dir`, `cache_dir` and the directory above `project_dir` where they are
+    /// missing, but leaves `project_dir` itself to the driver; see
+    /// [`BuildDirs`](crate::BuildDirs).
+    ///
     /// Everything it makes must be found by `cleanup`, also when it fails half way, so note a thing
     /// before making it. When the `ExecutorData` the executor was created with holds a
     /// [`ResumeHandle`](crate::ability::ResumeHandle), it attaches to that environment instead.

@@ -7,13 +7,25 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The directories of a build, as paths inside the environment.
+///
+/// Who makes which:
+///
+/// | Directory | Made by | Removed by |
+/// | --- | --- | --- |
+/// | `builds_dir`, `cache_dir`, the parent of `project_dir` | the executor, in `prepare` | nobody: later jobs use them too |
+/// | `project_dir` | the driver: itself on this host, by a script of the first stages elsewhere | the driver, if anybody |
+/// | `temp_dir` | the executor, in `prepare` or when a stage first needs it, unless the driver was first | whoever made it; the executor in `cleanup` |
+///
+/// "The driver" is whoever calls the executor: the job runner, the conformance suite. Both sides
+/// put up with a directory that is there already; `temp_dir` is for its owner alone (mode 0700), and
+/// an executor removes in `cleanup` the files it wrote there whoever made it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BuildDirs {
     /// All builds live below it.
     pub builds_dir: String,
     /// All caches live below it.
     pub cache_dir: String,
-    /// The job's sources.
+    /// The job's sources. `prepare` need not make it; scripts start in it once the driver has.
     pub project_dir: String,
     /// The job's temporary files: scripts, file variables. Never below `project_dir`.
     pub temp_dir: String,
