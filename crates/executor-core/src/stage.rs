@@ -196,4 +196,11 @@ mod tests {
         cell.set(ExecutorStage::new("docker_pulling_image"));
         assert_eq!(reader.get().as_str(), "docker_pulling_image");
     }
+
+    #[test]
+    fn a_name_from_outside_is_as_good_as_a_constant() {
+        let stage = ExecutorStage::from_name(String::from("run"));
+        assert_eq!(stage, ExecutorStage::RUN);
+        assert_eq!(stage.to_string(), "run");
+    }
 }

@@ -3,19 +3,6 @@ use super::image::null_is_default;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Which way a cache is moved (`cache:policy`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CachePolicy {
-    /// Fetched before the script and saved after it.
-    #[default]
-    PullPush,
-    /// Only fetched.
-    Pull,
-    /// Only saved.
-    Push,
-}
-
 /// One cache of a job, as the payload lists it (`cache[]`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -26,7 +13,8 @@ pub struct Cache {
     /// Whether files unknown to Git are taken too.
     #[serde(deserialize_with = "null_is_default")]
     pub untracked: bool,
-    /// The policy's text; a variable in it is expanded by the runner.
+    /// Which way it is moved: `pull-push`, `pull` or `push`; a variable in it is expanded by the
+    /// runner.
     #[serde(deserialize_with = "null_is_default")]
     pub policy: String,
     /// Globs of the files to keep.

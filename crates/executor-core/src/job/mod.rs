@@ -20,7 +20,7 @@ mod step;
 
 pub use artifact::{Artifact, ArtifactFormat, ArtifactWhen, ArtifactsDefinition, Dependency};
 pub use artifact::{DependencyArtifactsFile, Reports};
-pub use cache::{Cache, CacheDefinition, CachePolicy};
+pub use cache::{Cache, CacheDefinition};
 pub use definition::{JobDefinition, RetryDefinition, SchedulingKind, VariableDefinition, When};
 pub use features::{JobFeatures, TracingFeatures};
 pub use git::{GitInfo, RefType};

@@ -1,0 +1,87 @@
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One variable of a job, with the attributes GitLab gives it.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "GitLab's payload has one flag per attribute"
+)]
+pub struct JobVariable {
+    /// The name.
+    pub key: String,
+    /// The value.
+    pub value: String,
+    /// Whether it may be shown; services get public variables only.
+    pub public: bool,
+    /// Whether the value is written to a file and the variable holds the file's path.
+    pub file: bool,
+    /// Whether the value is hidden in the log.
+    pub masked: bool,
+    /// Whether references in the value stay as they are.
+    pub raw: bool,
+}
+
+impl JobVariable {
+    /// Returns a variable that may be shown.
+    pub fn public(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            value: value.into(),
+            public: true,
+            ..Self::default()
+        }
+    }
+
+    /// Returns a variable whose value is hidden in the log and taken literally.
+    pub fn masked(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            value: value.into(),
+            masked: true,
+            raw: true,
+            ..Self::default()
+        }
+    }
+
+    /// Returns a variable whose value is written to a file.
+    pub fn file(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            value: value.into(),
+            file: true,
+            raw: true,
+            ..Self::default()
+        }
+    }
+}
+
+impl fmt::Debug for JobVariable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = if self.public && !self.masked {
+            self.value.as_str()
+        } else {
+            "[MASKED]"
+        };
+        f.debug_struct("JobVariable")
+            .field("key", &self.key)
+            .field("value", &value)
+            .field("public", &self.public)
+            .field("file", &self.file)
+            .field("masked", &self.masked)
+            .field("raw", &self.raw)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_output_hides_values_that_are_not_public() {
+        let shown = format!("{:?}", JobVariable::masked("TOKEN", "hunter2"));
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}
