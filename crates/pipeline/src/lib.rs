@@ -42,7 +42,6 @@ pub mod plan;
 pub mod report;
 pub mod scheduler;
 pub mod source;
-pub mod suggest;
 pub mod yaml;
 
 mod compose;
@@ -50,6 +49,7 @@ mod graph;
 mod pipeline;
 mod resolve;
 mod slug;
+mod suggest;
 
 pub use diagnostic::{Checked, Diagnostic, Diagnostics};
 pub use event::{EventSink, PipelineEvent};
