@@ -13,10 +13,24 @@ fi
 journal=$1
 tab=$(printf '\t')
 
+# Tells whether the record "$1<tab>$2" stands: a later line "-$1<tab>$2" takes it back.
+stands() {
+    standing=
+    while IFS=$tab read -r sign noted; do
+        if [ "$noted" = "$2" ]; then
+            case $sign in
+                "$1") standing=1 ;;
+                "-$1") standing= ;;
+            esac
+        fi
+    done <"$journal"
+    [ -n "$standing" ]
+}
+
 # Calls "$1 value" for each complete record of kind $2.
 each() {
     while IFS=$tab read -r kind value; do
-        if [ "$kind" = "$2" ]; then
+        if [ "$kind" = "$2" ] && stands "$kind" "$value"; then
             "$1" "$value"
         fi
     done <"$journal"
@@ -116,7 +130,11 @@ each remove_dir dir
 while IFS=$tab read -r kind value; do
     case $kind in
         runner | cgroup | marker | dir | -*) ;;
-        *) exit 0 ;;
+        *)
+            if stands "$kind" "$value"; then
+                exit 0
+            fi
+            ;;
     esac
 done <"$journal"
 rm -f -- "$journal"

@@ -80,16 +80,33 @@ impl Journal {
         self.append("-", kind, value.as_ref())
     }
 
+    /// Notes a directory before it is made, so that the guardian removes it after a crash.
+    ///
+    /// Only an absolute path without detours, and not directly below the root, is
+    /// acted on.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
+    pub fn record_dir(&self, path: &Path) -> Result<(), ProcessError> {
+        self.record(DIR, path)
+    }
+
+    /// Takes back the record of a directory that is gone again, or was not made.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
+    pub fn forget_dir(&self, path: &Path) -> Result<(), ProcessError> {
+        self.forget(DIR, path)
+    }
+
     pub(crate) fn record_cgroup(&self, path: &Path) -> Result<(), ProcessError> {
         self.record(CGROUP, path)
     }
 
     pub(crate) fn record_marker(&self, prefix: &str) -> Result<(), ProcessError> {
         self.record(MARKER, prefix)
-    }
-
-    pub(crate) fn record_dir(&self, path: &Path) -> Result<(), ProcessError> {
-        self.record(DIR, path)
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -74,6 +74,8 @@ mod status;
 mod stop;
 
 mod capture;
+mod environment;
+mod private_dir;
 mod temp_dir;
 
 mod guardian;
@@ -90,8 +92,10 @@ mod sys;
 
 pub use capture::{CaptureLimits, Captured};
 pub use command::{Command, Stdin};
+pub use environment::Environment;
 pub use error::ProcessError;
 pub use journal::Journal;
+pub use private_dir::make_private_dir;
 pub use process::{Process, Timing};
 pub use recover::{Recovered, recover};
 pub use remove::remove_tree;

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, open, openat};
+
+use crate::private_dir::open_to_owner_only;
 
 /// Removes a file, a link, or a directory with all it holds.
 ///
@@ -43,10 +45,7 @@ fn remove(path: &Path) -> io::Result<()> {
 /// Works on descriptors, so a directory that is exchanged for a link meanwhile
 /// leads nowhere.
 fn make_writable(directory: &OwnedFd) {
-    // A descriptor opened for its path alone takes no chmod, but its name in
-    // /proc does, and needs no permission on the directory itself.
-    let name = format!("/proc/self/fd/{}", directory.as_raw_fd());
-    let _ = rustix::fs::chmod(name, Mode::RWXU);
+    let _ = open_to_owner_only(directory);
     for below in directories(directory.as_fd()) {
         make_writable(&below);
     }

@@ -1,5 +1,6 @@
 //! One run of the runner: all its trees, and what guards them.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use crate::cgroup::{Group, own_group};
 use crate::children;
+use crate::environment::Environment;
 use crate::error::ProcessError;
 use crate::guardian::Guardian;
 use crate::journal::Journal;
@@ -55,6 +57,7 @@ pub struct Supervisor {
 #[derive(Debug)]
 pub(crate) struct Shared {
     id: String,
+    environment: Environment,
     group: Option<Group>,
     /// False once the kernel has refused to start a child in a group.
     cgroups: AtomicBool,
@@ -67,6 +70,8 @@ pub(crate) struct Shared {
 
 impl Supervisor {
     /// Prepares a run: journal, cgroup and guardian, in this order.
+    ///
+    /// The runner's environment is read here, and not again.
     ///
     /// Call it inside a tokio runtime. Call [`recover`](crate::recover) before,
     /// for the sake of runs that died.
@@ -88,6 +93,7 @@ impl Supervisor {
         let guardian = journal.as_ref().and_then(start_guardian);
         let shared = Shared {
             id,
+            environment: Environment::read(),
             cgroups: AtomicBool::new(group.is_some()),
             group,
             settings,
@@ -107,6 +113,11 @@ impl Supervisor {
     /// Returns the id of the run, which nobody can guess.
     pub fn id(&self) -> &str {
         &self.shared.id
+    }
+
+    /// Returns the environment the runner was started with.
+    pub fn environment(&self) -> &Environment {
+        &self.shared.environment
     }
 
     /// Makes the tree of one job. Nothing is started yet.
@@ -169,7 +180,8 @@ impl Supervisor {
         if let Some(guardian) = guardian
             && let Err(error) = guardian.dismiss().await
         {
-            tracing::warn!(run = %shared.id, %error, "The guardian did not leave in order.");
+            let error = &error as &dyn Error;
+            tracing::warn!(run = %shared.id, error, "The guardian did not leave in order.");
         }
         shared.journal.as_ref().map_or(Ok(()), Journal::finish)
     }
@@ -178,6 +190,10 @@ impl Supervisor {
 impl Shared {
     pub(crate) fn id(&self) -> &str {
         &self.id
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -219,7 +235,8 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let Some(group) = &self.group else { return };
         if let Err(error) = group.remove_blocking(Duration::from_secs(1)) {
-            tracing::warn!(run = %self.id, %error, "The cgroup of the run is left behind.");
+            let error = &error as &dyn Error;
+            tracing::warn!(run = %self.id, error, "The cgroup of the run is left behind.");
         }
     }
 }

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::cgroup::{Group, Leaf};
 use crate::children;
 use crate::command::{Command, MARKER_NAME, Prepared, nested};
+use crate::environment::Environment;
 use crate::error::ProcessError;
 use crate::process::Process;
 use crate::scan::{self, Sought};
@@ -38,6 +39,8 @@ pub(crate) struct Tree {
     group: Option<Group>,
     next: AtomicU64,
     closed: AtomicBool,
+    /// Set before the first kill of the whole tree.
+    killed: AtomicBool,
     /// Leaves that are empty again; making one costs more than a system call.
     spare: Mutex<Vec<Leaf>>,
 }
@@ -57,6 +60,7 @@ impl ProcessTree {
             group,
             next: AtomicU64::new(1),
             closed: AtomicBool::new(false),
+            killed: AtomicBool::new(false),
             spare: Mutex::default(),
         };
         Self {
@@ -85,8 +89,8 @@ impl ProcessTree {
         children::collect_abandoned();
         let number = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let marker = format!("{}{number}", self.shared.prefix);
-        let inherited = std::env::var_os(MARKER_NAME);
-        let prepared = command.prepare(Some(&nested(inherited.as_deref(), &marker)))?;
+        let inherited = self.shared.run.environment().get(MARKER_NAME);
+        let prepared = command.prepare(Some(&nested(inherited, &marker)))?;
         let spawn_error = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => ProcessError::NotFound {
                 program: command.program(),
@@ -106,6 +110,11 @@ impl ProcessTree {
             command.input(),
             scope,
         )
+    }
+
+    /// Returns the environment the runner was started with.
+    pub fn environment(&self) -> &Environment {
+        self.shared.run.environment()
     }
 
     /// Returns whether the processes are held by a cgroup, which nothing escapes.
@@ -153,6 +162,13 @@ impl Tree {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns whether somebody here may have killed a process at its birth.
+    fn may_be_killed(&self) -> bool {
+        self.killed.load(Ordering::SeqCst)
+            || self.closed.load(Ordering::SeqCst)
+            || self.run.is_closed()
+    }
+
     fn leaf(&self, number: u64) -> Option<Leaf> {
         let group = self.group.as_ref().filter(|_| self.run.uses_cgroups())?;
         if let Some(leaf) = self.spare().pop() {
@@ -164,6 +180,7 @@ impl Tree {
     }
 
     fn kill(&self) {
+        self.killed.store(true, Ordering::SeqCst);
         if let Some(group) = &self.group {
             let _ = group.kill();
         }
@@ -216,6 +233,9 @@ impl Scope {
     }
 
     /// Starts the main process in the leaf, or without if the kernel will not have it there.
+    ///
+    /// Some kernels kill at its birth whatever starts in a new group, if the group
+    /// of the runner was itself killed before; see [`Leaf::is_reusable`].
     fn start(&mut self, command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
         let Some(leaf) = &self.leaf else {
             return start_without_leaf(command, stdio);
@@ -228,14 +248,17 @@ impl Scope {
                 Err(error)
             })
         });
-        match started {
-            Err(error) if refused => {
-                self.tree.run.give_up_cgroups(&error);
-                self.leaf = None;
-                start_without_leaf(command, stdio)
+        let reason = match started {
+            Err(error) if refused => error,
+            Ok(child) if !child.begun && !self.tree.may_be_killed() => {
+                children::collect(child.pid)?;
+                io::Error::other("the kernel kills what starts in a new group")
             }
-            started => started,
-        }
+            started => return started,
+        };
+        self.tree.run.give_up_cgroups(&reason);
+        self.leaf = None;
+        start_without_leaf(command, stdio)
     }
 
     /// Kills the group of the main process, and everything else in reach, at once.
@@ -345,6 +368,13 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, ProcessError> {
     match tokio::task::spawn_blocking(action).await {
         Ok(result) => result,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime shuts down.
+            Err(canceled) => Err(ProcessError::Containment {
+                reason: "look for what is left".to_owned(),
+                source: Some(io::Error::other(canceled)),
+            }),
+        },
     }
 }

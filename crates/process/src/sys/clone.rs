@@ -39,6 +39,8 @@ struct ChildContext {
     env: *const *const c_char,
     current_dir: *const c_char,
     stdio: [c_int; 3],
+    /// Set by the child's first instructions.
+    begun: bool,
     /// The `errno` of the step that failed, written by the child; 0 if none did.
     error: c_int,
 }
@@ -70,6 +72,7 @@ pub(crate) fn spawn(
             stdio.stdout.as_raw_fd(),
             stdio.stderr.as_raw_fd(),
         ],
+        begun: false,
         error: 0,
     };
     let mut stack = Box::<[MaybeUninit<u8>]>::new_uninit_slice(STACK_SIZE);
@@ -101,13 +104,18 @@ pub(crate) fn spawn(
     let pid = Pid::from_raw(pid).expect("clone returns no zero to the parent");
     // SAFETY: the kernel has just opened this descriptor for us alone.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
-    // SAFETY: the child wrote through a raw pointer, so the value is read afresh.
-    let error = unsafe { ptr::read_volatile(&raw const context.error) };
+    // SAFETY: the child wrote through a raw pointer, so the values are read afresh.
+    let (begun, error) = unsafe {
+        (
+            ptr::read_volatile(&raw const context.begun),
+            ptr::read_volatile(&raw const context.error),
+        )
+    };
     if error != 0 {
         super::reap::wait_for(pid)?;
         return Ok(Err(io::Error::from_raw_os_error(error)));
     }
-    Ok(Ok(Started { pid, pidfd }))
+    Ok(Ok(Started { pid, pidfd, begun }))
 }
 
 /// Returns the null-terminated array of pointers that `execve` takes.
@@ -218,6 +226,7 @@ unsafe extern "C" fn child(context: *mut ChildContext) -> ! {
     // SAFETY: the caller hands over a valid context whose pointers all live in
     // the sleeping parent; the functions called are async-signal-safe.
     unsafe {
+        ptr::write_volatile(&raw mut (*context).begun, true);
         if prepare(&*context) {
             libc::execve((*context).program, (*context).args, (*context).env);
         }

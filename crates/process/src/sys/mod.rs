@@ -24,4 +24,6 @@ use rustix::process::Pid;
 pub(crate) struct Started {
     pub(crate) pid: Pid,
     pub(crate) pidfd: OwnedFd,
+    /// Whether it ran at all: a child whose group is killed while it is made never does.
+    pub(crate) begun: bool,
 }

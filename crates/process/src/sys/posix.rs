@@ -50,7 +50,11 @@ pub(crate) fn spawn(command: &Prepared, stdio: ChildStdio) -> io::Result<Started
     let pid = Pid::from_child(&child);
     // Nobody waits for the child yet, so the number cannot be another process's.
     match pidfd_open(pid, PidfdFlags::NONBLOCK) {
-        Ok(pidfd) => Ok(Started { pid, pidfd }),
+        Ok(pidfd) => Ok(Started {
+            pid,
+            pidfd,
+            begun: true,
+        }),
         Err(errno) => {
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
             let _ = super::reap::wait_for(pid);

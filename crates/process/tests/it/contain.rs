@@ -203,3 +203,42 @@ async fn a_process_has_a_session_of_its_own_and_so_no_terminal() {
         tree.close().await.unwrap();
     }
 }
+
+/// Names the group that a runner moves to before it starts anything.
+const MOVE_TO: &str = "PROCESS_TEST_MOVE_TO";
+
+#[tokio::test]
+async fn a_runner_whose_group_was_killed_once_still_runs_jobs() {
+    let outside = supervisor(Containment::Auto);
+    let Some(run) = run_group(&outside) else {
+        return;
+    };
+    let group = run.with_file_name(format!("killed-{}", outside.id()));
+    std::fs::create_dir(&group).unwrap();
+    std::fs::write(group.join("cgroup.kill"), "1").unwrap();
+    let output = again("contain::acts_as_runner_in_another_group")
+        .env(MOVE_TO, &group)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    std::fs::remove_dir(&group).unwrap();
+    outside.shutdown().await.unwrap();
+}
+
+/// Is a runner in that group if the environment names one, and nothing otherwise.
+#[tokio::test]
+async fn acts_as_runner_in_another_group() {
+    let Some(group) = std::env::var_os(MOVE_TO) else {
+        return;
+    };
+    let members = std::path::Path::new(&group).join("cgroup.procs");
+    std::fs::write(members, std::process::id().to_string()).unwrap();
+    let supervisor = supervisor(Containment::Auto);
+    let tree = supervisor.tree();
+    for _ in 0..3 {
+        let (outcome, output) = run(&tree, &sh("echo alive")).await;
+        assert_eq!(output.stdout, "alive\n", "{outcome:?}");
+    }
+    tree.close().await.unwrap();
+    supervisor.shutdown().await.unwrap();
+}

@@ -191,6 +191,36 @@ async fn guardian_ends_a_run_that_is_dropped_without_shutdown() {
 }
 
 #[tokio::test]
+async fn guardian_leaves_what_was_taken_back() {
+    let work = tempfile::tempdir().unwrap();
+    let [kept, again, removed] = ["kept", "again", "removed"].map(|name| work.path().join(name));
+    let supervisor = Supervisor::start(Settings {
+        containment: Containment::NoCgroup,
+        state_dir: Some(state(work.path())),
+        ..Settings::default()
+    })
+    .unwrap();
+    let journal = supervisor.journal().unwrap();
+    for directory in [&kept, &again, &removed] {
+        fs::create_dir(directory).unwrap();
+        journal.record_dir(directory).unwrap();
+    }
+    journal.forget_dir(&kept).unwrap();
+    journal.forget_dir(&again).unwrap();
+    journal.record_dir(&again).unwrap();
+    journal.record("container", "c1").unwrap();
+    journal.forget("container", "c1").unwrap();
+    until("the guardian", || guardian(work.path()).is_some()).await;
+    drop(supervisor);
+    until("the guardian's end", || {
+        guardian(work.path()).is_none() && !removed.exists()
+    })
+    .await;
+    assert!(kept.exists() && !again.exists());
+    assert_eq!(journals(work.path()), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn runner_inside_a_job_dies_with_the_job() {
     let outer = tree(Containment::NoCgroup);
     let work = tempfile::tempdir().unwrap();
