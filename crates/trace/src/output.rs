@@ -207,4 +207,17 @@ mod tests {
         assert_eq!(summary.bytes, 0);
         assert_eq!(summary.view.bytes, 15);
     }
+
+    #[test]
+    fn full_disk_is_reported_at_the_latest_when_the_log_ends() {
+        let recorder = Recorder::default();
+        let mut output = Output::new(Box::new(recorder.clone()));
+        output.spool = Some(SpoolWriter::new(Spool::on_full_disk()));
+        let flood = b"line\n".repeat(20_000);
+        output.take(Stream::JOB_STDOUT, &flood, &flood, |notice| notice.into());
+        let summary = output.finish();
+        assert_eq!(recorder.0.lock().expect("no test panics here").1, 1);
+        assert!(summary.spool_error.is_some());
+        assert_eq!(summary.bytes, 0);
+    }
 }

@@ -202,6 +202,23 @@ fn long_line_nul_and_invalid_bytes_are_kept() {
 }
 
 #[test]
+fn flood_is_in_the_file_when_the_job_falls_silent() {
+    let log = Log::plain();
+    let piece = "a line of the flood\n".repeat(5000);
+    for round in 1..=20 {
+        for _ in 0..10 {
+            log.trace.write(Stream::JOB_STDOUT, piece.as_bytes());
+        }
+        log.trace.flush_idle();
+        assert_eq!(log.kept().len(), round * 10 * piece.len());
+    }
+    log.trace.write(Stream::JOB_STDOUT, piece.as_bytes());
+    let summary = log.trace.finish();
+    assert!(log.kept() == piece.repeat(201).as_bytes());
+    assert_eq!(summary.crc32, crc32fast::hash(&log.kept()));
+}
+
+#[test]
 fn sections_end_in_order_however_the_job_ends() {
     let log = Log::plain();
     let _outer = log.trace.section("outer", SectionLook::Plain, "Outer");
