@@ -3,6 +3,11 @@
 //! `cargo bench -p benches --bench log_pipeline`. `LOG_MIB` sets the amount of output,
 //! 1024 MiB by default; `LOG_DIR` the folder of the spool, by default a memory file
 //! system where there is one. The median of the ratios compares across machines.
+//!
+//! The floor is taken with blocks of 64 KiB on both sides, and once more as
+//! `dd bs=64k | dd` reads to the letter, where the second `dd` takes 512 bytes at a time.
+//! What each part adds is found by going without those behind it, from memory: in a
+//! pipe the two ends wait for each other, and the waiting hides what is done meanwhile.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(
@@ -17,59 +22,132 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use trace::{MaskRules, Spool, Stream, TracePipeline};
+use trace::{LogFormat, MaskRules, Spool, Stream, TracePipeline};
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 7;
 const PIECE: usize = 64 * 1024;
 const SECRETS: usize = 10;
 /// 85 bytes with its newline.
 const LINE: &str =
     "   Compiling some-package v1.2.3 (/builds/group/project/crates/some-package) [2/345]\n";
+/// Bytes of the stamp before each line.
+const STAMP: usize = 32;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// How much is done with the output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parts {
+    Masks,
+    Stamps,
+    Spool,
+}
+
+const PARTS: [(Parts, &str); 3] = [
+    (Parts::Masks, "memory, masks, CRC"),
+    (Parts::Stamps, "and stamps"),
+    (Parts::Spool, "and spool"),
+];
 
 fn main() -> Result<()> {
     let mebibytes: usize = std::env::var("LOG_MIB")
         .ok()
         .map_or(Ok(1024), |size| size.parse())?;
     let lines = (mebibytes << 20) / LINE.len();
+    let bytes = lines * LINE.len();
     let folder = spool_folder()?;
-    let mut floor = Vec::new();
-    let mut ours = Vec::new();
+    let path = folder.path().join("job.log");
+    let [mut floor, mut literal, mut ours] = [const { Vec::new() }; 3];
+    let [mut pipes, mut files] = [const { Vec::new() }; 2];
+    let mut parts = [const { Vec::new() }; PARTS.len()];
     // The buffers of the first round are not growth.
-    keep_log(&folder.path().join("first.log"), 1 << 16)?;
+    keep_log(Parts::Spool, &path, lines / 16, through_pipe)?;
     let before = peak_kibibytes();
-    for round in 0..ROUNDS {
-        let path = folder.path().join(format!("{round}.log"));
-        floor.push(seconds(|| copy_with_dd(lines * LINE.len()))?);
-        ours.push(seconds(|| keep_log(&path, lines))?);
-        // Throwing the log away is no part of its way.
+    for _ in 0..ROUNDS {
+        // Side by side, so that noise of the machine meets all.
+        floor.push(seconds(|| copy_with_dd(bytes, &["bs=64k"]))?);
+        ours.push(keep_log(Parts::Spool, &path, lines, through_pipe)?);
+        literal.push(seconds(|| copy_with_dd(bytes, &[]))?);
+        pipes.push(seconds(|| through_pipe(lines, &mut |_| ()))?);
+        files.push(seconds(|| write_file(&path, lines))?);
         std::fs::remove_file(&path)?;
+        for ((part, _), times) in PARTS.into_iter().zip(&mut parts) {
+            times.push(keep_log(part, &path, lines, |lines, take| {
+                from_memory(lines, take);
+                Ok(())
+            })?);
+        }
     }
     let grown = peak_kibibytes().saturating_sub(before);
-    // Rounds side by side, so that noise of the machine meets both.
-    let ratio = median(
-        floor
-            .iter()
-            .zip(&ours)
-            .map(|(floor, ours)| floor / ours)
-            .collect(),
-    );
-    let (floor, ours) = (median(floor), median(ours));
-    let size = gigabytes(lines * LINE.len());
+
+    let size = gigabytes(bytes);
+    let line = |name: &str, time: f64, note: String| {
+        println!("{name:<24}{:>7.3} GB/s{note}", size / time);
+    };
     println!("{size:.2} GB of 85-byte lines, {SECRETS} secrets with variants, stamps, spool, CRC");
-    println!("dd bs=64k | dd bs=64k      {:>7.3} GB/s", size / floor);
-    println!(
-        "pipe to kept log           {:>7.3} GB/s  {:.2}x",
-        size / ours,
-        floor / ours
-    );
-    println!("peak memory grew by        {grown:>7} KiB");
+    let all = median(ours.clone());
+    line("pipe to kept log", all, String::new());
+    let floors = [
+        ("dd bs=64k | dd bs=64k", floor),
+        ("dd bs=64k | dd", literal),
+    ];
+    for (name, floor) in floors {
+        let ratios = floor.iter().zip(&ours).map(|(floor, ours)| floor / ours);
+        let note = format!("  ours runs at {:.2}x of it", median(ratios.collect()));
+        line(name, median(floor), note);
+    }
+    println!("The parts, by the bytes that came:");
+    line("pipe alone", median(pipes), String::new());
+    line("file alone", median(files), String::new());
+    let times = parts.map(median);
+    let mut before_it = 0.0;
+    for ((_, name), time) in PARTS.into_iter().zip(times) {
+        let share = 100.0 * (time - before_it) / times[PARTS.len() - 1];
+        line(name, time, format!("  adds {share:.0} %"));
+        before_it = time;
+    }
+    println!("peak memory grew by     {grown:>7} KiB");
     Ok(())
 }
 
-/// Writes the lines from one thread into a pipe and keeps them from another.
-fn keep_log(path: &Path, lines: usize) -> Result<()> {
+/// Brings the lines to a log and returns how many seconds they took.
+fn keep_log(
+    parts: Parts,
+    path: &Path,
+    lines: usize,
+    bring: impl Fn(usize, &mut dyn FnMut(&[u8])) -> Result<()>,
+) -> Result<f64> {
+    let seconds = seconds(|| {
+        let trace = start_trace(parts, path)?;
+        bring(lines, &mut |piece| trace.write(Stream::JOB_STDOUT, piece))?;
+        let kept = trace.finish().bytes;
+        let stamp = if parts == Parts::Masks { 0 } else { STAMP };
+        if kept == (lines * (stamp + LINE.len())) as u64 {
+            Ok(())
+        } else {
+            Err(format!("kept {kept} bytes of {lines} lines").into())
+        }
+    })?;
+    // Throwing the log away is no part of its way.
+    if parts == Parts::Spool {
+        std::fs::remove_file(path)?;
+    }
+    Ok(seconds)
+}
+
+fn start_trace(parts: Parts, path: &Path) -> Result<TracePipeline> {
+    let secrets = (0..SECRETS).map(|index| format!("s3cr3t-{index}-{:x}", index * 0x9E37_79B1));
+    let trace = TracePipeline::builder().masks(MaskRules::new().secrets(secrets));
+    let trace = match parts {
+        Parts::Masks => trace.format(LogFormat::Plain),
+        Parts::Stamps => trace,
+        Parts::Spool => trace.spool(Spool::create(path)?),
+    };
+    Ok(trace.start())
+}
+
+/// Writes the lines from one thread into a pipe and takes them from another.
+fn through_pipe(lines: usize, take: &mut dyn FnMut(&[u8])) -> Result<()> {
     let (mut reader, mut writer) = pipe()?;
     let source = thread::spawn(move || {
         let block = LINE.repeat(PIECE * 4 / LINE.len());
@@ -81,29 +159,46 @@ fn keep_log(path: &Path, lines: usize) -> Result<()> {
         }
         std::io::Result::Ok(())
     });
-    let secrets = (0..SECRETS).map(|index| format!("s3cr3t-{index}-{:x}", index * 0x9E37_79B1));
-    let trace = TracePipeline::builder()
-        .masks(MaskRules::new().secrets(secrets))
-        .spool(Spool::create(path)?)
-        .start();
     let mut buffer = vec![0; PIECE];
     loop {
         let count = reader.read(&mut buffer)?;
         if count == 0 {
             break;
         }
-        trace.write(Stream::JOB_STDOUT, &buffer[..count]);
+        take(&buffer[..count]);
     }
-    let summary = trace.finish();
     source.join().map_err(|_| "the writing thread panicked")??;
-    let stamps = 32 * lines;
-    if summary.bytes != (lines * LINE.len() + stamps) as u64 {
-        return Err(format!("kept {} bytes of {lines} lines", summary.bytes).into());
+    Ok(())
+}
+
+/// Takes the lines in the pieces that a pipe would give, without the pipe.
+fn from_memory(lines: usize, take: &mut dyn FnMut(&[u8])) {
+    let block = LINE.repeat(PIECE / LINE.len() + 2);
+    let bytes = lines * LINE.len();
+    let mut taken = 0;
+    while taken < bytes {
+        let start = taken % LINE.len();
+        let count = PIECE.min(bytes - taken);
+        take(&block.as_bytes()[start..start + count]);
+        taken += count;
+    }
+}
+
+/// Writes as much into a file as the log with its stamps has, and does nothing else.
+fn write_file(path: &Path, lines: usize) -> Result<()> {
+    let block = LINE.repeat(PIECE / LINE.len());
+    let mut left = lines * (STAMP + LINE.len());
+    let mut file = std::fs::File::create_new(path)?;
+    while left > 0 {
+        let count = left.min(block.len());
+        file.write_all(&block.as_bytes()[..count])?;
+        left -= count;
     }
     Ok(())
 }
 
-fn copy_with_dd(bytes: usize) -> Result<()> {
+/// Sends as many bytes from one `dd` to another that is told how to read them.
+fn copy_with_dd(bytes: usize, reading: &[&str]) -> Result<()> {
     let blocks = format!("count={}", bytes.div_ceil(PIECE));
     let mut source = Command::new("dd")
         .args(["if=/dev/zero", "bs=64k", &blocks])
@@ -112,7 +207,8 @@ fn copy_with_dd(bytes: usize) -> Result<()> {
         .spawn()?;
     let output = source.stdout.take().ok_or("dd has no output")?;
     let status = Command::new("dd")
-        .args(["of=/dev/null", "bs=64k"])
+        .arg("of=/dev/null")
+        .args(reading)
         .stdin(output)
         .stderr(Stdio::null())
         .status()?;
