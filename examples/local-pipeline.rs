@@ -43,13 +43,12 @@ async fn main() -> anyhow::Result<ExitCode> {
     });
 
     let style = Style::of_stdout();
-    let shown = SharedWriter::new(std::io::stdout());
+    let shown = SharedWriter::new(std::io::stdout())?;
     let console = Arc::new(Console::new(shown.clone(), style));
-    let cancellation = Cancellation::new();
-    let report = tokio::select! {
-        report = run.execute("shell", Arc::new(provider), console, &cancellation) => report?,
-        () = shown.keep_flushed() => anyhow::bail!("the output ended"),
-    };
+    let report = run
+        .execute("shell", Arc::new(provider), console, &Cancellation::new())
+        .await?;
+    shown.finish();
     print!("{}", summary(&report, style, None));
     Ok(ExitCode::from(report.exit.code()))
 }

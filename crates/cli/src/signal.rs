@@ -37,22 +37,24 @@ impl Signals {
     }
 
     /// Cancels at the first signal and aborts at the second; `notify` hears of each. Never returns.
-    pub(crate) async fn drive(mut self, cancellation: Cancellation, notify: impl Fn(usize) + Send) {
+    pub(crate) async fn drive(&mut self, cancellation: &Cancellation, notify: impl Fn(usize)) {
         let mut count = 0;
         loop {
             self.next().await;
             count += 1;
             self.seen.store(true, Ordering::SeqCst);
-            notify(count);
             if count == 1 {
                 cancellation.cancel(CancelCause::User);
             } else {
                 cancellation.abort(CancelCause::User);
             }
+            // Last, because whoever shall read it may not read at all.
+            notify(count);
         }
     }
 
-    async fn next(&mut self) {
+    /// Waits for the next of them.
+    pub(crate) async fn next(&mut self) {
         let [interrupt, terminate, hangup, quit] = &mut self.listeners;
         tokio::select! {
             _ = interrupt.recv() => {}

@@ -13,12 +13,13 @@ use runwright::local::{LocalError, LocalProject, LocalRun, Place, RunOptions, St
 use runwright::pipeline::config::parse_duration;
 use runwright::pipeline::event::EventSink;
 use runwright::pipeline::plan::NeedsMode;
-use runwright::pipeline::{PipelineReport, Plan, ResolvedPipeline, Selection};
+use runwright::pipeline::{Plan, ResolvedPipeline, Selection};
 use runwright::shell::ShellConfig;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Runs the pipeline, or some of its jobs.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
@@ -40,13 +41,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .build()
         .context("start the runtime")
         .map_err(Failure::environment)?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         if args.dry_run {
             preview(&project, &pipeline, &options).await
         } else {
             execute(args, project, &pipeline, options).await
         }
-    })
+    });
+    // Somebody who does not read the output may still keep a thread busy.
+    runtime.shutdown_background();
+    done
 }
 
 /// Refuses an executor there is not before anything else is looked at.
@@ -132,7 +136,7 @@ async fn execute(
     pipeline: &ResolvedPipeline,
     options: RunOptions,
 ) -> Result<Exit, Failure> {
-    let signals = Signals::listen()
+    let mut signals = Signals::listen()
         .context("listen to signals")
         .map_err(Failure::environment)?;
     let interrupted = signals.seen();
@@ -169,28 +173,35 @@ async fn execute(
     };
     let done = tokio::select! {
         done = work => done,
-        () = signals.drive(cancellation.clone(), notify) => unreachable_end(),
-        () = audience.keep_flushed() => unreachable_end(),
+        () = signals.drive(&cancellation, notify) => unreachable_end(),
     };
-    let (report, logs) = done?;
-    show_summary(args, &report, &logs);
+    if let Ok((report, logs)) = &done
+        && args.progress != Progress::Json
+    {
+        let text = summary(report, style(args.progress), Some(logs));
+        audience.shown.write(text.as_bytes());
+    }
+    let was_interrupted = interrupted.load(Ordering::SeqCst);
+    let shown = tokio::task::spawn_blocking(move || audience.finish());
+    tokio::select! {
+        // A panic was printed by itself.
+        _ = shown => {}
+        () = signals.next() => interrupted.store(true, Ordering::SeqCst),
+        () = tokio::time::sleep(LAST_WORDS), if was_interrupted => {}
+    }
+    let (report, _) = done?;
     if interrupted.load(Ordering::SeqCst) {
         return Ok(Exit::Interrupted);
     }
     Ok(report.exit)
 }
 
+/// How long the reader of the output is waited for after somebody stopped the run.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// What goes on beside the work never ends by itself.
 fn unreachable_end<T>() -> Result<T, Failure> {
     Err(Failure::environment(anyhow!("a task beside the run ended")))
-}
-
-fn show_summary(args: &RunArgs, report: &PipelineReport, logs: &std::path::Path) {
-    if args.progress == Progress::Json {
-        return;
-    }
-    let text = summary(report, style(args.progress), Some(logs));
-    line(text.trim_end());
 }
 
 fn style(progress: Progress) -> Style {
@@ -210,7 +221,12 @@ struct Audience {
 
 impl Audience {
     fn of(args: &RunArgs) -> Result<Self, Failure> {
-        let shown = SharedWriter::new(io::stdout());
+        let writer = |shown: io::Result<SharedWriter>| {
+            shown
+                .context("start to write output")
+                .map_err(Failure::environment)
+        };
+        let shown = writer(SharedWriter::new(io::stdout()))?;
         let mut sinks: Vec<Arc<dyn EventSink>> = vec![match args.progress {
             Progress::Json => Arc::new(NdJson::new(shown.clone())),
             progress => Arc::new(Console::new(shown.clone(), style(progress))),
@@ -220,9 +236,9 @@ impl Audience {
             let created = File::create(path)
                 .with_context(|| format!("create {}", path.display()))
                 .map_err(Failure::usage)?;
-            let writer = SharedWriter::new(created);
-            sinks.push(Arc::new(NdJson::new(writer.clone())));
-            file = Some(writer);
+            let written = writer(SharedWriter::new(created))?;
+            sinks.push(Arc::new(NdJson::new(written.clone())));
+            file = Some(written);
         }
         Ok(Self {
             sink: Arc::new(Tee(sinks)),
@@ -231,14 +247,11 @@ impl Audience {
         })
     }
 
-    /// Shows from time to time what was written. Never returns.
-    async fn keep_flushed(&self) {
-        let file = async {
-            match &self.file {
-                Some(file) => file.keep_flushed().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::join!(self.shown.keep_flushed(), file);
+    /// Waits until all is shown and written.
+    fn finish(&self) {
+        self.shown.finish();
+        if let Some(file) = &self.file {
+            file.finish();
+        }
     }
 }

@@ -118,9 +118,6 @@ impl EventSink for Console {
     fn event(&self, event: &PipelineEvent) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.show(&mut state, &event.kind);
-        if !matches!(event.kind, EventKind::JobLog { .. }) {
-            self.writer.flush();
-        }
     }
 }
 

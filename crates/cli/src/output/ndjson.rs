@@ -1,7 +1,7 @@
 //! Events as JSON lines.
 
 use super::shared::SharedWriter;
-use runwright::pipeline::event::{EventKind, EventSink, PipelineEvent};
+use runwright::pipeline::event::{EventSink, PipelineEvent};
 
 /// Writes each event as one line of JSON.
 #[derive(Debug)]
@@ -27,9 +27,5 @@ impl EventSink for NdJson {
         };
         line.push(b'\n');
         self.writer.write(&line);
-        // Log lines may wait for company; what happened may not.
-        if !matches!(event.kind, EventKind::JobLog { .. }) {
-            self.writer.flush();
-        }
     }
 }

@@ -47,6 +47,8 @@ fn ctrl_c_twice_ends_everything_at_once() {
     let mut run = project.start(&["run"]);
     project.wait_for("job | ready");
     interrupt(run.id(), "-INT");
+    // Two signals at once may count as one.
+    project.wait_for("cancelling");
     interrupt(run.id(), "-INT");
     assert_eq!(
         run.wait().unwrap().code(),
@@ -77,4 +79,57 @@ fn any_other_ending_signal_has_the_same_exit_code() {
         "{}",
         project.printed()
     );
+}
+
+#[test]
+fn a_job_cannot_reach_the_terminal_of_whoever_runs_it() {
+    let project = Project::with_pipeline(
+        "job:\n  script: [\"(echo \\\"$TOKEN\\\" >/dev/tty) 2>/dev/null || echo NO-TERMINAL\"]\n",
+    );
+    let program = env!("CARGO_BIN_EXE_runwright");
+    let output = Command::new("script")
+        .args([
+            "-qec",
+            &format!("{program} run --secret TOKEN"),
+            "/dev/null",
+        ])
+        .current_dir(project.dir())
+        .env("RUNWRIGHT_HOME", project.home())
+        .env("TOKEN", "0123456789abcdef")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("NO-TERMINAL"), "{printed}");
+    assert!(!printed.contains("0123456789abcdef"), "{printed}");
+}
+
+#[test]
+fn a_reader_that_does_not_read_does_not_make_the_run_deaf() {
+    let project = Project::with_pipeline(
+        "job:\n  script: [\"head -c 300000 /dev/zero | tr '\\\\0' '\\\\n'\", sleep 600]\n",
+    );
+    let mut run = project
+        .command(&["run"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let home = project.home();
+    wait_until("the job to have written much", || {
+        size_of(&home) > 1_000_000
+    });
+    interrupt(run.id(), "-TERM");
+    // Nobody has read a byte of its standard output.
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert!(project.leftovers().is_empty(), "{:?}", project.leftovers());
+}
+
+fn size_of(dir: &std::path::Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
 }
