@@ -9,6 +9,7 @@
 //! configuration, locks, a `.git` that points elsewhere), names that look like options, URLs that
 //! run commands, and secrets on disk or on a command line.
 
+mod address;
 mod error;
 mod flags;
 mod plan;
@@ -16,10 +17,13 @@ mod planner;
 mod remote;
 mod settings;
 mod step;
+mod variables;
 
+pub use address::{secrets_in, without_credentials};
 pub use error::{GitFlagSource, PlanError};
 pub use plan::GitPlan;
 pub use remote::{LocalSubmodules, PASSWORD_VARIABLE, Remote, RemoteError, USERNAME_VARIABLE};
 pub use settings::{GitDefaults, GitSettings, GitSettingsWarning, GitStrategy, LfsMode};
 pub use settings::{SubmoduleSettings, SubmoduleStrategy};
 pub use step::{Condition, GIT_DIR_LEFTOVERS, GitAction, GitCommand, GitStep, OnFailure};
+pub use variables::{CONFIGURATION_VARIABLES, REPOSITORY_VARIABLES, is_foreign_variable};

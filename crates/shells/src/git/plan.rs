@@ -1,6 +1,6 @@
 use super::planner::{Planner, clean_step};
 use super::{GitAction, GitCommand, GitStep, PlanError};
-use super::{GitSettings, GitStrategy, Remote};
+use super::{GitSettings, GitStrategy, REPOSITORY_VARIABLES, Remote};
 use executor_core::job::GitInfo;
 
 /// The steps that bring a job's sources, in order.
@@ -20,23 +20,6 @@ pub struct GitPlan {
     /// The steps of [`GitPlan::cleanup`].
     cleanup: Vec<GitStep>,
 }
-
-/// Variables that would make git work on another repository than the job's.
-///
-/// They are set when a pipeline is started from inside a git hook, for one.
-const UNSET: [&str; 11] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_SHALLOW_FILE",
-    "GIT_TEMPLATE_DIR",
-];
 
 /// Nobody is there to answer a question, so none is asked.
 const ENV: [(&str, &str); 3] = [
@@ -102,7 +85,7 @@ impl GitPlan {
 
     /// Returns the variables to unset for every command.
     pub fn unset(&self) -> &'static [&'static str] {
-        &UNSET
+        &REPOSITORY_VARIABLES
     }
 
     /// Returns the argument vector of `command`, the program first.

@@ -1,3 +1,4 @@
+use super::address::{Address, percent_decoded};
 use executor_core::job::SecretString;
 use executor_core::variable::JobVariable;
 
@@ -93,8 +94,8 @@ impl Remote {
     /// of this machine and helper programs (`ext::`) among them.
     pub fn parse(url: &str) -> Result<Self, RemoteError> {
         refuse_unsafe(url)?;
-        match url.split_once("://") {
-            Some((scheme, rest)) => Self::from_parts(scheme, rest),
+        match Address::split(url) {
+            Some(address) => Self::from_address(&address),
             None => Self::from_scp(url),
         }
     }
@@ -119,19 +120,19 @@ impl Remote {
         })
     }
 
-    fn from_parts(scheme: &str, rest: &str) -> Result<Self, RemoteError> {
-        let scheme = match scheme.to_ascii_lowercase().as_str() {
+    fn from_address(address: &Address<'_>) -> Result<Self, RemoteError> {
+        let Address {
+            user_info,
+            host: authority,
+            path,
+            ..
+        } = *address;
+        let scheme = match address.scheme.to_ascii_lowercase().as_str() {
             "http" => Scheme::Http,
             "https" => Scheme::Https,
             "ssh" => Scheme::Ssh,
             "git" => Scheme::Git,
             _ => return Err(RemoteError::Scheme),
-        };
-        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (authority, path) = rest.split_at(end);
-        let (user_info, authority) = match authority.rsplit_once('@') {
-            Some((user_info, authority)) => (Some(user_info), authority),
-            None => (None, authority),
         };
         let host = Host {
             scheme,
@@ -314,22 +315,6 @@ fn host_name(authority: &str) -> &str {
         return authority.split_inclusive(']').next().unwrap_or(authority);
     }
     authority.split(':').next().unwrap_or(authority)
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let digit = |at: usize| tail.get(at).and_then(|&byte| char::from(byte).to_digit(16));
-        if let (b'%', Some(high), Some(low)) = (first, digit(0), digit(1)) {
-            bytes.push(u8::try_from(high * 16 + low).expect("two hexadecimal digits are a byte"));
-            rest = &tail[2..];
-        } else {
-            bytes.push(first);
-            rest = tail;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -1,0 +1,141 @@
+//! The parts of a repository's address, and what of them is secret.
+
+use super::Remote;
+use executor_core::job::SecretString;
+
+/// The parts of `scheme://user:password@host:port/path`.
+#[derive(Debug)]
+pub(super) struct Address<'u> {
+    pub(super) scheme: &'u str,
+    /// What is before the last `@` of the authority.
+    pub(super) user_info: Option<&'u str>,
+    /// The host with the port, if one was given.
+    pub(super) host: &'u str,
+    /// All behind the authority, with the slash.
+    pub(super) path: &'u str,
+}
+
+impl<'u> Address<'u> {
+    /// Takes an address apart; `None` for one that has no scheme.
+    pub(super) fn split(url: &'u str) -> Option<Self> {
+        let (scheme, rest) = url.split_once("://")?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let (user_info, host) = match authority.rsplit_once('@') {
+            Some((user_info, host)) => (Some(user_info), host),
+            None => (None, authority),
+        };
+        Some(Self {
+            scheme,
+            user_info,
+            host,
+            path,
+        })
+    }
+
+    /// Returns whether a user name alone is part of the address rather than a token.
+    pub(super) fn names_a_login(&self) -> bool {
+        self.scheme.eq_ignore_ascii_case("ssh") || self.scheme.eq_ignore_ascii_case("git")
+    }
+}
+
+/// Returns the password of an address, or the lone user name that is one: as it is written there,
+/// and decoded where that differs.
+///
+/// Also for addresses that [`Remote`] refuses: whatever becomes of them, they may be shown.
+///
+/// ```
+/// let secrets = shells::git::secrets_in("https://ci:a%2Fb@host/p.git");
+/// let shown: Vec<_> = secrets.iter().map(|secret| secret.expose()).collect();
+/// assert_eq!(shown, ["a%2Fb", "a/b"]);
+/// ```
+pub fn secrets_in(url: &str) -> Vec<SecretString> {
+    let Some(address) = Address::split(url) else {
+        return Vec::new();
+    };
+    let secret = match address
+        .user_info
+        .map(|info| info.split_once(':').ok_or(info))
+    {
+        Some(Ok((_, password))) if !password.is_empty() => password,
+        Some(Ok((lone, _)) | Err(lone)) if !lone.is_empty() && !address.names_a_login() => lone,
+        _ => return Vec::new(),
+    };
+    let decoded = percent_decoded(secret);
+    let mut secrets = vec![secret.into()];
+    if decoded != secret {
+        secrets.push(decoded.into());
+    }
+    secrets
+}
+
+/// Returns the address without what lets one in, also one that [`Remote`] refuses.
+pub fn without_credentials(url: &str) -> String {
+    if let Ok(remote) = Remote::parse(url) {
+        return remote.url().to_owned();
+    }
+    match Address::split(url) {
+        Some(Address {
+            scheme, host, path, ..
+        }) => format!("{scheme}://{host}{path}"),
+        None => url.to_owned(),
+    }
+}
+
+pub(super) fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let digit = |at: usize| tail.get(at).and_then(|&byte| char::from(byte).to_digit(16));
+        if let (b'%', Some(high), Some(low)) = (first, digit(0), digit(1)) {
+            bytes.push(u8::try_from(high * 16 + low).expect("two hexadecimal digits are a byte"));
+            rest = &tail[2..];
+        } else {
+            bytes.push(first);
+            rest = tail;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_and_tokens_are_secret_whatever_the_scheme() {
+        let check = |url, expect: &[&str]| {
+            let secrets = secrets_in(url);
+            let secrets: Vec<_> = secrets.iter().map(SecretString::expose).collect();
+            assert_eq!(secrets, expect, "{url}");
+        };
+        check("https://ci:t0k@host/p.git", &["t0k"]);
+        check("https://ci:t0k@host?x=1", &["t0k"]);
+        check("https://ghp_token@host/p.git", &["ghp_token"]);
+        check("https://ghp_token:@host/p.git", &["ghp_token"]);
+        check("https://:t%40k@host/p.git", &["t%40k", "t@k"]);
+        check("ssh://git@host/p.git", &[]);
+        check("ssh://git:pw@host/p.git", &["pw"]);
+        check("git://u:pw@host/p.git", &["pw"]);
+        check("ftp://u:pw@host/p.git", &["pw"]);
+        check("https://host/a@b:c", &[]);
+        check("git@host:p.git", &[]);
+        check("/srv/repo", &[]);
+    }
+
+    #[test]
+    fn credentials_do_not_stay_in_the_address() {
+        let check = |url, expect| assert_eq!(without_credentials(url), expect);
+        check(
+            "https://me:t0ken@host:8443/a/b.git",
+            "https://host:8443/a/b.git",
+        );
+        check("https://t0ken@host", "https://host");
+        check("https://host/a@b", "https://host/a@b");
+        check("ssh://git:pw@host/a", "ssh://git@host/a");
+        check("git@host:a/b.git", "git@host:a/b.git");
+        check("ftp://me:pw@host/a", "ftp://host/a");
+        check("file:///srv/repo", "file:///srv/repo");
+        check("/srv/repo", "/srv/repo");
+    }
+}
