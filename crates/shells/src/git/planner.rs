@@ -225,8 +225,8 @@ impl<'p> Planner<'p> {
             self.steps.push(clean_step(flags));
         }
         if lfs == LfsMode::PullAfterCheckout {
-            self.steps
-                .push(GitStep::git(&["lfs", "pull"]).when(Condition::Lfs));
+            let pull = GitStep::git(&["lfs", "pull"]).with_lfs_filter();
+            self.steps.push(pull.when(Condition::Lfs));
         }
         Ok(())
     }
@@ -300,7 +300,7 @@ impl<'p> Planner<'p> {
                 recursive,
                 "git lfs version >/dev/null 2>&1 || exit 0; git lfs pull",
             );
-            steps.push(pull);
+            steps.push(pull.with_lfs_filter());
         }
         self.steps.extend(steps);
     }

@@ -86,7 +86,28 @@ pub const GIT_DIR_LEFTOVERS: [&str; 10] = [
     "packed-refs.lock",
 ];
 
+/// What `git lfs install` writes.
+const LFS_FILTER: [&str; 4] = [
+    "filter.lfs.clean=git-lfs clean -- %f",
+    "filter.lfs.smudge=git-lfs smudge -- %f",
+    "filter.lfs.process=git-lfs filter-process",
+    "filter.lfs.required=true",
+];
+
 impl GitCommand {
+    /// Returns the command's name, such as `fetch`.
+    pub fn name(&self) -> &str {
+        let mut args = self.args.iter();
+        while let Some(arg) = args.next() {
+            if arg == "-c" {
+                args.next();
+            } else if !arg.starts_with('-') {
+                return arg;
+            }
+        }
+        "git"
+    }
+
     /// Returns a command on the repository in the current directory and on no other.
     ///
     /// Without `--git-dir`, git would look upwards when `.git` is broken, and force its checkout on
@@ -143,6 +164,20 @@ impl GitStep {
         self
     }
 
+    /// Tells git how the files kept in LFS are read and written, which else only a machine or user
+    /// with `git lfs install` knows; without, LFS would bring nothing and call that a success.
+    pub(super) fn with_lfs_filter(mut self) -> Self {
+        if let GitAction::Git(command) = &mut self.action {
+            let settings = LFS_FILTER
+                .iter()
+                .flat_map(|setting| ["-c", setting])
+                .map(str::to_owned);
+            // Behind the `--git-dir` that begins every command on the repository.
+            command.args.splice(1..1, settings);
+        }
+        self
+    }
+
     /// Makes the checkout skip the files kept in LFS, where they are pulled afterwards.
     pub(super) fn with_lfs(mut self, lfs: LfsMode) -> Self {
         if let (GitAction::Git(command), LfsMode::PullAfterCheckout) = (&mut self.action, lfs) {
@@ -151,5 +186,18 @@ impl GitStep {
                 .push(("GIT_LFS_SKIP_SMUDGE".to_owned(), "1".to_owned()));
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_named_without_its_options() {
+        let named = |args: &[&str]| GitCommand::in_repository(args).name().to_owned();
+        assert_eq!(named(&["fetch", "--", "origin"]), "fetch");
+        assert_eq!(named(&["-c", "a.b=c", "lfs", "pull"]), "lfs");
+        assert_eq!(GitCommand::default().name(), "git");
     }
 }
