@@ -88,6 +88,8 @@ impl VariableDefinition {
 /// This is the shape `runwright list --json` prints: `null` means that neither the job nor what it
 /// inherits from says anything. Keywords whose meaning is not modelled yet keep their value as
 /// JSON, so that none is lost on the way.
+///
+/// What is large and rare is boxed: a pipeline may have ten thousand jobs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobDefinition {
@@ -108,17 +110,17 @@ pub struct JobDefinition {
     /// Commands after them, in a shell of their own.
     pub after_script: Option<Vec<String>>,
     /// The image.
-    pub image: Option<Image>,
+    pub image: Option<Box<Image>>,
     /// The services.
     pub services: Option<Vec<Image>>,
     /// The files to keep.
-    pub artifacts: Option<ArtifactsDefinition>,
+    pub artifacts: Option<Box<ArtifactsDefinition>>,
     /// How often it is tried again.
     pub retry: Option<RetryDefinition>,
     /// The pipeline it starts instead of a script.
-    pub trigger: Option<Value>,
+    pub trigger: Option<Box<Value>>,
     /// The release it makes.
-    pub release: Option<Value>,
+    pub release: Option<Box<Value>>,
     /// The jobs whose artifacts it fetches; absent means those of all earlier stages.
     pub dependencies: Option<Vec<String>>,
     /// The delay of a delayed job, in GitLab's duration words.
@@ -126,9 +128,9 @@ pub struct JobDefinition {
     /// Scripts around the fetching of sources.
     pub hooks: Option<HooksDefinition>,
     /// The environment it deploys to.
-    pub environment: Option<Value>,
+    pub environment: Option<Box<Value>>,
     /// The pages it publishes.
-    pub pages: Option<Value>,
+    pub pages: Option<Box<Value>>,
     /// The longest it may take, in seconds.
     pub timeout_seconds: Option<u64>,
     /// Its caches.
@@ -146,11 +148,11 @@ pub struct JobDefinition {
     /// The pattern that finds the coverage in the log.
     pub coverage: Option<String>,
     /// `only`, as written.
-    pub only: Option<Value>,
+    pub only: Option<Box<Value>>,
     /// `except`, as written.
-    pub except: Option<Value>,
+    pub except: Option<Box<Value>>,
     /// `rules`, as written.
-    pub rules: Option<Value>,
+    pub rules: Option<Box<Value>>,
     /// Whether a newer pipeline may cancel it.
     pub interruptible: Option<bool>,
     /// The group of which only one job runs at a time.
@@ -158,13 +160,13 @@ pub struct JobDefinition {
     /// Whether it waits for stages or for needs.
     pub scheduling: SchedulingKind,
     /// The identity tokens it gets.
-    pub id_tokens: Option<Value>,
+    pub id_tokens: Option<Box<Value>>,
     /// The inputs it takes.
-    pub inputs: Option<Value>,
+    pub inputs: Option<Box<Value>>,
     /// Secrets from an external store.
-    pub secrets: Option<Value>,
+    pub secrets: Option<Box<Value>>,
     /// Steps it runs instead of a script.
-    pub run: Option<Value>,
+    pub run: Option<Box<Value>>,
     /// The variables the job itself defines.
     pub job_variables: Option<IndexMap<String, VariableDefinition>>,
     /// Those and the inherited ones, merged.

@@ -30,6 +30,8 @@ const MOST_TAGS: usize = 50;
 const LONGEST_TIMEOUT: u64 = 30 * 24 * 60 * 60;
 
 /// The keywords a job can take from `default`; `None` means not given.
+///
+/// What is large and rare is boxed, as in a [`JobDefinition`](executor_core::job::JobDefinition).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inheritable {
     /// Commands before the script.
@@ -41,7 +43,7 @@ pub struct Inheritable {
     /// The caches.
     pub cache: Option<Vec<CacheDefinition>>,
     /// The image.
-    pub image: Option<Image>,
+    pub image: Option<Box<Image>>,
     /// The services.
     pub services: Option<Vec<Image>>,
     /// Whether a newer pipeline may cancel the job.
@@ -53,9 +55,9 @@ pub struct Inheritable {
     /// The tags a runner must have.
     pub tags: Option<Vec<String>>,
     /// The files to keep.
-    pub artifacts: Option<ArtifactsDefinition>,
+    pub artifacts: Option<Box<ArtifactsDefinition>>,
     /// Identity tokens, as written.
-    pub id_tokens: Option<Value>,
+    pub id_tokens: Option<Box<Value>>,
 }
 
 impl Inheritable {
@@ -66,14 +68,14 @@ impl Inheritable {
             "after_script" => self.after_script = read_commands(reader, field),
             "hooks" => self.hooks = Some(read_hooks(reader, field)),
             "cache" => self.cache = cache::read(reader, field),
-            "image" => self.image = image::read(reader, field),
+            "image" => self.image = image::read(reader, field).map(Box::new),
             "services" => self.services = image::read_services(reader, field),
             "interruptible" => self.interruptible = reader.boolean(field),
             "timeout" => self.timeout = read_timeout(reader, field),
             "retry" => self.retry = retry::read(reader, field),
             "tags" => self.tags = read_tags(reader, field),
-            "artifacts" => self.artifacts = Some(artifacts::read(reader, field)),
-            "id_tokens" => self.id_tokens = Some(field.node.to_json()),
+            "artifacts" => self.artifacts = Some(Box::new(artifacts::read(reader, field))),
+            "id_tokens" => self.id_tokens = Some(Box::new(field.node.to_json())),
             _ => {}
         }
     }

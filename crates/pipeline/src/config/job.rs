@@ -49,25 +49,25 @@ pub struct Job {
     pub kept: Kept,
 }
 
-/// Keywords that are read but have no effect yet.
+/// Keywords that are read but have no effect yet; values are boxed, as they are rare.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Kept {
     /// The pattern that finds the coverage in the log, without its slashes.
     pub coverage: Option<String>,
     /// The environment.
-    pub environment: Option<Value>,
+    pub environment: Option<Box<Value>>,
     /// The inputs.
-    pub inputs: Option<Value>,
+    pub inputs: Option<Box<Value>>,
     /// The pages.
-    pub pages: Option<Value>,
+    pub pages: Option<Box<Value>>,
     /// The directory of the pages, in its old place.
     pub publish: Option<String>,
     /// The release.
-    pub release: Option<Value>,
+    pub release: Option<Box<Value>>,
     /// The resource group.
     pub resource_group: Option<String>,
     /// The secrets.
-    pub secrets: Option<Value>,
+    pub secrets: Option<Box<Value>>,
 }
 
 /// Reads the job `name`, whose value is a mapping with a script.
@@ -126,7 +126,7 @@ pub(super) fn read(
 impl Job {
     fn read_key(&mut self, reader: &mut Reader<'_>, key: &str, field: Field<'_>) {
         let span = field.node.span;
-        let json = || Some(field.node.to_json());
+        let json = || Some(Box::new(field.node.to_json()));
         match key {
             "stage" => {
                 let stage = reader.string(field);
@@ -202,9 +202,9 @@ fn read_coverage(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     pattern.map(ToOwned::to_owned)
 }
 
-fn read_pages(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Value> {
+fn read_pages(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Box<Value>> {
     match field.node.kind {
-        Kind::Bool(_) | Kind::Mapping(_) => Some(field.node.to_json()),
+        Kind::Bool(_) | Kind::Mapping(_) => Some(Box::new(field.node.to_json())),
         _ => {
             reader.refuse(field, "should be a hash or a boolean value");
             None

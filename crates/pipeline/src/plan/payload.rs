@@ -23,9 +23,9 @@ pub(super) fn of(plan: &Plan, index: usize) -> Job {
         },
         variables: plan.job_variables(planned),
         steps: steps(definition, timeout),
-        image: definition.image.as_ref().map(image).unwrap_or_default(),
+        image: definition.image.as_deref().map(image).unwrap_or_default(),
         services: definition.services.iter().flatten().map(image).collect(),
-        artifacts: artifacts(definition.artifacts.as_ref()),
+        artifacts: artifacts(definition.artifacts.as_deref()),
         dependencies: dependencies(plan, index),
         features: JobFeatures {
             trace_sections: true,

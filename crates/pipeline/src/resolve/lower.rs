@@ -53,7 +53,7 @@ pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> Jo
         needs_cross,
         tags: keywords.tags,
         coverage: kept.coverage,
-        only: Some(json!({"refs": ["branches", "tags"]})),
+        only: Some(Box::new(json!({"refs": ["branches", "tags"]}))),
         interruptible: keywords.interruptible,
         resource_group: kept.resource_group,
         id_tokens: keywords.id_tokens,
@@ -117,8 +117,11 @@ fn merged(global: &Variables, inherited: &Inherited, own: &Variables) -> IndexMa
 }
 
 /// A job that publishes pages keeps their directory as an artifact.
-fn with_pages(artifacts: Option<ArtifactsDefinition>, job: &Job) -> Option<ArtifactsDefinition> {
-    let publishes = match &job.kept.pages {
+fn with_pages(
+    artifacts: Option<Box<ArtifactsDefinition>>,
+    job: &Job,
+) -> Option<Box<ArtifactsDefinition>> {
+    let publishes = match job.kept.pages.as_deref() {
         Some(Value::Bool(flag)) => *flag,
         Some(_) => true,
         None => job.name == "pages",
