@@ -144,9 +144,10 @@ impl Executor for ShellExecutor {
         };
         let closed = prepared.tree.close().await;
         // Also when something lives on: what it holds open goes away with it.
-        prepared.files.remove().await?;
+        let removed = prepared.files.remove().await;
+        // What lives on is why something could not be removed, if both failed.
         closed.map_err(ShellError::from)?;
-        Ok(())
+        Ok(removed?)
     }
 
     fn current_stage(&self) -> ExecutorStage {
