@@ -6,8 +6,8 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::Path;
 
-/// Variables that [`InheritEnvironment::All`] leaves out.
-const NOT_INHERITED: [&str; 26] = [
+/// Variables that [`InheritEnvironment::All`] leaves out, besides those of foreign repositories.
+const NOT_INHERITED: [&str; 12] = [
     "CI",
     "CI_*",
     "GITLAB_CI",
@@ -16,20 +16,6 @@ const NOT_INHERITED: [&str; 26] = [
     "RUNWRIGHT_*",
     "REGISTER_*",
     "REGISTRATION_TOKEN",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR",
-    "GIT_GRAFT_FILE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
     "OLDPWD",
     "PWD",
     "SHLVL",
@@ -53,7 +39,10 @@ impl RunnerEnvironment {
         variables: impl Iterator<Item = (OsString, OsString)>,
     ) -> Self {
         let wanted = |name: &OsStr| match inherit {
-            InheritEnvironment::All => !NOT_INHERITED.iter().any(|pattern| matches(pattern, name)),
+            InheritEnvironment::All => {
+                let foreign = name.to_str().is_some_and(shells::git::is_foreign_variable);
+                !foreign && !NOT_INHERITED.iter().any(|pattern| matches(pattern, name))
+            }
             InheritEnvironment::Only(names) => names.iter().any(|pattern| matches(pattern, name)),
         };
         Self {
@@ -135,6 +124,8 @@ mod tests {
             "CI_JOB_TOKEN",
             "CIRCLE",
             "GIT_DIR",
+            "GIT_NAMESPACE",
+            "GIT_CONFIG_COUNT",
             "GIT_EDITOR",
             "PWD",
         ];
