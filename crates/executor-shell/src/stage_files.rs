@@ -5,13 +5,10 @@ use executor_core::variable::JobVariable;
 use executor_core::{FileVariable, ShellInfo, ShellKind, StageCommand, StageVariables};
 use process::Supervisor;
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-
-/// The kind of a journal's record that names a directory to remove.
-const JOURNAL_KIND: &str = "dir";
 
 /// Variables a shell keeps to itself: exporting them is an error, and useless.
 const READ_ONLY: [&str; 6] = [
@@ -52,25 +49,22 @@ impl StageFiles {
         &self.directory
     }
 
-    /// Makes the directory, for the runner's user alone, where it is missing.
+    /// Makes the directory where it is missing, and sees that only the runner's user may enter it.
     pub(crate) fn make_directory(&mut self) -> Result<(), ShellError> {
-        if self.directory.is_dir() {
-            return Ok(());
+        let missing = fs::symlink_metadata(&self.directory).is_err();
+        if missing && let Some(journal) = self.supervisor.journal() {
+            journal.record_dir(&self.directory)?;
         }
-        if let Some(journal) = self.supervisor.journal() {
-            journal.record(JOURNAL_KIND, &self.directory)?;
-        }
-        // Where the sources are elsewhere, nothing of a build may be here yet.
-        let parent = self.directory.parent().unwrap_or(Path::new("/"));
-        let made = fs::create_dir_all(parent)
-            .and_then(|()| DirBuilder::new().mode(0o700).create(&self.directory));
-        match made {
+        match process::make_private_dir(&self.directory) {
             Ok(()) => {
-                self.made = true;
+                // One that was there is somebody else's to remove.
+                self.made |= missing;
                 Ok(())
             }
             Err(source) => {
-                self.forget()?;
+                if missing {
+                    self.forget()?;
+                }
                 let path = self.directory.clone();
                 Err(ShellError::Directory {
                     what: "temporary directory",
@@ -83,7 +77,7 @@ impl StageFiles {
 
     fn forget(&self) -> Result<(), ShellError> {
         match self.supervisor.journal() {
-            Some(journal) => Ok(journal.forget(JOURNAL_KIND, &self.directory)?),
+            Some(journal) => Ok(journal.forget_dir(&self.directory)?),
             None => Ok(()),
         }
     }
@@ -182,18 +176,18 @@ impl StageFiles {
 ///
 /// A job may have put much there, so it is done where it holds up no other job.
 async fn remove_tree(path: PathBuf) -> Result<(), ShellError> {
-    let removed = tokio::task::spawn_blocking(move || {
-        let result = process::remove_tree(&path);
-        result.map_err(|source| ShellError::File {
-            action: "remove",
-            path,
-            source,
-        })
+    let doomed = path.clone();
+    let removed = tokio::task::spawn_blocking(move || process::remove_tree(&doomed)).await;
+    let removed = removed.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        // The runtime shuts down.
+        Err(canceled) => Err(io::Error::other(canceled)),
     });
-    match removed.await {
-        Ok(result) => result,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
-    }
+    removed.map_err(|source| ShellError::File {
+        action: "remove",
+        path,
+        source,
+    })
 }
 
 /// Returns the name of a variable's file, which is the variable's own.

@@ -3,6 +3,7 @@ use executor_core::prelude::*;
 use executor_shell::{ShellConfig, Supervisor};
 use process::Settings;
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 #[tokio::test]
 async fn nothing_outlives_a_stage_that_succeeded() {
@@ -87,6 +88,19 @@ async fn temporary_directory_of_somebody_else_stays() {
     assert_eq!(temp_dirs[0], temp_dirs[1]);
     let note = fs::read_to_string(format!("{}/note", temp_dirs[0]));
     assert_eq!(note.unwrap(), "keep");
+    // A job's secrets come to lie in it.
+    let mode = fs::metadata(&temp_dirs[0]).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+
+    // A link leads where others may look, so no job gets one for its directory.
+    fs::rename(&temp_dirs[0], directory.path().join("elsewhere")).unwrap();
+    symlink(directory.path().join("elsewhere"), &temp_dirs[0]).unwrap();
+    let mut executor = create(config());
+    let error = executor.prepare(options, &Cancellation::new()).await;
+    let error = error.unwrap_err().chain();
+    assert!(error.contains(&temp_dirs[0]), "{error}");
+    executor.cleanup().await.unwrap();
+    assert!(directory.path().join("elsewhere/note").exists());
 }
 
 #[tokio::test]
