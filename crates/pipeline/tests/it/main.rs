@@ -9,6 +9,7 @@ mod bad_input;
 mod driver;
 mod fake;
 mod machine;
+mod output;
 mod plan;
 mod random_dag;
 mod resolve;
