@@ -12,7 +12,7 @@
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
 
 use anyhow::Context;
-use cli::output::{Console, SharedWriter, Style, summary};
+use cli::output::{Advice, Console, SharedWriter, Style, summary};
 use process::{CaptureLimits, Command, NeverStop, Settings, Supervisor};
 use runwright::core::Cancellation;
 use runwright::local::{LocalProject, LocalRun, RunOptions, StateDir};
@@ -48,8 +48,12 @@ async fn main() -> anyhow::Result<ExitCode> {
     let report = run
         .execute("shell", Arc::new(provider), console, &Cancellation::new())
         .await?;
-    shown.finish();
-    print!("{}", summary(&report, style, None));
+    let advice = Advice {
+        logs: None,
+        again: &|job| format!("runwright run {job}"),
+    };
+    shown.write(summary(&report, style, &advice).as_bytes());
+    shown.finish()?;
     Ok(ExitCode::from(report.exit.code()))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::exit_code::Exit;
 use crate::output::{Style, Tone, error_line};
-use runwright::local::{Fault, LocalError};
+use runwright::local::{Fault, LocalError, RepositoryError, StateError};
 use std::fmt;
 
 /// An error with its exit code, shown once, at the very end.
@@ -38,6 +38,15 @@ impl Failure {
         self
     }
 
+    /// Returns what happened, with its causes.
+    pub(crate) fn message(&self) -> String {
+        format!("{:#}", self.error)
+    }
+
+    pub(crate) fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }
@@ -62,11 +71,26 @@ impl From<LocalError> for Failure {
             Fault::Usage => Exit::Usage,
             Fault::Environment => Exit::Environment,
         };
-        let help = error.help().map(ToOwned::to_owned);
+        let help = help_for(&error).map(ToOwned::to_owned);
         Self {
             exit,
             error: error.into(),
             help,
         }
+    }
+}
+
+/// Returns what the reader can do about an error, where there is something to say.
+fn help_for(error: &LocalError) -> Option<&'static str> {
+    match error {
+        LocalError::NoFile { .. } => Some("write one, or name another with --file"),
+        LocalError::Repository(RepositoryError::None { .. }) => {
+            Some("jobs see the commit they run for; make a repository with `git init`")
+        }
+        LocalError::State(StateError::NoHome) => Some("set RUNWRIGHT_HOME to a directory"),
+        LocalError::State(StateError::InPlace { .. }) => {
+            Some("wait for it, or run in a copy, without --in-place")
+        }
+        _ => None,
     }
 }

@@ -16,7 +16,6 @@ use std::path::PathBuf;
 #[command(
     name = "runwright",
     version,
-    about,
     after_help = "\
 Examples:
   runwright run                     run the whole pipeline

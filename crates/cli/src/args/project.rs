@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Which pipeline is meant, and with which variables.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectArgs {
-    /// The pipeline file, relative to the project's directory
+    /// The pipeline file, relative to the top of the repository, or else to the current directory
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// The directory to work in, instead of the current one

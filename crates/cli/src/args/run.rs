@@ -1,4 +1,5 @@
 use super::ProjectArgs;
+use crate::output::Style;
 use clap::{Args, ValueEnum};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -104,4 +105,15 @@ pub(crate) enum Progress {
     Plain,
     /// Events as JSON lines on standard output
     Json,
+}
+
+impl Progress {
+    /// Returns how lines for people are coloured.
+    pub(crate) fn style(self) -> Style {
+        match self {
+            Self::Auto => Style::of_stdout(),
+            Self::Tty => Style::COLOURED,
+            Self::Plain | Self::Json => Style::PLAIN,
+        }
+    }
 }

@@ -1,7 +1,7 @@
+use super::print;
 use crate::args::ExecutorsArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::line;
 use runwright::core::{Dialect, FeaturesInfo};
 use runwright::shell::ShellConfig;
 use serde::Serialize;
@@ -11,6 +11,18 @@ struct Described<'a> {
     name: &'a str,
     shell: Option<&'static str>,
     features: Vec<&'static str>,
+}
+
+impl Described<'_> {
+    fn row(&self) -> String {
+        let shell = self.shell.unwrap_or("-");
+        format!(
+            "{:<12} {:<12} {}\n",
+            self.name,
+            shell,
+            self.features.join(", ")
+        )
+    }
 }
 
 /// Shows the executors this build has.
@@ -30,18 +42,11 @@ pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
             features: features.names(),
         });
     }
-    if args.json {
-        line(&serde_json::to_string_pretty(&all).map_err(Failure::environment)?);
+    let text = if args.json {
+        serde_json::to_string_pretty(&all).map_err(Failure::environment)? + "\n"
     } else {
-        for one in &all {
-            let shell = one.shell.unwrap_or("-");
-            line(&format!(
-                "{:<12} {:<12} {}",
-                one.name,
-                shell,
-                one.features.join(", ")
-            ));
-        }
-    }
+        all.iter().map(Described::row).collect()
+    };
+    print(text)?;
     Ok(Exit::Success)
 }

@@ -1,8 +1,8 @@
-use super::{find_project, variables};
+use super::{find_project, print, variables};
 use crate::args::ListArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Style, Tone, diagnostics, line};
+use crate::output::{Style, Tone, diagnostics, strip_controls};
 use runwright::core::job::{JobDefinition, When};
 use runwright::pipeline::ResolvedPipeline;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     }
     let jobs = in_order(&pipeline);
     if args.json {
-        line(&serde_json::to_string_pretty(&jobs).map_err(Failure::environment)?);
+        print(serde_json::to_string_pretty(&jobs).map_err(Failure::environment)? + "\n")?;
     } else {
         diagnostics(&warnings);
-        table(&jobs);
+        print(table(&jobs))?;
     }
     Ok(Exit::Success)
 }
@@ -42,29 +42,26 @@ fn in_order(pipeline: &ResolvedPipeline) -> Vec<&JobDefinition> {
     jobs
 }
 
-fn table(jobs: &[&JobDefinition]) {
+fn table(jobs: &[&JobDefinition]) -> String {
     let style = Style::of_stdout();
-    let width = |of: fn(&JobDefinition) -> usize| jobs.iter().map(|job| of(job)).max().unwrap_or(0);
-    let names = width(|job| job.name.chars().count());
-    let stages = width(|job| job.stage.chars().count());
-    for job in jobs {
-        let text = format!(
-            "{:<names$}  {:<stages$}  {}",
-            job.name,
-            job.stage,
-            remarks(job)
-        );
-        let tone = if job.when == When::Manual {
-            Tone::Quiet
-        } else {
-            Tone::Strong
+    let rows: Vec<_> = jobs
+        .iter()
+        .map(|job| (strip_controls(&job.name), strip_controls(&job.stage), job))
+        .collect();
+    let width = |text: &String| text.chars().count();
+    let names = rows.iter().map(|(name, ..)| width(name)).max().unwrap_or(0);
+    let stages = rows.iter().map(|(_, stage, _)| width(stage)).max();
+    let stages = stages.unwrap_or(0);
+    let row = |(name, stage, job): &(String, String, &&JobDefinition)| {
+        let tone = match job.when {
+            When::Manual => Tone::Quiet,
+            _ => Tone::Strong,
         };
-        line(
-            &text
-                .trim_end()
-                .replacen(&job.name, &style.paint(tone, &job.name), 1),
-        );
-    }
+        let padding = " ".repeat(names - width(name));
+        let rest = format!("{padding}  {stage:<stages$}  {}", remarks(job));
+        format!("{}{}\n", style.paint(tone, name), rest.trim_end())
+    };
+    rows.iter().map(row).collect()
 }
 
 /// Returns what is special about when a job runs.

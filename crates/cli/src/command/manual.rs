@@ -1,17 +1,16 @@
+use super::print;
 use crate::args::{Cli, CompletionArgs, ManArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use anyhow::Context;
 use clap::CommandFactory;
 use std::fs;
-use std::io::Write;
 
 /// Prints a completion script.
-#[expect(clippy::unnecessary_wraps, reason = "all commands have one shape")]
 pub(crate) fn completion(args: &CompletionArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "runwright", &mut script);
-    print(&script);
+    print(script)?;
     Ok(Exit::Success)
 }
 
@@ -28,11 +27,6 @@ pub(crate) fn man(args: &ManArgs) -> Result<Exit, Failure> {
     clap_mangen::Man::new(Cli::command())
         .render(&mut page)
         .map_err(Failure::environment)?;
-    print(&page);
+    print(page)?;
     Ok(Exit::Success)
-}
-
-fn print(bytes: &[u8]) {
-    // A reader that went away, such as `head`, has seen enough.
-    let _ = std::io::stdout().lock().write_all(bytes);
 }

@@ -1,5 +1,7 @@
 //! What each command does.
 
+mod again;
+mod audience;
 mod executors;
 mod lint;
 mod list;
@@ -15,9 +17,17 @@ pub(crate) use run::run;
 
 use crate::args::ProjectArgs;
 use crate::failure::Failure;
+use anyhow::Context;
 use runwright::core::variable::JobVariable;
 use runwright::local::LocalProject;
 use std::path::Path;
+
+/// Prints text on standard output.
+fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+    crate::output::print(text.as_ref())
+        .context("write to standard output")
+        .map_err(Failure::environment)
+}
 
 /// Finds the project the arguments mean.
 fn find_project(args: &ProjectArgs) -> Result<LocalProject, Failure> {

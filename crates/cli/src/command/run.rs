@@ -1,22 +1,22 @@
+use super::again::Again;
+use super::audience::Audience;
 use super::secrets::secrets;
-use super::{find_project, variables};
-use crate::args::{Progress, RunArgs};
+use super::{find_project, print, variables};
+use crate::args::RunArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{
-    Console, NdJson, SharedWriter, Style, Tee, diagnostics, error_line, line, summary,
-};
+use crate::output::{Advice, diagnostics, error_line, strip_controls, summary};
 use crate::signal::Signals;
 use anyhow::{Context, anyhow};
-use runwright::core::Cancellation;
+use runwright::core::job::When;
+use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use runwright::local::{LocalError, LocalProject, LocalRun, Place, RunOptions, StateDir};
 use runwright::pipeline::config::parse_duration;
-use runwright::pipeline::event::EventSink;
 use runwright::pipeline::plan::NeedsMode;
-use runwright::pipeline::{Plan, ResolvedPipeline, Selection};
+use runwright::pipeline::{PipelineReport, Plan, ResolvedPipeline, Selection};
 use runwright::shell::ShellConfig;
-use std::fs::File;
-use std::io;
+use std::fmt::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -103,32 +103,35 @@ async fn preview(
     options: &RunOptions,
 ) -> Result<Exit, Failure> {
     let plan = LocalRun::preview(project, pipeline, options).await?;
-    show_plan(&plan);
+    print(shown_plan(&plan))?;
     Ok(Exit::Success)
 }
 
-fn show_plan(plan: &Plan) {
+fn shown_plan(plan: &Plan) -> String {
+    if plan.is_empty() {
+        return "no job to run\n".to_owned();
+    }
+    let mut text = String::new();
     let mut stage = None;
     for job in plan.jobs() {
+        let definition = &job.definition;
         if stage != Some(job.stage_index) {
             stage = Some(job.stage_index);
-            line(&format!("stage {}", job.definition.stage));
+            let _ = writeln!(text, "stage {}", strip_controls(&definition.stage));
         }
-        line(&format!("  {}", job.name()));
-        let commands = job
-            .definition
-            .before_script
-            .iter()
-            .chain(&job.definition.script)
-            .flatten();
-        for command in commands.flat_map(|command| command.lines()) {
-            line(&format!("    $ {command}"));
+        let waits = definition.when == When::Manual && !job.is_played;
+        let remark = if waits { " (manual, not played)" } else { "" };
+        let _ = writeln!(text, "  {}{remark}", strip_controls(job.name()));
+        let commands = definition.before_script.iter().chain(&definition.script);
+        for command in commands.flatten().flat_map(|command| command.lines()) {
+            let _ = writeln!(text, "    $ {}", strip_controls(command));
         }
     }
-    if plan.is_empty() {
-        line("no job to run");
-    }
+    text
 }
+
+/// How long the reader of the output is waited for after somebody stopped the run.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 async fn execute(
     args: &RunArgs,
@@ -141,117 +144,130 @@ async fn execute(
         .map_err(Failure::environment)?;
     let interrupted = signals.seen();
     let cancellation = Cancellation::new();
-    let audience = Audience::of(args)?;
-    let events = Arc::clone(&audience.sink);
-    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let audience = Arc::new(Audience::of(args)?);
 
-    let work = async {
-        let run = LocalRun::prepare(project, pipeline, &state, options).await?;
-        let logs = run.directory().join("logs");
-        let shell = ShellConfig {
-            login: args.login,
-            supervisor: Some(run.supervisor().clone()),
-            ..ShellConfig::default()
-        };
-        let registry = crate::executors::registry(shell).map_err(Failure::environment)?;
-        let provider = registry
-            .get(&args.executor)
-            .cloned()
-            .ok_or_else(|| Failure::usage(anyhow!("there is no executor {:?}", args.executor)))?;
-        let report = run
-            .execute(&args.executor, provider, events, &cancellation)
-            .await?;
-        Ok::<_, Failure>((report, logs))
-    };
-    let notify = |count| {
-        let notice = if count == 1 {
-            "\ncancelling; once more to end everything at once"
-        } else {
-            "\nending everything at once"
-        };
-        error_line(notice);
-    };
+    let work = work(args, project, pipeline, options, &audience, &cancellation);
     let done = tokio::select! {
         done = work => done,
-        () = signals.drive(&cancellation, notify) => unreachable_end(),
+        () = signals.drive(&cancellation, tell_of_signal) => {
+            return Err(Failure::environment(anyhow!("the signal handler ended")));
+        }
     };
-    if let Ok((report, logs)) = &done
-        && args.progress != Progress::Json
-    {
-        let text = summary(report, style(args.progress), Some(logs));
-        audience.shown.write(text.as_bytes());
+    if let Ok(done) = &done {
+        audience.show_summary(&done.summary(args));
     }
     let was_interrupted = interrupted.load(Ordering::SeqCst);
-    let shown = tokio::task::spawn_blocking(move || audience.finish());
-    tokio::select! {
-        // A panic was printed by itself.
-        _ = shown => {}
-        () = signals.next() => interrupted.store(true, Ordering::SeqCst),
-        () = tokio::time::sleep(LAST_WORDS), if was_interrupted => {}
-    }
-    let (report, _) = done?;
+    let shown = {
+        let audience = Arc::clone(&audience);
+        tokio::task::spawn_blocking(move || audience.finish())
+    };
+    let shown = tokio::select! {
+        shown = shown => shown.unwrap_or(Ok(())),
+        () = signals.next() => {
+            interrupted.store(true, Ordering::SeqCst);
+            Ok(())
+        }
+        () = tokio::time::sleep(LAST_WORDS), if was_interrupted => Ok(()),
+    };
+    let done = done?;
     if interrupted.load(Ordering::SeqCst) {
         return Ok(Exit::Interrupted);
     }
-    Ok(report.exit)
+    shown.map_err(Failure::environment)?;
+    Ok(done.report.exit)
 }
 
-/// How long the reader of the output is waited for after somebody stopped the run.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// What goes on beside the work never ends by itself.
-fn unreachable_end<T>() -> Result<T, Failure> {
-    Err(Failure::environment(anyhow!("a task beside the run ended")))
+fn tell_of_signal(count: usize) {
+    error_line(if count == 1 {
+        "\ncancelling; once more to end everything at once"
+    } else {
+        "\nending everything at once"
+    });
 }
 
-fn style(progress: Progress) -> Style {
-    match progress {
-        Progress::Auto => Style::of_stdout(),
-        Progress::Tty => Style::COLOURED,
-        Progress::Plain | Progress::Json => Style::PLAIN,
-    }
+/// A run that has ended, and what is needed to tell of it.
+struct Done {
+    report: PipelineReport,
+    plan: Arc<Plan>,
+    logs: PathBuf,
 }
 
-/// Who takes the events: the terminal or standard output, and the file that was asked for.
-struct Audience {
-    sink: Arc<dyn EventSink>,
-    shown: SharedWriter,
-    file: Option<SharedWriter>,
-}
-
-impl Audience {
-    fn of(args: &RunArgs) -> Result<Self, Failure> {
-        let writer = |shown: io::Result<SharedWriter>| {
-            shown
-                .context("start to write output")
-                .map_err(Failure::environment)
+impl Done {
+    fn summary(&self, args: &RunArgs) -> String {
+        let again = Again::new(args, &self.plan);
+        let advice = Advice {
+            logs: Some(&self.logs),
+            again: &|job| again.command(job),
         };
-        let shown = writer(SharedWriter::new(io::stdout()))?;
-        let mut sinks: Vec<Arc<dyn EventSink>> = vec![match args.progress {
-            Progress::Json => Arc::new(NdJson::new(shown.clone())),
-            progress => Arc::new(Console::new(shown.clone(), style(progress))),
-        }];
-        let mut file = None;
-        if let Some(path) = &args.events {
-            let created = File::create(path)
-                .with_context(|| format!("create {}", path.display()))
-                .map_err(Failure::usage)?;
-            let written = writer(SharedWriter::new(created))?;
-            sinks.push(Arc::new(NdJson::new(written.clone())));
-            file = Some(written);
+        let mut text = summary(&self.report, args.progress.style(), &advice);
+        if let Some(limit) = &args.timeout
+            && self.report.exit == Exit::JobFailed
+            && self.report.failed_jobs().next().is_none()
+        {
+            let _ = writeln!(text, "its time was up: --timeout {limit:?}");
         }
-        Ok(Self {
-            sink: Arc::new(Tee(sinks)),
-            shown,
-            file,
-        })
+        text
     }
+}
 
-    /// Waits until all is shown and written.
-    fn finish(&self) {
-        self.shown.finish();
-        if let Some(file) = &self.file {
-            file.finish();
+async fn work(
+    args: &RunArgs,
+    project: LocalProject,
+    pipeline: &ResolvedPipeline,
+    options: RunOptions,
+    audience: &Audience,
+    cancellation: &Cancellation,
+) -> Result<Done, Failure> {
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let run = LocalRun::prepare(project, pipeline, &state, options).await?;
+    let logs = run.directory().join("logs");
+    let plan = Arc::clone(run.plan());
+    let shell = ShellConfig {
+        login: args.login,
+        supervisor: Some(run.supervisor().clone()),
+        ..ShellConfig::default()
+    };
+    let registry = crate::executors::registry(shell).map_err(Failure::environment)?;
+    let provider = registry
+        .get(&args.executor)
+        .cloned()
+        .ok_or_else(|| Failure::usage(anyhow!("there is no executor {:?}", args.executor)))?;
+    tell_of_ignored(&args.executor, provider.as_ref(), &plan)?;
+    let events = audience.sink();
+    let report = run
+        .execute(&args.executor, provider, events, cancellation)
+        .await?;
+    Ok(Done { report, plan, logs })
+}
+
+/// Says once what the jobs ask for and the executor cannot give.
+fn tell_of_ignored(
+    executor: &str,
+    provider: &dyn ExecutorProvider,
+    plan: &Plan,
+) -> Result<(), Failure> {
+    let mut features = FeaturesInfo::default();
+    provider
+        .features(&mut features)
+        .map_err(Failure::environment)?;
+    let count = |asks: fn(&runwright::core::job::JobDefinition) -> bool| {
+        plan.jobs()
+            .iter()
+            .filter(|job| asks(&job.definition))
+            .count()
+    };
+    let images = count(|job| job.image.is_some());
+    let services = count(|job| job.services.as_ref().is_some_and(|list| !list.is_empty()));
+    for (keyword, jobs, given) in [
+        ("image", images, features.image),
+        ("services", services, features.services),
+    ] {
+        if jobs > 0 && !given {
+            let noun = if jobs == 1 { "job" } else { "jobs" };
+            error_line(&format!(
+                "warning: the {executor} executor ignores `{keyword}` of {jobs} {noun}"
+            ));
         }
     }
+    Ok(())
 }

@@ -37,7 +37,7 @@ impl Console {
 
     fn line(&self, state: &State, job: &Arc<str>, text: &str) {
         let number = state.jobs.get(job).copied().unwrap_or(0);
-        let padded = format!("{job:<width$} |", width = state.width);
+        let padded = format!("{:<width$} |", strip_controls(job), width = state.width);
         let prefix = self.style.paint(Tone::Job(number), &padded);
         self.writer.write(
             format!(

@@ -9,8 +9,9 @@ mod summary;
 pub use console::Console;
 pub use ndjson::NdJson;
 pub use shared::SharedWriter;
+pub(crate) use style::strip_controls;
 pub use style::{Style, Tone};
-pub use summary::summary;
+pub use summary::{Advice, summary};
 
 use runwright::pipeline::diagnostic::Diagnostics;
 use runwright::pipeline::event::{EventSink, PipelineEvent};
@@ -29,10 +30,17 @@ impl Style {
     }
 }
 
-/// Prints a line on standard output.
-pub fn line(text: &str) {
-    // A reader that went away, such as `head`, has seen enough.
-    let _ = writeln!(io::stdout().lock(), "{text}");
+/// Prints text on standard output.
+///
+/// # Errors
+///
+/// When it cannot be written, but not when the reader went away: `head` has seen enough.
+pub fn print(text: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
 }
 
 /// Prints a line on standard error.

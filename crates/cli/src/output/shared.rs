@@ -17,8 +17,9 @@ const PIECE: usize = 64 << 10;
 /// A stream whose writers never wait for its reader.
 ///
 /// A thread of its own writes. What a slow reader leaves behind waits in memory, and beyond a few
-/// MiB in a file without a name, so jobs, timeouts and signals go on whatever the reader does. A
-/// reader that went away has seen enough: the rest is dropped. Clones share one stream.
+/// MiB in a file without a name, so jobs, timeouts and signals go on whatever the reader does. When
+/// it cannot be written any more, the rest is dropped, and [`finish`](Self::finish) says why.
+/// Clones share one stream.
 #[derive(Clone)]
 pub struct SharedWriter(Arc<Shared>);
 
@@ -26,6 +27,8 @@ struct Shared {
     backlog: Mutex<Backlog>,
     changed: Condvar,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Why text was lost.
+    error: Mutex<Option<io::Error>>,
 }
 
 /// What was taken and is not shown yet: first what is in memory, then what is on disk.
@@ -56,6 +59,7 @@ impl SharedWriter {
             backlog: Mutex::default(),
             changed: Condvar::new(),
             thread: Mutex::default(),
+            error: Mutex::default(),
         });
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new()
@@ -69,18 +73,26 @@ impl SharedWriter {
     pub fn write(&self, text: &[u8]) {
         let mut backlog = lock(&self.0.backlog);
         if let Err(error) = backlog.push(text) {
-            tracing::warn!(error = &error as &dyn std::error::Error, "Output is lost.");
+            self.0.lost(error);
         }
         self.0.changed.notify_all();
     }
 
     /// Ends the stream and waits until all is shown, or nobody reads any more.
-    pub fn finish(&self) {
+    ///
+    /// # Errors
+    ///
+    /// When text was lost, but not because the reader went away: that one has seen enough.
+    pub fn finish(&self) -> io::Result<()> {
         lock(&self.0.backlog).closed = true;
         self.0.changed.notify_all();
         if let Some(thread) = lock(&self.0.thread).take() {
             // A panic of the thread was printed by itself; nothing is left to be shown.
             let _ = thread.join();
+        }
+        match lock(&self.0.error).take() {
+            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+            _ => Ok(()),
         }
     }
 }
@@ -90,7 +102,7 @@ impl Shared {
     fn show(&self, mut writer: impl Write) {
         while let Some(piece) = self.next() {
             if let Err(error) = writer.write_all(&piece).and_then(|()| writer.flush()) {
-                tracing::debug!(%error, "Nobody reads the output any more.");
+                self.lost(error);
                 *lock(&self.backlog) = Backlog {
                     broken: true,
                     ..Backlog::default()
@@ -100,12 +112,19 @@ impl Shared {
         }
     }
 
+    /// Remembers the first reason why text was lost.
+    fn lost(&self, error: io::Error) {
+        lock(&self.error).get_or_insert(error);
+    }
+
     /// Waits for the next piece; `None` at the end of the stream.
     fn next(&self) -> Option<Vec<u8>> {
         let mut backlog = lock(&self.backlog);
         loop {
-            if let Some(piece) = backlog.take() {
-                return Some(piece);
+            match backlog.take() {
+                Ok(Some(piece)) => return Some(piece),
+                Ok(None) => {}
+                Err(error) => self.lost(error),
             }
             if backlog.closed {
                 return None;
@@ -140,24 +159,22 @@ impl Backlog {
         Ok(())
     }
 
-    fn take(&mut self) -> Option<Vec<u8>> {
+    fn take(&mut self) -> io::Result<Option<Vec<u8>>> {
         if !self.memory.is_empty() {
-            return Some(std::mem::take(&mut self.memory).into());
+            return Ok(Some(std::mem::take(&mut self.memory).into()));
         }
-        let disk = self.disk.as_mut()?;
+        let Some(disk) = &mut self.disk else {
+            return Ok(None);
+        };
         let left = usize::try_from(disk.written - disk.read).unwrap_or(usize::MAX);
         let mut piece = vec![0; left.min(PIECE)];
         let read = disk.file.read_exact_at(&mut piece, disk.read);
         disk.read += piece.len() as u64;
-        let all_read = disk.read == disk.written;
-        if let Err(error) = &read {
-            tracing::warn!(%error, "Output is lost.");
-        }
-        if all_read || read.is_err() {
+        if disk.read == disk.written || read.is_err() {
             // The file has no name, so its space is free again.
             self.disk = None;
         }
-        read.is_ok().then_some(piece)
+        read.map(|()| Some(piece))
     }
 }
 
@@ -211,7 +228,7 @@ mod tests {
         assert!(expected.len() > 2 * IN_MEMORY, "the disk is needed");
         drop(open);
         writer.write(b"the end");
-        writer.finish();
+        writer.finish().unwrap();
         drop(writer);
         expected.extend_from_slice(b"the end");
         let shown: Vec<u8> = shown.into_iter().flatten().collect();
@@ -232,7 +249,16 @@ mod tests {
         for _ in 0..10_000 {
             writer.write(&[b'x'; 1000]);
         }
-        writer.finish();
+        writer.finish().unwrap();
         assert!(lock(&writer.0.backlog).broken);
+    }
+
+    #[test]
+    fn lost_text_is_told_of_at_the_end() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let writer = SharedWriter::new(full).unwrap();
+        writer.write(b"never to be seen");
+        let error = writer.finish().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }
 }

@@ -74,7 +74,7 @@ impl Style {
 }
 
 /// Returns `text` without terminal control sequences, for output that is no terminal.
-pub(super) fn strip_controls(text: &str) -> String {
+pub(crate) fn strip_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

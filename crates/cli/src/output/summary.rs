@@ -2,18 +2,33 @@
 
 use super::console::seconds;
 use super::style::{Style, Tone, strip_controls};
+use runwright::core::chain;
 use runwright::pipeline::{JobReport, PipelineReport, Status};
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::path::Path;
 
+/// What a summary adds for the reader to go on with.
+pub struct Advice<'a> {
+    /// The directory with the whole logs, where they are kept.
+    pub logs: Option<&'a Path>,
+    /// Returns the command that runs a job again.
+    pub again: &'a dyn Fn(&str) -> String,
+}
+
+impl fmt::Debug for Advice<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Advice")
+            .field("logs", &self.logs)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Returns the summary of a run: each job that made it fail with its exit code, its last lines and
-/// how to run it alone; then one sentence on the whole.
-///
-/// `logs` is the directory with the whole logs, where they are kept.
-pub fn summary(report: &PipelineReport, style: Style, logs: Option<&Path>) -> String {
+/// how to run it again; then one sentence on the whole.
+pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> String {
     let mut text = String::new();
     for job in report.failed_jobs() {
-        failed_job(&mut text, job, style);
+        failed_job(&mut text, job, style, advice);
     }
     if let Some(error) = &report.error {
         let chain = chain(error);
@@ -21,7 +36,7 @@ pub fn summary(report: &PipelineReport, style: Style, logs: Option<&Path>) -> St
     }
     whole(&mut text, report, style);
     if report.failed_jobs().next().is_some()
-        && let Some(logs) = logs
+        && let Some(logs) = advice.logs
     {
         let _ = writeln!(
             text,
@@ -32,9 +47,9 @@ pub fn summary(report: &PipelineReport, style: Style, logs: Option<&Path>) -> St
     text
 }
 
-fn failed_job(text: &mut String, job: &JobReport, style: Style) {
-    let head = style.paint(Tone::Bad, &format!("{} failed", job.name));
-    let _ = write!(text, "\n{head} in stage {}", job.stage);
+fn failed_job(text: &mut String, job: &JobReport, style: Style, advice: &Advice<'_>) {
+    let head = style.paint(Tone::Bad, &format!("{} failed", strip_controls(&job.name)));
+    let _ = write!(text, "\n{head} in stage {}", strip_controls(&job.stage));
     if let Some(code) = job.exit_code {
         let _ = write!(text, " with exit code {code}");
     } else if let Some(reason) = job.failure_reason {
@@ -57,10 +72,10 @@ fn failed_job(text: &mut String, job: &JobReport, style: Style) {
             strip_controls(line)
         );
     }
-    let command = format!("runwright run {} --no-needs", quoted(&job.name));
+    let command = (advice.again)(&job.name);
     let _ = writeln!(
         text,
-        "  run it alone: {}",
+        "  run it again: {}",
         style.paint(Tone::Strong, &command)
     );
 }
@@ -84,13 +99,13 @@ fn whole(text: &mut String, report: &PipelineReport, style: Style) {
         .jobs
         .iter()
         .filter(|job| job.status == Status::Manual)
-        .map(|job| quoted(&job.name))
+        .map(|job| strip_controls(&job.name))
         .collect();
     if report.status == Status::Manual && !waiting.is_empty() {
         let _ = writeln!(
             text,
-            "it waits for: runwright run --manual {}",
-            waiting.join(" --manual ")
+            "it waits for {}: play it with --manual",
+            waiting.join(", ")
         );
     }
 }
@@ -112,35 +127,4 @@ fn counts(report: &PipelineReport) -> String {
         .map(|(status, count)| format!("{count} {status}"))
         .collect();
     format!(" ({})", words.join(", "))
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let _ = write!(text, ": {error}");
-        cause = error.source();
-    }
-    text
-}
-
-/// Returns `name` as a shell reads it back.
-fn quoted(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,".contains(c);
-    if !name.is_empty() && name.chars().all(plain) {
-        return name.to_owned();
-    }
-    format!("'{}'", name.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_quoted_where_a_shell_needs_it() {
-        assert_eq!(quoted("unit-tests"), "unit-tests");
-        assert_eq!(quoted("test 1/2"), "'test 1/2'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-    }
 }

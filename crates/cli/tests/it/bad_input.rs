@@ -203,3 +203,15 @@ fn files_that_cannot_be_read_are_named() {
         .expect_code(2)
         .expect_text(".gitlab-ci.yml");
 }
+
+#[test]
+fn files_without_end_are_refused_at_once() {
+    let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
+    project
+        .runwright(&["lint", "-f", "/dev/zero"])
+        .expect_code(2)
+        .expect_text("/dev/zero");
+    project
+        .runwright(&["run", "--timeout", "500000000000 years"])
+        .expect_code(0);
+}

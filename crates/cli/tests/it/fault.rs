@@ -6,6 +6,8 @@
 )]
 
 use crate::project::{Project, processes_with, wait_until, wait_until_told};
+use std::fs;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -37,21 +39,41 @@ fn kill_9(pids: &[u32]) {
         .unwrap();
 }
 
-/// Returns the guardian of a runner: its child that is no job.
-fn guardian_of(runner: u32) -> Vec<u32> {
-    let children = std::fs::read_to_string(format!("/proc/{runner}/task/{runner}/children"));
-    let pids = children.unwrap_or_default();
-    pids.split_whitespace()
-        .filter_map(|pid| pid.parse().ok())
-        .collect()
+/// Returns the guardians of a project's runs; each names its journal on its command line.
+fn guardians(project: &Project) -> Vec<u32> {
+    processes_with(&project.home().join("journal").display().to_string())
 }
 
-fn assert_nothing_stays(project: &Project, marker: &str) {
+/// Returns the cgroups that the journals of a project name.
+fn cgroups(project: &Project) -> Vec<PathBuf> {
+    let journals = fs::read_dir(project.home().join("journal"));
+    let texts = journals
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
+    let paths = |text: String| -> Vec<PathBuf> {
+        let lines = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("cgroup\t"));
+        lines.map(PathBuf::from).collect()
+    };
+    texts.flat_map(paths).collect()
+}
+
+fn assert_nothing_stays(project: &Project, marker: &str, cgroups: &[PathBuf]) {
     wait_until("all processes to be gone", || {
         processes_with(marker).is_empty()
     });
-    let left = || format!("{:?} to be gone", project.leftovers());
-    wait_until_told(left, || project.leftovers().is_empty());
+    let left = || {
+        let cgroups = cgroups.iter().filter(|path| path.exists()).cloned();
+        project
+            .leftovers()
+            .into_iter()
+            .chain(cgroups)
+            .collect::<Vec<_>>()
+    };
+    wait_until_told(|| format!("{:?} to be gone", left()), || left().is_empty());
+    wait_until("all guardians to be gone", || guardians(project).is_empty());
 }
 
 /// Lets the next start of the binary clean up.
@@ -72,30 +94,37 @@ fn killing_the_runner_in_each_stage_leaves_nothing() {
         let project = Project::with_pipeline(&nasty(&marker));
         let mut run = start(&project);
         project.wait_for(&format!("job | {stage}"));
+        let cgroups = cgroups(&project);
         kill_9(&[run.id()]);
         run.wait().unwrap();
-        assert_nothing_stays(&project, &marker);
+        assert_nothing_stays(&project, &marker, &cgroups);
     }
 }
 
 #[test]
 fn killing_runner_and_guardian_leaves_nothing_after_the_next_start() {
-    let marker = format!("runwright-test-both-{}", std::process::id());
-    let project = Project::with_pipeline(&nasty(&marker));
-    let mut run = start(&project);
-    project.wait_for("job | in-script");
-    let mut pids = guardian_of(run.id());
-    pids.push(run.id());
-    kill_9(&pids);
-    run.wait().unwrap();
-    next_start(&project);
-    assert_nothing_stays(&project, &marker);
+    for stage in ["in-script", "in-after-script"] {
+        let marker = format!("runwright-test-both-{stage}-{}", std::process::id());
+        let project = Project::with_pipeline(&nasty(&marker));
+        let mut run = start(&project);
+        project.wait_for(&format!("job | {stage}"));
+        let cgroups = cgroups(&project);
+        let mut pids = guardians(&project);
+        assert_eq!(pids.len(), 1, "one guardian for one run");
+        pids.push(run.id());
+        kill_9(&pids);
+        run.wait().unwrap();
+        next_start(&project);
+        assert_nothing_stays(&project, &marker, &cgroups);
+    }
 }
 
 #[test]
 fn two_hundred_random_kills_leave_nothing() {
     let marker = format!("runwright-test-random-{}", std::process::id());
     let project = Project::with_pipeline(&nasty(&marker));
+    let mut cgroups_made = Vec::new();
+    let mut guardians_killed = 0;
     // A fixed sequence, so that a failure can be repeated; the machine's noise makes it random.
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     for round in 0..200 {
@@ -104,13 +133,20 @@ fn two_hundred_random_kills_leave_nothing() {
         state ^= state << 17;
         let mut run = start(&project);
         std::thread::sleep(Duration::from_micros(state % 120_000));
+        cgroups_made.extend(cgroups(&project));
         let mut pids = vec![run.id()];
         if round % 2 == 1 {
-            pids.extend(guardian_of(run.id()));
+            let found = guardians(&project);
+            guardians_killed += found.len();
+            pids.extend(found);
         }
         kill_9(&pids);
         run.wait().unwrap();
     }
+    assert!(
+        guardians_killed > 20,
+        "only {guardians_killed} guardians were met"
+    );
     next_start(&project);
-    assert_nothing_stays(&project, &marker);
+    assert_nothing_stays(&project, &marker, &cgroups_made);
 }

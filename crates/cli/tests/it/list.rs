@@ -82,3 +82,15 @@ fn warnings_count_when_lint_is_strict() {
     let clean = Project::with_pipeline("job:\n  script: [\"true\"]\n");
     clean.runwright(&["lint", "--strict"]).expect_code(0);
 }
+
+#[test]
+fn lint_answers_in_json_also_when_there_is_no_file() {
+    let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
+    let report = project
+        .runwright(&["lint", "--json", "-f", "no.yml"])
+        .expect_code(2)
+        .stdout;
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["valid"], false);
+    assert_eq!(report["errors"][0]["file"], "no.yml");
+}

@@ -44,7 +44,14 @@ fn a_failing_job_is_named_with_its_exit_code_and_how_to_run_it_alone() {
         summary.matches("the last words").count() >= 2,
         "log and summary: {summary}"
     );
-    assert!(summary.contains("runwright run bad"), "{summary}");
+    assert!(
+        summary.contains("runwright run bad --no-needs"),
+        "{summary}"
+    );
+    let hint = project.runwright(&["run", "-f", ".gitlab-ci.yml", "--variable", "A=b c"]);
+    let hint = hint.expect_code(1).all();
+    let command = "runwright run bad --no-needs -f .gitlab-ci.yml --variable 'A=b c'";
+    assert!(hint.contains(command), "the settings are repeated: {hint}");
 }
 
 #[test]
@@ -301,4 +308,67 @@ fn walk_text(dir: &std::path::Path) -> String {
         }
     }
     text
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_environment_failure() {
+    let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
+    for arguments in [
+        &["run"][..],
+        &["list"],
+        &["lint", "--json"],
+        &["man"],
+        &["executors"],
+    ] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = project.command(arguments).stdout(full).output().unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {complaint}");
+        assert!(
+            complaint.contains("No space left"),
+            "{arguments:?}: {complaint}"
+        );
+    }
+    project
+        .runwright(&["run", "--events", "/dev/full"])
+        .expect_code(3);
+}
+
+#[test]
+fn what_the_executor_cannot_give_is_said_once() {
+    let project = Project::with_pipeline(
+        "image: alpine\nservices: [postgres]\na:\n  script: [\"true\"]\nb:\n  script: [\"true\"]\n",
+    );
+    let done = project.runwright(&["run"]).expect_code(0);
+    assert_eq!(
+        done.stderr.matches("ignores `image` of 2 jobs").count(),
+        1,
+        "{}",
+        done.stderr
+    );
+    assert_eq!(
+        done.stderr.matches("ignores `services` of 2 jobs").count(),
+        1,
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
+fn control_characters_of_a_name_stay_out_of_the_terminal() {
+    let project = Project::with_pipeline("\"red\\e[31m\":\n  script: [exit 1]\n");
+    let done = project.runwright(&["run"]).expect_code(1);
+    assert!(!done.all().contains('\u{1b}'), "{:?}", done.all());
+}
+
+#[test]
+fn a_file_is_found_from_where_one_stands() {
+    let project = Project::with_pipeline("top:\n  script: [echo from-top]\n");
+    project.write("sub/own.yml", "own:\n  script: [echo from-own]\n");
+    let done = project
+        .runwright(&["run", "-C", "sub", "-f", "own.yml"])
+        .expect_code(0);
+    assert!(done.stdout.contains("own | from-own"), "{}", done.stdout);
+    let done = project.runwright(&["run", "-C", "sub"]).expect_code(0);
+    assert!(done.stdout.contains("top | from-top"), "{}", done.stdout);
 }

@@ -38,12 +38,13 @@ pub enum LocalError {
         source: io::Error,
     },
     /// The pipeline file is no text.
-    #[error("{}:{line}: the file is not UTF-8 text", file.display())]
+    #[error("read {} as text", file.display())]
     NotText {
         /// The file.
         file: PathBuf,
-        /// The line, from 1.
-        line: usize,
+        /// What it is instead.
+        #[source]
+        source: pipeline::yaml::DecodeError,
     },
     /// The repository cannot be described.
     #[error("describe the repository")]
@@ -79,21 +80,6 @@ impl LocalError {
             | Self::Repository(job_runner::RepositoryError::None { .. })
             | Self::Plan(_) => Fault::Usage,
             Self::Repository(_) | Self::State(_) | Self::Process(_) => Fault::Environment,
-        }
-    }
-
-    /// Returns what the one whose turn it is can do, where there is something to say.
-    pub fn help(&self) -> Option<&'static str> {
-        match self {
-            Self::NoFile { .. } => Some("write one, or name another with --file"),
-            Self::Repository(job_runner::RepositoryError::None { .. }) => {
-                Some("jobs see the commit they run for; make a repository with `git init`")
-            }
-            Self::State(StateError::NoHome) => Some("set RUNWRIGHT_HOME to a directory"),
-            Self::State(StateError::InPlace { .. }) => {
-                Some("wait for it, or run in a copy, without --in-place")
-            }
-            _ => None,
         }
     }
 }

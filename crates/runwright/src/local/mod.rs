@@ -13,3 +13,8 @@ pub use error::{Fault, LocalError};
 pub use project::{DEFAULT_FILE, LocalProject};
 pub use run::{LocalRun, Place, RunOptions};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
+
+#[doc(no_inline)]
+pub use job_runner::RepositoryError;
+#[doc(no_inline)]
+pub use process::{ProcessError, Supervisor};

@@ -3,8 +3,9 @@
 use super::error::LocalError;
 use pipeline::ResolvedPipeline;
 use pipeline::diagnostic::Checked;
-use std::fs;
-use std::io;
+use pipeline::yaml::{Limits, decode};
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The name of the pipeline file when nobody gives another.
@@ -19,7 +20,8 @@ pub struct LocalProject {
 
 impl LocalProject {
     /// Finds the project that `directory` lies in: the top of its Git working tree, or the directory
-    /// itself outside of one. `file` is relative to that; default [`DEFAULT_FILE`].
+    /// itself outside of one. `file` is relative to that, or else to `directory`; default
+    /// [`DEFAULT_FILE`].
     ///
     /// # Errors
     ///
@@ -36,8 +38,20 @@ impl LocalProject {
                 source,
             });
         }
-        let root = job_runner::toplevel(&directory).unwrap_or(directory);
-        let file = file.unwrap_or(Path::new(DEFAULT_FILE)).to_owned();
+        let root = job_runner::toplevel(&directory).unwrap_or_else(|| directory.clone());
+        let file = file.map_or_else(
+            || PathBuf::from(DEFAULT_FILE),
+            |named| {
+                let beside = directory.join(named);
+                // Whoever names a file names it from where he stands.
+                if !root.join(named).exists() && beside.exists() {
+                    return beside
+                        .strip_prefix(&root)
+                        .map_or(beside.clone(), Path::to_owned);
+                }
+                named.to_owned()
+            },
+        );
         Ok(Self { root, file })
     }
 
@@ -64,7 +78,7 @@ impl LocalProject {
 
     fn text(&self) -> Result<String, LocalError> {
         let path = self.root.join(&self.file);
-        let bytes = fs::read(&path).map_err(|source| match source.kind() {
+        let bytes = read(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => LocalError::NoFile {
                 file: self.file.clone(),
                 root: self.root.clone(),
@@ -74,16 +88,22 @@ impl LocalProject {
                 source,
             },
         })?;
-        String::from_utf8(bytes).map_err(|error| {
-            let valid = error.utf8_error().valid_up_to();
-            let line = String::from_utf8_lossy(&error.as_bytes()[..valid])
-                .matches('\n')
-                .count()
-                + 1;
-            LocalError::NotText {
-                file: self.file.clone(),
-                line,
-            }
+        decode(bytes).map_err(|source| LocalError::NotText {
+            file: self.file.clone(),
+            source,
         })
     }
+}
+
+/// Reads a file that is to be a pipeline, and never more than such a file may hold.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let limit = Limits::default().bytes as u64;
+    let mut bytes = Vec::new();
+    // One byte more, so that the limit is told of where all limits are.
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

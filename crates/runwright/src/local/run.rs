@@ -78,7 +78,7 @@ impl LocalRun {
         }
         // A name that is not there is found out before anything is written.
         check_selection(pipeline, &options)?;
-        recover(state)?;
+        recover(state.clone()).await?;
         let supervisor = supervise(state)?;
         let prepared = Self::reserve(project, pipeline, state, options, supervisor.clone()).await;
         if prepared.is_err() {
@@ -139,7 +139,7 @@ impl LocalRun {
     }
 
     /// Returns what is going to run.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
 
@@ -176,7 +176,10 @@ impl LocalRun {
                     .drive(executor, provider, events, cancellation, &builds)
                     .await;
                 if let Err(error) = builds.remove().await {
-                    tracing::warn!(%error, "A build directory stays for the next run to remove.");
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "A build directory stays for the next run to remove."
+                    );
                 }
                 Ok(report)
             }
@@ -190,7 +193,8 @@ impl LocalRun {
         } = self;
         end(supervisor).await;
         drop(directory);
-        state.prune();
+        // What is not removed this time is removed the next.
+        let _ = tokio::task::spawn_blocking(move || state.prune()).await;
         report
     }
 
@@ -273,8 +277,14 @@ fn check_selection(pipeline: &ResolvedPipeline, options: &RunOptions) -> Result<
 }
 
 /// Ends what dead runs have left. What cannot be removed now waits for the next run.
-fn recover(state: &StateDir) -> Result<(), LocalError> {
-    for run in process::recover(state.path())? {
+async fn recover(state: StateDir) -> Result<(), LocalError> {
+    // Without a journal there is nothing to wait for, and a thread for it would cost more.
+    let journals = state.path().join("journal");
+    if std::fs::read_dir(journals).is_ok_and(|mut found| found.next().is_none()) {
+        return Ok(());
+    }
+    let recovered = tokio::task::spawn_blocking(move || process::recover(state.path())).await;
+    for run in recovered.unwrap_or_else(|_| Ok(Vec::new()))? {
         tracing::info!(?run, "Removed what an earlier run left.");
     }
     Ok(())
@@ -290,6 +300,9 @@ fn supervise(state: &StateDir) -> Result<Supervisor, LocalError> {
 
 async fn end(supervisor: Supervisor) {
     if let Err(error) = supervisor.shutdown().await {
-        tracing::warn!(%error, "Processes of the run are left to its guardian.");
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "Processes of the run are left to its guardian."
+        );
     }
 }

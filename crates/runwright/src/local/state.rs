@@ -103,7 +103,7 @@ impl ProjectState {
             .and_then(|text| text.trim().parse().ok());
         let mut id: u64 = last.unwrap_or(0);
         loop {
-            id += 1;
+            id = id.saturating_add(1);
             let path = pipelines.join(id.to_string());
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {

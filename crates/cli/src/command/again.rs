@@ -1,0 +1,82 @@
+use crate::args::RunArgs;
+use runwright::pipeline::Plan;
+use std::path::Path;
+
+/// How to run one job of a run again, with the same settings.
+pub(super) struct Again<'a> {
+    settings: String,
+    plan: &'a Plan,
+}
+
+impl<'a> Again<'a> {
+    pub(super) fn new(args: &RunArgs, plan: &'a Plan) -> Self {
+        let mut words = Vec::new();
+        let mut option = |name: &str, value: &str| {
+            words.push(format!(" {name} {}", quoted(value)));
+        };
+        let path = |path: &Path| path.display().to_string();
+        if let Some(directory) = &args.project.cwd {
+            option("-C", &path(directory));
+        }
+        if let Some(file) = &args.project.file {
+            option("-f", &path(file));
+        }
+        if args.executor != runwright::shell::NAME {
+            option("--executor", &args.executor);
+        }
+        for pair in &args.project.variable {
+            option("--variable", &format!("{}={}", pair.key(), pair.value()));
+        }
+        for secret in &args.secret {
+            option("--secret", secret);
+        }
+        for (flag, given) in [("--in-place", args.in_place), ("--login", args.login)] {
+            if given {
+                words.push(format!(" {flag}"));
+            }
+        }
+        Self {
+            settings: words.concat(),
+            plan,
+        }
+    }
+
+    /// Returns the command line; a job that needs artifacts of others brings those jobs along.
+    pub(super) fn command(&self, job: &str) -> String {
+        let alone = self.plan.position(job).is_none_or(|at| {
+            self.plan.jobs()[at]
+                .needs
+                .as_ref()
+                .is_none_or(Vec::is_empty)
+                && self.plan.dependencies(at).is_empty()
+        });
+        let needs = if alone { " --no-needs" } else { "" };
+        format!("runwright run {}{needs}{}", quoted(job), self.settings)
+    }
+}
+
+/// Returns `text` as a shell reads it back; plain words stay as they are.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    if text.chars().any(char::is_control) {
+        // The form that keeps control characters out of the terminal; bash and zsh read it.
+        return format!("$'{}'", text.escape_default());
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_needs_it() {
+        assert_eq!(quoted("unit-tests"), "unit-tests");
+        assert_eq!(quoted("test 1/2"), "'test 1/2'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted("red\u{1b}[31m"), r"$'red\u{1b}[31m'");
+    }
+}
