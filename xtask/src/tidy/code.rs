@@ -24,7 +24,9 @@ pub(crate) fn check(file: &TextFile) -> Vec<Problem> {
         .collect();
     let problem = |at: usize| {
         let window = &tokens[at..];
-        let message = forbidden(window).or_else(|| cast(&file.path, &window[0]))?;
+        let message = forbidden(window)
+            .or_else(|| cast(&file.path, &window[0]))
+            .or_else(|| unchecked(&file.path, &window[0]))?;
         Some(Problem::at(&file.path, window[0].line, message))
     };
     (0..tokens.len()).filter_map(problem).collect()
@@ -39,6 +41,12 @@ fn cast(path: &str, token: &Token<'_>) -> Option<&'static str> {
     (casts && !excused).then_some(
         "prepares a downcast: add a method to the trait instead, or list the file with a reason",
     )
+}
+
+/// Returns what is wrong when code steps out of what the compiler checks.
+fn unchecked(path: &str, token: &Token<'_>) -> Option<&'static str> {
+    (token.is("unsafe") && !path.starts_with("crates/process/"))
+        .then_some("is unsafe: only `process` may be, move it there or find a safe way")
 }
 
 /// Returns what is wrong with the code at the start of the tokens.
@@ -90,6 +98,17 @@ mod tests {
             ["a.rs:2: is unfinished: write it, or leave it out and say so"]
         );
         assert_eq!(check_text("fn a() { unimplemented!(\"later\") }").len(), 1);
+    }
+
+    #[test]
+    fn unsafe_code_is_found_outside_of_its_crate() {
+        let text = "fn a() { unsafe { b() } }\n// unsafe in a comment is a word";
+        assert_eq!(check_text(text).len(), 1);
+        let file = TextFile {
+            path: "crates/process/src/sys/clone.rs".to_owned(),
+            text: text.to_owned(),
+        };
+        assert!(check(&file).is_empty());
     }
 
     #[test]

@@ -115,11 +115,26 @@ fn path_of_url(url: &str) -> Option<String> {
     (plain && !path.is_empty()).then(|| path.to_owned())
 }
 
+/// Returns the address of the GitLab that a repository's address points to; the port of ssh says
+/// nothing about its web server.
 fn server_url(facts: &RepositoryFacts) -> Option<String> {
-    let url = facts.remote_url.as_deref()?;
-    let (scheme, rest) = url.split_once("://")?;
-    let host = rest.split('/').next()?;
-    matches!(scheme, "http" | "https").then(|| format!("{scheme}://{host}"))
+    server_of_url(facts.remote_url.as_deref()?)
+}
+
+fn server_of_url(url: &str) -> Option<String> {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        let (host, _) = url
+            .split_once(':')
+            .filter(|(host, _)| !host.contains('/'))?;
+        return Some(format!("https://{}", host.rsplit('@').next()?));
+    };
+    let authority = rest.split('/').next()?;
+    let host = authority.rsplit('@').next()?;
+    match scheme {
+        "http" | "https" => Some(format!("{scheme}://{host}")),
+        "ssh" => Some(format!("https://{}", host.split(':').next()?)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -141,5 +156,19 @@ mod tests {
         check("https://host/../../etc", None);
         check("file:///srv/app.git", None);
         check("../app", None);
+    }
+
+    #[test]
+    fn the_server_is_read_from_the_address_too() {
+        let check = |url: &str, expect: Option<&str>| {
+            assert_eq!(server_of_url(url).as_deref(), expect, "of {url}");
+        };
+        check(
+            "git@gitlab.example.com:grp/proj.git",
+            Some("https://gitlab.example.com"),
+        );
+        check("ssh://git@host:2222/group/app", Some("https://host"));
+        check("http://host:8080/group/app", Some("http://host:8080"));
+        check("file:///srv/app.git", None);
     }
 }
