@@ -1,11 +1,12 @@
 //! The log of one job, as executors and the runner write it.
 
-use executor_core::job::Job;
+use executor_core::job::{Job, SecretString};
 use executor_core::variable::JobVariables;
 use executor_core::{
     BuildError, JobObserver, JobTrace, Retryability, RunnerConfig, StreamKind, TraceStream,
     TraceSummary,
 };
+use shells::git::secrets_in;
 use std::path::Path;
 use std::sync::Arc;
 use trace::{
@@ -132,12 +133,17 @@ fn create_spool(path: &Path) -> Result<Spool, BuildError> {
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory).map_err(|source| {
             failed(
-                format!("create log directory {}", directory.display()),
+                format!("keep the job's log in {}", path.display()),
                 source.into(),
             )
         })?;
     }
-    Spool::create(path).map_err(|source| failed("keep the job's log".to_owned(), source.into()))
+    Spool::create(path).map_err(|source| {
+        failed(
+            format!("keep the job's log in {}", path.display()),
+            source.into(),
+        )
+    })
 }
 
 fn masks(job: &Job, config: &RunnerConfig) -> MaskRules {
@@ -153,23 +159,16 @@ fn masks(job: &Job, config: &RunnerConfig) -> MaskRules {
         .credentials
         .iter()
         .map(|credentials| credentials.password.expose());
+    let address = secrets_in(job.git_info.repo_url.expose());
     let rules = MaskRules::new()
         .secrets(masked)
         .secrets(dependencies)
         .secrets(registries)
         .secret(job.token.expose())
         .secret(config.token.expose())
-        .secret(password_of(job.git_info.repo_url.expose()).unwrap_or_default());
+        .secrets(address.iter().map(SecretString::expose));
     let prefixes = &job.features.token_mask_prefixes;
     prefixes.iter().fold(rules, MaskRules::token_prefix)
-}
-
-/// Returns the password in `scheme://user:password@host`.
-fn password_of(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split('/').next()?;
-    let (user_info, _) = authority.rsplit_once('@')?;
-    user_info.split_once(':').map(|(_, password)| password)
 }
 
 fn to_stream(stream: TraceStream) -> Stream {
@@ -210,12 +209,5 @@ mod tests {
         ] {
             assert_eq!(from_stream(to_stream(stream)), stream);
         }
-    }
-
-    #[test]
-    fn the_password_of_a_url_is_found() {
-        assert_eq!(password_of("https://ci:t0k@host/p.git"), Some("t0k"));
-        assert_eq!(password_of("https://host/a@b:c"), None);
-        assert_eq!(password_of("git@host:p.git"), None);
     }
 }

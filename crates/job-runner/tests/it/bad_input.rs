@@ -84,20 +84,46 @@ async fn a_builds_directory_that_cannot_be_written() {
 
 #[tokio::test]
 async fn a_log_that_cannot_be_kept() {
-    let root = tempfile::tempdir().expect("a directory");
-    std::fs::write(root.path().join("logs"), "").expect("written");
-    let options = BuildRunnerOptions {
-        spool_dir: Some(root.path().join("logs")),
-        ..BuildRunnerOptions::default()
+    let check = async |arrange: fn(PathBuf)| {
+        let root = tempfile::tempdir().expect("a directory");
+        arrange(root.path().join("logs"));
+        let options = BuildRunnerOptions {
+            spool_dir: Some(root.path().join("logs")),
+            ..BuildRunnerOptions::default()
+        };
+        let bench = Bench::shell(root.path(), options);
+        let outcome = bench.run(plain().build()).await;
+        let file = root.path().join("logs/job-1-1.log");
+        expect(
+            &bench,
+            &outcome,
+            FailureReason::RunnerSystemFailure,
+            &file.display().to_string(),
+        );
+        assert!(!root.path().join("builds").exists());
     };
-    let bench = Bench::shell(root.path(), options);
-    let outcome = bench.run(plain().build()).await;
-    expect(
-        &bench,
-        &outcome,
-        FailureReason::RunnerSystemFailure,
-        "create log directory",
-    );
+    // Once the directory cannot be made, once the file in it cannot be.
+    check(|logs| std::fs::write(logs, "").expect("written")).await;
+    check(|logs| std::fs::create_dir_all(logs.join("job-1-1.log")).expect("made")).await;
+}
+
+#[tokio::test]
+async fn an_address_that_nothing_understands_does_not_show_its_password() {
+    for secret in ["hunter2-of-ftp", "a%2Flone%2Ftoken"] {
+        let root = tempfile::tempdir().expect("a directory");
+        let bench = Bench::shell(root.path(), BuildRunnerOptions::default());
+        let shown = secret.replace("%2F", "/");
+        let job = JobBuilder::new(1)
+            .script([format!("echo '<{secret}> <{shown}>'")])
+            .with(move |job| {
+                let user = if secret.contains("hunter") { "me:" } else { "" };
+                job.git_info.repo_url = format!("ftp://{user}{secret}@host/p.git").into();
+            });
+        bench.run(job.build()).await;
+        let stdout = bench.stdout();
+        assert!(stdout.contains("<[MASKED]> <[MASKED]>"), "{stdout}");
+        assert!(!bench.log().contains(secret), "{}", bench.log());
+    }
 }
 
 #[tokio::test]

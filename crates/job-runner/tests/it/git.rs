@@ -221,19 +221,10 @@ async fn files_kept_in_lfs_come_along() {
     assert!(pointer.contains("git-lfs"), "{pointer}");
     let root = tempfile::tempdir().expect("a directory");
     let bench = bench(root.path());
-    // The filter is the machine's business; here the job brings what `git lfs install` writes.
-    let config = root.path().join("gitconfig");
-    for (key, value) in [
-        ("smudge", "git-lfs smudge -- %f"),
-        ("process", "git-lfs filter-process"),
-        ("clean", "git-lfs clean -- %f"),
-        ("required", "true"),
-    ] {
-        let key = format!("filter.lfs.{key}");
-        repository.git(&["config", "--file", &path_text(&config), &key, value]);
-    }
+    // As on a machine where nobody ran `git lfs install`.
     let job = job(&repository, &sha)
-        .variable(JobVariable::public("GIT_CONFIG_GLOBAL", path_text(&config)))
+        .variable(JobVariable::public("GIT_CONFIG_GLOBAL", "/dev/null"))
+        .variable(JobVariable::public("GIT_CONFIG_NOSYSTEM", "1"))
         .script(["cat big.bin"]);
     let outcome = bench.run(job.build()).await;
     assert_eq!(outcome.state, JobState::Success, "{}", bench.log());

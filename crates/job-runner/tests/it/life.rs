@@ -3,7 +3,8 @@
 use crate::support::{Bench, job, supervisor, with_git};
 use executor_core::job::StepWhen::{Always, OnFailure, OnSuccess};
 use executor_core::{
-    ActiveJobs, BuildStage, Cancellation, ExecutorStage, FailureReason, JobSlot, JobState, Worker,
+    ActiveJobs, BuildStage, Cancellation, ExecutorStage, FailureReason, JobSlot, JobState,
+    OnTrouble, Worker,
 };
 use executor_testkit::{
     Directive, Failure, Gate, JobBuilder, Moment, RecordingJobSource, ScriptedProvider, Timeline,
@@ -87,6 +88,7 @@ async fn an_executor_is_created_when_the_job_is_there() {
         active: ActiveJobs::new(),
         slot: JobSlot::default(),
         pause: Worker::DEFAULT_PAUSE,
+        on_trouble: OnTrouble::default(),
     };
     worker
         .run(&Cancellation::new())
