@@ -1,6 +1,7 @@
 use crate::caught::caught;
 use crate::duration;
 use crate::log::JobLog;
+use crate::off_thread::off_thread;
 use crate::options::BuildRunnerOptions;
 use crate::prepare::Prepared;
 use crate::remove;
@@ -116,7 +117,7 @@ impl Build<'_> {
             .chain(&job.variables)
             .cloned()
             .collect();
-        let (timeouts, warnings) = Timeouts::read(job, config, &all.expanded());
+        let (timeouts, warnings) = Timeouts::read(job, config, &variables::expanded(&all, None)?);
         for warning in warnings {
             self.log.warning_line(&warning);
         }
@@ -220,12 +221,9 @@ impl Build<'_> {
         let builds = PathBuf::from(&dirs.builds_dir);
         let own_project = self.own_project(dirs);
         let project = own_project.clone();
-        let removed =
-            tokio::task::spawn_blocking(move || remove::build(&temp, project.as_deref(), &builds));
+        let removed = off_thread(move || remove::build(&temp, project.as_deref(), &builds)).await;
         let removed = removed
-            .await
-            .unwrap_or_else(|panic| Err(std::io::Error::other(panic)));
-        let removed = removed
+            .flatten()
             .map_err(|source| BuildError::system("runner", "remove the build directory", source));
         let forgotten = removed.and_then(|()| match &own_project {
             Some(project) => self.tools.forget_directory(project),

@@ -1,5 +1,6 @@
-use crate::artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, collect};
+use crate::artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, CollectError, collect};
 use crate::limit::{Expired, Limit, within};
+use crate::off_thread::off_thread;
 use crate::repository::GitDir;
 use crate::stages::Stages;
 use crate::tool;
@@ -40,20 +41,44 @@ impl Stages<'_, '_> {
             BuildStage::UploadArtifactsOnFailure
         };
         let open = self.open(stage, None);
-        let keep = async {
-            for artifact in &wanted {
-                self.keep(&*store, artifact, &finalisation).await?;
-            }
-            Ok(())
-        };
+        let keep = self.keep_all(&*store, &wanted, &finalisation);
         let kept = within(keep, vec![end]).await;
-        if let Err(error) = &kept {
-            self.build
-                .log
-                .error_line(&format!("artifacts are not kept: {}", error.chain()));
-        }
         self.close(open, None, kept.is_ok());
+        match kept {
+            // The job failed for another reason, which is all that its last line says.
+            Err(error) if !succeeded => {
+                self.warn_not_kept(&error);
+                Err(error)
+            }
+            kept => kept,
+        }
+    }
+
+    /// Keeps each artifact, also when another could not be kept.
+    ///
+    /// # Errors
+    ///
+    /// That of the first which could not; the log has the others.
+    async fn keep_all(
+        &mut self,
+        store: &dyn ArtifactStore,
+        artifacts: &[Artifact],
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError> {
+        let mut kept = Ok(());
+        for artifact in artifacts {
+            match self.keep(store, artifact, cancellation).await {
+                Err(error @ BuildError::Canceled(_)) => return Err(error),
+                Err(error) if kept.is_err() => self.warn_not_kept(&error),
+                result => kept = kept.and(result),
+            }
+        }
         kept
+    }
+
+    fn warn_not_kept(&self, error: &BuildError) {
+        let text = format!("artifacts are not kept: {}", error.chain());
+        self.build.log.warning_line(&text);
     }
 
     async fn keep(
@@ -64,20 +89,14 @@ impl Stages<'_, '_> {
     ) -> Result<(), BuildError> {
         let project = self.artifacts_dir()?;
         let log = self.log();
-        let expand = |texts: &[String]| -> Vec<String> {
-            texts
-                .iter()
-                .map(|text| self.expanded.expand(text).into_owned())
-                .collect()
-        };
-        let (paths, exclude) = (expand(&artifact.paths), expand(&artifact.exclude));
-        let untracked = self.untracked(artifact, &project).await?;
+        let paths = self.expand_all("a path of artifacts", &artifact.paths)?;
+        let exclude = self.expand_all("a path of artifacts:exclude", &artifact.exclude)?;
+        let untracked = self.untracked(artifact, &project, cancellation).await?;
         let directory = project.clone();
-        let collected =
-            tokio::task::spawn_blocking(move || collect(&directory, &paths, &untracked, &exclude));
-        let collected = collected.await.map_err(std::io::Error::other).flatten();
+        let collected = off_thread(move || collect(&directory, &paths, &untracked, &exclude)).await;
         let collected = collected
-            .map_err(|source| BuildError::system("runner", "look for artifacts", source))?;
+            .unwrap_or_else(|error| Err(CollectError::Directory(error)))
+            .map_err(not_collected)?;
         for warning in &collected.warnings {
             log.warning_line(warning);
         }
@@ -110,14 +129,18 @@ impl Stages<'_, '_> {
         &mut self,
         artifact: &Artifact,
         project: &Path,
+        cancellation: &Cancellation,
     ) -> Result<Vec<PathBuf>, BuildError> {
         if !artifact.untracked || GitDir::at(project).is_none() {
             return Ok(Vec::new());
         }
         let args = ["ls-files", "-z", "--others"];
-        let listed = tool::read(self.build.tools.processes(), project, &args).await;
-        let listed = listed
-            .map_err(|source| BuildError::system("runner", "list untracked files", source))?;
+        let processes = self.build.tools.processes();
+        let listed = tool::read(processes, project, &args, cancellation).await;
+        let listed = listed.map_err(|source| match cancellation.cause() {
+            Some(cause) => BuildError::Canceled(cause),
+            None => BuildError::system("runner", "list untracked files", source),
+        })?;
         Ok(tool::paths_in(&listed).map(PathBuf::from).collect())
     }
 
@@ -130,8 +153,8 @@ impl Stages<'_, '_> {
             Some(dirs) => {
                 let temp = PathBuf::from(&dirs.temp_dir);
                 let open = self.open(stage, None);
-                let removed = tokio::task::spawn_blocking(move || process::remove_tree(&temp));
-                let removed = removed.await.map_err(std::io::Error::other).flatten();
+                let removed = off_thread(move || process::remove_tree(&temp)).await;
+                let removed = removed.flatten();
                 self.close(open, None, removed.is_ok());
                 removed.map_err(|source| BuildError::system("runner", "remove files", source))
             }
@@ -139,6 +162,15 @@ impl Stages<'_, '_> {
         if let Err(error) = removed {
             let text = format!("failed to remove file variables: {}", error.chain());
             self.build.log.warning_line(&text);
+        }
+    }
+}
+
+fn not_collected(error: CollectError) -> BuildError {
+    match error {
+        CollectError::Exclude { .. } => BuildError::config(error.to_string()),
+        CollectError::Directory(source) => {
+            BuildError::system("runner", "look for artifacts", source)
         }
     }
 }

@@ -28,10 +28,11 @@
 //!
 //! | what happens | what still runs |
 //! |---|---|
-//! | the preparation fails | cleanup |
-//! | sources or artifacts cannot be brought | on_failure artifacts, cleanup |
+//! | the environment or the job's directories cannot be made | cleanup |
+//! | sources or artifacts cannot be brought in as many tries as there are | on_failure artifacts, cleanup |
+//! | a cancel, or the end of the job's or a stage's time, before the scripts | cleanup |
 //! | a script fails, or is cancelled, or its time is up | after_script, on_failure artifacts, cleanup |
-//! | a cancel before the scripts, an abort at any time | cleanup |
+//! | an abort at any time, or the environment is lost | cleanup |
 //! | the executor panics | cleanup |
 //!
 //! # Time
@@ -50,6 +51,7 @@ mod finalise;
 mod get_sources;
 mod limit;
 mod log;
+mod off_thread;
 mod options;
 mod prepare;
 mod remove;

@@ -23,11 +23,14 @@ impl Stages<'_, '_> {
         if self.build.cancellation.is_aborted() || environment_is_lost(&result) {
             return result;
         }
-        let after = self.after_script(&result).await;
-        if result.is_ok() && self.after_script_counts() {
-            after
-        } else {
-            result
+        match self.after_script(&result).await {
+            Ok(()) => result,
+            Err(error) if result.is_ok() && self.after_script_counts() => Err(error),
+            Err(error) => {
+                let warning = format!("after_script failed: {}", error.chain());
+                self.build.log.warning_line(&warning);
+                result
+            }
         }
     }
 
@@ -169,17 +172,8 @@ impl Stages<'_, '_> {
             limit(deadlines.after_script_ends(), StopLevel::Cancel),
             limit(deadlines.end(), StopLevel::Abort),
         ];
-        let ran = within(
-            self.script_stage(BuildStage::AfterScript, &finalisation),
-            limits,
-        )
-        .await;
-        if let Err(error) = &ran {
-            self.build
-                .log
-                .warning_line(&format!("after_script failed: {}", error.chain()));
-        }
-        ran
+        let script = self.script_stage(BuildStage::AfterScript, &finalisation);
+        within(script, limits).await
     }
 
     fn after_script_counts(&self) -> bool {

@@ -3,13 +3,13 @@ use crate::attempts;
 use crate::duration;
 use crate::finalise::artifact_failed;
 use crate::limit::{Expired, Limit, canceled_means_aborted, within};
+use crate::off_thread::off_thread;
 use crate::stages::{Stages, not_the_users};
 use executor_core::job::Dependency;
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, StopLevel};
 use std::fs;
-use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 
 impl Stages<'_, '_> {
     /// Makes the job's directories.
@@ -22,7 +22,7 @@ impl Stages<'_, '_> {
                 return ran.map_err(|error| not_the_users(error, "preparing the environment"));
             }
             let open = self.open(BuildStage::PrepareScript, None);
-            let made = self.make_directories();
+            let made = self.make_directories().await;
             self.close(open, None, made.is_ok());
             made
         };
@@ -58,26 +58,24 @@ impl Stages<'_, '_> {
         (setup, vec![limit])
     }
 
-    fn make_directories(&self) -> Result<(), BuildError> {
+    async fn make_directories(&mut self) -> Result<(), BuildError> {
         let Some(dirs) = self.local_dirs() else {
             return Ok(());
         };
         if let Some(project) = self.build.own_project(dirs) {
             self.build.tools.note_directory(&project)?;
         }
-        let made = fs::create_dir_all(&dirs.project_dir)
-            .and_then(|()| private_directory(Path::new(&dirs.temp_dir)))
-            .and_then(|()| {
-                // What an earlier job exported is not this one's.
-                process::remove_tree(&Path::new(&dirs.temp_dir).join(shells::ENV_FILE_NAME))
-            });
-        made.map_err(|source| {
-            BuildError::system(
-                "runner",
-                format!("make directory {}", dirs.project_dir),
-                source,
-            )
-        })
+        let project = PathBuf::from(&dirs.project_dir);
+        let temp = PathBuf::from(&dirs.temp_dir);
+        let message = format!("make directory {}", dirs.project_dir);
+        let made = off_thread(move || {
+            fs::create_dir_all(project)?;
+            process::make_private_dir(&temp)?;
+            // What an earlier job exported is not this one's.
+            process::remove_tree(&temp.join(shells::ENV_FILE_NAME))
+        });
+        let made = made.await.flatten();
+        made.map_err(|source| BuildError::system("runner", message, source))
     }
 
     async fn download_artifacts(&mut self, setup: &Cancellation) -> Result<(), BuildError> {
@@ -152,22 +150,5 @@ impl Stages<'_, '_> {
         log.warning_line(&format!("failed to {what}: {}", error.chain()));
         log.system_line(&format!("Trying again in {}...", duration::spoken(rest)));
         attempts::rest(rest, stop).await;
-    }
-}
-
-/// Makes a directory that nobody but its owner may enter.
-fn private_directory(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    match fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            if fs::symlink_metadata(path)?.is_dir() {
-                return fs::set_permissions(path, fs::Permissions::from_mode(0o700));
-            }
-            Err(error)
-        }
-        other => other,
     }
 }

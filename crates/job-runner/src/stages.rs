@@ -78,7 +78,7 @@ impl<'b, 'r> Stages<'b, 'r> {
     ) -> Result<Self, BuildError> {
         let all = variables::in_environment(settings.variables.clone(), &environment)?;
         let temp_dir = &environment.workspace.dirs().temp_dir;
-        let expanded = variables::expanded(&all, temp_dir);
+        let expanded = variables::expanded(&all, Some(temp_dir))?;
         // Only now is the value of a masked variable what a script prints.
         build.log.mask_new_values(&expanded, &settings.variables);
         let variables = variables::for_stage(&all, temp_dir, "running")?;
@@ -113,6 +113,21 @@ impl<'b, 'r> Stages<'b, 'r> {
 
     pub(crate) fn log(&self) -> Arc<JobLog> {
         Arc::clone(&self.build.log)
+    }
+
+    /// Replaces the references to variables in texts of the job; `what` names one of them.
+    pub(crate) fn expand_all(
+        &self,
+        what: &str,
+        texts: &[String],
+    ) -> Result<Vec<String>, BuildError> {
+        let temp_dir = &self.environment.workspace.dirs().temp_dir;
+        let what = || what.to_owned();
+        let expand = |text: &String| {
+            let text = variables::expand(&self.expanded, Some(temp_dir), &what, text)?;
+            Ok(text.into_owned())
+        };
+        texts.iter().map(expand).collect()
     }
 
     /// Returns the directories when the runner reaches them itself.

@@ -2,28 +2,14 @@
 
 use executor_core::{BuildError, Cancellation, JobTrace, Retryability};
 use process::{
-    CaptureLimits, Command, Ended, Journal, NeverStop, ProcessError, ProcessTree, Supervisor,
+    CaptureLimits, Command, Ended, Journal, ProcessError, ProcessTree, StopSignal, Supervisor,
     Timing, TraceOutput,
 };
-use std::ffi::{OsStr, OsString};
+use shells::git::is_foreign_variable;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
-
-/// Variables that would point git at another repository than the one in its directory.
-///
-/// They are set when the runner is started from inside a git hook, for one.
-const MISLEADING: [&str; 6] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-];
-
-/// What the journal calls a directory that the guardian removes.
-const JOURNAL_KIND: &str = "dir";
 
 /// The most a listing of files may be long.
 const LONGEST_LISTING: usize = 1 << 30;
@@ -51,12 +37,12 @@ impl Tools {
 
     /// Notes a directory before it is filled, so that it is removed should the runner be killed.
     pub(crate) fn note_directory(&self, directory: &Path) -> Result<(), BuildError> {
-        self.in_journal(|journal| journal.record(JOURNAL_KIND, directory))
+        self.in_journal(|journal| journal.record_dir(directory))
     }
 
     /// Takes the note back, once the directory is gone.
     pub(crate) fn forget_directory(&self, directory: &Path) -> Result<(), BuildError> {
-        self.in_journal(|journal| journal.forget(JOURNAL_KIND, directory))
+        self.in_journal(|journal| journal.forget_dir(directory))
     }
 
     fn in_journal(
@@ -81,21 +67,26 @@ impl Tools {
 /// # Errors
 ///
 /// [`ToolError`] when it cannot be run, fails or says more than a gibibyte.
-pub(crate) async fn read(
+///
+/// # Cancellation
+///
+/// Killed at once, with [`ProcessError::Stopped`].
+pub(crate) async fn read<S: StopSignal + ?Sized>(
     processes: &ProcessTree,
     directory: &Path,
     args: &[&str],
+    stop: &S,
 ) -> Result<Vec<u8>, ToolError> {
     let command = Command::new("git")
         .args(args.iter().copied())
-        .envs(own_environment(&MISLEADING))
+        .envs(own_environment(processes))
         .env("GIT_OPTIONAL_LOCKS", "0")
         .current_dir(directory);
     let limits = CaptureLimits {
         max_bytes: LONGEST_LISTING,
         ..CaptureLimits::default()
     };
-    let captured = processes.output(&command, &limits, &NeverStop).await?;
+    let captured = processes.output(&command, &limits, stop).await?;
     let args = || args.join(" ");
     if captured.truncated {
         return Err(ToolError::TooLong { args: args() });
@@ -118,10 +109,10 @@ pub(crate) fn paths_in(listing: &[u8]) -> impl Iterator<Item = &Path> {
     names.map(|name| Path::new(OsStr::from_bytes(name)))
 }
 
-/// Returns the runner's own environment without the variables named.
-pub(crate) fn own_environment(without: &[&str]) -> Vec<(OsString, OsString)> {
-    let keep = |name: &OsString| !without.iter().any(|unwanted| name == unwanted);
-    std::env::vars_os().filter(|(name, _)| keep(name)).collect()
+/// Returns the runner's own environment without what would point git at another repository.
+pub(crate) fn own_environment(processes: &ProcessTree) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+    let environment = processes.environment().iter();
+    environment.filter(|(name, _)| !name.to_str().is_some_and(is_foreign_variable))
 }
 
 /// Runs `command` with its output in the job's log and returns whether it succeeded.

@@ -1,7 +1,7 @@
 //! The variables of a job: what the runner adds, in which order, and what each stage gets of them.
 
 use executor_core::job::Job;
-use executor_core::variable::{JobVariable, JobVariables, expand_with};
+use executor_core::variable::{JobVariable, JobVariables, LONGEST_VALUE, TooLong, expand_within};
 use executor_core::{
     BuildError, Environment, FileVariable, JobSlot, JobState, RunnerConfig, StageVariables,
 };
@@ -93,13 +93,14 @@ pub(crate) fn in_environment(
 ///
 /// # Errors
 ///
-/// [`BuildError::Config`] names a value that is too long for a process's environment.
+/// [`BuildError::Config`] names a value that is too long for a process's environment, or becomes
+/// longer than [`LONGEST_VALUE`].
 pub(crate) fn for_stage(
     variables: &JobVariables,
     temp_dir: &str,
     status: &str,
 ) -> Result<Arc<StageVariables>, BuildError> {
-    let expanded = expanded(variables, temp_dir);
+    let expanded = expanded(variables, Some(temp_dir))?;
     let mut stage = StageVariables::default();
     for variable in &expanded {
         let JobVariable { key, value, .. } = variable;
@@ -129,27 +130,57 @@ pub(crate) fn for_stage(
     Ok(Arc::new(stage))
 }
 
-/// Returns the variables with their references expanded, those to file variables as paths.
-pub(crate) fn expanded(variables: &JobVariables, temp_dir: &str) -> JobVariables {
-    let look_up = |name: &str| {
-        let variable = variables.variable(name)?;
-        Some(if variable.file {
-            Cow::Owned(format!("{temp_dir}/{name}"))
-        } else {
-            Cow::Borrowed(variable.value.as_str())
-        })
-    };
+/// Returns the variables with their references expanded as [`expand`] does it.
+///
+/// # Errors
+///
+/// [`BuildError::Config`] names a value that becomes longer than [`LONGEST_VALUE`].
+pub(crate) fn expanded(
+    variables: &JobVariables,
+    temp_dir: Option<&str>,
+) -> Result<JobVariables, BuildError> {
     let expand = |variable: &JobVariable| {
         if variable.raw || variable.file {
-            return variable.clone();
+            return Ok(variable.clone());
         }
-        let value = expand_with(&variable.value, look_up).into_owned();
-        JobVariable {
+        let what = || format!("variable {}", variable.key);
+        let value = expand(variables, temp_dir, &what, &variable.value)?.into_owned();
+        Ok(JobVariable {
             value,
             ..variable.clone()
-        }
+        })
     };
     variables.iter().map(expand).collect()
+}
+
+/// Replaces the references in a text of the job's; those to file variables become the file's path,
+/// so that no content ends in a place that is not masked.
+///
+/// Before there is an environment there is no `temp_dir` and no file in it: such a reference is
+/// empty then. All that is expanded for a job is expanded here.
+///
+/// # Errors
+///
+/// [`BuildError::Config`] says that `what` becomes longer than [`LONGEST_VALUE`].
+pub(crate) fn expand<'t>(
+    variables: &JobVariables,
+    temp_dir: Option<&str>,
+    what: &dyn Fn() -> String,
+    text: &'t str,
+) -> Result<Cow<'t, str>, BuildError> {
+    let look_up = |name: &str| {
+        let variable = variables.variable(name)?;
+        if variable.file {
+            return temp_dir.map(|directory| Cow::Owned(format!("{directory}/{name}")));
+        }
+        Some(Cow::Borrowed(variable.value.as_str()))
+    };
+    expand_within(LONGEST_VALUE, text, look_up).map_err(|TooLong { limit }| {
+        BuildError::config(format!(
+            "{} is longer than {limit} bytes once its references are replaced",
+            what()
+        ))
+    })
 }
 
 /// A variable of the runner's own: shown, and with a value that is no template.
@@ -300,6 +331,36 @@ mod tests {
         assert_eq!(stage.get("CI_JOB_STATUS"), Some("failed"));
         assert_eq!(stage.get("KEY"), None);
         assert_eq!(stage.files[0].content, b"secret $A");
+    }
+
+    #[test]
+    fn no_content_of_a_file_gets_into_a_text() {
+        let variables: JobVariables = [
+            JobVariable::file("KEY", "secret"),
+            JobVariable::public("A", "1"),
+        ]
+        .into_iter()
+        .collect();
+        let expanded = |temp_dir| {
+            let what = || "a path".to_owned();
+            let text = expand(&variables, temp_dir, &what, "$A:$KEY").expect("short");
+            text.into_owned()
+        };
+        assert_eq!(expanded(Some("/t")), "1:/t/KEY");
+        assert_eq!(expanded(None), "1:");
+    }
+
+    #[test]
+    fn a_value_that_explodes_is_named_and_not_built() {
+        let mut variables = vec![JobVariable::public("V0", "x".repeat(64))];
+        variables.push(JobVariable::public(
+            "BOMB",
+            "$V0".repeat(LONGEST_VALUE / 64 + 1),
+        ));
+        let variables = variables_of(&job_with(variables)).expect("valid");
+        let error = for_stage(&variables, "/t", "running").expect_err("too long");
+        assert!(matches!(error, BuildError::Config { .. }), "{error:?}");
+        assert!(error.to_string().contains("variable BOMB"), "{error}");
     }
 
     #[test]

@@ -24,18 +24,22 @@ pub(crate) struct Collected {
 ///
 /// # Errors
 ///
-/// When a directory cannot be read.
+/// When a directory cannot be read, and when a pattern of `exclude` cannot be used: what it was to
+/// leave out must not be published.
 pub(crate) fn collect(
     project: &Path,
     patterns: &[String],
     more: &[PathBuf],
     exclude: &[String],
-) -> io::Result<Collected> {
+) -> Result<Collected, CollectError> {
     let mut collected = Collected::default();
-    let excluded: Vec<Pattern> = exclude
-        .iter()
-        .filter_map(|text| Pattern::parse(project, text).ok())
-        .collect();
+    let excluded = exclude.iter().map(|text| {
+        Pattern::parse(project, text).map_err(|why| CollectError::Exclude {
+            pattern: text.clone(),
+            why,
+        })
+    });
+    let excluded = excluded.collect::<Result<Vec<_>, _>>()?;
     let mut all = BTreeSet::new();
     for text in patterns {
         let pattern = match Pattern::parse(project, text) {
@@ -59,6 +63,22 @@ pub(crate) fn collect(
     Ok(collected)
 }
 
+/// Why the files of an artifact cannot be found.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CollectError {
+    /// A pattern that is to keep files out cannot be used.
+    #[error("the pattern {pattern:?} of artifacts:exclude {why}")]
+    Exclude {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A directory cannot be read.
+    #[error("look for artifacts")]
+    Directory(#[from] io::Error),
+}
+
 /// A pattern, split where its first wildcard stands.
 #[derive(Debug)]
 struct Pattern {
@@ -66,6 +86,8 @@ struct Pattern {
     base: PathBuf,
     /// All of it, where there is a wildcard.
     matcher: Option<GlobMatcher>,
+    /// How many names a path that matches can have at most; `None` where `**` stands for any number.
+    depth: Option<usize>,
 }
 
 impl Pattern {
@@ -76,18 +98,21 @@ impl Pattern {
             .iter()
             .take_while(|part| !is_wild(Path::new(part)))
             .collect();
+        let glob = inside.to_string_lossy();
         let matcher = if base == inside {
             None
         } else {
-            let glob = GlobBuilder::new(&inside.to_string_lossy())
-                .literal_separator(true)
-                .build();
-            Some(
-                glob.map_err(|error| error.kind().to_string())?
-                    .compile_matcher(),
-            )
+            let built = GlobBuilder::new(&glob).literal_separator(true).build();
+            let built = built.map_err(|error| format!("is no pattern: {}", error.kind()))?;
+            Some(built.compile_matcher())
         };
-        Ok(Self { base, matcher })
+        // Each slash ends at most one name, also one between braces.
+        let depth = (!glob.contains("**")).then(|| glob.matches('/').count() + 1);
+        Ok(Self {
+            base,
+            matcher,
+            depth,
+        })
     }
 
     fn matches(&self, path: &Path) -> bool {
@@ -105,8 +130,31 @@ impl Pattern {
         }
         match &self.matcher {
             None => take_whole(project, &self.base, found),
-            Some(matcher) => walk(project, &self.base, matcher, found),
+            Some(matcher) => self.walk(project, &self.base, matcher, found),
         }
+    }
+
+    fn walk(
+        &self,
+        project: &Path,
+        directory: &Path,
+        matcher: &GlobMatcher,
+        found: &mut Vec<PathBuf>,
+    ) -> io::Result<()> {
+        for name in names_in(project, directory)? {
+            let path = directory.join(name);
+            if matcher.is_match(&path) {
+                take_whole(project, &path, found)?;
+            } else if self.reaches_below(&path) && is_directory(&project.join(&path)) {
+                self.walk(project, &path, matcher, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn reaches_below(&self, path: &Path) -> bool {
+        let names = || path.components().count();
+        self.depth.is_none_or(|depth| names() < depth)
     }
 }
 
@@ -129,23 +177,6 @@ fn relative(project: &Path, text: &str) -> Result<PathBuf, String> {
         }
     }
     Ok(inside)
-}
-
-fn walk(
-    project: &Path,
-    directory: &Path,
-    matcher: &GlobMatcher,
-    found: &mut Vec<PathBuf>,
-) -> io::Result<()> {
-    for name in names_in(project, directory)? {
-        let path = directory.join(name);
-        if matcher.is_match(&path) {
-            take_whole(project, &path, found)?;
-        } else if is_directory(&project.join(&path)) {
-            walk(project, &path, matcher, found)?;
-        }
-    }
-    Ok(())
 }
 
 /// Takes `path`, and all that is in it when it is a directory.
@@ -245,6 +276,7 @@ mod tests {
         );
         check(&["{a,b}.*"], &["b.bin"], &["a.txt"]);
         check(&["dist/../a.txt"], &[], &["a.txt"]);
+        check(&["{dist/deep/*,b}.map"], &[], &["dist/deep/y.map"]);
         check(&["."], &["dist/**/*"], &["a.txt", "b.bin"]);
     }
 
@@ -266,6 +298,27 @@ mod tests {
         let collected = collect(project.path(), &patterns, &[], &[]).expect("collected");
         assert_eq!(collected.paths, [PathBuf::from("way")]);
         assert_eq!(collected.warnings.len(), 2, "{:?}", collected.warnings);
+    }
+
+    #[test]
+    fn an_exclude_pattern_that_cannot_be_used_is_an_error() {
+        let project = project();
+        for exclude in ["**/*.{map", "[a", "../secret"] {
+            let (all, exclude) = (["**/*".to_owned()], [exclude.to_owned()]);
+            let error = collect(project.path(), &all, &[], &exclude).expect_err("refused");
+            let text = error.to_string();
+            assert!(text.contains(&format!("{:?}", exclude[0])), "{text}");
+        }
+    }
+
+    #[test]
+    fn directories_below_a_pattern_are_not_read() {
+        let project = project();
+        let pattern = Pattern::parse(project.path(), "*/*.js").expect("a pattern");
+        assert!(pattern.reaches_below(Path::new("dist")));
+        assert!(!pattern.reaches_below(Path::new("dist/deep")));
+        let pattern = Pattern::parse(project.path(), "**/*.js").expect("a pattern");
+        assert!(pattern.reaches_below(Path::new("dist/deep")));
     }
 
     #[test]

@@ -1,4 +1,5 @@
 use super::store::{ArtifactError, ArtifactFiles, ArtifactStore};
+use crate::off_thread::off_thread;
 use async_trait::async_trait;
 use executor_core::Cancellation;
 use executor_core::job::{Artifact, Dependency, JobId};
@@ -50,7 +51,8 @@ impl ArtifactStore for LocalArtifactStore {
     ) -> Result<(), ArtifactError> {
         let target = self.files_of(job, &artifact.artifact_type);
         let cancellation = cancellation.clone();
-        off_thread(move || save(&files, &target, &cancellation)).await
+        let saved = off_thread(move || save(&files, &target, &cancellation)).await;
+        saved.unwrap_or_else(|error| Err(copying_broke(error)))
     }
 
     async fn fetch(
@@ -62,26 +64,22 @@ impl ArtifactStore for LocalArtifactStore {
         let source = self.files_of(dependency.id, "archive");
         let project = project.to_owned();
         let cancellation = cancellation.clone();
-        off_thread(move || {
+        let fetched = off_thread(move || {
             let mut count = 0;
             unpack(&source, Path::new(""), &project, &cancellation, &mut count)?;
             Ok(count)
-        })
-        .await
+        });
+        fetched
+            .await
+            .unwrap_or_else(|error| Err(copying_broke(error)))
     }
 }
 
-async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ArtifactError> + Send + 'static,
-) -> Result<T, ArtifactError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|panic| {
-        let message = "copy artifacts".to_owned();
-        Err(ArtifactError::Other {
-            message,
-            source: Some(panic.into()),
-        })
-    })
+fn copying_broke(error: io::Error) -> ArtifactError {
+    ArtifactError::Other {
+        message: "copy artifacts".to_owned(),
+        source: Some(error.into()),
+    }
 }
 
 /// Copies next to the target first, so that nobody ever sees half of the files.

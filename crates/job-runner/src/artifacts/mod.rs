@@ -4,6 +4,6 @@ mod collect;
 mod local_store;
 mod store;
 
-pub(crate) use collect::collect;
+pub(crate) use collect::{CollectError, collect};
 pub use local_store::LocalArtifactStore;
 pub use store::{ArtifactError, ArtifactFiles, ArtifactStore};

@@ -1,7 +1,8 @@
 use super::git_dir::GitDir;
 use super::refs::{self, HeadRef};
 use crate::tool::{self, ToolError};
-use process::ProcessTree;
+use process::{NeverStop, ProcessTree};
+use shells::git::without_credentials;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -158,7 +159,7 @@ async fn read_commit(
         &format,
         "HEAD",
     ];
-    let output = tool::read(processes, &git_dir.toplevel, &args)
+    let output = tool::read(processes, &git_dir.toplevel, &args, &NeverStop)
         .await
         .map_err(|source| RepositoryError::Commit {
             toplevel: git_dir.toplevel.clone(),
@@ -230,43 +231,9 @@ pub(crate) fn origin(config: &str) -> Option<String> {
     None
 }
 
-/// Returns the address without what lets one in.
-pub(crate) fn without_credentials(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
-    };
-    let end = rest.find('/').unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
-    match (scheme, authority.rsplit_once('@')) {
-        // The user of ssh is part of the address; a password is not.
-        ("ssh", Some((user_info, host))) => {
-            let user = user_info.split(':').next().unwrap_or_default();
-            format!("ssh://{user}@{host}{path}")
-        }
-        _ => format!("{scheme}://{host}{path}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn credentials_do_not_leave_the_repository() {
-        let check = |url, expect| assert_eq!(without_credentials(url), expect);
-        check(
-            "https://me:t0ken@host:8443/a/b.git",
-            "https://host:8443/a/b.git",
-        );
-        check("https://t0ken@host", "https://host");
-        check("https://host/a@b", "https://host/a@b");
-        check("ssh://git:pw@host/a", "ssh://git@host/a");
-        check("git@host:a/b.git", "git@host:a/b.git");
-        check("/srv/repo", "/srv/repo");
-    }
 
     #[test]
     fn origin_is_found_among_other_remotes() {

@@ -6,6 +6,6 @@ mod refs;
 
 pub(crate) use git_dir::GitDir;
 pub use git_dir::toplevel;
+pub(crate) use inspect::origin;
 pub use inspect::{Commit, Head, RepositoryError, RepositoryFacts, inspect};
-pub(crate) use inspect::{origin, without_credentials};
 pub(crate) use refs::{HeadRef, head, resolve};

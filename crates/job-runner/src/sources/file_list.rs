@@ -1,6 +1,8 @@
+use crate::off_thread::off_thread;
 use crate::repository::GitDir;
 use crate::tool::{self, ToolError};
-use process::ProcessTree;
+use executor_core::Cancellation;
+use process::{ProcessError, ProcessTree};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,22 +24,32 @@ pub enum ListError {
         /// What the system said.
         source: io::Error,
     },
+    /// The job was stopped meanwhile.
+    #[error("stopped")]
+    Stopped,
 }
 
 /// Lists what a job gets of the tree at `root`, as paths relative to it, sorted.
 ///
 /// In a Git repository that is what is tracked or could be: ignored files stay behind. Submodules
 /// and repositories inside the tree are listed in the same way. Elsewhere it is every file.
+///
+/// # Cancellation
+///
+/// Stops soon with [`ListError::Stopped`].
 pub(crate) async fn files_of(
     root: &Path,
     processes: &ProcessTree,
+    cancellation: &Cancellation,
 ) -> Result<Vec<PathBuf>, ListError> {
-    let mut files = Vec::new();
-    if GitDir::containing(root).is_none() {
-        walk(root, Path::new(""), &mut files)?;
-        files.sort();
+    let tree = Tree {
+        root: root.to_owned(),
+        cancellation: cancellation.clone(),
+    };
+    if let Some(files) = tree.look(Tree::files_without_git).await? {
         return Ok(files);
     }
+    let mut files = Vec::new();
     let mut pending = vec![PathBuf::new()];
     while let Some(repository) = pending.pop() {
         let args = [
@@ -47,40 +59,132 @@ pub(crate) async fn files_of(
             "--others",
             "--exclude-standard",
         ];
-        let listed = tool::read(processes, &root.join(&repository), &args).await?;
-        for name in tool::paths_in(&listed) {
-            let path = repository.join(name);
-            // Git names a submodule, and a repository it does not know, but not what is inside.
-            match fs::symlink_metadata(root.join(&path)) {
-                Ok(metadata) if metadata.is_dir() => {
-                    if GitDir::at(&root.join(&path)).is_some() {
-                        pending.push(path);
-                    }
-                }
-                _ => files.push(path),
-            }
-        }
+        let directory = root.join(&repository);
+        let listed = tool::read(processes, &directory, &args, cancellation).await;
+        let listed = listed.map_err(|error| match error {
+            ToolError::Run(ProcessError::Stopped { .. }) => ListError::Stopped,
+            error => ListError::Git(error),
+        })?;
+        let listing = move |tree: &Tree| tree.sort_out(&repository, &listed);
+        let Listing {
+            files: more,
+            repositories,
+        } = tree.look(listing).await?;
+        files.extend(more);
+        pending.extend(repositories);
     }
-    // While a merge is unresolved, git names a file once for each side.
-    files.sort();
-    files.dedup();
-    Ok(files)
+    tree.look(|_| {
+        files.sort();
+        // While a merge is unresolved, git names a file once for each side.
+        files.dedup();
+        Ok(files)
+    })
+    .await
 }
 
-fn walk(root: &Path, below: &Path, files: &mut Vec<PathBuf>) -> Result<(), ListError> {
-    let path = root.join(below);
-    let error = |source| ListError::Directory {
-        path: path.clone(),
-        source,
-    };
-    for entry in fs::read_dir(&path).map_err(error)? {
-        let entry = entry.map_err(error)?;
-        let name = below.join(entry.file_name());
-        if !entry.file_type().map_err(error)?.is_dir() {
-            files.push(name);
-        } else if !STATE_DIRS.iter().any(|state| entry.file_name() == *state) {
-            walk(root, &name, files)?;
-        }
+/// The tree whose files are listed, as it is looked at off the async threads.
+#[derive(Debug, Clone)]
+struct Tree {
+    root: PathBuf,
+    cancellation: Cancellation,
+}
+
+/// What git names in one repository.
+#[derive(Debug, Default)]
+struct Listing {
+    files: Vec<PathBuf>,
+    /// Submodules and repositories git does not know: it names them, but not what is inside.
+    repositories: Vec<PathBuf>,
+}
+
+impl Tree {
+    async fn look<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, ListError> + Send + 'static,
+    ) -> Result<T, ListError> {
+        let tree = self.clone();
+        let done = off_thread(move || work(&tree)).await;
+        done.unwrap_or_else(|source| {
+            let path = self.root.clone();
+            Err(ListError::Directory { path, source })
+        })
     }
-    Ok(())
+
+    /// Returns every file; `None` where git is to say which ones matter.
+    fn files_without_git(&self) -> Result<Option<Vec<PathBuf>>, ListError> {
+        if GitDir::containing(&self.root).is_some() {
+            return Ok(None);
+        }
+        let mut files = Vec::new();
+        self.walk(Path::new(""), &mut files)?;
+        files.sort();
+        Ok(Some(files))
+    }
+
+    fn sort_out(&self, repository: &Path, listed: &[u8]) -> Result<Listing, ListError> {
+        let mut listing = Listing::default();
+        for name in tool::paths_in(listed) {
+            self.refuse_if_stopped()?;
+            let path = repository.join(name);
+            match fs::symlink_metadata(self.root.join(&path)) {
+                Ok(metadata) if metadata.is_dir() => {
+                    if GitDir::at(&self.root.join(&path)).is_some() {
+                        listing.repositories.push(path);
+                    }
+                }
+                _ => listing.files.push(path),
+            }
+        }
+        Ok(listing)
+    }
+
+    fn walk(&self, below: &Path, files: &mut Vec<PathBuf>) -> Result<(), ListError> {
+        let path = self.root.join(below);
+        let error = |source| ListError::Directory {
+            path: path.clone(),
+            source,
+        };
+        for entry in fs::read_dir(&path).map_err(error)? {
+            self.refuse_if_stopped()?;
+            let entry = entry.map_err(error)?;
+            let name = below.join(entry.file_name());
+            if !entry.file_type().map_err(error)?.is_dir() {
+                files.push(name);
+            } else if !STATE_DIRS.iter().any(|state| entry.file_name() == *state) {
+                self.walk(&name, files)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_if_stopped(&self) -> Result<(), ListError> {
+        if self.cancellation.is_canceled() {
+            return Err(ListError::Stopped);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::CancelCause;
+    use process::{Settings, Supervisor};
+
+    #[tokio::test]
+    async fn a_stop_ends_the_listing_with_git_and_without() {
+        let with_git = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let without = tempfile::tempdir().expect("a directory");
+        fs::write(without.path().join("file"), "").expect("written");
+        let supervisor = Supervisor::start(Settings::default()).expect("processes can be started");
+        let stopped = Cancellation::new();
+        stopped.cancel(CancelCause::User);
+        for root in [with_git, without.path()] {
+            let tree = supervisor.tree();
+            let listed = files_of(root, &tree, &stopped).await;
+            assert!(matches!(listed, Err(ListError::Stopped)), "{listed:?}");
+        }
+        let listed = files_of(without.path(), &supervisor.tree(), &Cancellation::new()).await;
+        assert_eq!(listed.expect("listed"), [PathBuf::from("file")]);
+    }
 }

@@ -1,4 +1,5 @@
 use super::LocalRepositories;
+use crate::off_thread::off_thread;
 use crate::tool;
 use executor_core::job::Job;
 use executor_core::trace::JobTraceExt;
@@ -159,12 +160,9 @@ impl NativeGit<'_> {
         if tool::logged(self.processes, &program, self.trace, self.cancellation).await? {
             return Ok(());
         }
-        // The arguments behind the shared ones name the command: `fetch`, `checkout`.
-        let mut words = command.args.iter().filter(|word| !word.starts_with('-'));
-        let name = words.next().map_or("git", String::as_str);
         Err(BuildError::System {
             backend: "runner",
-            message: format!("git {name} failed"),
+            message: format!("git {} failed", command.name()),
             source: None,
             retry: Retryability::Temporary,
         })
@@ -194,7 +192,7 @@ impl NativeGit<'_> {
             .map(|it| (it.key.clone(), it.value.clone()));
         Command::new(program)
             .args(argv)
-            .envs(tool::own_environment(unset))
+            .envs(tool::own_environment(self.processes))
             .envs(of_job)
             .envs(self.plan.env().iter().copied())
             .envs(secrets)
@@ -204,8 +202,7 @@ impl NativeGit<'_> {
 
     async fn off_thread(&self, work: fn(&Path) -> io::Result<()>) -> io::Result<()> {
         let project = self.project.to_owned();
-        let done = tokio::task::spawn_blocking(move || work(&project)).await;
-        done.map_err(io::Error::other)?
+        off_thread(move || work(&project)).await.flatten()
     }
 }
 

@@ -1,9 +1,11 @@
 use super::file_list::{self, ListError};
 use super::own_repository;
+use crate::off_thread::off_thread;
 use crate::repository::GitDir;
 use executor_core::Cancellation;
 use process::ProcessTree;
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -102,8 +104,11 @@ impl LocalCopy {
     ///
     /// Dropping the future ends the listing; the first job lists anew.
     pub async fn list_ahead(&self, processes: &ProcessTree) {
-        if let Err(error) = self.files.get_or_try_init(|| self.list(processes)).await {
-            tracing::debug!(%error, "Files are not listed ahead.");
+        let nobody_stops = Cancellation::new();
+        let list = || self.list(processes, &nobody_stops);
+        if let Err(error) = self.files.get_or_try_init(list).await {
+            let error = &error as &dyn Error;
+            tracing::debug!(error, "Files are not listed ahead.");
         }
     }
 
@@ -111,7 +116,8 @@ impl LocalCopy {
     ///
     /// # Cancellation
     ///
-    /// Stops between two files, with [`CopyError::Stopped`].
+    /// Stops the listing, or between two files, with [`CopyError::Stopped`]. Another job that
+    /// waits for the same listing lists anew.
     pub(crate) async fn copy_to(
         &self,
         project: &Path,
@@ -119,7 +125,8 @@ impl LocalCopy {
         processes: &ProcessTree,
         cancellation: &Cancellation,
     ) -> Result<Copied, CopyError> {
-        let files = self.files.get_or_try_init(|| self.list(processes)).await?;
+        let list = || self.list(processes, cancellation);
+        let files = self.files.get_or_try_init(list).await?;
         let copy = Copy {
             root: self.root.clone(),
             project: project.to_owned(),
@@ -127,32 +134,28 @@ impl LocalCopy {
             files: Arc::clone(files),
             cancellation: cancellation.clone(),
         };
-        let copied = tokio::task::spawn_blocking(move || copy.run()).await;
-        copied.unwrap_or_else(|panic| {
-            let source = io::Error::other(panic);
-            Err(CopyError::Target {
-                path: project.to_owned(),
-                source,
-            })
+        let copied = off_thread(move || copy.run()).await;
+        copied.unwrap_or_else(|source| {
+            let path = project.to_owned();
+            Err(CopyError::Target { path, source })
         })
     }
 
-    async fn list(&self, processes: &ProcessTree) -> Result<Arc<Vec<PathBuf>>, CopyError> {
-        let files = file_list::files_of(&self.root, processes)
-            .await
-            .map_err(|source| {
-                if self.root.is_dir() {
-                    CopyError::List {
-                        root: self.root.clone(),
-                        source,
-                    }
-                } else {
-                    CopyError::Vanished {
-                        root: self.root.clone(),
-                    }
-                }
-            })?;
-        Ok(Arc::new(files))
+    async fn list(
+        &self,
+        processes: &ProcessTree,
+        cancellation: &Cancellation,
+    ) -> Result<Arc<Vec<PathBuf>>, CopyError> {
+        let listed = file_list::files_of(&self.root, processes, cancellation).await;
+        let root = || self.root.clone();
+        listed.map(Arc::new).map_err(|source| match source {
+            ListError::Stopped => CopyError::Stopped,
+            _ if !self.root.is_dir() => CopyError::Vanished { root: root() },
+            source => CopyError::List {
+                root: root(),
+                source,
+            },
+        })
     }
 }
 

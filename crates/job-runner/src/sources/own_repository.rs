@@ -1,4 +1,5 @@
-use crate::repository::{GitDir, HeadRef, head, origin, resolve, without_credentials};
+use crate::repository::{GitDir, HeadRef, head, origin, resolve};
+use shells::git::without_credentials;
 use std::fs;
 use std::io;
 use std::path::Path;

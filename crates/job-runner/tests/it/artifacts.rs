@@ -2,7 +2,7 @@
 
 use crate::support::Bench;
 use executor_core::job::{Artifact, ArtifactWhen, Dependency};
-use executor_core::{JobId, JobState, JobVariable};
+use executor_core::{FailureReason, JobId, JobState, JobVariable};
 use executor_testkit::JobBuilder;
 use job_runner::{BuildRunnerOptions, LocalArtifactStore};
 use std::sync::Arc;
@@ -110,6 +110,54 @@ async fn artifacts_are_kept_when_they_say_so() {
         (kept(2, "success"), kept(2, "failure"), kept(2, "always")),
         (false, true, true)
     );
+}
+
+#[tokio::test]
+async fn a_misspelt_exclude_pattern_publishes_nothing() {
+    let (_root, store, bench) = bench();
+    let job = |id, end: &str| {
+        JobBuilder::new(id)
+            .script(["echo x > file; echo x > secret.key", end])
+            .with(|job| {
+                let report = Artifact {
+                    artifact_type: "report".to_owned(),
+                    ..artifact(&["file"], &[])
+                };
+                job.artifacts = vec![artifact(&["*"], &["*.{key"]), report];
+                for artifact in &mut job.artifacts {
+                    artifact.when = ArtifactWhen::Always;
+                }
+            })
+            .build()
+    };
+    for (id, end) in [(1, "true"), (2, "exit 3")] {
+        let outcome = bench.run(job(id, end)).await;
+        assert_eq!(outcome.state, JobState::Failed, "{}", bench.log());
+        let reason = match id {
+            1 => FailureReason::RunnerConfigurationError,
+            _ => FailureReason::ScriptFailure,
+        };
+        assert_eq!(outcome.failure_reason(), Some(reason), "{}", bench.log());
+        let kept = |name| store.files_of(JobId(id), name).exists();
+        assert_eq!((kept("archive"), kept("report")), (false, true));
+        // Once for each job: as its reason, or as a warning beside the reason.
+        let log = bench.log();
+        let told = log.matches("\"*.{key\" of artifacts:exclude").count();
+        assert_eq!(told, usize::try_from(id).expect("small"), "{log}");
+    }
+}
+
+#[tokio::test]
+async fn a_pattern_names_the_path_of_a_file_variable_and_not_its_content() {
+    let (_root, store, bench) = bench();
+    let job = JobBuilder::new(1)
+        .variable(JobVariable::file("NAME", "secret.key"))
+        .script(["echo x > file; echo x > secret.key"])
+        .with(|job| job.artifacts.push(artifact(&["$NAME", "file"], &[])));
+    let outcome = bench.run(job.build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    let files = store.files_of(JobId(1), "archive");
+    assert!(files.join("file").exists() && !files.join("secret.key").exists());
 }
 
 #[tokio::test]

@@ -162,6 +162,9 @@ async fn after_script_fails_the_job_only_on_request() {
         let variable = executor_core::JobVariable::public("AFTER_SCRIPT_IGNORE_ERRORS", ignore);
         let outcome = bench.run(job().variable(variable).build()).await;
         assert_eq!(outcome.state, state, "AFTER_SCRIPT_IGNORE_ERRORS={ignore}");
+        // As a warning, or as what made the job fail.
+        let log = bench.log();
+        assert_eq!(log.matches("exit code 5").count(), 1, "{log}");
     };
     check("true", JobState::Success).await;
     check("", JobState::Success).await;
