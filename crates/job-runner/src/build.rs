@@ -1,5 +1,4 @@
 use crate::caught::caught;
-use crate::duration;
 use crate::log::JobLog;
 use crate::off_thread::off_thread;
 use crate::options::BuildRunnerOptions;
@@ -247,9 +246,6 @@ impl Build<'_> {
         };
         let text = match &**error {
             BuildError::Script { exit_code } => format!("exit code {exit_code}"),
-            BuildError::Timeout { phase, limit } => {
-                format!("{phase} took longer than {}", duration::spoken(*limit))
-            }
             other => other.chain(),
         };
         let kind = match error.failure_reason() {

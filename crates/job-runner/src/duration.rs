@@ -26,24 +26,6 @@ pub(crate) fn parse(text: &str) -> Option<Duration> {
     Some(total)
 }
 
-/// Writes a duration as people say it: `1h 30m`, `5s`, `250ms`.
-pub(crate) fn spoken(duration: Duration) -> String {
-    if duration < Duration::from_secs(1) {
-        return format!("{}ms", duration.as_millis());
-    }
-    let seconds = duration.as_secs();
-    let parts = [
-        (seconds / 3600, 'h'),
-        (seconds / 60 % 60, 'm'),
-        (seconds % 60, 's'),
-    ];
-    let parts = parts.iter().filter(|(count, _)| *count > 0);
-    parts
-        .map(|(count, unit)| format!("{count}{unit}"))
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
 fn split_at_end_of(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !belongs(c)).unwrap_or(text.len()))
 }
@@ -94,12 +76,5 @@ mod tests {
         ] {
             check(text, None);
         }
-    }
-
-    #[test]
-    fn durations_are_spoken_by_their_largest_units() {
-        assert_eq!(spoken(Duration::from_hours(1)), "1h");
-        assert_eq!(spoken(Duration::from_secs(5430)), "1h 30m 30s");
-        assert_eq!(spoken(Duration::from_millis(250)), "250ms");
     }
 }

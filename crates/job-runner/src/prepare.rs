@@ -1,12 +1,12 @@
 use crate::attempts;
 use crate::build::{Build, Settings};
 use crate::caught::caught;
-use crate::duration;
 use crate::limit::{Expired, Limit, canceled_means_aborted, within};
 use crate::sources::Sources;
 use executor_core::trace::JobTraceExt;
 use executor_core::{
-    BuildError, Cancellation, Environment, Executor, JobTrace, PrepareOptions, StopLevel,
+    BuildError, Cancellation, Environment, Executor, HumanDuration, JobTrace, PrepareOptions,
+    StopLevel,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Build<'_> {
             attempt += 1;
             let pause = self.options.prepare_pause;
             self.log
-                .system_line(&format!("Trying again in {}...", duration::spoken(pause)));
+                .system_line(&format!("Trying again in {}...", HumanDuration(pause)));
             attempts::rest(pause, &self.cancellation).await;
         }
     }

@@ -1,9 +1,8 @@
-use crate::duration;
 use crate::limit::{Expired, Limit, within};
 use crate::stages::{Stages, environment_is_lost};
 use executor_core::job::{Step, StepWhen};
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, StopLevel};
+use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, HumanDuration, StopLevel};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -148,7 +147,7 @@ impl Stages<'_, '_> {
         if !left.is_zero() {
             self.build.log.warning_line(&format!(
                 "the script was stopped: of the {} the job has, the rest is for what follows",
-                duration::spoken(*limit)
+                HumanDuration(*limit)
             ));
         }
     }

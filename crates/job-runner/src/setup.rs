@@ -1,13 +1,12 @@
 use crate::artifacts::ArtifactStore;
 use crate::attempts;
-use crate::duration;
 use crate::finalise::artifact_failed;
 use crate::limit::{Expired, Limit, canceled_means_aborted, within};
 use crate::off_thread::off_thread;
 use crate::stages::{Stages, not_the_users};
 use executor_core::job::Dependency;
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, Cancellation, StopLevel};
+use executor_core::{BuildError, BuildStage, Cancellation, HumanDuration, StopLevel};
 use std::fs;
 use std::path::PathBuf;
 
@@ -148,7 +147,7 @@ impl Stages<'_, '_> {
         let rest = attempts::rest_after(attempt);
         let log = &self.build.log;
         log.warning_line(&format!("failed to {what}: {}", error.chain()));
-        log.system_line(&format!("Trying again in {}...", duration::spoken(rest)));
+        log.system_line(&format!("Trying again in {}...", HumanDuration(rest)));
         attempts::rest(rest, stop).await;
     }
 }

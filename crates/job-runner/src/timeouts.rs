@@ -1,9 +1,9 @@
 //! How long a job and its parts may take, and when each part has to stop.
 
 use crate::duration;
-use executor_core::RunnerConfig;
 use executor_core::job::Job;
 use executor_core::variable::JobVariables;
+use executor_core::{HumanDuration, RunnerConfig};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -79,7 +79,7 @@ fn read_variable(
         // Zero stands for none, as without the variable.
         Some(Duration::ZERO) => (None, None),
         Some(timeout) if timeout > job => {
-            let job = duration::spoken(job);
+            let job = HumanDuration(job);
             let warning =
                 format!("{name} is ignored: {text} is longer than the job's timeout, {job}");
             (None, Some(warning))
