@@ -1,10 +1,11 @@
 //! Sources through git, natively.
 
 use crate::support::{Bench, Repository, path_text};
-use executor_core::{FailureReason, JobState, JobVariable};
+use executor_core::{FailureReason, JobId, JobState, JobVariable};
 use executor_testkit::JobBuilder;
-use job_runner::{BuildRunnerOptions, LocalRepositories, Sources};
+use job_runner::{BuildRunnerOptions, LocalArtifactStore, LocalRepositories, Sources};
 use std::path::Path;
+use std::sync::Arc;
 
 fn bench(root: &Path) -> Bench {
     let options = BuildRunnerOptions {
@@ -204,6 +205,41 @@ async fn hooks_of_the_job_run_around_the_sources() {
         stdout.contains("before\n") && stdout.contains("after\n"),
         "{stdout}"
     );
+}
+
+#[tokio::test]
+async fn on_failure_artifacts_are_kept_when_the_sources_cannot_be_brought() {
+    use executor_core::job::{Artifact, ArtifactWhen, Hook, HookName};
+    let repository = Repository::new();
+    let root = tempfile::tempdir().expect("a directory");
+    let store = LocalArtifactStore::new(root.path().join("artifacts"));
+    let options = BuildRunnerOptions {
+        sources: Sources::Git(LocalRepositories::Allowed),
+        artifacts: Some(Arc::new(store.clone())),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    let job = job(&repository, &"f".repeat(40))
+        .script(["echo it ran"])
+        .after_script(["echo it ran"])
+        .with(|job| {
+            job.hooks = vec![Hook {
+                name: HookName::PreGetSources,
+                script: vec!["echo x > \"$CI_PROJECT_DIR/network.log\"".to_owned()],
+            }];
+            job.artifacts.push(Artifact {
+                paths: vec!["network.log".to_owned()],
+                when: ArtifactWhen::OnFailure,
+                ..Artifact::default()
+            });
+        });
+    let outcome = bench.run(job.build()).await;
+    let reason = outcome.failure_reason();
+    let log = bench.log();
+    assert_eq!(reason, Some(FailureReason::RunnerSystemFailure), "{log}");
+    assert!(!log.contains("it ran"), "{log}");
+    let kept = store.files_of(JobId(1), "archive").join("network.log");
+    assert!(kept.exists(), "{log}");
 }
 
 #[tokio::test]
