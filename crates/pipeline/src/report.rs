@@ -10,7 +10,7 @@ use std::time::Duration;
 #[repr(u8)]
 pub enum RunExit {
     /// All went well: also when only jobs that may fail did, when there was no pipeline to create,
-    /// and when the pipeline waits at a manual job.
+    /// and when the pipeline waits at a manual job and nothing else failed.
     Success = 0,
     /// A job failed, or the pipeline's own time was up.
     JobFailed = 1,
@@ -80,21 +80,29 @@ pub struct JobReport {
 }
 
 /// Returns the exit code for a pipeline that nobody stopped.
+///
+/// The jobs come first: a pipeline that waits at a manual job has the status of that job, also when
+/// another one failed beside it.
 pub(crate) fn exit_of(status: Status, jobs: &[JobReport]) -> RunExit {
-    if matches!(
-        status,
-        Status::Success | Status::Skipped | Status::Manual | Status::Scheduled | Status::Created
-    ) {
-        return RunExit::Success;
+    let decides = |job: &&JobReport| {
+        matches!(job.status, Status::Failed | Status::Canceled) && !job.allow_failure
+    };
+    let mut spoilt = jobs.iter().filter(decides).peekable();
+    if spoilt.peek().is_some() {
+        return if spoilt.all(|job| is_environmental(job.failure_reason)) {
+            RunExit::Environment
+        } else {
+            RunExit::JobFailed
+        };
     }
-    let mut failed = jobs
-        .iter()
-        .filter(|job| job.status == Status::Failed && !job.allow_failure)
-        .peekable();
-    if failed.peek().is_some() && failed.all(|job| is_environmental(job.failure_reason)) {
-        return RunExit::Environment;
+    match status {
+        Status::Success
+        | Status::Skipped
+        | Status::Manual
+        | Status::Scheduled
+        | Status::Created => RunExit::Success,
+        _ => RunExit::JobFailed,
     }
-    RunExit::JobFailed
 }
 
 /// Returns whether the job's author is not to blame.
@@ -152,5 +160,29 @@ mod tests {
         let allowed = job(Status::Failed, Some(FailureReason::ScriptFailure), true);
         check(Status::Failed, &[allowed, system()], 3);
         check(Status::Canceled, &[job(Status::Canceled, None, false)], 1);
+    }
+
+    #[test]
+    fn a_job_that_waits_does_not_hide_one_that_failed() {
+        let waits = || job(Status::Manual, None, false);
+        let of = |reason| job(Status::Failed, Some(reason), false);
+        for status in [Status::Manual, Status::Scheduled, Status::Created] {
+            let check = |jobs: &[JobReport], expect| assert_eq!(exit_of(status, jobs), expect);
+            check(&[waits()], RunExit::Success);
+            check(
+                &[waits(), of(FailureReason::ScriptFailure)],
+                RunExit::JobFailed,
+            );
+            check(
+                &[waits(), of(FailureReason::RunnerSystemFailure)],
+                RunExit::Environment,
+            );
+            check(
+                &[waits(), job(Status::Canceled, None, false)],
+                RunExit::JobFailed,
+            );
+            let allowed = job(Status::Failed, Some(FailureReason::ScriptFailure), true);
+            check(&[waits(), allowed], RunExit::Success);
+        }
     }
 }
