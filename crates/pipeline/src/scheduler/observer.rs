@@ -39,14 +39,19 @@ impl LogObserver {
     /// Hands out what is left of lines that have no end, and returns the last lines.
     pub(super) fn finish(&self) -> Vec<String> {
         let mut state = self.lock();
+        self.end_lines(&mut state);
+        let last_lines = std::mem::take(&mut state.last_lines);
+        last_lines.into_iter().map(|(_, line)| line).collect()
+    }
+
+    /// Hands out the lines that have no end; what comes next begins a new one.
+    fn end_lines(&self, state: &mut State) {
         let mut streams: Vec<_> = std::mem::take(&mut state.splitters).into_iter().collect();
         streams.sort_by_key(|(stream, _)| *stream);
         for (stream, mut splitter) in streams {
             let last_lines = &mut state.last_lines;
             splitter.finish(&mut |line| self.emit(stream, line, last_lines));
         }
-        let last_lines = std::mem::take(&mut state.last_lines);
-        last_lines.into_iter().map(|(_, line)| line).collect()
     }
 
     fn emit(&self, stream: TraceStream, line: Line<'_>, last_lines: &mut LastLines) {
@@ -76,7 +81,10 @@ impl JobObserver for LogObserver {
 
     fn stage_started(&self, _stage: &BuildStage) {}
 
-    fn stage_finished(&self, _report: &StageReport) {}
+    fn stage_finished(&self, _report: &StageReport) {
+        // Otherwise the last words of a stage would come after those of the next one.
+        self.end_lines(&mut self.lock());
+    }
 
     fn output(&self, stream: TraceStream, data: &[u8]) {
         let mut state = self.lock();

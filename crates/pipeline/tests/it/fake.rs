@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use executor_core::{
-    AcquireError, BuildError, CancelCause, Cancellation, ConfigInfo, DefaultExecutorProvider,
-    Dialect, Executor, ExecutorData, ExecutorProvider, ExitCode, FeaturesInfo, JobAssignment,
-    JobOutcome, JobRunner, ProviderError, RunContext, RunnerConfig, TraceStream,
+    AcquireError, BuildError, BuildStage, CancelCause, Cancellation, ConfigInfo,
+    DefaultExecutorProvider, Dialect, Executor, ExecutorData, ExecutorProvider, ExitCode,
+    FeaturesInfo, JobAssignment, JobOutcome, JobRunner, ProviderError, RunContext, RunnerConfig,
+    StageReport, TraceStream,
 };
 use pipeline::context::PipelineContext;
 use pipeline::event::{EventKind, EventSink, PipelineEvent};
@@ -30,6 +31,8 @@ pub(crate) enum Act {
     Pause(&'static str, &'static str),
     /// Does so, and writes to standard error meanwhile.
     Interrupted(&'static str, &'static str, &'static str),
+    /// Writes to one stream in one stage after the other.
+    Stages(Vec<(TraceStream, &'static str)>),
 }
 
 /// A job that ran: its name, its attempt, and when it began and ended.
@@ -124,6 +127,18 @@ impl JobRunner for FakeRunner {
                 observer.idle(TraceStream::STDOUT);
                 observer.output(TraceStream::STDERR, meanwhile.as_bytes());
                 observer.output(TraceStream::STDOUT, after.as_bytes());
+                JobOutcome::success()
+            }
+            Act::Stages(pieces) => {
+                for (stream, text) in pieces {
+                    observer.output(stream, text.as_bytes());
+                    observer.stage_finished(&StageReport {
+                        stage: BuildStage::script(),
+                        succeeded: true,
+                        duration: Duration::ZERO,
+                        result: None,
+                    });
+                }
                 JobOutcome::success()
             }
         };

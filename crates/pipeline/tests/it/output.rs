@@ -50,6 +50,31 @@ async fn an_answer_joins_its_question_past_another_stream() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_last_words_of_a_stage_come_before_the_next_stage_and_before_the_end() {
+    let acts = [Act::Stages(vec![
+        (TraceStream::STDERR, "no line end"),
+        (TraceStream::STDOUT, "and"),
+        (TraceStream::STDOUT, "another\nlast words"),
+    ])];
+    let (report, _, sink) = run("test: {script: x}\n", &[("test", &acts)]).await;
+    let lines = ["no line end", "and", "another", "last words"];
+    assert_eq!(
+        log_lines(&sink),
+        [
+            "Stderr no line end",
+            "Stdout and",
+            "Stdout another",
+            "Stdout last words"
+        ]
+    );
+    assert_eq!(report.jobs[0].last_lines, lines);
+    let kinds = sink.kinds();
+    let is_log = |kind: &EventKind| matches!(kind, EventKind::JobLog { .. });
+    let is_end = |kind: &EventKind| matches!(kind, EventKind::JobFinished { .. });
+    assert!(kinds.iter().rposition(is_log) < kinds.iter().position(is_end));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_long_line_comes_in_pieces_of_64_kib() {
     let line = [vec![b'x'; 200_000], b"\n".to_vec()].concat();
     let acts = [Act::Write(vec![(TraceStream::STDOUT, line)])];
