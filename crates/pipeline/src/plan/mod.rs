@@ -45,7 +45,8 @@ pub struct PlannedJob {
     pub stage_index: usize,
     /// The places of the jobs it needs; `None` when it waits for all earlier stages.
     pub needs: Option<Vec<usize>>,
-    /// Whether somebody asked for it, so that it starts although it is manual.
+    /// Whether somebody asked for it by name, so that it starts although it is manual, or although
+    /// nothing failed before it.
     pub is_played: bool,
 }
 

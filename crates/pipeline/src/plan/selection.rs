@@ -21,7 +21,8 @@ pub enum NeedsMode {
 /// Jobs made by `parallel` can be named one by one (`test 1/2`) or together (`test`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Only these jobs.
+    /// Only these jobs. They run also when they are manual, and without a failure when they wait for
+    /// one; a delayed job keeps its delay.
     pub jobs: Vec<String>,
     /// Only the jobs of these stages.
     pub stages: Vec<String>,
@@ -53,7 +54,7 @@ impl Selection {
         Ok(chosen)
     }
 
-    /// Returns whether a manual job starts by itself.
+    /// Returns whether somebody asked for a job by name.
     pub(super) fn plays(&self, job: &JobDefinition) -> bool {
         let mut names = self.jobs.iter().chain(&self.manual);
         names.any(|name| is_called(job, name))

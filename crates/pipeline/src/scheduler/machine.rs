@@ -262,8 +262,9 @@ impl Machine {
             When::OnSuccess | When::Manual | When::Delayed => {
                 before == Status::Success || (skipped_is_fine && before == Status::Skipped)
             }
-            When::OnFailure => before == Status::Failed,
-            When::Always => before != Status::Canceled,
+            // Somebody who asked for a job by name wants it to run, failure or not.
+            When::OnFailure if !node.is_played => before == Status::Failed,
+            When::Always | When::OnFailure => before != Status::Canceled,
             When::Never => false,
         };
         let status = match node.when {

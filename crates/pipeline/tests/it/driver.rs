@@ -3,6 +3,7 @@
 use crate::fake::{Act, BrokenProvider, FakeRunner, Recorder, driver, plan, plan_of};
 use executor_core::{CancelCause, Cancellation, TraceStream};
 use pipeline::event::EventKind;
+use pipeline::plan::NeedsMode;
 use pipeline::{PipelineReport, RunExit, Selection, Status};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -174,6 +175,56 @@ deploy: {stage: deploy, script: x}
         .await;
     assert_eq!(report.status, Status::Success);
     assert_eq!(runner.names(), ["approve", "deploy"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_beside_a_manual_job_that_blocks_is_told() {
+    let text = "
+approve: {script: x, when: manual, allow_failure: false}
+test: {script: x}
+";
+    let (report, ..) = run(text, &[("test", &[Act::Fail(1)])]).await;
+    assert_eq!(statuses(&report), "approve manual, test failed");
+    assert_eq!(
+        (report.status, report.exit),
+        (Status::Manual, RunExit::JobFailed)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_named_by_the_user_runs_although_nothing_failed() {
+    let text = "
+build: {stage: build, script: x}
+rescue: {stage: test, script: x, when: on_failure}
+later: {stage: test, script: x, when: delayed, start_in: 1 hour}
+";
+    let named = |name: &str, needs| Selection {
+        jobs: vec![name.to_owned()],
+        needs,
+        ..Selection::default()
+    };
+    for (selection, expect) in [
+        (named("rescue", NeedsMode::Without), &["rescue"][..]),
+        (named("rescue", NeedsMode::With), &["build", "rescue"]),
+        (Selection::default(), &["build", "later"]),
+    ] {
+        let runner = FakeRunner::new(&[]);
+        let driver = driver(&runner, &sink_of());
+        let plan = plan_of(text, &selection);
+        let report = driver.run(plan, &Cancellation::new()).await;
+        assert_eq!(report.exit, RunExit::Success);
+        assert_eq!(runner.names(), expect, "of {selection:?}");
+    }
+    let runner = FakeRunner::new(&[]);
+    let plan = plan_of(text, &named("later", NeedsMode::Without));
+    let report = driver(&runner, &sink_of())
+        .run(plan, &Cancellation::new())
+        .await;
+    assert_eq!(
+        report.duration,
+        3600 * SECOND,
+        "a delayed job keeps its delay"
+    );
 }
 
 fn sink_of() -> Arc<Recorder> {
