@@ -73,6 +73,9 @@ impl<'t> Loader<'t> {
                 Event::Scalar(text, style, anchor, tag) => {
                     let tagged = tagged(tag.as_deref(), span, findings);
                     let node = scalar_node(&text, style, tagged, span)?;
+                    if text.contains('\0') && !self.is_at_key() {
+                        findings.push(nul_character(span));
+                    }
                     self.remember(anchor, &node);
                     Some(node)
                 }
@@ -106,6 +109,12 @@ impl<'t> Loader<'t> {
     /// Returns whether another document follows.
     pub(super) fn has_more(&mut self) -> bool {
         matches!(self.parser.peek(), Some(Ok((Event::DocumentStart(_), _))))
+    }
+
+    /// Returns whether a mapping's next key is to come; what a key may hold depends on its meaning.
+    fn is_at_key(&self) -> bool {
+        let collection = self.open.last().map(|open| &open.collection);
+        matches!(collection, Some(Collection::Mapping { key: None, .. }))
     }
 
     fn start(
@@ -248,6 +257,13 @@ fn scalar_node(
         _ => Kind::String(text.into()),
     };
     Ok(Arc::new(Node::new(kind, span)))
+}
+
+/// Neither a script nor a variable, a path or an argument can hold this character, so that a job
+/// that has it could only fail.
+fn nul_character(span: Span) -> Diagnostic {
+    let message = "the text holds a NUL character, which no process can be given";
+    Diagnostic::error("nul-character", message).at(span)
 }
 
 fn reference(items: &[Arc<Node>], span: Span) -> Result<Kind, Stop> {
