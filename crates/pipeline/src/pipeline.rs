@@ -2,7 +2,16 @@ use crate::compose::compose;
 use crate::config::{self, Config};
 use crate::diagnostic::{Checked, Diagnostic, Diagnostics};
 use crate::resolve::{self, ResolvedPipeline};
-use crate::yaml::{Limits, load};
+use crate::yaml::{Limits, Node, load};
+use std::sync::Arc;
+
+/// The errors about something that is not there, which an included file could bring.
+const LACKING: [&str; 4] = [
+    "missing-script",
+    "no-jobs",
+    "unknown-base",
+    "unknown-reference",
+];
 
 /// A pipeline file that was read: every keyword with its place, nothing inherited yet.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +23,8 @@ impl Pipeline {
     /// Reads a pipeline file; `name` is what messages call it.
     ///
     /// All mistakes are reported at once, as far as one does not hide another: a text that is no
-    /// YAML has no keywords, and an `extends` that leads nowhere leaves nothing to check.
+    /// YAML has no keywords, and an `extends` that leads nowhere leaves nothing to check. Nothing is
+    /// said to be missing from a file that includes others.
     pub fn from_text(name: &str, text: &str) -> Checked<Self> {
         Self::from_text_with(name, text, &Limits::default())
     }
@@ -33,18 +43,7 @@ impl Pipeline {
         }
         let file = diagnostics.sources_mut().add(name, text);
         let config = load(file, limits, &mut diagnostics)
-            .and_then(|root| {
-                if root.as_mapping().is_some() {
-                    return compose(&root, limits, &mut diagnostics);
-                }
-                let message = format!(
-                    "a pipeline file is a hash of jobs and keywords, not {}",
-                    root.kind_name()
-                );
-                diagnostics.push(Diagnostic::error("invalid-file", message).at(root.span));
-                None
-            })
-            .and_then(|root| config::read(&root, &mut diagnostics));
+            .and_then(|root| read(&root, limits, &mut diagnostics));
         Checked {
             value: config.map(|config| Self { config }),
             diagnostics,
@@ -60,6 +59,26 @@ impl Pipeline {
     pub fn resolve(&self, diagnostics: &mut Diagnostics) -> ResolvedPipeline {
         resolve::resolve(&self.config, diagnostics)
     }
+}
+
+/// Reads the keywords of a loaded file, as far as its errors let it.
+fn read(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnostics) -> Option<Config> {
+    if root.as_mapping().is_none() {
+        let message = format!(
+            "a pipeline file is a hash of jobs and keywords, not {}",
+            root.kind_name()
+        );
+        diagnostics.push(Diagnostic::error("invalid-file", message).at(root.span));
+        return None;
+    }
+    config::check_unsupported(root, diagnostics);
+    let composed = compose(root, limits, diagnostics);
+    let config = composed.and_then(|root| config::read(&root, diagnostics));
+    if config::has_includes(root) {
+        diagnostics.take_back(&LACKING);
+        return None;
+    }
+    config
 }
 
 impl ResolvedPipeline {

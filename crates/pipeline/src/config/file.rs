@@ -31,7 +31,6 @@ pub(crate) fn read(root: &Node, diagnostics: &mut Diagnostics) -> Option<Config>
     let variables = read_global(&mut reader, entries, "variables", |reader, field| {
         variables::read(reader, field, Place::Global)
     });
-    check_unsupported(&mut reader, entries);
     let jobs = read_jobs(&mut reader, root, entries);
     Some(Config {
         stages: stages::with_edges(stages.flatten()),
@@ -86,18 +85,28 @@ fn read_default(reader: &mut Reader<'_>, entries: &Mapping) -> Inheritable {
 }
 
 /// Refuses top-level keywords that change which jobs there are.
-fn check_unsupported(reader: &mut Reader<'_>, entries: &Mapping) {
-    for name in ["include", "workflow"] {
-        let Some(entry) = entries.get(name) else {
-            continue;
+///
+/// It looks at the file as it is written, before anything is composed: what these keywords bring in
+/// may be all that the rest lacks.
+pub(crate) fn check_unsupported(root: &Node, diagnostics: &mut Diagnostics) {
+    let entries = root.as_mapping().into_iter().flatten();
+    for (name, entry) in entries {
+        let help = match name.as_ref() {
+            "include" => Some("what included files might define was not looked for".to_owned()),
+            "workflow" if !is_job(entry) => None,
+            _ => continue,
         };
-        if entry.value.is_null() || (name == "workflow" && is_job(entry)) {
-            continue;
+        if !entry.value.is_null() {
+            let message = format!("`{name}` is not supported yet");
+            let error = Diagnostic::error("unsupported-keyword", message);
+            diagnostics.push(error.at(entry.key_span).with_help(help));
         }
-        let message = format!("`{name}` is not supported yet");
-        let error = Diagnostic::error("unsupported-keyword", message);
-        reader.diagnostics.push(error.at(entry.key_span));
     }
+}
+
+/// Returns whether a file goes on in others.
+pub(crate) fn has_includes(root: &Node) -> bool {
+    root.get("include").is_some_and(|value| !value.is_null())
 }
 
 fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job> {

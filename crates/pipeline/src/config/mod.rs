@@ -34,4 +34,4 @@ pub use retry::FAILURE_REASONS;
 pub use stages::{FIRST_STAGE, LAST_STAGE};
 pub use variables::{Variables, variable_name_problem};
 
-pub(crate) use file::read;
+pub(crate) use file::{check_unsupported, has_includes, read};

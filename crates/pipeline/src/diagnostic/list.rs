@@ -17,6 +17,11 @@ impl Diagnostics {
         self.list.push(diagnostic);
     }
 
+    /// Takes back the findings of these kinds.
+    pub(crate) fn take_back(&mut self, codes: &[&str]) {
+        self.list.retain(|finding| !codes.contains(&finding.code));
+    }
+
     /// Returns whether the pipeline cannot run.
     pub fn has_errors(&self) -> bool {
         self.errors().next().is_some()

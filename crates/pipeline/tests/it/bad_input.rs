@@ -152,6 +152,7 @@ fn keywords_of_later_versions() {
     .gitlab-ci.yml:1:1: error[unsupported-keyword]: `include` is not supported yet
       1 | include: other.yml
         | ^^^^^^^
+      help: what included files might define was not looked for
     .gitlab-ci.yml:2:18: error[unsupported-keyword]: jobs:job: `rules` is not supported yet
       2 | job: {script: x, rules: [{when: always}]}
         |                  ^^^^^
@@ -166,6 +167,33 @@ fn keywords_of_later_versions() {
         "spec: {inputs: {}}\n---\njob: {script: x}",
         "unsupported-keyword",
     );
+}
+
+#[test]
+fn what_an_included_file_could_define_is_not_missed() {
+    insta::assert_snapshot!(errors("job: {extends: .base, script: x}\nother: {needs: [nobody]}\ninclude: other.yml\n"), @r"
+    .gitlab-ci.yml:3:1: error[unsupported-keyword]: `include` is not supported yet
+      3 | include: other.yml
+        | ^^^^^^^
+      help: what included files might define was not looked for
+    ");
+    for text in [
+        "include: [a]\nadd-to-it: {tags: [x]}",
+        "include: [a]\njob: {script: [!reference [.setup, script]]}",
+        "include: [a]\njob: {stage: theirs, script: x, needs: [theirs]}",
+        "include: [a]\nvariables: {A: 1}",
+    ] {
+        check_code(text, "unsupported-keyword");
+    }
+    let other = "include: [a]\njob: {script: x, retry: 9}";
+    let checked = ResolvedPipeline::from_text("ci.yml", other);
+    let codes: Vec<&str> = checked.diagnostics.errors().map(|e| e.code).collect();
+    assert_eq!(codes, ["unsupported-keyword", "invalid-value"]);
+    // `workflow` brings in nothing, but it is told of beside an `extends` that leads nowhere.
+    let other = "workflow: {rules: []}\njob: {extends: .none, script: x}";
+    let checked = ResolvedPipeline::from_text("ci.yml", other);
+    let codes: Vec<&str> = checked.diagnostics.errors().map(|e| e.code).collect();
+    assert_eq!(codes, ["unsupported-keyword", "unknown-base"]);
 }
 
 #[test]
@@ -187,6 +215,27 @@ fn variable_names_no_process_could_get() {
         "job: {script: x, variables: {\"\": 1}}",
         "invalid-variable-name",
     );
+}
+
+#[test]
+fn texts_no_process_could_get() {
+    insta::assert_snapshot!(errors("variables: {A: \"x\\0\"}\njob:\n  script: [\"echo a\\0b\"]\n"), @r#"
+    .gitlab-ci.yml:1:16: error[nul-character]: the text holds a NUL character, which no process can be given
+      1 | variables: {A: "x\0"}
+        |                ^^^^^
+    .gitlab-ci.yml:3:12: error[nul-character]: the text holds a NUL character, which no process can be given
+      3 |   script: ["echo a\0b"]
+        |            ^^^^^^^^^^^
+    "#);
+    for job in [
+        r#"script: "\0""#,
+        r#"script: x, variables: {A: {value: "\x00"}}"#,
+        r#"script: x, after_script: ["\u0000"]"#,
+        r#"script: x, parallel: {matrix: [{A: ["a\0", b]}]}"#,
+        r#"script: x, artifacts: {paths: ["a\0"]}"#,
+    ] {
+        check_code(&format!("job: {{{job}}}"), "nul-character");
+    }
 }
 
 #[test]
