@@ -51,6 +51,8 @@ pub struct PipelineContext {
 pub struct Project {
     /// Its id.
     pub id: u64,
+    /// The id of its namespace.
+    pub namespace_id: u64,
     /// Its path with its namespace, for example `group/project`.
     pub path: String,
     /// Its default branch.
@@ -143,6 +145,15 @@ impl Commit {
         }
         let rest = self.message.split_once('\n').map_or("", |(_, rest)| rest);
         rest.trim_start_matches('\n')
+    }
+
+    /// Returns the full name of the branch or tag.
+    pub fn ref_path(&self) -> String {
+        let kind = match self.ref_type {
+            RefType::Branch => "heads",
+            RefType::Tag => "tags",
+        };
+        format!("refs/{kind}/{}", self.ref_name)
     }
 
     /// Returns the first eight characters of the id.

@@ -6,6 +6,10 @@ use executor_core::variable::{JobVariable, JobVariables};
 /// How many bytes of a commit's message a variable holds.
 const LONGEST_MESSAGE: usize = 100_000;
 
+/// The GitLab whose behaviour is followed (`CI_SERVER_VERSION`): scripts that ask for a version get
+/// the same answer wherever the pipeline runs.
+const SERVER_VERSION: [&str; 3] = ["18", "11", "0"];
+
 /// Names and values of public variables, in the order they are defined.
 type Values = Vec<(&'static str, String)>;
 
@@ -56,6 +60,14 @@ impl PipelineContext {
             ..JobVariable::public(name, value)
         };
         let mut variables: JobVariables = values.into_iter().map(public).collect();
+        if !self.git.repo_url.is_empty() {
+            variables.push(JobVariable {
+                raw: true,
+                // The address may hold a token.
+                public: false,
+                ..JobVariable::public("CI_REPOSITORY_URL", self.git.repo_url.expose())
+            });
+        }
         if let Some(image) = &job.image {
             variables.push(JobVariable::public("CI_JOB_IMAGE", image.name.clone()));
         }
@@ -85,8 +97,17 @@ impl PipelineContext {
         job.timeout_seconds.unwrap_or(self.job_timeout.as_secs())
     }
 
+    /// Names the pipeline's file on its server; two slashes part the project from the path in it.
+    fn config_ref_uri(&self) -> String {
+        let url = self.project_url();
+        let place = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+        let ref_path = self.commit.ref_path();
+        format!("{place}//{}@{ref_path}", self.config_path)
+    }
+
     fn project_url(&self) -> String {
-        format!("{}/{}", self.server_url, self.project.path)
+        let server = self.server_url.trim_end_matches('/');
+        format!("{server}/{}", self.project.path)
     }
 
     fn push_server(&self, values: &mut Values) {
@@ -105,6 +126,12 @@ impl PipelineContext {
             ("CI_SERVER_FQDN", fqdn.to_owned()),
             ("CI_SERVER_HOST", host.to_owned()),
             ("CI_SERVER_PORT", port.to_owned()),
+            ("CI_SERVER_SHELL_SSH_HOST", host.to_owned()),
+            ("CI_SERVER_SHELL_SSH_PORT", "22".to_owned()),
+            ("CI_SERVER_VERSION", SERVER_VERSION.join(".")),
+            ("CI_SERVER_VERSION_MAJOR", SERVER_VERSION[0].to_owned()),
+            ("CI_SERVER_VERSION_MINOR", SERVER_VERSION[1].to_owned()),
+            ("CI_SERVER_VERSION_PATCH", SERVER_VERSION[2].to_owned()),
             ("CI_API_V4_URL", format!("{url}/api/v4")),
             ("CI_API_GRAPHQL_URL", format!("{url}/api/graphql")),
             (
@@ -126,10 +153,16 @@ impl PipelineContext {
             ("CI_PROJECT_PATH_SLUG", slug(&project.path)),
             ("CI_PROJECT_NAMESPACE", namespace.to_owned()),
             ("CI_PROJECT_NAMESPACE_SLUG", slug(namespace)),
+            ("CI_PROJECT_NAMESPACE_ID", project.namespace_id.to_string()),
             ("CI_PROJECT_ROOT_NAMESPACE", root.to_owned()),
             ("CI_PROJECT_URL", self.project_url()),
             ("CI_PROJECT_VISIBILITY", "private".to_owned()),
+            ("CI_PROJECT_DESCRIPTION", String::new()),
+            ("CI_PROJECT_CLASSIFICATION_LABEL", String::new()),
+            ("CI_PROJECT_REPOSITORY_LANGUAGES", String::new()),
+            ("CI_PROJECT_TOPICS", String::new()),
             ("CI_CONFIG_PATH", self.config_path.clone()),
+            ("CI_CONFIG_REF_URI", self.config_ref_uri()),
             ("CI_DEFAULT_BRANCH", project.default_branch.clone()),
         ]);
     }
@@ -145,6 +178,10 @@ impl PipelineContext {
             ("CI_COMMIT_REF_SLUG", slug(&commit.ref_name)),
             ("CI_COMMIT_REF_PROTECTED", "false".to_owned()),
             ("CI_COMMIT_MESSAGE", message.to_owned()),
+            (
+                "CI_COMMIT_MESSAGE_IS_TRUNCATED",
+                (message.len() < commit.message.len()).to_string(),
+            ),
             ("CI_COMMIT_TITLE", commit.title().to_owned()),
             (
                 "CI_COMMIT_DESCRIPTION",
@@ -163,7 +200,7 @@ impl PipelineContext {
             ("CI_PIPELINE_IID", self.iid.to_string()),
             ("CI_PIPELINE_URL", url),
             ("CI_PIPELINE_SOURCE", self.source.clone()),
-            ("CI_PIPELINE_CREATED_AT", self.created_at.to_string()),
+            ("CI_PIPELINE_CREATED_AT", format!("{:.0}", self.created_at)),
         ]);
     }
 
@@ -227,11 +264,13 @@ pub(crate) fn is_raw(job: &JobDefinition, global: &crate::config::Variables, nam
 mod tests {
     use super::*;
     use crate::context::Project;
+    use executor_core::job::Image;
 
     fn context() -> PipelineContext {
         PipelineContext {
             project: Project {
                 id: 7,
+                namespace_id: 5,
                 path: "Group/Sub/app".to_owned(),
                 default_branch: "main".to_owned(),
             },
@@ -269,6 +308,51 @@ mod tests {
             variables.expanded().get("CI_COMMIT_TITLE"),
             Some("Title $HOME")
         );
+    }
+
+    #[test]
+    fn pipelines_describe_what_scripts_ask_the_server_for() {
+        let mut context = context();
+        context.server_url.push('/');
+        context.created_at = "2026-01-02T03:04:05.987Z".parse().unwrap();
+        let variables = context.pipeline_variables();
+        check(&variables, "CI_SERVER_VERSION", Some("18.11.0"));
+        check(&variables, "CI_SERVER_VERSION_MAJOR", Some("18"));
+        check(&variables, "CI_SERVER_SHELL_SSH_HOST", Some("git.example"));
+        check(&variables, "CI_SERVER_SHELL_SSH_PORT", Some("22"));
+        check(&variables, "CI_PROJECT_NAMESPACE_ID", Some("5"));
+        let url = "http://git.example:8080/Group/Sub/app";
+        check(&variables, "CI_PROJECT_URL", Some(url));
+        let uri = "git.example:8080/Group/Sub/app//.gitlab-ci.yml@refs/heads/Feature/X";
+        check(&variables, "CI_CONFIG_REF_URI", Some(uri));
+        check(&variables, "CI_COMMIT_MESSAGE_IS_TRUNCATED", Some("false"));
+        let created = Some("2026-01-02T03:04:05Z");
+        check(&variables, "CI_PIPELINE_CREATED_AT", created);
+        check(&variables, "CI_REGISTRY", None);
+
+        context.commit.message = "é".repeat(LONGEST_MESSAGE);
+        context.commit.ref_type = RefType::Tag;
+        let variables = context.pipeline_variables();
+        check(&variables, "CI_COMMIT_MESSAGE_IS_TRUNCATED", Some("true"));
+        let uri = variables.get("CI_CONFIG_REF_URI").unwrap();
+        assert!(uri.ends_with("@refs/tags/Feature/X"), "{uri}");
+    }
+
+    #[test]
+    fn a_job_has_an_image_and_a_repository_only_when_there_is_one() {
+        let mut context = context();
+        let mut job = JobDefinition::default();
+        let variables = context.job_variables(&job, JobId(3));
+        check(&variables, "CI_JOB_IMAGE", None);
+        check(&variables, "CI_REPOSITORY_URL", None);
+
+        context.git.repo_url = "https://u:t0ken@git.example/g/a$b.git".into();
+        job.image = Some(Box::new(Image::named("alpine")));
+        let variables = context.job_variables(&job, JobId(3));
+        check(&variables, "CI_JOB_IMAGE", Some("alpine"));
+        let url = Some("https://u:t0ken@git.example/g/a$b.git");
+        check(&variables, "CI_REPOSITORY_URL", url);
+        assert!(!format!("{variables:?}").contains("t0ken"));
     }
 
     #[test]

@@ -44,6 +44,7 @@ fn job_info(definition: &JobDefinition, context: &PipelineContext) -> JobInfo {
         pipeline_id: context.id,
         project_id: context.project.id,
         project_name: context.project.name().to_owned(),
+        namespace_id: context.project.namespace_id,
         project_full_path: context.project.path.clone(),
         user_id: context.user.id,
         ..JobInfo::default()

@@ -37,6 +37,7 @@ fn project(facts: &RepositoryFacts) -> Project {
         .unwrap_or_else(|| format!("local/{}", folder.unwrap_or_else(|| "project".to_owned())));
     Project {
         id: 1,
+        namespace_id: 1,
         path,
         default_branch: facts
             .default_branch
