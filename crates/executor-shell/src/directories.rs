@@ -28,13 +28,16 @@ fn absolute_path(what: &'static str, path: &str) -> Result<String, ShellError> {
 /// Makes the directories that are missing, and sees that builds and caches can be written to.
 ///
 /// What is made here stays: builds and caches are for later jobs too.
-pub(crate) fn make_usable(dirs: &BuildDirs) -> Result<(), ShellError> {
+///
+/// Nothing is made for a project that is not the runner's: were somebody's tree gone, the job would
+/// succeed in an empty one.
+pub(crate) fn make_usable(dirs: &BuildDirs, project_is_ours: bool) -> Result<(), ShellError> {
     usable("builds directory", Path::new(&dirs.builds_dir))?;
     usable("cache directory", Path::new(&dirs.cache_dir))?;
     // The project's own directory is made by whoever brings the sources.
     match Path::new(&dirs.project_dir).parent() {
-        Some(parent) => make("directory of the project", parent),
-        None => Ok(()),
+        Some(parent) if project_is_ours => make("directory of the project", parent),
+        _ => Ok(()),
     }
 }
 

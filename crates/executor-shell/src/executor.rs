@@ -78,6 +78,7 @@ impl Executor for ShellExecutor {
         cancellation: &Cancellation,
     ) -> Result<Environment, BuildError> {
         refuse_if_canceled(cancellation)?;
+        let project_is_ours = options.project_dir.is_none();
         let dirs = directories::absolute(self.base.prepare(options)?)?;
         let shell = self.host.find_shell(self.base.shell())?;
         let supervisor = self.host.supervisor()?;
@@ -90,7 +91,7 @@ impl Executor for ShellExecutor {
             files,
             terminal: Arc::new(terminal),
         });
-        directories::make_usable(&dirs)?;
+        directories::make_usable(&dirs, project_is_ours)?;
         prepared.files.make_directory()?;
         let mut environment = self.base.local_environment(&Host::name())?;
         environment.workspace = Workspace::Local(dirs);

@@ -2,7 +2,7 @@ use crate::attempts;
 use crate::build::{Build, Settings};
 use crate::caught::caught;
 use crate::limit::{Expired, Limit, canceled_means_aborted, within};
-use crate::sources::Sources;
+use crate::sources::{Sources, in_place};
 use executor_core::trace::JobTraceExt;
 use executor_core::{
     BuildError, Cancellation, Environment, Executor, HumanDuration, JobTrace, PrepareOptions,
@@ -90,7 +90,10 @@ impl Build<'_> {
 
     fn prepare_options(&self, settings: &Settings) -> Result<PrepareOptions, BuildError> {
         let in_place = match &self.options.sources {
-            Sources::InPlace(directory) => Some(path_text(directory)?),
+            Sources::InPlace(directory) => {
+                in_place::check(directory)?;
+                Some(path_text(directory)?)
+            }
             _ => None,
         };
         let trace: Arc<dyn JobTrace> = Arc::clone(&self.log) as _;

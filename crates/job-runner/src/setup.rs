@@ -3,6 +3,7 @@ use crate::attempts;
 use crate::finalise::artifact_failed;
 use crate::limit::{Expired, Limit, canceled_means_aborted, within};
 use crate::off_thread::off_thread;
+use crate::sources::{Sources, in_place};
 use crate::stages::{Stages, not_the_users};
 use executor_core::job::Dependency;
 use executor_core::trace::JobTraceExt;
@@ -67,8 +68,18 @@ impl Stages<'_, '_> {
         let project = PathBuf::from(&dirs.project_dir);
         let temp = PathBuf::from(&dirs.temp_dir);
         let message = format!("make directory {}", dirs.project_dir);
+        let in_place = match &self.build.options.sources {
+            Sources::InPlace(tree) => Some(tree),
+            _ => None,
+        };
+        if let Some(tree) = in_place {
+            in_place::check(tree)?;
+        }
+        let makes_project = in_place.is_none();
         let made = off_thread(move || {
-            fs::create_dir_all(project)?;
+            if makes_project {
+                fs::create_dir_all(project)?;
+            }
             process::make_private_dir(&temp)?;
             // What an earlier job exported is not this one's.
             process::remove_tree(&temp.join(shells::ENV_FILE_NAME))

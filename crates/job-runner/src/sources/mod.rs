@@ -2,6 +2,7 @@
 
 mod file_list;
 mod git;
+pub(crate) mod in_place;
 mod local_copy;
 mod own_repository;
 

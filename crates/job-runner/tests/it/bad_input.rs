@@ -150,6 +150,32 @@ async fn a_working_tree_that_vanishes() {
 }
 
 #[tokio::test]
+async fn a_working_tree_in_place_is_never_made_anew() {
+    let outer = tempfile::tempdir().expect("a directory");
+    let tree = outer.path().join("user/tree");
+    std::fs::create_dir_all(&tree).expect("made");
+    let root = tempfile::tempdir().expect("a directory");
+    let options = BuildRunnerOptions {
+        sources: Sources::InPlace(tree.clone()),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    let job = JobBuilder::new(1).script(["rm -r \"$(dirname \"$PWD\")\""]);
+    let outcome = bench.run(job.build()).await;
+    assert!(outcome.error.is_none(), "{}", bench.log());
+    bench.observer.output().clear();
+    let outcome = bench.run(plain().build()).await;
+    expect(
+        &bench,
+        &outcome,
+        FailureReason::RunnerSystemFailure,
+        "is gone",
+    );
+    assert!(!tree.parent().expect("a parent").exists());
+    assert_eq!(files_below(root.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
 async fn a_tree_that_was_never_there() {
     let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {
