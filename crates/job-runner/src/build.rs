@@ -1,4 +1,5 @@
 use crate::caught::caught;
+use crate::finalise::artifact_failed;
 use crate::log::JobLog;
 use crate::off_thread::off_thread;
 use crate::options::BuildRunnerOptions;
@@ -60,6 +61,9 @@ impl Build<'_> {
     }
 
     async fn run_in_environment(&mut self) -> JobOutcome {
+        if let Err(error) = self.discard_artifacts().await {
+            return self.outcome(Err(error));
+        }
         let settings = match self.read_settings() {
             Ok(settings) => settings,
             Err(error) => return self.outcome(Err(error)),
@@ -80,6 +84,21 @@ impl Build<'_> {
         self.cleanup(&mut *executor).await;
         self.remove_build(&workspace).await;
         outcome
+    }
+
+    /// Forgets what an earlier attempt kept: this one may fail before it keeps anything.
+    async fn discard_artifacts(&self) -> Result<(), BuildError> {
+        let Some(store) = &self.options.artifacts else {
+            return Ok(());
+        };
+        let discarded = store.discard(self.job.id).await;
+        discarded.map_err(|source| {
+            artifact_failed(
+                "forget the artifacts of an earlier attempt",
+                source,
+                &self.cancellation,
+            )
+        })
     }
 
     fn write_header(&self) {

@@ -42,6 +42,15 @@ impl ArtifactStore for LocalArtifactStore {
         self.files_of(job, "archive").is_dir()
     }
 
+    async fn discard(&self, job: JobId) -> Result<(), ArtifactError> {
+        let path = self.directory.join(job.to_string());
+        let doomed = path.clone();
+        let discarded = off_thread(move || process::remove_tree(&doomed)).await;
+        discarded
+            .flatten()
+            .map_err(|source| ArtifactError::File { path, source })
+    }
+
     async fn save(
         &self,
         job: JobId,

@@ -11,6 +11,13 @@ pub trait ArtifactStore: Send + Sync + Debug {
     /// Returns whether there is an archive of this job to fetch.
     async fn contains(&self, job: JobId) -> bool;
 
+    /// Forgets all that earlier attempts of this job left: the last attempt alone counts.
+    ///
+    /// # Errors
+    ///
+    /// When something of it stays.
+    async fn discard(&self, job: JobId) -> Result<(), ArtifactError>;
+
     /// Keeps files of a job, in the place of those an earlier attempt left under the same type.
     ///
     /// # Errors

@@ -178,6 +178,23 @@ async fn a_new_attempt_replaces_what_the_old_one_left() {
 }
 
 #[tokio::test]
+async fn what_a_failed_attempt_kept_does_not_survive_the_next() {
+    let (_root, store, bench) = bench();
+    for (end, kept) in [("false", true), ("true", false)] {
+        let job = JobBuilder::new(1).script(["echo x > trace", end]);
+        let job = job.with(|job| {
+            job.artifacts.push(Artifact {
+                when: ArtifactWhen::OnFailure,
+                ..artifact(&["trace"], &[])
+            });
+        });
+        bench.run(job.build()).await;
+        let file = store.files_of(JobId(1), "archive").join("trace");
+        assert_eq!(file.exists(), kept, "{}", bench.log());
+    }
+}
+
+#[tokio::test]
 async fn nothing_leaves_the_project_directory() {
     let (root, store, bench) = bench();
     let outside = root.path().join("outside");
