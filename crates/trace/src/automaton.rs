@@ -1,10 +1,9 @@
 //! The automaton that finds many byte strings at once.
 
+use std::collections::BTreeMap;
+
 /// The state before any byte of a pattern has been seen.
 pub(crate) const ROOT: u32 = 0;
-
-/// Below this many children a linear look beats a binary search.
-const LINEAR_CHILDREN: usize = 8;
 
 /// What finding a pattern means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,19 +21,43 @@ pub(crate) struct Pattern {
     pub(crate) kind: PatternKind,
 }
 
-/// What is known when a state is reached. A state is the longest suffix of the
-/// text that some pattern begins with.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Node {
-    /// The children of a node are numbered one after the other; this is the first.
-    /// The next node's first child ends the range.
-    first_child: u32,
+/// A state: the longest suffix of the text that some pattern begins with.
+#[derive(Clone, Copy)]
+struct Node {
     /// The state of the longest proper suffix.
     fail: u32,
     /// Length of the suffix that this state stands for.
-    pub(crate) depth: u32,
-    /// Length of the longest suffix that can still grow into a secret.
-    pub(crate) hold: u32,
+    depth: u32,
+}
+
+/// How a node is reached and what is to be looked up for it.
+#[derive(Clone, Copy)]
+struct Tag {
+    /// The byte on the edge that leads to the node.
+    label: u8,
+    flags: u8,
+}
+
+/// The next node is the first child.
+const CONTINUES: u8 = 1;
+/// There are more children than the next node.
+const BRANCHES: u8 = 2;
+/// The state can still grow into a secret.
+const GROWS: u8 = 4;
+/// Something ends here.
+const FINDS: u8 = 8;
+
+/// An edge to a child that is not the next node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Branch {
+    parent: u32,
+    label: u8,
+    child: u32,
+}
+
+/// What ends at a place of the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
     /// Length of the longest secret that ends here, 0 for none.
     pub(crate) secret: u32,
     /// Whether a marker ends here.
@@ -46,12 +69,16 @@ pub(crate) struct Node {
 /// It keeps the failure links instead of a full table: the table of a thousand
 /// secrets with their variants would take a hundred megabytes, and the
 /// [`Prefilter`](crate::prefilter::Prefilter) leaves little text to walk over.
-/// Nodes are numbered breadth first, so a node's children are neighbours and an
-/// edge needs one byte.
+///
+/// Nodes are numbered depth first, so a node's first child is the next node, and the
+/// rest of a pattern behind its last fork is a plain run of nodes. That makes ten bytes
+/// for a byte of a pattern. The few forks and ends are kept apart, in sorted lists.
 pub(crate) struct Automaton {
     nodes: Vec<Node>,
-    /// The byte on the edge that leads to each node.
-    labels: Vec<u8>,
+    tags: Vec<Tag>,
+    branches: Vec<Branch>,
+    /// What ends at the nodes that have [`FINDS`], by node.
+    finds: Vec<(u32, Found)>,
     root: Box<[u32; 256]>,
 }
 
@@ -64,10 +91,10 @@ impl Automaton {
         patterns.sort_unstable();
         patterns.dedup();
         let mut builder = Builder::new(&patterns);
-        let mut node = 0;
-        while node < builder.ranges.len() {
-            builder.expand(node);
-            node += 1;
+        let mut previous: &[u8] = &[];
+        for pattern in &patterns {
+            builder.grow(pattern, common_prefix(previous, &pattern.bytes));
+            previous = &pattern.bytes;
         }
         builder.build()
     }
@@ -79,7 +106,7 @@ impl Automaton {
             if state == ROOT {
                 return self.root[usize::from(byte)];
             }
-            if let Some(next) = child(&self.nodes, &self.labels, state, byte) {
+            if let Some(next) = self.child(state, byte) {
                 return next;
             }
             state = self.nodes[state as usize].fail;
@@ -87,121 +114,196 @@ impl Automaton {
     }
 
     #[inline]
-    pub(crate) fn node(&self, state: u32) -> &Node {
-        &self.nodes[state as usize]
+    fn child(&self, state: u32, byte: u8) -> Option<u32> {
+        let next = state + 1;
+        let flags = self.tags[state as usize].flags;
+        if flags & CONTINUES != 0 && self.tags[next as usize].label == byte {
+            return Some(next);
+        }
+        if flags & BRANCHES == 0 {
+            return None;
+        }
+        let wanted = (state, byte);
+        let key = |branch: &Branch| (branch.parent, branch.label);
+        let found = self.branches.binary_search_by_key(&wanted, key).ok()?;
+        Some(self.branches[found].child)
     }
-}
 
-fn child(nodes: &[Node], labels: &[u8], state: u32, byte: u8) -> Option<u32> {
-    let first = nodes[state as usize].first_child;
-    let end = nodes[state as usize + 1].first_child;
-    let edges = &labels[first as usize..end as usize];
-    let index = if edges.len() <= LINEAR_CHILDREN {
-        edges.iter().position(|label| *label == byte)?
-    } else {
-        edges.binary_search(&byte).ok()?
-    };
-    Some(first + number(index))
+    /// Returns the length of the longest suffix of the text that a pattern begins with.
+    #[inline]
+    pub(crate) fn depth(&self, state: u32) -> u32 {
+        self.nodes[state as usize].depth
+    }
+
+    /// Returns the length of the longest suffix that can still grow into a secret.
+    pub(crate) fn hold(&self, mut state: u32) -> u32 {
+        // Few states do not grow: those of markers, and the last ones of secrets.
+        while self.tags[state as usize].flags & GROWS == 0 && state != ROOT {
+            state = self.nodes[state as usize].fail;
+        }
+        self.depth(state)
+    }
+
+    /// Returns what ends where the state is reached.
+    #[inline]
+    pub(crate) fn found(&self, state: u32) -> Option<Found> {
+        if self.tags[state as usize].flags & FINDS == 0 {
+            return None;
+        }
+        let found = self.finds.binary_search_by_key(&state, |(node, _)| *node);
+        found.ok().map(|index| self.finds[index].1)
+    }
+
+    /// Returns the memory that the automaton has taken, in bytes.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>()
+            + self.tags.capacity() * size_of::<Tag>()
+            + self.branches.capacity() * size_of::<Branch>()
+            + self.finds.capacity() * size_of::<(u32, Found)>()
+            + size_of_val(&*self.root)
+    }
 }
 
 fn number(index: usize) -> u32 {
     u32::try_from(index).expect("patterns hold fewer than 4 Gi bytes")
 }
 
-/// Grows the tree level by level over the sorted patterns.
-struct Builder<'a> {
-    patterns: &'a [Pattern],
-    /// For each node the patterns that begin with its string.
-    ranges: Vec<(usize, usize)>,
-    nodes: Vec<Node>,
-    labels: Vec<u8>,
-    root: Box<[u32; 256]>,
+fn common_prefix(one: &[u8], other: &[u8]) -> usize {
+    let pairs = one.iter().zip(other);
+    pairs.take_while(|(one, other)| one == other).count()
 }
 
-impl<'a> Builder<'a> {
-    fn new(patterns: &'a [Pattern]) -> Self {
-        Self {
-            patterns,
-            ranges: vec![(0, patterns.len())],
-            nodes: vec![Node::default()],
-            labels: vec![0],
-            root: Box::new([ROOT; 256]),
-        }
-    }
+/// Grows the tree pattern by pattern, in their order, then links it level by level.
+struct Builder {
+    automaton: Automaton,
+    /// The nodes of the last pattern, from the root on.
+    path: Vec<u32>,
+    finds: BTreeMap<u32, Found>,
+}
 
-    fn expand(&mut self, node: usize) {
-        self.nodes[node].first_child = number(self.nodes.len());
-        let depth = self.nodes[node].depth as usize;
-        let (mut low, high) = self.ranges[node];
-        // Shorter strings sort first, so those that end here lead the range.
-        while low < high && self.patterns[low].bytes.len() == depth {
-            low += 1;
-        }
-        while low < high {
-            let label = self.patterns[low].bytes[depth];
-            let group =
-                self.patterns[low..high].partition_point(|pattern| pattern.bytes[depth] == label);
-            self.add_child(node, label, (low, low + group));
-            low += group;
-        }
-    }
-
-    fn add_child(&mut self, parent: usize, label: u8, range: (usize, usize)) {
-        let id = number(self.nodes.len());
-        let fail = if parent == ROOT as usize {
-            self.root[usize::from(label)] = id;
-            ROOT
-        } else {
-            self.step(self.nodes[parent].fail, label)
-        };
-        let inherited = self.nodes[fail as usize];
-        let depth = self.nodes[parent].depth + 1;
-        let mut node = Node {
-            first_child: 0,
-            fail,
-            depth,
-            hold: inherited.hold,
-            secret: inherited.secret,
-            marker: inherited.marker,
-        };
-        for pattern in &self.patterns[range.0..range.1] {
-            match (pattern.kind, pattern.bytes.len() == depth as usize) {
-                (PatternKind::Secret, true) => node.secret = depth,
-                (PatternKind::Secret, false) => node.hold = depth,
-                (PatternKind::Marker, true) => node.marker = true,
-                (PatternKind::Marker, false) => {}
-            }
-        }
-        self.nodes.push(node);
-        self.labels.push(label);
-        self.ranges.push(range);
-    }
-
-    /// Steps over what is built so far. A failure link leads to a lower level, and
-    /// the nodes there, their successors too, have their children already.
-    fn step(&self, mut state: u32, byte: u8) -> u32 {
-        loop {
-            if state == ROOT {
-                return self.root[usize::from(byte)];
-            }
-            if let Some(next) = child(&self.nodes, &self.labels, state, byte) {
-                return next;
-            }
-            state = self.nodes[state as usize].fail;
-        }
-    }
-
-    fn build(mut self) -> Automaton {
-        // A last node that is never reached ends the child range of the one before.
-        self.nodes.push(Node {
-            first_child: number(self.nodes.len()),
-            ..Node::default()
+impl Builder {
+    fn new(patterns: &[Pattern]) -> Self {
+        let pairs = patterns.windows(2);
+        let shared = pairs.map(|pair| common_prefix(&pair[0].bytes, &pair[1].bytes));
+        let all: usize = patterns.iter().map(|pattern| pattern.bytes.len()).sum();
+        let count = 1 + all - shared.sum::<usize>();
+        let mut nodes = Vec::with_capacity(count);
+        nodes.push(Node {
+            fail: ROOT,
+            depth: 0,
         });
-        Automaton {
-            nodes: self.nodes,
-            labels: self.labels,
-            root: self.root,
+        let mut tags = Vec::with_capacity(count);
+        tags.push(Tag { label: 0, flags: 0 });
+        Self {
+            automaton: Automaton {
+                nodes,
+                tags,
+                branches: Vec::new(),
+                finds: Vec::new(),
+                root: Box::new([ROOT; 256]),
+            },
+            path: vec![ROOT],
+            finds: BTreeMap::new(),
         }
+    }
+
+    /// Adds the nodes of a pattern that shares its first `shared` bytes with the last one.
+    fn grow(&mut self, pattern: &Pattern, shared: usize) {
+        self.path.truncate(shared + 1);
+        for label in &pattern.bytes[shared..] {
+            self.add_child(*label);
+        }
+        let (last, before) = self.path.split_last().expect("the root is always there");
+        let found = self.finds.entry(*last).or_default();
+        match pattern.kind {
+            PatternKind::Marker => found.marker = true,
+            PatternKind::Secret => {
+                found.secret = number(pattern.bytes.len());
+                for node in before {
+                    self.automaton.tags[*node as usize].flags |= GROWS;
+                }
+            }
+        }
+    }
+
+    fn add_child(&mut self, label: u8) {
+        let automaton = &mut self.automaton;
+        let child = number(automaton.nodes.len());
+        let parent = *self.path.last().expect("the root is always there");
+        if parent == ROOT {
+            automaton.root[usize::from(label)] = child;
+        } else if parent + 1 == child {
+            automaton.tags[parent as usize].flags |= CONTINUES;
+        } else {
+            automaton.tags[parent as usize].flags |= BRANCHES;
+            automaton.branches.push(Branch {
+                parent,
+                label,
+                child,
+            });
+        }
+        automaton.nodes.push(Node {
+            fail: ROOT,
+            depth: number(self.path.len()),
+        });
+        automaton.tags.push(Tag { label, flags: 0 });
+        self.path.push(child);
+    }
+
+    /// A failure link leads to a lower level, so the levels are linked one by one.
+    fn build(mut self) -> Automaton {
+        self.automaton.branches.sort_unstable();
+        self.automaton.branches.shrink_to_fit();
+        let children = self.automaton.root.iter().copied();
+        let mut level: Vec<u32> = children.filter(|child| *child != ROOT).collect();
+        let mut below = Vec::new();
+        while !level.is_empty() {
+            for node in level.drain(..) {
+                self.inherit(node);
+                self.link_children(node, &mut below);
+            }
+            std::mem::swap(&mut level, &mut below);
+        }
+        self.automaton.finds = self.finds.into_iter().collect();
+        self.automaton
+    }
+
+    /// What ends at the longest proper suffix ends here too.
+    fn inherit(&mut self, node: u32) {
+        let fail = self.automaton.nodes[node as usize].fail;
+        if let Some(inherited) = self.finds.get(&fail).copied() {
+            let found = self.finds.entry(node).or_default();
+            found.secret = found.secret.max(inherited.secret);
+            found.marker |= inherited.marker;
+        }
+        if self.finds.contains_key(&node) {
+            self.automaton.tags[node as usize].flags |= FINDS;
+        }
+    }
+
+    fn link_children(&mut self, parent: u32, linked: &mut Vec<u32>) {
+        let flags = self.automaton.tags[parent as usize].flags;
+        if flags & CONTINUES != 0 {
+            self.link(parent, parent + 1);
+            linked.push(parent + 1);
+        }
+        if flags & BRANCHES != 0 {
+            let branches = &self.automaton.branches;
+            let first = branches.partition_point(|branch| branch.parent < parent);
+            let count = branches[first..].partition_point(|branch| branch.parent == parent);
+            for index in first..first + count {
+                let child = self.automaton.branches[index].child;
+                self.link(parent, child);
+                linked.push(child);
+            }
+        }
+    }
+
+    fn link(&mut self, parent: u32, child: u32) {
+        let fail = self.automaton.nodes[parent as usize].fail;
+        let label = self.automaton.tags[child as usize].label;
+        self.automaton.nodes[child as usize].fail = self.automaton.step(fail, label);
     }
 }
 
@@ -221,38 +323,60 @@ mod tests {
         Automaton::new(secrets.chain(markers).collect())
     }
 
-    fn walk<'a>(automaton: &'a Automaton, text: &str) -> &'a Node {
-        let state = text
-            .bytes()
-            .fold(ROOT, |state, byte| automaton.step(state, byte));
-        automaton.node(state)
+    fn walk(automaton: &Automaton, text: &str) -> u32 {
+        text.bytes()
+            .fold(ROOT, |state, byte| automaton.step(state, byte))
+    }
+
+    fn secret(automaton: &Automaton, text: &str) -> u32 {
+        automaton.found(walk(automaton, text)).unwrap().secret
     }
 
     #[test]
     fn self_overlapping_secret_is_found_after_a_false_start() {
         let automaton = automaton(&["aab"], &[]);
-        assert_eq!(walk(&automaton, "aaab").secret, 3);
-        assert_eq!(walk(&automaton, "xaa").hold, 2);
+        assert_eq!(secret(&automaton, "aaab"), 3);
+        assert_eq!(automaton.hold(walk(&automaton, "xaa")), 2);
     }
 
     #[test]
     fn longest_secret_that_ends_at_a_place_is_reported() {
         let automaton = automaton(&["b", "ab", "xyz"], &[]);
-        assert_eq!(walk(&automaton, "ab").secret, 2);
-        assert_eq!(walk(&automaton, "cb").secret, 1);
+        assert_eq!(secret(&automaton, "ab"), 2);
+        assert_eq!(secret(&automaton, "cb"), 1);
+    }
+
+    #[test]
+    fn secret_within_the_beginning_of_another_is_found_behind_a_fork() {
+        let automaton = automaton(&["abcx", "abdy", "abez", "d"], &[]);
+        assert_eq!(secret(&automaton, "abd"), 1);
+        assert_eq!(automaton.hold(walk(&automaton, "abd")), 3);
+        assert_eq!(secret(&automaton, "abdy"), 4);
+        assert_eq!(secret(&automaton, "ababez"), 4);
     }
 
     #[test]
     fn markers_are_never_held() {
         let automaton = automaton(&["pat"], &["glpat-"]);
-        assert_eq!(walk(&automaton, "gl").hold, 0);
-        assert_eq!(walk(&automaton, "glp").hold, 1);
-        assert!(walk(&automaton, "glpat-").marker);
+        assert_eq!(automaton.hold(walk(&automaton, "gl")), 0);
+        assert_eq!(automaton.hold(walk(&automaton, "glp")), 1);
+        let found = automaton.found(walk(&automaton, "glpat-"));
+        assert!(found.unwrap().marker);
     }
 
     #[test]
     fn nothing_to_find_finds_nothing() {
         let automaton = automaton(&[""], &[]);
-        assert_eq!(walk(&automaton, "abc").depth, 0);
+        assert_eq!(automaton.depth(walk(&automaton, "abc")), 0);
+    }
+
+    #[test]
+    fn memory_is_ten_bytes_for_a_byte() {
+        let fixed = automaton(&[], &[]).bytes();
+        // Ordinary text, and what makes a table of failures as bad as it can be.
+        for long in ["0123456789abcdef".repeat(1 << 12), "a".repeat(1 << 16)] {
+            let grown = automaton(&[&long, "secret", "second"], &[]).bytes();
+            assert!(grown - fixed < 10 * long.len() + 512, "{grown}");
+        }
     }
 }

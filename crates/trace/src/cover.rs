@@ -63,6 +63,13 @@ impl Cover {
         }
     }
 
+    /// Hides the last `length` bytes before `end`.
+    pub(crate) fn hide_before(&mut self, end: u64, length: u32) {
+        if length > 0 {
+            self.hide(end - u64::from(length)..end);
+        }
+    }
+
     pub(crate) fn pending(&self) -> usize {
         self.pending.len()
     }

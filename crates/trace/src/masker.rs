@@ -158,9 +158,8 @@ impl Masker {
         for byte in &self.carry {
             end += 1;
             self.literal = set.literals().step(self.literal, *byte);
-            let secret = u64::from(set.literals().node(self.literal).secret);
-            if secret > 0 {
-                self.cover.hide(end - secret..end);
+            if let Some(found) = set.literals().found(self.literal) {
+                self.cover.hide_before(end, found.secret);
             }
         }
         self.set = set;
@@ -178,8 +177,8 @@ impl Masker {
 
     #[inline]
     fn depth(&self, set: &MaskSet) -> usize {
-        let literal = set.literals().node(self.literal).depth;
-        literal.max(set.parameters().node(self.parameter).depth) as usize
+        let literal = set.literals().depth(self.literal);
+        literal.max(set.parameters().depth(self.parameter)) as usize
     }
 
     #[inline]
@@ -190,14 +189,14 @@ impl Masker {
             .parameters()
             .step(self.parameter, byte.to_ascii_lowercase());
         self.continue_runs(byte, end);
-        let node = set.literals().node(self.literal);
-        if node.secret > 0 {
-            self.cover.hide(end - u64::from(node.secret)..end);
+        if let Some(found) = set.literals().found(self.literal) {
+            self.cover.hide_before(end, found.secret);
+            if found.marker {
+                self.token_run.get_or_insert(end);
+            }
         }
-        if node.marker {
-            self.token_run.get_or_insert(end);
-        }
-        if set.parameters().node(self.parameter).marker {
+        // All that can be found among the parameters is a marker.
+        if set.parameters().found(self.parameter).is_some() {
             self.value_run.get_or_insert(end);
         }
     }
@@ -231,13 +230,13 @@ impl Masker {
     }
 
     fn hold(&self, set: &MaskSet) -> usize {
-        set.literals().node(self.literal).hold as usize
+        set.literals().hold(self.literal) as usize
     }
 
     /// Goes behind the input and keeps the text that the automaton's state stands for.
     fn keep(&mut self, set: &MaskSet, input: &[u8]) {
         self.position += input.len() as u64;
-        let depth = set.literals().node(self.literal).depth as usize;
+        let depth = set.literals().depth(self.literal) as usize;
         if let Some(start) = input.len().checked_sub(depth) {
             self.carry.clear();
             self.carry.extend_from_slice(&input[start..]);
