@@ -8,6 +8,7 @@ use crate::error::BuildError;
 use crate::job::Job;
 use crate::result::{JobOutcome, StageResult};
 use crate::shell::ShellInfo;
+use crate::slot::JobSlot;
 use crate::stage::{ExecutorStage, StageCell};
 use crate::trace::JobTrace;
 use crate::variable::JobVariables;
@@ -15,15 +16,6 @@ use crate::workspace::Environment;
 use async_trait::async_trait;
 use std::fmt::Debug;
 use std::sync::Arc;
-
-/// The numbers that tell jobs apart which run at the same time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct JobSlot {
-    /// The lowest number no other job of this runner has (`CI_CONCURRENT_ID`).
-    pub concurrent_id: u32,
-    /// The lowest number no other job of this runner and project has (`CI_CONCURRENT_PROJECT_ID`).
-    pub concurrent_project_id: u32,
-}
 
 /// What an executor gets to prepare with.
 #[derive(Debug, Clone)]

@@ -56,6 +56,7 @@ mod layer;
 mod provider;
 mod registry;
 mod result;
+mod slot;
 mod source;
 mod worker;
 mod workspace;
@@ -70,7 +71,7 @@ pub use default_provider::DefaultExecutorProvider;
 pub use error::{
     AcquireError, BoxError, BuildError, FailureReason, ProviderError, Retryability, chain,
 };
-pub use executor::{Executor, JobSlot, PrepareOptions};
+pub use executor::{Executor, PrepareOptions};
 pub use features::{ConfigInfo, FeaturesInfo};
 pub use human_duration::HumanDuration;
 pub use job::{Job, JobId, PipelineId};
@@ -81,6 +82,7 @@ pub use result::{
     ExitCode, JobOutcome, JobState, StageReport, StageResult, StageStatus, TraceSummary,
 };
 pub use shell::{Dialect, ShellInfo, ShellKind};
+pub use slot::{JobSlot, JobSlotGuard, JobSlots};
 pub use source::{
     JobAssignment, JobObserver, JobRequest, JobRunner, JobSource, JobSourceError, NextJob,
     RunContext,

@@ -5,10 +5,10 @@ use crate::cancellation::{CancelCause, Cancellation};
 use crate::config::RunnerConfig;
 use crate::data::ExecutorData;
 use crate::error::{AcquireError, BoxError, BuildError, ProviderError};
-use crate::executor::JobSlot;
 use crate::features::{ConfigInfo, FeaturesInfo};
 use crate::provider::ExecutorProvider;
 use crate::result::JobOutcome;
+use crate::slot::JobSlots;
 use crate::source::{
     JobAssignment, JobRequest, JobRunner, JobSource, JobSourceError, NextJob, RunContext,
 };
@@ -80,8 +80,8 @@ pub struct Worker {
     pub runner: Arc<dyn JobRunner>,
     /// Where running jobs are listed.
     pub active: ActiveJobs,
-    /// The numbers of this worker's jobs.
-    pub slot: JobSlot,
+    /// Where jobs take their numbers; the workers of one runner share it.
+    pub slots: JobSlots,
     /// How long the worker rests when there was no capacity, no job or an error.
     pub pause: Duration,
     /// What to do when a turn fails.
@@ -218,12 +218,15 @@ impl Worker {
 
     /// Runs a job on a task of its own, so that a panic ends the job and not the worker.
     async fn run_job(&self, assignment: JobAssignment, data: ExecutorData) -> JobOutcome {
+        // The numbers are free again before the source learns of the end: what it hands out next may
+        // have them.
+        let slot = self.slots.take(assignment.job.job_info.project_id);
         let runner = Arc::clone(&self.runner);
         let context = RunContext {
             provider: Arc::clone(&self.provider),
             config: Arc::clone(&self.config),
             data,
-            slot: self.slot,
+            slot: slot.slot(),
             active: self.active.clone(),
         };
         let mut task = JoinSet::new();

@@ -1,7 +1,7 @@
 //! A worker over doubles.
 
 use executor_core::prelude::*;
-use executor_core::{ActiveJobs, JobRunner, JobSlot, OnTrouble, Worker};
+use executor_core::{ActiveJobs, JobRunner, JobSlots, OnTrouble, Worker};
 use executor_testkit::{
     JobBuilder, RecordingJobSource, ScriptedJobRunner, ScriptedProvider, Timeline, runner_config,
 };
@@ -41,7 +41,7 @@ impl Bench {
             source: self.source.clone(),
             runner,
             active: self.active.clone(),
-            slot: JobSlot::default(),
+            slots: JobSlots::default(),
             pause: Duration::ZERO,
             on_trouble: OnTrouble::Retry,
         }

@@ -82,6 +82,40 @@ async fn capacity_may_be_limited_and_its_data_reaches_create() {
 }
 
 #[tokio::test]
+async fn jobs_at_the_same_time_have_numbers_of_their_own_and_later_ones_have_them_again() {
+    let bench = Bench::new();
+    for id in 1..=4 {
+        bench.hand_out(id);
+    }
+    let gate = executor_testkit::Gate::new();
+    let hold = Directive::succeed().until(gate.clone()).times(1);
+    bench.provider.on(BuildStage::script(), hold);
+    let runner = Arc::new(ScriptedJobRunner::new());
+    let first = bench.worker_with(runner.clone());
+    let second = first.clone();
+    let go_on = Cancellation::new();
+    let (ran, ()) = tokio::join!(first.turn(&go_on), async {
+        bench
+            .timeline
+            .wait_for(|event| matches!(event, Event::Run { .. }))
+            .await;
+        assert_eq!(second.turn(&go_on).await.unwrap(), Turn::RanJob);
+        gate.open();
+    });
+    assert_eq!(ran.unwrap(), Turn::RanJob);
+    for worker in [&second, &first] {
+        assert_eq!(worker.turn(&go_on).await.unwrap(), Turn::RanJob);
+    }
+    let contexts = runner.contexts();
+    let numbers = contexts.iter().map(|context| {
+        let slot = context.slot;
+        (slot.concurrent_id, slot.concurrent_project_id)
+    });
+    let numbers: Vec<_> = numbers.collect();
+    assert_eq!(numbers, [(0, 0), (1, 1), (0, 0), (0, 0)]);
+}
+
+#[tokio::test]
 async fn features_are_asked_anew_for_every_request() {
     // R-EXEC-31
     let bench = Bench::new();

@@ -33,7 +33,7 @@ pub enum SourceReply {
 ///
 /// ```
 /// use executor_testkit::{JobBuilder, RecordingJobSource, ScriptedJobRunner, ScriptedProvider, Timeline};
-/// use executor_core::{ActiveJobs, Cancellation, JobSlot, OnTrouble, RunnerConfig, Worker};
+/// use executor_core::{ActiveJobs, Cancellation, JobSlots, OnTrouble, RunnerConfig, Worker};
 /// use std::sync::Arc;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -49,7 +49,7 @@ pub enum SourceReply {
 ///     source: source.clone(),
 ///     runner: Arc::new(ScriptedJobRunner::new()),
 ///     active: ActiveJobs::new(),
-///     slot: JobSlot::default(),
+///     slots: JobSlots::default(),
 ///     pause: Worker::DEFAULT_PAUSE,
 ///     on_trouble: OnTrouble::GiveUp,
 /// };

@@ -3,7 +3,7 @@
 use crate::support::{Bench, job, supervisor, with_git};
 use executor_core::job::StepWhen::{Always, OnFailure, OnSuccess};
 use executor_core::{
-    ActiveJobs, BuildStage, Cancellation, ExecutorStage, FailureReason, JobSlot, JobState,
+    ActiveJobs, BuildStage, Cancellation, ExecutorStage, FailureReason, JobSlots, JobState,
     OnTrouble, Worker,
 };
 use executor_testkit::{
@@ -86,7 +86,7 @@ async fn an_executor_is_created_when_the_job_is_there() {
             supervisor(),
         )),
         active: ActiveJobs::new(),
-        slot: JobSlot::default(),
+        slots: JobSlots::default(),
         pause: Worker::DEFAULT_PAUSE,
         on_trouble: OnTrouble::default(),
     };

@@ -3,7 +3,7 @@ use crate::event::{EventKind, EventLog, EventSink};
 use crate::plan::Plan;
 use crate::report::{PipelineReport, RunExit, exit_of};
 use executor_core::{
-    ActiveJobs, CancelCause, Cancellation, ExecutorProvider, JobRunner, JobSlot, JobSource,
+    ActiveJobs, CancelCause, Cancellation, ExecutorProvider, JobRunner, JobSlots, JobSource,
     OnTrouble, RunnerConfig, Worker, WorkerError,
 };
 use std::num::NonZeroU32;
@@ -93,17 +93,15 @@ impl Driver {
     fn start_workers(&self, queue: &Arc<Queue>, stop: &Cancellation) -> JoinSet<Ended> {
         let mut workers = JoinSet::new();
         let count = queue.len().min(self.concurrency.get());
-        for number in 0..count {
+        let slots = JobSlots::new();
+        for _ in 0..count {
             let worker = Worker {
                 config: Arc::clone(&self.config),
                 provider: Arc::clone(&self.provider),
                 source: Arc::clone(queue) as Arc<dyn JobSource>,
                 runner: Arc::clone(&self.runner),
                 active: self.active.clone(),
-                slot: JobSlot {
-                    concurrent_id: number,
-                    concurrent_project_id: number,
-                },
+                slots: slots.clone(),
                 pause: CAPACITY_PAUSE,
                 on_trouble: OnTrouble::GiveUp,
             };

@@ -122,6 +122,23 @@ async fn no_more_jobs_run_at_once_than_there_are_workers() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn jobs_have_the_lowest_numbers_that_are_free() {
+    let text = "
+a: {stage: build, script: x}
+b: {stage: build, script: x}
+c: {stage: test, script: x}
+d: {stage: deploy, script: x}
+";
+    let acts: [(&str, &[Act]); 2] = [("a", &[Act::Take(SECOND)]), ("b", &[Act::Take(2 * SECOND)])];
+    let (_, runner, _) = run(text, &acts).await;
+    for (job, number) in [("a", 0), ("b", 1), ("c", 0), ("d", 0)] {
+        let slot = runner.ran(job).slot;
+        let numbers = (slot.concurrent_id, slot.concurrent_project_id);
+        assert_eq!(numbers, (number, number), "of {job}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_failed_job_is_reported_with_its_code_and_last_lines() {
     let text = "
 build: {stage: build, script: x}

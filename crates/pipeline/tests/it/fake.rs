@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use executor_core::{
     AcquireError, BuildError, BuildStage, CancelCause, Cancellation, ConfigInfo,
     DefaultExecutorProvider, Dialect, Executor, ExecutorData, ExecutorProvider, ExitCode,
-    FeaturesInfo, JobAssignment, JobOutcome, JobRunner, ProviderError, RunContext, RunnerConfig,
-    StageReport, TraceStream,
+    FeaturesInfo, JobAssignment, JobOutcome, JobRunner, JobSlot, ProviderError, RunContext,
+    RunnerConfig, StageReport, TraceStream,
 };
 use pipeline::context::PipelineContext;
 use pipeline::event::{EventKind, EventSink, PipelineEvent};
@@ -42,6 +42,7 @@ pub(crate) struct Ran {
     pub(crate) attempt: u32,
     pub(crate) begun: Instant,
     pub(crate) ended: Instant,
+    pub(crate) slot: JobSlot,
 }
 
 #[derive(Debug, Default)]
@@ -76,7 +77,7 @@ impl FakeRunner {
 
 #[async_trait]
 impl JobRunner for FakeRunner {
-    async fn run(&self, assignment: JobAssignment, _context: RunContext) -> JobOutcome {
+    async fn run(&self, assignment: JobAssignment, context: RunContext) -> JobOutcome {
         let name = assignment.job.job_info.name.clone();
         let begun = Instant::now();
         let acts = self.acts.get(&name).map_or(&[][..], Vec::as_slice);
@@ -147,6 +148,7 @@ impl JobRunner for FakeRunner {
             attempt: assignment.attempt,
             begun,
             ended: Instant::now(),
+            slot: context.slot,
         });
         outcome
     }

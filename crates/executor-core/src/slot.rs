@@ -1,0 +1,145 @@
+//! The numbers that tell jobs apart which run at the same time.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The numbers of one running job.
+///
+/// Directories and containers have them in their names, so that jobs which run one after the other
+/// find the same directory, and jobs which run at the same time do not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct JobSlot {
+    /// The lowest number no other job of this runner has (`CI_CONCURRENT_ID`).
+    pub concurrent_id: u32,
+    /// The lowest number no other job of this runner and project has (`CI_CONCURRENT_PROJECT_ID`).
+    pub concurrent_project_id: u32,
+}
+
+/// The numbers in use on one runner. Clones share them; the workers of a runner each hold one.
+///
+/// # Examples
+///
+/// ```
+/// use executor_core::JobSlots;
+///
+/// let slots = JobSlots::new();
+/// let (first, other_project) = (slots.take(1), slots.take(2));
+/// assert_eq!(other_project.slot().concurrent_id, 1);
+/// assert_eq!(other_project.slot().concurrent_project_id, 0);
+///
+/// drop(first);
+/// assert_eq!(slots.take(1).slot().concurrent_id, 0);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct JobSlots(Arc<Mutex<Taken>>);
+
+#[derive(Debug, Default)]
+struct Taken {
+    runner: BTreeSet<u32>,
+    /// By project id; a project without a running job is not listed.
+    projects: HashMap<u64, BTreeSet<u32>>,
+}
+
+/// Keeps the numbers of a job taken until it is dropped.
+#[derive(Debug)]
+pub struct JobSlotGuard {
+    slots: JobSlots,
+    project_id: u64,
+    slot: JobSlot,
+}
+
+impl JobSlots {
+    /// Returns a runner without a running job.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the lowest numbers that are free on the runner and for the project.
+    pub fn take(&self, project_id: u64) -> JobSlotGuard {
+        let mut taken = self.lock();
+        let slot = JobSlot {
+            concurrent_id: take_lowest(&mut taken.runner),
+            concurrent_project_id: take_lowest(taken.projects.entry(project_id).or_default()),
+        };
+        drop(taken);
+        JobSlotGuard {
+            slots: self.clone(),
+            project_id,
+            slot,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn take_lowest(taken: &mut BTreeSet<u32>) -> u32 {
+    // In order, the first number that is not where it would be without a gap follows a free one.
+    let before_gap = taken
+        .iter()
+        .zip(0..)
+        .take_while(|&(&number, at)| number == at);
+    let lowest = before_gap.last().map_or(0, |(_, at)| at + 1);
+    taken.insert(lowest);
+    lowest
+}
+
+impl JobSlotGuard {
+    /// Returns the numbers.
+    pub fn slot(&self) -> JobSlot {
+        self.slot
+    }
+}
+
+impl Drop for JobSlotGuard {
+    fn drop(&mut self) {
+        let mut taken = self.slots.lock();
+        taken.runner.remove(&self.slot.concurrent_id);
+        if let Some(numbers) = taken.projects.get_mut(&self.project_id) {
+            numbers.remove(&self.slot.concurrent_project_id);
+            if numbers.is_empty() {
+                taken.projects.remove(&self.project_id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(guard: &JobSlotGuard) -> (u32, u32) {
+        let slot = guard.slot();
+        (slot.concurrent_id, slot.concurrent_project_id)
+    }
+
+    #[test]
+    fn the_lowest_free_numbers_are_taken_by_runner_and_by_project() {
+        let slots = JobSlots::new();
+        let a = slots.take(1);
+        let b = slots.take(1);
+        let c = slots.take(2);
+        let d = slots.clone().take(1);
+        assert_eq!(
+            [&a, &b, &c, &d].map(numbers),
+            [(0, 0), (1, 1), (2, 0), (3, 2)]
+        );
+        drop(b);
+        let e = slots.take(2);
+        assert_eq!(numbers(&e), (1, 1));
+        drop((a, c));
+        assert_eq!(numbers(&slots.take(1)), (0, 0));
+        assert_eq!(numbers(&slots.take(2)), (0, 0));
+    }
+
+    #[test]
+    fn a_project_without_a_job_is_forgotten() {
+        let slots = JobSlots::new();
+        for project in 0..100 {
+            assert_eq!(numbers(&slots.take(project)), (0, 0));
+        }
+        let taken = slots.lock();
+        assert!(taken.runner.is_empty() && taken.projects.is_empty());
+    }
+}
