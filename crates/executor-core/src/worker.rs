@@ -147,7 +147,11 @@ impl Worker {
         let data = match self.provider.acquire(&self.config, cancellation).await {
             Ok(data) => data,
             Err(AcquireError::NoFreeExecutor) => return Ok(Turn::NoCapacity),
-            Err(AcquireError::Canceled(_)) => return Ok(Turn::Closed),
+            // A provider that gives up for a reason of its own says nothing about later turns.
+            Err(AcquireError::Canceled(_)) if cancellation.is_canceled() => {
+                return Ok(Turn::Closed);
+            }
+            Err(AcquireError::Canceled(_)) => return Ok(Turn::NoCapacity),
             Err(error) => return Err(WorkerError::Acquire(error)),
         };
         let turn = self.guarded_turn(data.clone(), cancellation.clone()).await;

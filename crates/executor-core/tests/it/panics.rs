@@ -1,4 +1,4 @@
-//! Capacity comes back whoever panics between `acquire` and `release`.
+//! Capacity comes back whoever panics between `acquire` and `release`, and workers live on.
 
 use crate::support::Bench;
 use executor_core::prelude::*;
@@ -8,9 +8,10 @@ use executor_core::{
 use executor_testkit::SourceReply;
 use std::time::Duration;
 
-/// The call that panics.
+/// The call that panics, or withdraws for `acquire`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Call {
+    Acquire,
     Features,
     ConfigInfo,
     DefaultShell,
@@ -47,6 +48,9 @@ impl ExecutorProvider for Breaks<dyn ExecutorProvider> {
         config: &RunnerConfig,
         cancellation: &Cancellation,
     ) -> Result<ExecutorData, AcquireError> {
+        if self.at == Call::Acquire {
+            return Err(AcquireError::Canceled(CancelCause::EnvironmentLost));
+        }
         self.inner.acquire(config, cancellation).await
     }
 
@@ -140,6 +144,22 @@ async fn a_worker_that_retries_survives_a_panic() {
     assert_eq!(bench.source.outcomes().len(), 1);
     let counts = bench.provider.counts();
     assert_eq!((counts.acquire, counts.release), (3, 3));
+}
+
+#[tokio::test]
+async fn a_provider_that_withdraws_by_itself_does_not_end_the_worker() {
+    let bench = Bench::new();
+    let mut worker = bench.worker();
+    worker.provider = Arc::new(Breaks {
+        at: Call::Acquire,
+        inner: worker.provider,
+    });
+    let cancellation = Cancellation::new();
+    let turn = worker.turn(&cancellation).await.unwrap();
+    assert_eq!(turn, Turn::NoCapacity);
+    cancellation.cancel(CancelCause::Shutdown);
+    let turn = worker.turn(&cancellation).await.unwrap();
+    assert_eq!(turn, Turn::Closed);
 }
 
 #[tokio::test]
