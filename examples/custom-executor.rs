@@ -8,7 +8,7 @@
 //! cargo run --example custom-executor
 //! ```
 
-use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+use executor_core::ability::{FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal};
 use executor_core::prelude::*;
 use process::{
     Command, Ended, ExitStatus, ProcessTree, Settings, Supervisor, TempDir, Timing, TraceOutput,
@@ -231,6 +231,10 @@ impl Executor for ScratchExecutor {
     }
 
     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
+        None
+    }
+
+    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
         None
     }
 
