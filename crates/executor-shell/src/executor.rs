@@ -5,7 +5,9 @@ use crate::error::ShellError;
 use crate::host::Host;
 use crate::stage_files::StageFiles;
 use crate::terminal::ShellTerminal;
-use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+use executor_core::ability::{
+    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+};
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Environment,
     Executor, ExecutorStage, ExitCode, JobOutcome, PrepareOptions, RunnerConfig, ShellInfo,
@@ -46,7 +48,7 @@ impl ShellExecutor {
             default_builds_dir: host.config.builds_dir.clone(),
             default_cache_dir: host.config.cache_dir.clone(),
             shared_builds_dir: true,
-            shell: ShellInfo::new(executor_core::Dialect::platform_default()).with_kind(kind),
+            shell: ShellInfo::new(host.default_dialect).with_kind(kind),
             show_hostname: true,
         });
         Self {
@@ -173,6 +175,10 @@ impl Executor for ShellExecutor {
     }
 
     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
+        None
+    }
+
+    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
         None
     }
 

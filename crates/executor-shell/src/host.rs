@@ -3,9 +3,10 @@
 use crate::config::ShellConfig;
 use crate::environment::RunnerEnvironment;
 use crate::error::ShellError;
-use executor_core::ShellInfo;
+use executor_core::{Dialect, ShellInfo};
 use process::{Settings, Supervisor};
 use rustix::fs::{Access, access};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -14,6 +15,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct Host {
     pub(crate) config: ShellConfig,
     pub(crate) environment: RunnerEnvironment,
+    /// The shell of jobs for which nobody chose one: the platform's, or `sh` where there is no bash.
+    pub(crate) default_dialect: Dialect,
     supervisor: Mutex<Option<Supervisor>>,
 }
 
@@ -24,6 +27,7 @@ impl Host {
         let supervisor = Mutex::new(config.supervisor.clone());
         Self {
             config,
+            default_dialect: default_dialect(path_of(&environment)),
             environment,
             supervisor,
         }
@@ -53,13 +57,7 @@ impl Host {
         if name.contains('/') {
             return Ok(shell.clone());
         }
-        let path = self
-            .environment
-            .get("PATH")
-            .unwrap_or("/usr/local/bin:/usr/bin:/bin".as_ref());
-        let program = std::env::split_paths(path)
-            .map(|directory| directory.join(name))
-            .find(is_program)
+        let program = find_program(path_of(&self.environment), name)
             .and_then(|program| program.into_os_string().into_string().ok())
             .ok_or_else(|| ShellError::NoShell {
                 shell: name.to_owned(),
@@ -79,6 +77,54 @@ impl Host {
     }
 }
 
+/// Returns where programs are looked for.
+fn path_of(environment: &RunnerEnvironment) -> &OsStr {
+    let usual = "/usr/local/bin:/usr/bin:/bin".as_ref();
+    environment.get("PATH").unwrap_or(usual)
+}
+
+fn default_dialect(path: &OsStr) -> Dialect {
+    let platform = Dialect::platform_default();
+    let there = |dialect: Dialect| find_program(path, dialect.as_str()).is_some();
+    // Without any shell it is the platform's that is missed.
+    if platform == Dialect::Bash && !there(platform) && there(Dialect::Sh) {
+        Dialect::Sh
+    } else {
+        platform
+    }
+}
+
+fn find_program(path: &OsStr, name: &str) -> Option<PathBuf> {
+    std::env::split_paths(path)
+        .map(|directory| directory.join(name))
+        .find(is_program)
+}
+
 fn is_program(path: &PathBuf) -> bool {
     path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn sh_is_the_default_only_where_there_is_no_bash() {
+        let check = |names: &[&str], expect| {
+            let directory = tempfile::tempdir().unwrap();
+            for name in names {
+                let path = directory.path().join(name);
+                fs::write(&path, "").unwrap();
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            }
+            let dialect = default_dialect(directory.path().as_os_str());
+            assert_eq!(dialect, expect, "{names:?}");
+        };
+        check(&["bash", "sh"], Dialect::Bash);
+        check(&["bash"], Dialect::Bash);
+        check(&["sh"], Dialect::Sh);
+        check(&[], Dialect::platform_default());
+    }
 }

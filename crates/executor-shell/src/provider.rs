@@ -3,7 +3,7 @@
 use crate::config::ShellConfig;
 use crate::executor::ShellExecutor;
 use crate::host::Host;
-use executor_core::{DefaultExecutorProvider, Dialect, FeaturesInfo};
+use executor_core::{DefaultExecutorProvider, FeaturesInfo};
 use std::sync::Arc;
 
 /// The executor's name in a registry.
@@ -11,11 +11,12 @@ pub const NAME: &str = "shell";
 
 /// Returns the provider: jobs share nothing but this host, so it is the default one.
 ///
-/// The runner's environment is taken as it is now. Nothing is started before the first job is
+/// Jobs get bash, or `sh` where the runner's `PATH` has no bash, unless the runner's settings choose
+/// a shell. The runner's environment is taken as it is now. Nothing is started before the first job is
 /// prepared. There is no limit to how many jobs run at once; put a layer on it where there shall be.
 pub fn provider(config: ShellConfig) -> DefaultExecutorProvider {
     let host = Arc::new(Host::new(config));
-    DefaultExecutorProvider::new(Dialect::platform_default())
+    DefaultExecutorProvider::new(host.default_dialect)
         .with_creator(move |_data| Ok(Box::new(ShellExecutor::new(Arc::clone(&host)))))
         .with_features(add_features)
 }

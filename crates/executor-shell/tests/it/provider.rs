@@ -1,3 +1,4 @@
+use crate::support::{Fixture, config};
 use executor_core::prelude::*;
 use executor_shell::{NAME, ShellConfig, provider};
 
@@ -36,4 +37,37 @@ fn the_shell_is_the_platforms_and_one_of_a_login() {
     };
     let plain = provider(config).create(&ExecutorData::new()).unwrap();
     assert_eq!(plain.shell().kind, ShellKind::Normal);
+}
+
+/// Says that this process is one whose `PATH` has no bash.
+const ONLY_SH: &str = "SHELL_TEST_ONLY_SH";
+
+#[tokio::test]
+async fn where_there_is_no_bash_sh_is_the_default() {
+    if std::env::var_os(ONLY_SH).is_some() {
+        let provider = provider(config());
+        assert_eq!(provider.default_shell(), Some(Dialect::Sh));
+        let mut fixture = Fixture::new(config()).await;
+        assert_eq!(fixture.environment.shell.dialect, Dialect::Sh);
+        assert_eq!(fixture.output("echo ran").await, "ran\n");
+        return;
+    }
+    let bin = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/bin/sh", bin.path().join("sh")).unwrap();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a runner with another PATH is another process"
+    )]
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "provider::where_there_is_no_bash_sh_is_the_default",
+            "--exact",
+        ])
+        .env("PATH", bin.path())
+        .env(ONLY_SH, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("1 passed"), "{text}");
 }
