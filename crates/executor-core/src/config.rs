@@ -1,14 +1,15 @@
 //! The settings of one runner that every executor understands.
 
 use crate::job::SecretString;
+use crate::settings::ExecutorSettings;
 use crate::shell::Dialect;
 use crate::variable::JobVariable;
 use std::time::Duration;
 
 /// One runner: which executor it uses and how (`[[runners]]` in GitLab Runner's words).
 ///
-/// Settings of one kind of executor live in that executor's crate and are given to its provider;
-/// these are the ones all share.
+/// These are the settings all executors share; those of one kind are in
+/// [`settings`](Self::settings), in a type of that executor's crate.
 #[derive(Debug, Clone)]
 pub struct RunnerConfig {
     /// The runner's name.
@@ -17,6 +18,8 @@ pub struct RunnerConfig {
     pub token: SecretString,
     /// The name of the executor in the registry.
     pub executor: String,
+    /// What is said to that kind of executor alone; default nothing.
+    pub settings: ExecutorSettings,
     /// The shell to use; `None` means the executor's default.
     pub shell: Option<Dialect>,
     /// Where builds live; `None` means the executor's default.
@@ -61,6 +64,7 @@ impl RunnerConfig {
             name: name.into(),
             token: SecretString::default(),
             executor: executor.into(),
+            settings: ExecutorSettings::new(),
             shell: None,
             builds_dir: None,
             cache_dir: None,

@@ -1,8 +1,8 @@
 //! What acquiring capacity yields: a bag of typed values that grows from layer to layer.
 
-use std::any::{Any, type_name};
+use crate::typed_bag::TypedBag;
+use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
 
 /// Typed values that travel from `acquire` to `create` and back to `release`.
 ///
@@ -23,15 +23,7 @@ use std::sync::Arc;
 /// assert!(data.get::<String>().is_none());
 /// ```
 #[derive(Clone, Default)]
-pub struct ExecutorData {
-    values: Vec<Value>,
-}
-
-#[derive(Clone)]
-struct Value {
-    type_name: &'static str,
-    value: Arc<dyn Any + Send + Sync>,
-}
+pub struct ExecutorData(TypedBag);
 
 impl ExecutorData {
     /// Returns an empty bag.
@@ -41,10 +33,7 @@ impl ExecutorData {
 
     /// Adds a value at the newest end.
     pub fn push<T: Any + Send + Sync>(&mut self, value: T) {
-        self.values.push(Value {
-            type_name: type_name::<T>(),
-            value: Arc::new(value),
-        });
+        self.0.push(value);
     }
 
     /// Returns the bag with one value more.
@@ -55,40 +44,22 @@ impl ExecutorData {
 
     /// Returns the newest value of this type.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
-        self.values
-            .iter()
-            .rev()
-            .find_map(|value| value.value.downcast_ref())
+        self.0.get()
     }
 
     /// Returns how many values there are.
     pub fn len(&self) -> usize {
-        self.values.len()
+        self.0.len()
     }
 
     /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.len() == 0
     }
 }
 
 impl fmt::Debug for ExecutorData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.values.iter().map(|value| value.type_name))
-            .finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_value_of_a_type_is_found() {
-        let data = ExecutorData::new().with(1_u32).with("inner").with(2_u32);
-        assert_eq!(data.get::<u32>(), Some(&2));
-        assert_eq!(data.get::<&str>(), Some(&"inner"));
-        assert_eq!(data.len(), 3);
+        self.0.fmt(f)
     }
 }

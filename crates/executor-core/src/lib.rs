@@ -56,8 +56,10 @@ mod layer;
 mod provider;
 mod registry;
 mod result;
+mod settings;
 mod slot;
 mod source;
+mod typed_bag;
 mod worker;
 mod workspace;
 
@@ -81,6 +83,7 @@ pub use registry::{ProviderRegistry, RegisterError};
 pub use result::{
     ExitCode, JobOutcome, JobState, StageReport, StageResult, StageStatus, TraceSummary,
 };
+pub use settings::ExecutorSettings;
 pub use shell::{Dialect, ShellInfo, ShellKind};
 pub use slot::{JobSlot, JobSlotGuard, JobSlots};
 pub use source::{

@@ -4,8 +4,8 @@ pub use crate::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Termi
 pub use crate::{
     AbstractExecutor, AbstractExecutorOptions, AcquireError, BuildDirs, BuildError, BuildStage,
     CancelCause, Cancellation, ConfigInfo, DefaultExecutorProvider, Dialect, Environment, Executor,
-    ExecutorData, ExecutorProvider, ExecutorStage, ExitCode, FeaturesInfo, Job, JobOutcome,
-    JobTrace, JobTraceExt, PrepareOptions, ProviderError, ProviderLayer, ProviderStack,
+    ExecutorData, ExecutorProvider, ExecutorSettings, ExecutorStage, ExitCode, FeaturesInfo, Job,
+    JobOutcome, JobTrace, JobTraceExt, PrepareOptions, ProviderError, ProviderLayer, ProviderStack,
     RunnerConfig, ShellInfo, ShellKind, StageCell, StageCommand, StageResult, StageStatus,
     TraceStream, Workspace,
 };

@@ -41,7 +41,8 @@ pub trait ExecutorProvider: Send + Sync + Debug {
 
     /// Creates an executor for one attempt of a job. Allocates nothing outside this process.
     ///
-    /// `data` is what `acquire` returned for the job.
+    /// `data` is what `acquire` returned for the job. What else depends on the runner's
+    /// [`settings`](RunnerConfig::settings) has time until `prepare`, which gets the `RunnerConfig`.
     ///
     /// # Errors
     ///

@@ -152,6 +152,29 @@ async fn a_provider_of_ones_own_may_hold_resources_and_the_default_one_need_not(
 }
 
 #[tokio::test]
+async fn runners_may_use_one_provider_with_settings_of_their_own() {
+    #[derive(Debug, PartialEq)]
+    struct Board(&'static str);
+    let bench = Bench::new();
+    for (id, board) in [(1, "left"), (2, "right")] {
+        bench.hand_out(id);
+        let worker = executor_core::Worker {
+            config: Arc::new(RunnerConfig {
+                settings: ExecutorSettings::of(Board(board)),
+                ..RunnerConfig::new(board, "scripted")
+            }),
+            ..bench.worker()
+        };
+        let turn = worker.turn(&Cancellation::new()).await.unwrap();
+        assert_eq!(turn, Turn::RanJob);
+    }
+    let prepared = bench.provider.prepared();
+    let boards = prepared.iter().map(|options| options.config.settings.get());
+    let boards: Vec<Option<&Board>> = boards.collect();
+    assert_eq!(boards, [Some(&Board("left")), Some(&Board("right"))]);
+}
+
+#[tokio::test]
 async fn each_job_has_an_executor_of_its_own() {
     // R-EXEC-21
     let bench = Bench::new();

@@ -1,0 +1,68 @@
+//! Values of any type, found again by their type.
+
+use std::any::{Any, type_name};
+use std::fmt;
+use std::sync::Arc;
+
+/// Values of any type, the newest last. It only grows; clones share the values.
+#[derive(Clone, Default)]
+pub(crate) struct TypedBag {
+    values: Vec<Value>,
+}
+
+#[derive(Clone)]
+struct Value {
+    type_name: &'static str,
+    value: Arc<dyn Any + Send + Sync>,
+}
+
+impl TypedBag {
+    pub(crate) fn push<T: Any + Send + Sync>(&mut self, value: T) {
+        self.values.push(Value {
+            type_name: type_name::<T>(),
+            value: Arc::new(value),
+        });
+    }
+
+    /// Returns the newest value of this type.
+    pub(crate) fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        let mut newest_first = self.values.iter().rev();
+        newest_first.find_map(|value| value.value.downcast_ref())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+}
+
+/// Shows the types alone: a value may be a secret.
+impl fmt::Debug for TypedBag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.values.iter().map(|value| value.type_name);
+        f.debug_list().entries(names).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_value_of_a_type_is_found() {
+        let mut bag = TypedBag::default();
+        bag.push(1_u32);
+        bag.push("inner");
+        bag.push(2_u32);
+        assert_eq!(bag.get::<u32>(), Some(&2));
+        assert_eq!(bag.get::<&str>(), Some(&"inner"));
+        assert_eq!(bag.get::<u64>(), None);
+        assert_eq!(bag.len(), 3);
+    }
+
+    #[test]
+    fn debug_output_shows_types_and_no_values() {
+        let mut bag = TypedBag::default();
+        bag.push("hunter2".to_owned());
+        assert_eq!(format!("{bag:?}"), r#"["alloc::string::String"]"#);
+    }
+}
