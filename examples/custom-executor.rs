@@ -8,7 +8,9 @@
 //! cargo run --example custom-executor
 //! ```
 
-use executor_core::ability::{FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal};
+use executor_core::ability::{
+    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+};
 use executor_core::prelude::*;
 use process::{
     Command, Ended, ExitStatus, ProcessTree, Settings, Supervisor, TempDir, Timing, TraceOutput,

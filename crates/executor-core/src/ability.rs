@@ -65,6 +65,31 @@ pub trait TerminalSession: Connection {
     fn resize(&self, size: TerminalSize) -> Result<(), BuildError>;
 }
 
+/// Reaches the ports of a job's services from outside the environment, for whoever shows them to a
+/// user (`FeaturesInfo::proxy`).
+#[async_trait]
+pub trait PortProxy: Send + Sync + Debug {
+    /// Opens a new connection to a port of a service; earlier ones stay as they are.
+    ///
+    /// `service` is one of the names the job reaches the service by; `build` is the job itself.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Config`] when there is no such service or it does not offer the port; temporary
+    /// when nothing listens there yet.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops soon and returns [`BuildError::Canceled`]. A connection that is open ends when it is
+    /// dropped, and with the environment.
+    async fn connect(
+        &self,
+        service: &str,
+        port: u16,
+        cancellation: &Cancellation,
+    ) -> Result<Box<dyn Connection>, BuildError>;
+}
+
 /// Moves files between the runner and a remote environment, as tar streams.
 #[async_trait]
 pub trait FileTransfer: Send + Sync + Debug {

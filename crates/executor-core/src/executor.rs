@@ -1,6 +1,6 @@
 //! The contract of an executor.
 
-use crate::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+use crate::ability::{FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal};
 use crate::cancellation::Cancellation;
 use crate::command::StageCommand;
 use crate::config::RunnerConfig;
@@ -120,6 +120,9 @@ pub struct PrepareOptions {
 ///     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
 ///         None
 ///     }
+///     fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
+///         None
+///     }
 ///     fn suspend(&self) -> Option<Arc<dyn Suspend>> {
 ///         None
 ///     }
@@ -213,6 +216,9 @@ pub trait Executor: Send + Debug {
 
     /// Returns what moves files, once the environment is prepared.
     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>>;
+
+    /// Returns the way to the ports of services, once the environment is prepared.
+    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>>;
 
     /// Returns what keeps the environment for a later job.
     fn suspend(&self) -> Option<Arc<dyn Suspend>>;

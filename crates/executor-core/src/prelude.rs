@@ -1,6 +1,6 @@
 //! All that an author of an executor needs, to import at once.
 
-pub use crate::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+pub use crate::ability::{FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal};
 pub use crate::{
     AbstractExecutor, AbstractExecutorOptions, AcquireError, BuildDirs, BuildError, BuildStage,
     CancelCause, Cancellation, ConfigInfo, DefaultExecutorProvider, Dialect, Environment, Executor,

@@ -1,7 +1,9 @@
 //! An executor without the shared base, made outside of this crate.
 
 use crate::support::Bench;
-use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+use executor_core::ability::{
+    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+};
 use executor_core::prelude::*;
 use executor_core::{JobState, ProviderRegistry, Turn, Worker};
 
@@ -88,6 +90,10 @@ impl Executor for Independent {
     }
 
     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
+        None
+    }
+
+    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
         None
     }
 

@@ -1,7 +1,9 @@
 //! Providers and executors that wrap others.
 
 use crate::support::Bench;
-use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+use executor_core::ability::{
+    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+};
 use executor_core::prelude::*;
 use executor_core::{JobState, Worker};
 use executor_testkit::{Lease, Timeline};
@@ -148,6 +150,10 @@ impl Executor for StampExecutor {
 
     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
         self.inner.file_transfer()
+    }
+
+    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
+        self.inner.port_proxy()
     }
 
     fn suspend(&self) -> Option<Arc<dyn Suspend>> {

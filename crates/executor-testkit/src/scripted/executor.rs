@@ -3,7 +3,9 @@ use crate::scripted::Moment;
 use crate::scripted::provider::Abilities;
 use crate::scripted::rules::Life;
 use crate::scripted::script::Script;
-use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+use executor_core::ability::{
+    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+};
 use executor_core::{
     BuildError, CancelCause, Cancellation, Environment, Executor, ExecutorStage, JobOutcome,
     JobTrace, PrepareOptions, ShellInfo, StageCell, StageCommand, StageResult, TraceStream,
@@ -214,6 +216,10 @@ impl Executor for ScriptedExecutor {
 
     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
         self.abilities.file_transfer.clone()
+    }
+
+    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
+        self.abilities.port_proxy.clone()
     }
 
     fn suspend(&self) -> Option<Arc<dyn Suspend>> {

@@ -2,7 +2,9 @@ use crate::event::Event;
 use crate::scripted::script::{Script, ScriptState};
 use crate::scripted::{Directive, Moment, ScriptedExecutor};
 use crate::timeline::Timeline;
-use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+use executor_core::ability::{
+    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+};
 use executor_core::variable::JobVariable;
 use executor_core::{
     AcquireError, BuildError, CancelCause, Cancellation, ConfigInfo, Dialect, Executor,
@@ -26,6 +28,7 @@ pub struct Abilities {
     pub steps: Option<Arc<dyn StepsConnector>>,
     pub terminal: Option<Arc<dyn Terminal>>,
     pub file_transfer: Option<Arc<dyn FileTransfer>>,
+    pub port_proxy: Option<Arc<dyn PortProxy>>,
     pub suspend: Option<Arc<dyn Suspend>>,
     pub resumable: Option<Arc<dyn Resumable>>,
 }

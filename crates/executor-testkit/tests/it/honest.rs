@@ -1,8 +1,11 @@
 //! An executor that keeps to the contract passes the whole suite.
 
 use crate::reference::ReferenceProvider;
-use executor_core::BuildStage;
-use executor_testkit::{Directive, ScriptedProvider, SuiteOptions, conformance, runner_config};
+use executor_core::ability::Connection;
+use executor_core::prelude::*;
+use executor_testkit::{
+    Abilities, Directive, ScriptedProvider, SuiteOptions, conformance, runner_config,
+};
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,6 +77,43 @@ async fn the_suite_calls_in_the_order_of_the_contract() {
             "provider.release",
         ]
     );
+}
+
+/// A proxy behind whose every port somebody hangs up at once.
+#[derive(Debug)]
+struct HangsUp;
+
+#[async_trait]
+impl PortProxy for HangsUp {
+    async fn connect(
+        &self,
+        _service: &str,
+        _port: u16,
+        _cancellation: &Cancellation,
+    ) -> Result<Box<dyn Connection>, BuildError> {
+        let (ours, theirs) = tokio::io::duplex(64);
+        drop(theirs);
+        Ok(Box::new(ours))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_is_reported_when_it_is_there_and_only_then() {
+    for (reported, there) in [(false, false), (true, true), (true, false), (false, true)] {
+        let provider = ScriptedProvider::new();
+        provider.set_features(FeaturesInfo {
+            proxy: reported,
+            ..FeaturesInfo::default()
+        });
+        provider.set_abilities(Abilities {
+            port_proxy: there.then(|| Arc::new(HangsUp) as Arc<dyn PortProxy>),
+            ..Abilities::default()
+        });
+        let options = SuiteOptions::new(runner_config("scripted"));
+        let options = options.only(["features_match_abilities"]);
+        let report = conformance(provider.shared(), options).await;
+        assert_eq!(report.failed().is_empty(), reported == there, "{report}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

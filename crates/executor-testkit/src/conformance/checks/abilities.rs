@@ -23,6 +23,11 @@ pub(in super::super) async fn features_match_abilities(suite: Arc<Suite>) -> Out
             features.native_steps_integration,
             session.executor.steps().is_some(),
         ),
+        (
+            "proxy",
+            features.proxy,
+            session.executor.port_proxy().is_some(),
+        ),
     ];
     let wrong = pairs.iter().find(|(_, reported, there)| reported != there);
     let outcome = match wrong {

@@ -1,7 +1,9 @@
 use super::fault::Fault;
 use super::process::{Running, kill_marked};
 use super::provider::Shared;
-use executor_core::ability::{FileTransfer, Resumable, StepsConnector, Suspend, Terminal};
+use executor_core::ability::{
+    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+};
 use executor_core::prelude::*;
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -238,6 +240,10 @@ impl Executor for ReferenceExecutor {
     }
 
     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
+        None
+    }
+
+    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
         None
     }
 
