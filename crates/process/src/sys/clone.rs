@@ -252,6 +252,14 @@ unsafe fn prepare(context: &ChildContext) -> bool {
         {
             return false;
         }
+        // What the runner itself inherited, a build tool's job server or a terminal, is not the
+        // job's. Kernels before 5.11 do not know the call; their jobs inherit it as well.
+        libc::syscall(
+            libc::SYS_close_range,
+            3,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        );
         if !context.current_dir.is_null() && libc::chdir(context.current_dir) == -1 {
             return false;
         }
