@@ -39,7 +39,8 @@ pub struct Settings {
     pub containment: Containment,
     /// The most processes and threads one job may have at a time. Default: no limit.
     ///
-    /// Without effect where the unified hierarchy has no `pids` controller.
+    /// Without effect where the unified hierarchy has no `pids` controller. Where it is not handed
+    /// down to groups below the runner's own yet, it is from then on, also after the run.
     pub pids_max: Option<u64>,
     /// The directory for the [`Journal`]. Default: none, then there is no guardian
     /// either, and a runner that is killed leaves its processes behind.
@@ -212,14 +213,21 @@ impl Shared {
     pub(crate) fn make_group(&self, name: &str) -> Option<Group> {
         let parent = self.group.as_ref().filter(|_| self.uses_cgroups())?;
         Group::create(parent.path().join(name))
-            .inspect_err(|error| tracing::warn!(%error, "No cgroup for a job."))
+            // After the end of the run there is no group, and nothing can be started either.
+            .inspect_err(|error| {
+                if !self.is_closed() {
+                    self.give_up_cgroups(error);
+                }
+            })
             .ok()
     }
 
-    /// Goes on without cgroups after the kernel refused to start a child in one.
+    /// Goes on without cgroups after the kernel refused to make one or to start a child in one.
+    ///
+    /// From here on, all that may have been started outside of a group is looked for by its marker.
     pub(crate) fn give_up_cgroups(&self, reason: &io::Error) {
         if self.cgroups.swap(false, Ordering::Relaxed) {
-            tracing::warn!(%reason, "Processes cannot be started in a cgroup; going on without.");
+            tracing::warn!(%reason, "Cgroups cannot be used; going on without.");
             self.without_cgroups();
         }
     }
@@ -270,7 +278,7 @@ fn make_run_group(
     };
     match group {
         Ok(group) => {
-            delegate_controllers(&group);
+            delegate_controllers(&group, settings);
             Ok(Some(group))
         }
         Err(source) if settings.containment == Containment::Cgroup => {
@@ -288,14 +296,18 @@ fn make_run_group(
 }
 
 /// Hands down what the jobs' groups can use, as far as the system allows it.
-fn delegate_controllers(group: &Group) {
-    for controller in ["pids", "memory"] {
-        if let Some(parent) = group.path().parent()
-            && Group::delegate(parent, controller)
-        {
-            Group::delegate(group.path(), controller);
-        }
+///
+/// The group the runner was started in is not ours. It is changed for a limit that somebody asked
+/// for and for nothing else, and that change stays: another run may rely on it by the time this one
+/// ends. That a process was killed for want of memory is told where the system counts it anyway.
+fn delegate_controllers(group: &Group, settings: &Settings) {
+    if settings.pids_max.is_some()
+        && let Some(parent) = group.path().parent()
+        && Group::delegate(parent, "pids")
+    {
+        Group::delegate(group.path(), "pids");
     }
+    Group::delegate(group.path(), "memory");
 }
 
 /// Returns 128 random bits, in hexadecimal.

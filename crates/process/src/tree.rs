@@ -79,13 +79,7 @@ impl ProcessTree {
     /// if an argument cannot be passed, if the kernel has no room, or if the tree
     /// is closed.
     pub fn spawn(&self, command: &Command) -> Result<Process, ProcessError> {
-        if self.shared.closed.load(Ordering::Acquire) || self.shared.run.is_closed() {
-            let reason = "the process tree is closed".to_owned();
-            return Err(ProcessError::Containment {
-                reason,
-                source: None,
-            });
-        }
+        self.shared.refuse_if_closed()?;
         children::collect_abandoned();
         let number = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let marker = format!("{}{number}", self.shared.prefix);
@@ -101,15 +95,22 @@ impl ProcessTree {
             },
         };
         let (child_stdio, our_stdio) = stdio(command.input()).map_err(spawn_error)?;
-        let mut scope = Scope::new(Arc::clone(&self.shared), number, marker);
-        let started = scope.start(&prepared, child_stdio).map_err(spawn_error)?;
-        Process::new(
+        let mut scope = Scope::new(Arc::clone(&self.shared), number, marker)?;
+        let started = scope.start(&prepared, child_stdio).map_err(|error| {
+            let closed = self.shared.refuse_if_closed().err();
+            closed.unwrap_or_else(|| spawn_error(error))
+        })?;
+        let process = Process::new(
             command.program(),
             started,
             our_stdio,
             command.input(),
             scope,
-        )
+        )?;
+        // Whoever closed the tree meanwhile may have looked before the process was there. Dropped,
+        // it is killed.
+        self.shared.refuse_if_closed()?;
+        Ok(process)
     }
 
     /// Returns the environment the runner was started with.
@@ -148,7 +149,7 @@ impl ProcessTree {
                     source: Some(source),
                 })?;
         }
-        if self.shared.group.is_none() || !self.shared.run.uses_cgroups() {
+        if self.shared.needs_marker() {
             let tree = Arc::clone(&self.shared);
             blocking(move || sweep(Sought::MarkerPrefix(&tree.prefix), None)).await?;
         }
@@ -164,19 +165,50 @@ impl Tree {
 
     /// Returns whether somebody here may have killed a process at its birth.
     fn may_be_killed(&self) -> bool {
-        self.killed.load(Ordering::SeqCst)
-            || self.closed.load(Ordering::SeqCst)
-            || self.run.is_closed()
+        self.killed.load(Ordering::SeqCst) || self.is_closed()
     }
 
-    fn leaf(&self, number: u64) -> Option<Leaf> {
-        let group = self.group.as_ref().filter(|_| self.run.uses_cgroups())?;
-        if let Some(leaf) = self.spare().pop() {
-            return Some(leaf);
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst) || self.run.is_closed()
+    }
+
+    fn refuse_if_closed(&self) -> Result<(), ProcessError> {
+        if self.is_closed() {
+            let reason = "the process tree is closed".to_owned();
+            return Err(ProcessError::Containment {
+                reason,
+                source: None,
+            });
         }
-        Leaf::create(group.path().join(number.to_string()))
-            .inspect_err(|error| tracing::warn!(%error, "No cgroup leaf for a process."))
-            .ok()
+        Ok(())
+    }
+
+    /// Returns whether processes of this tree may be outside its group, or it has none.
+    fn needs_marker(&self) -> bool {
+        self.group.is_none() || !self.run.uses_cgroups()
+    }
+
+    /// Returns a leaf for the next process; `None` where processes are held by their marker.
+    ///
+    /// A leaf that cannot be made, for want of memory or because the system limits the number of
+    /// groups, ends the use of groups for good: a single process outside them would escape all that
+    /// relies on them.
+    fn leaf(&self, number: u64) -> Result<Option<Leaf>, ProcessError> {
+        let Some(group) = self.group.as_ref().filter(|_| self.run.uses_cgroups()) else {
+            return Ok(None);
+        };
+        if let Some(leaf) = self.spare().pop() {
+            return Ok(Some(leaf));
+        }
+        match Leaf::create(group.path().join(number.to_string())) {
+            Ok(leaf) => Ok(Some(leaf)),
+            Err(error) => {
+                // The group of a closed tree is gone, which says nothing about others.
+                self.refuse_if_closed()?;
+                self.run.give_up_cgroups(&error);
+                Ok(None)
+            }
+        }
     }
 
     fn kill(&self) {
@@ -184,7 +216,7 @@ impl Tree {
         if let Some(group) = &self.group {
             let _ = group.kill();
         }
-        if self.group.is_none() || !self.run.uses_cgroups() {
+        if self.needs_marker() {
             scan::kill(Sought::MarkerPrefix(&self.prefix), &[], &[]);
         }
     }
@@ -195,8 +227,10 @@ impl Drop for Tree {
         if self.closed.load(Ordering::Acquire) {
             return;
         }
-        let Some(group) = &self.group else {
+        if self.needs_marker() {
             self.kill();
+        }
+        let Some(group) = &self.group else {
             return;
         };
         self.spare().clear();
@@ -218,18 +252,18 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    fn new(tree: Arc<Tree>, number: u64, marker: String) -> Self {
+    fn new(tree: Arc<Tree>, number: u64, marker: String) -> Result<Self, ProcessError> {
+        let leaf = tree.leaf(number)?;
+        let oom_kills = tree.group.as_ref().and_then(Group::oom_kills);
         // Counted before the start, so that no sweep takes what the process
         // starts for somebody's left-over.
         ACTIVE.fetch_add(1, Ordering::Relaxed);
-        let oom_kills = tree.group.as_ref().and_then(Group::oom_kills);
-        let leaf = tree.leaf(number);
-        Self {
+        Ok(Self {
             tree,
             leaf,
             marker,
             oom_kills,
-        }
+        })
     }
 
     /// Starts the main process in the leaf, or without if the kernel will not have it there.
@@ -249,6 +283,7 @@ impl Scope {
             })
         });
         let reason = match started {
+            Err(error) if refused && self.tree.is_closed() => return Err(error),
             Err(error) if refused => error,
             Ok(child) if !child.begun && !self.tree.may_be_killed() => {
                 children::collect(child.pid)?;
@@ -313,7 +348,8 @@ impl Scope {
 }
 
 /// Starts a process in a session of its own; where the kernel or a sandbox has no `clone3`, in a
-/// group of its own only, and then it can reach the runner's terminal.
+/// group of its own only, and then it can reach the runner's terminal, and has what the runner
+/// inherited of open files.
 fn start_without_leaf(command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
     children::start(|| match clone::spawn(command, &stdio, None) {
         Ok(started) => started,

@@ -244,3 +244,80 @@ async fn acts_as_runner_in_another_group() {
     tree.close().await.unwrap();
     supervisor.shutdown().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_process_outside_of_all_groups_is_still_held() {
+    let supervisor = supervisor(Containment::Auto);
+    let Some(group) = run_group(&supervisor) else {
+        return;
+    };
+    // Room for the job's own group, and for none below it.
+    std::fs::write(group.join("cgroup.max.descendants"), "1").unwrap();
+    let tree = supervisor.tree();
+    assert!(tree.is_contained());
+    let directory = tempfile::tempdir().unwrap();
+    let notes = directory.path().join("notes");
+    std::fs::write(&notes, "").unwrap();
+    let (outcome, _) = run_script(&tree, ESCAPES, &notes).await;
+    assert!(outcome.success());
+    assert!(!tree.is_contained());
+    assert!(noted(&notes).iter().all(|pid| !lives(*pid, &notes)));
+    // One whose owner let go of it is found by the end of the tree.
+    let lasting = "setsid sleep 600 & echo $! >> \"$NOTES\"; sleep 600";
+    let command = Command::new("sh").args(["-c", lasting]);
+    let command = command.env("PATH", "/bin:/usr/bin").env("NOTES", &notes);
+    let process = tree.spawn(&command).unwrap();
+    until("the fourth to be noted", || noted(&notes).len() == 4).await;
+    drop(process);
+    tree.close().await.unwrap();
+    assert!(noted(&notes).iter().all(|pid| !lives(*pid, &notes)));
+    std::fs::write(&notes, "").unwrap();
+    // The same for a job that gets no group of its own, and for the end of the run.
+    let late = supervisor.tree();
+    let (outcome, _) = run_script(&late, ESCAPES, &notes).await;
+    assert!(outcome.success());
+    supervisor.shutdown().await.unwrap();
+    assert!(noted(&notes).iter().all(|pid| !lives(*pid, &notes)));
+    assert!(!group.exists());
+    assert!(late.spawn(&sh("true")).is_err());
+}
+
+async fn run_script(
+    tree: &process::ProcessTree,
+    script: &str,
+    notes: &std::path::Path,
+) -> (process::Outcome, crate::support::Output) {
+    run(tree, &sh(script).env("NOTES", notes)).await
+}
+
+#[tokio::test]
+async fn a_group_that_is_not_the_runs_is_left_as_it_is() {
+    let first = supervisor(Containment::Auto);
+    let Some(group) = run_group(&first) else {
+        return;
+    };
+    let control = group.with_file_name("cgroup.subtree_control");
+    let before = std::fs::read_to_string(&control).unwrap();
+    let second = supervisor(Containment::Auto);
+    assert_eq!(std::fs::read_to_string(&control).unwrap(), before);
+    second.shutdown().await.unwrap();
+    first.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_the_runner_inherited_is_not_the_jobs() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("inherited");
+    let file = std::fs::File::create(&path).unwrap();
+    // Unlike what Rust opens, a duplicate is not closed on exec.
+    let inherited = rustix::io::dup(&file).unwrap();
+    for containment in BOTH {
+        let tree = tree(containment);
+        let (outcome, output) = run(&tree, &sh("ls -l /proc/self/fd")).await;
+        assert!(outcome.success());
+        let name = path.to_str().unwrap();
+        assert!(!output.stdout.contains(name), "{}", output.stdout);
+        tree.close().await.unwrap();
+    }
+    drop(inherited);
+}
