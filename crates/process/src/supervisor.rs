@@ -142,10 +142,7 @@ impl Supervisor {
             path: path.clone(),
             source,
         })?;
-        if let Some(journal) = &self.shared.journal {
-            journal.record_dir(&path)?;
-        }
-        TempDir::create(path)
+        TempDir::create(path, Arc::clone(&self.shared))
     }
 
     /// Returns the journal, for things that others make.
@@ -195,6 +192,10 @@ impl Shared {
 
     pub(crate) fn environment(&self) -> &Environment {
         &self.environment
+    }
+
+    pub(crate) fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
     }
 
     pub(crate) fn is_closed(&self) -> bool {

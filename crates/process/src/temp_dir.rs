@@ -1,32 +1,54 @@
 //! Directories that do not outlive their job.
 
+use std::error::Error;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::ProcessError;
 use crate::remove::remove_tree;
+use crate::supervisor::Shared;
 
 /// A directory only its owner may enter, removed when this is dropped.
 ///
 /// Made by [`Supervisor::temp_dir`](crate::Supervisor::temp_dir), which notes it
-/// in the journal first, so it is also removed if the runner dies.
+/// in the journal first, so it is also removed if the runner dies. The run lasts
+/// at least as long as the directory.
 #[derive(Debug)]
 pub struct TempDir {
     path: PathBuf,
+    /// Has the journal that knows of the directory.
+    run: Arc<Shared>,
     removed: bool,
 }
 
 impl TempDir {
-    pub(crate) fn create(path: PathBuf) -> Result<Self, ProcessError> {
-        match DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => Ok(Self {
-                path,
-                removed: false,
-            }),
-            Err(source) => Err(ProcessError::TempDir { path, source }),
+    pub(crate) fn create(path: PathBuf, run: Arc<Shared>) -> Result<Self, ProcessError> {
+        if let Some(journal) = run.journal() {
+            journal.record_dir(&path)?;
         }
+        let made = DirBuilder::new().mode(0o700).create(&path);
+        let directory = Self {
+            path,
+            run,
+            removed: made.is_err(),
+        };
+        match made {
+            Ok(()) => Ok(directory),
+            Err(source) => {
+                directory.forget()?;
+                let path = directory.path.clone();
+                Err(ProcessError::TempDir { path, source })
+            }
+        }
+    }
+
+    /// Takes the record back: the directory is gone.
+    fn forget(&self) -> Result<(), ProcessError> {
+        let journal = self.run.journal();
+        journal.map_or(Ok(()), |journal| journal.forget_dir(&self.path))
     }
 
     /// Returns the directory's absolute path.
@@ -39,7 +61,7 @@ impl TempDir {
     /// # Errors
     ///
     /// Fails if something in it cannot be removed; the directory then stays for
-    /// [`recover`](crate::recover).
+    /// [`recover`](crate::recover). Fails if the journal cannot be written.
     pub async fn remove(mut self) -> Result<(), ProcessError> {
         self.removed = true;
         let path = self.path.clone();
@@ -50,7 +72,8 @@ impl TempDir {
             .map_err(|source| ProcessError::TempDir {
                 path: self.path.clone(),
                 source,
-            })
+            })?;
+        self.forget()
     }
 }
 
@@ -59,8 +82,13 @@ impl Drop for TempDir {
         if self.removed {
             return;
         }
-        if let Err(error) = remove_tree(&self.path) {
-            tracing::warn!(%error, path = %self.path.display(), "A temporary directory is left.");
+        let removed = remove_tree(&self.path).map_err(|source| ProcessError::TempDir {
+            path: self.path.clone(),
+            source,
+        });
+        if let Err(error) = removed.and_then(|()| self.forget()) {
+            let error = &error as &dyn Error;
+            tracing::warn!(error, path = %self.path.display(), "A temporary directory is left.");
         }
     }
 }

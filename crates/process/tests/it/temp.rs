@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use process::{Settings, Supervisor};
+
 use crate::support::{BOTH, supervisor};
 
 #[tokio::test]
@@ -34,4 +36,30 @@ async fn missing_parent_is_an_error_that_names_the_directory() {
             .starts_with("temporary directory /no/such/parent/job-"),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn the_journal_knows_a_directory_as_long_as_it_is_there() {
+    let state = tempfile::tempdir().unwrap();
+    let parent = tempfile::tempdir().unwrap();
+    let supervisor = Supervisor::start(Settings {
+        state_dir: Some(state.path().to_owned()),
+        ..Settings::default()
+    })
+    .unwrap();
+    let journal = state.path().join("journal").join(supervisor.id());
+    let records = |sign: &str| {
+        let text = std::fs::read_to_string(&journal).unwrap();
+        let start = format!("{sign}dir\t{}/", parent.path().display());
+        text.lines().filter(|line| line.starts_with(&start)).count()
+    };
+    let dropped = supervisor.temp_dir(parent.path(), "job-").unwrap();
+    let removed = supervisor.temp_dir(parent.path(), "job-").unwrap();
+    assert_eq!((records(""), records("-")), (2, 0));
+    drop(dropped);
+    removed.remove().await.unwrap();
+    let missing = parent.path().join("no/such");
+    assert!(supervisor.temp_dir(&missing, "job-").is_err());
+    assert_eq!((records(""), records("-")), (3, 3));
+    supervisor.shutdown().await.unwrap();
 }
