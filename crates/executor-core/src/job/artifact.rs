@@ -1,5 +1,5 @@
 use super::SecretString;
-use super::image::null_is_default;
+use super::lenient::{known_word, null_is_default};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,6 +36,9 @@ pub enum ArtifactFormat {
     ZipZstd,
 }
 
+/// The kind of an upload that is no report.
+const ARCHIVE: &str = "archive";
+
 /// One upload of a job, as the payload lists it (`artifacts[]`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -53,12 +56,13 @@ pub struct Artifact {
     #[serde(deserialize_with = "null_is_default")]
     pub exclude: Vec<String>,
     /// When to upload.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "known_word")]
     pub when: ArtifactWhen,
     /// `archive`, or the kind of a report (`junit`, `dotenv`, ...).
+    #[serde(deserialize_with = "null_is_archive")]
     pub artifact_type: String,
     /// How to pack it.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "known_word")]
     pub artifact_format: ArtifactFormat,
     /// How long to keep it, in GitLab's duration words; empty means the default.
     #[serde(deserialize_with = "null_is_default")]
@@ -73,11 +77,19 @@ impl Default for Artifact {
             paths: Vec::new(),
             exclude: Vec::new(),
             when: ArtifactWhen::default(),
-            artifact_type: "archive".to_owned(),
+            artifact_type: ARCHIVE.to_owned(),
             artifact_format: ArtifactFormat::default(),
             expire_in: String::new(),
         }
     }
+}
+
+fn null_is_archive<'de, D>(deserializer: D) -> Result<String, D::Error>
+where
+    D: serde::Deserializer<'de>,
+{
+    let kind = Option::<String>::deserialize(deserializer)?;
+    Ok(kind.unwrap_or_else(|| ARCHIVE.to_owned()))
 }
 
 /// `artifacts:reports`: the kind of a report and its files or settings.
@@ -124,10 +136,13 @@ pub struct ArtifactsDefinition {
 #[serde(default)]
 pub struct Dependency {
     /// The earlier job.
+    #[serde(deserialize_with = "null_is_default")]
     pub id: super::JobId,
     /// The token that opens its artifacts.
+    #[serde(deserialize_with = "null_is_default")]
     pub token: SecretString,
     /// The earlier job's name.
+    #[serde(deserialize_with = "null_is_default")]
     pub name: String,
     /// The archive to fetch; absent when the job left none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +154,9 @@ pub struct Dependency {
 #[serde(default)]
 pub struct DependencyArtifactsFile {
     /// The archive's file name.
+    #[serde(deserialize_with = "null_is_default")]
     pub filename: String,
     /// Its size in bytes.
+    #[serde(deserialize_with = "null_is_default")]
     pub size: u64,
 }

@@ -1,5 +1,5 @@
 use super::ArtifactWhen;
-use super::image::null_is_default;
+use super::lenient::{known_word, null_is_default};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub struct Cache {
     #[serde(deserialize_with = "null_is_default")]
     pub paths: Vec<String>,
     /// When to save.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "known_word")]
     pub when: ArtifactWhen,
     /// Keys to look for when the key itself is absent, in this order.
     #[serde(deserialize_with = "null_is_default")]

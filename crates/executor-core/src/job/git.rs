@@ -1,4 +1,5 @@
 use super::SecretString;
+use super::lenient::{known_word, null_is_default};
 use serde::{Deserialize, Serialize};
 
 /// What a ref is.
@@ -17,21 +18,29 @@ pub enum RefType {
 #[serde(default)]
 pub struct GitInfo {
     /// The repository; it may hold a token, so `Debug` hides it. Empty: the job has no repository.
+    #[serde(deserialize_with = "null_is_default")]
     pub repo_url: SecretString,
     /// `sha1` or `sha256`; empty means `sha1`.
+    #[serde(deserialize_with = "null_is_default")]
     pub repo_object_format: String,
     /// The branch or tag.
     #[serde(rename = "ref")]
+    #[serde(deserialize_with = "null_is_default")]
     pub ref_name: String,
     /// The commit to check out.
+    #[serde(deserialize_with = "null_is_default")]
     pub sha: String,
     /// The commit the ref pointed at before.
+    #[serde(deserialize_with = "null_is_default")]
     pub before_sha: String,
     /// Whether the ref is a branch or a tag.
+    #[serde(deserialize_with = "known_word")]
     pub ref_type: RefType,
     /// What to fetch.
+    #[serde(deserialize_with = "null_is_default")]
     pub refspecs: Vec<String>,
     /// How many commits to fetch; 0 means all.
+    #[serde(deserialize_with = "null_is_default")]
     pub depth: u32,
     /// Whether the ref is protected; absent when the source does not say.
     #[serde(skip_serializing_if = "Option::is_none")]

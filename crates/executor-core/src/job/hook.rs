@@ -1,3 +1,4 @@
+use super::lenient::null_is_default;
 use serde::{Deserialize, Serialize};
 
 /// When a hook runs.
@@ -17,6 +18,7 @@ pub struct Hook {
     /// When it runs.
     pub name: HookName,
     /// Its lines.
+    #[serde(default, deserialize_with = "null_is_default")]
     pub script: Vec<String>,
 }
 

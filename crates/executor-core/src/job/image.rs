@@ -1,4 +1,5 @@
 use super::SecretString;
+use super::lenient::null_is_default;
 use crate::variable::JobVariable;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,6 +9,7 @@ use serde_json::Value;
 #[serde(default)]
 pub struct Image {
     /// The image reference, for example `ruby:3.4` or `registry.example/app@sha256:...`.
+    #[serde(deserialize_with = "null_is_default")]
     pub name: String,
     /// The host name or names of a service, separated by spaces or commas.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,6 +46,7 @@ pub struct Image {
     pub pull_policy: Vec<String>,
     /// Options for one kind of executor, as GitLab's payload has them.
     #[serde(skip_serializing_if = "ExecutorOptions::is_empty")]
+    #[serde(deserialize_with = "null_is_default")]
     pub executor_opts: ExecutorOptions,
     /// `image:docker`, as a pipeline file has it (`platform`, `user`).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,10 +90,13 @@ impl ExecutorOptions {
 #[serde(default)]
 pub struct Port {
     /// The port number.
+    #[serde(deserialize_with = "null_is_default")]
     pub number: u16,
     /// `http` or `https`.
+    #[serde(deserialize_with = "null_is_default")]
     pub protocol: String,
     /// The name the proxy's address uses.
+    #[serde(deserialize_with = "null_is_default")]
     pub name: String,
 }
 
@@ -100,20 +106,15 @@ pub struct Port {
 pub struct Credentials {
     /// What it opens; GitLab sends `registry`.
     #[serde(rename = "type")]
+    #[serde(deserialize_with = "null_is_default")]
     pub kind: String,
     /// The registry's host.
+    #[serde(deserialize_with = "null_is_default")]
     pub url: String,
     /// The user name.
+    #[serde(deserialize_with = "null_is_default")]
     pub username: String,
     /// The password.
+    #[serde(deserialize_with = "null_is_default")]
     pub password: SecretString,
-}
-
-/// Reads `null` as the default value: GitLab's payload has `null` where a list is empty.
-pub(crate) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }

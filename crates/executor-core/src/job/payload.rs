@@ -1,4 +1,4 @@
-use super::image::null_is_default;
+use super::lenient::{known_hooks, null_is_default};
 use super::{
     Artifact, Cache, Credentials, Dependency, GitInfo, Hook, Image, JobDefinition, JobFeatures,
     JobId, JobInfo, RunnerInfo, SecretString, Step,
@@ -10,8 +10,10 @@ use serde_json::Value;
 
 /// One job, ready to run.
 ///
-/// It reads from and writes to the JSON of GitLab's job request. Unknown fields are ignored, absent
-/// ones have their defaults, so a payload of a newer or older GitLab is accepted.
+/// It reads from and writes to the JSON of GitLab's job request. A payload of a newer or older GitLab
+/// is accepted: unknown fields are ignored, absent ones and those that are `null` have their
+/// defaults, as have unknown words where there are only a few, and hooks of an unknown name are left
+/// out.
 ///
 /// # Examples
 ///
@@ -29,16 +31,22 @@ use serde_json::Value;
 #[serde(default)]
 pub struct Job {
     /// The id its source knows it by.
+    #[serde(deserialize_with = "null_is_default")]
     pub id: JobId,
     /// The token that speaks for the job; a secret.
+    #[serde(deserialize_with = "null_is_default")]
     pub token: SecretString,
     /// Whether an existing tree may be reused.
+    #[serde(deserialize_with = "null_is_default")]
     pub allow_git_fetch: bool,
     /// What it is called and where it belongs.
+    #[serde(deserialize_with = "null_is_default")]
     pub job_info: JobInfo,
     /// Where its sources come from.
+    #[serde(deserialize_with = "null_is_default")]
     pub git_info: GitInfo,
     /// What the source knows of the runner.
+    #[serde(deserialize_with = "null_is_default")]
     pub runner_info: RunnerInfo,
     /// Its inputs.
     #[serde(deserialize_with = "null_is_default")]
@@ -74,7 +82,7 @@ pub struct Job {
     #[serde(deserialize_with = "null_is_default")]
     pub secrets: IndexMap<String, Value>,
     /// Scripts around the fetching of sources.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "known_hooks")]
     pub hooks: Vec<Hook>,
     /// Steps to run through a step-runner instead of `steps`, as JSON text.
     #[serde(deserialize_with = "null_is_default")]
@@ -104,8 +112,10 @@ impl Job {
 #[serde(default)]
 pub struct JobInput {
     /// The input's name.
+    #[serde(deserialize_with = "null_is_default")]
     pub key: String,
     /// Its value.
+    #[serde(deserialize_with = "null_is_default")]
     pub value: JobInputValue,
 }
 
@@ -115,10 +125,12 @@ pub struct JobInput {
 pub struct JobInputValue {
     /// `string`, `number`, `boolean` or `array`.
     #[serde(rename = "type")]
+    #[serde(deserialize_with = "null_is_default")]
     pub kind: String,
     /// The value itself.
     pub content: Value,
     /// Whether it is a secret.
+    #[serde(deserialize_with = "null_is_default")]
     pub sensitive: bool,
 }
 
@@ -141,6 +153,7 @@ impl std::fmt::Debug for JobInputValue {
 #[serde(default)]
 pub struct PolicyOptions {
     /// Whether a policy created the job.
+    #[serde(deserialize_with = "null_is_default")]
     pub execution_policy_job: bool,
     /// The policy's name.
     #[serde(deserialize_with = "null_is_default")]
@@ -158,8 +171,10 @@ pub struct PolicyOptions {
 #[serde(default)]
 pub struct SuspendOptions {
     /// Keep it when the job succeeded.
+    #[serde(deserialize_with = "null_is_default")]
     pub suspend_on_success: bool,
     /// Keep it when the job failed.
+    #[serde(deserialize_with = "null_is_default")]
     pub suspend_on_failure: bool,
     /// The kept environment to start in; empty means a fresh one.
     #[serde(deserialize_with = "null_is_default")]

@@ -1,3 +1,4 @@
+use super::lenient::{known_word, null_is_default};
 use serde::{Deserialize, Serialize};
 
 /// When a step of the payload runs.
@@ -20,14 +21,19 @@ pub enum StepWhen {
 #[serde(default)]
 pub struct Step {
     /// The step's name; its stage is `step_<name>`, but for `after_script`.
+    #[serde(deserialize_with = "null_is_default")]
     pub name: String,
     /// Its commands, in order.
+    #[serde(deserialize_with = "null_is_default")]
     pub script: Vec<String>,
     /// The longest it may take, in seconds; 0 means no limit of its own.
+    #[serde(deserialize_with = "null_is_default")]
     pub timeout: u64,
     /// When it runs.
+    #[serde(deserialize_with = "known_word")]
     pub when: StepWhen,
     /// Whether the job goes on when it fails.
+    #[serde(deserialize_with = "null_is_default")]
     pub allow_failure: bool,
 }
 

@@ -1,3 +1,4 @@
+use crate::job::null_is_default;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -10,16 +11,22 @@ use std::fmt;
 )]
 pub struct JobVariable {
     /// The name.
+    #[serde(deserialize_with = "null_is_default")]
     pub key: String,
     /// The value.
+    #[serde(deserialize_with = "null_is_default")]
     pub value: String,
     /// Whether it may be shown; services get public variables only.
+    #[serde(deserialize_with = "null_is_default")]
     pub public: bool,
     /// Whether the value is written to a file and the variable holds the file's path.
+    #[serde(deserialize_with = "null_is_default")]
     pub file: bool,
     /// Whether the value is hidden in the log.
+    #[serde(deserialize_with = "null_is_default")]
     pub masked: bool,
     /// Whether references in the value stay as they are.
+    #[serde(deserialize_with = "null_is_default")]
     pub raw: bool,
 }
 

@@ -7,6 +7,7 @@ mod base;
 mod default_provider;
 mod independent;
 mod panics;
+mod payload;
 mod provider;
 mod registry;
 mod stacked;
