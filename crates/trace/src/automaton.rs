@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::branches::{Branch, Branches};
+
 /// The state before any byte of a pattern has been seen.
 pub(crate) const ROOT: u32 = 0;
 
@@ -47,14 +49,6 @@ const GROWS: u8 = 4;
 /// Something ends here.
 const FINDS: u8 = 8;
 
-/// An edge to a child that is not the next node.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Branch {
-    parent: u32,
-    label: u8,
-    child: u32,
-}
-
 /// What ends at a place of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -72,11 +66,11 @@ pub(crate) struct Found {
 ///
 /// Nodes are numbered depth first, so a node's first child is the next node, and the
 /// rest of a pattern behind its last fork is a plain run of nodes. That makes ten bytes
-/// for a byte of a pattern. The few forks and ends are kept apart, in sorted lists.
+/// for a byte of a pattern. The few forks and ends are kept apart.
 pub(crate) struct Automaton {
     nodes: Vec<Node>,
     tags: Vec<Tag>,
-    branches: Vec<Branch>,
+    branches: Branches,
     /// What ends at the nodes that have [`FINDS`], by node.
     finds: Vec<(u32, Found)>,
     root: Box<[u32; 256]>,
@@ -123,10 +117,7 @@ impl Automaton {
         if flags & BRANCHES == 0 {
             return None;
         }
-        let wanted = (state, byte);
-        let key = |branch: &Branch| (branch.parent, branch.label);
-        let found = self.branches.binary_search_by_key(&wanted, key).ok()?;
-        Some(self.branches[found].child)
+        self.branches.child(state, byte)
     }
 
     /// Returns the length of the longest suffix of the text that a pattern begins with.
@@ -159,7 +150,7 @@ impl Automaton {
     pub(crate) fn bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<Node>()
             + self.tags.capacity() * size_of::<Tag>()
-            + self.branches.capacity() * size_of::<Branch>()
+            + self.branches.bytes()
             + self.finds.capacity() * size_of::<(u32, Found)>()
             + size_of_val(&*self.root)
     }
@@ -179,6 +170,7 @@ struct Builder {
     automaton: Automaton,
     /// The nodes of the last pattern, from the root on.
     path: Vec<u32>,
+    branches: Vec<Branch>,
     finds: BTreeMap<u32, Found>,
 }
 
@@ -199,11 +191,12 @@ impl Builder {
             automaton: Automaton {
                 nodes,
                 tags,
-                branches: Vec::new(),
+                branches: Branches::new(&[]),
                 finds: Vec::new(),
                 root: Box::new([ROOT; 256]),
             },
             path: vec![ROOT],
+            branches: Vec::new(),
             finds: BTreeMap::new(),
         }
     }
@@ -216,6 +209,7 @@ impl Builder {
         }
         let (last, before) = self.path.split_last().expect("the root is always there");
         let found = self.finds.entry(*last).or_default();
+        self.automaton.tags[*last as usize].flags |= FINDS;
         match pattern.kind {
             PatternKind::Marker => found.marker = true,
             PatternKind::Secret => {
@@ -237,7 +231,7 @@ impl Builder {
             automaton.tags[parent as usize].flags |= CONTINUES;
         } else {
             automaton.tags[parent as usize].flags |= BRANCHES;
-            automaton.branches.push(Branch {
+            self.branches.push(Branch {
                 parent,
                 label,
                 child,
@@ -253,8 +247,8 @@ impl Builder {
 
     /// A failure link leads to a lower level, so the levels are linked one by one.
     fn build(mut self) -> Automaton {
-        self.automaton.branches.sort_unstable();
-        self.automaton.branches.shrink_to_fit();
+        self.branches.sort_unstable();
+        self.automaton.branches = Branches::new(&self.branches);
         let children = self.automaton.root.iter().copied();
         let mut level: Vec<u32> = children.filter(|child| *child != ROOT).collect();
         let mut below = Vec::new();
@@ -272,12 +266,11 @@ impl Builder {
     /// What ends at the longest proper suffix ends here too.
     fn inherit(&mut self, node: u32) {
         let fail = self.automaton.nodes[node as usize].fail;
-        if let Some(inherited) = self.finds.get(&fail).copied() {
+        if self.automaton.tags[fail as usize].flags & FINDS != 0 {
+            let inherited = self.finds[&fail];
             let found = self.finds.entry(node).or_default();
             found.secret = found.secret.max(inherited.secret);
             found.marker |= inherited.marker;
-        }
-        if self.finds.contains_key(&node) {
             self.automaton.tags[node as usize].flags |= FINDS;
         }
     }
@@ -289,11 +282,11 @@ impl Builder {
             linked.push(parent + 1);
         }
         if flags & BRANCHES != 0 {
-            let branches = &self.automaton.branches;
+            let branches = &self.branches;
             let first = branches.partition_point(|branch| branch.parent < parent);
             let count = branches[first..].partition_point(|branch| branch.parent == parent);
             for index in first..first + count {
-                let child = self.automaton.branches[index].child;
+                let child = self.branches[index].child;
                 self.link(parent, child);
                 linked.push(child);
             }

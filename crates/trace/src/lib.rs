@@ -33,6 +33,7 @@
 //! about 100 ms.
 
 mod automaton;
+mod branches;
 mod clock;
 mod cover;
 mod limit;

@@ -1,0 +1,97 @@
+//! The table of the automaton's forks.
+
+/// An edge to a child that is not the next node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Branch {
+    pub(crate) parent: u32,
+    pub(crate) label: u8,
+    /// Never 0, which is the root.
+    pub(crate) child: u32,
+}
+
+/// An empty place in the table.
+const VACANT: Branch = Branch {
+    parent: 0,
+    label: 0,
+    child: 0,
+};
+
+/// Branches by their parent and label.
+///
+/// A hash table with at least as many vacant places as branches: most lookups find
+/// nothing, and find that out at the first place or the second.
+pub(crate) struct Branches {
+    /// As many as a power of two.
+    places: Vec<Branch>,
+}
+
+impl Branches {
+    /// Builds the table; no two branches may have both parent and label in common.
+    pub(crate) fn new(branches: &[Branch]) -> Self {
+        let count = (2 * branches.len()).next_power_of_two();
+        let mut table = Self {
+            places: vec![VACANT; count],
+        };
+        for branch in branches {
+            let place = table.place(branch.parent, branch.label);
+            table.places[place] = *branch;
+        }
+        table
+    }
+
+    /// Returns the child of `parent` to which `label` leads.
+    #[inline]
+    pub(crate) fn child(&self, parent: u32, label: u8) -> Option<u32> {
+        let branch = self.places[self.place(parent, label)];
+        (branch.child != VACANT.child).then_some(branch.child)
+    }
+
+    /// Returns the place of a branch, or the vacant one where it would be.
+    #[inline]
+    fn place(&self, parent: u32, label: u8) -> usize {
+        let last = self.places.len() - 1;
+        let key = u64::from(parent) << 8 | u64::from(label);
+        let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let mut place = usize::try_from(hash).unwrap_or(0) & last;
+        loop {
+            let branch = &self.places[place];
+            let same = branch.parent == parent && branch.label == label;
+            if same || branch.child == VACANT.child {
+                return place;
+            }
+            place = (place + 1) & last;
+        }
+    }
+
+    /// Returns the memory that the table has taken, in bytes.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.places.capacity() * size_of::<Branch>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_branch_is_found_and_no_other() {
+        let all = (1..40_u32).flat_map(|parent| {
+            (0..=255_u8).map(move |label| Branch {
+                parent,
+                label,
+                child: parent << 8 | u32::from(label),
+            })
+        });
+        let (put, left): (Vec<_>, Vec<_>) = all.partition(|branch| branch.child % 3 == 0);
+        let table = Branches::new(&put);
+        for branch in put {
+            let child = table.child(branch.parent, branch.label);
+            assert_eq!(child, Some(branch.child));
+        }
+        for branch in left {
+            assert_eq!(table.child(branch.parent, branch.label), None);
+        }
+        assert_eq!(Branches::new(&[]).child(1, b'a'), None);
+    }
+}
