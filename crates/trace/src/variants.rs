@@ -6,39 +6,105 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// A derived form shorter than this would hide ordinary text.
-const MIN_DERIVED: usize = 8;
+/// The shortest part of a base64 text that is hidden, in characters.
+///
+/// A part of four is only made of secrets of three or four bytes, and five bytes make at
+/// least six at each alignment. So a part is hardly more ordinary than its secret: in
+/// text that is all base64, one of four is met by chance once in 16 MiB, one of six
+/// once in 64 GiB.
+const MIN_BASE64: usize = 4;
+/// The shortest last line of a base64 text that is hidden. What is left out stands for at
+/// most five bytes of more than 48, and short patterns slow down the search for all.
+const MIN_BASE64_REST: usize = 8;
+/// The shortest line that is hidden alone: logs are full of words of four letters.
+const MIN_LINE: usize = 5;
 /// The line lengths at which common tools break base64 text.
 const BASE64_LINES: [usize; 2] = [64, 76];
-/// Forms of larger secrets are not derived: nobody encodes a file into one line of a
-/// log, and each form costs memory of the secret's size many times over.
-const MAX_ENCODED: usize = 64 * 1024;
+/// Larger secrets are not encoded: they are files rather than passwords or keys, and the
+/// forms of one would cost memory of its size twenty times over.
+const MAX_ENCODED: usize = 8 * 1024;
+/// The encoded forms of all secrets together have no more bytes than this. It is enough
+/// for the likely forms of a thousand passwords.
+pub(crate) const MAX_ENCODED_TOTAL: usize = 512 * 1024;
 
-/// Returns the encoded forms of `secret` and the single lines of it, without the secret.
-pub(crate) fn derived_patterns(secret: &[u8]) -> BTreeSet<Vec<u8>> {
-    let mut forms = BTreeSet::new();
-    lines(secret, &mut forms);
-    if secret.len() <= MAX_ENCODED {
-        base64(secret, &mut forms);
-        percent(secret, &mut forms);
-        json(secret, &mut forms);
-        forms.insert(replace(secret, b'\'', b"'\\''"));
-        forms.insert(replace(secret, b'\n', b"\r\n"));
+/// How likely a form is met, the likeliest first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rank {
+    Likely,
+    Possible,
+    Rare,
+}
+
+/// Returns the encoded forms of all secrets and the single lines of them.
+///
+/// Where the forms would become too many, rare ones of long secrets are the first to be
+/// left out. Lines never are: they have no more bytes than the secrets.
+pub(crate) fn derived_patterns<'a>(secrets: impl Iterator<Item = &'a [u8]>) -> BTreeSet<Vec<u8>> {
+    let mut secrets: Vec<&[u8]> = secrets.collect();
+    secrets.sort_by_key(|secret| secret.len());
+    let mut patterns = BTreeSet::new();
+    let mut left = MAX_ENCODED_TOTAL;
+    for rank in [Rank::Likely, Rank::Possible, Rank::Rare] {
+        for secret in &secrets {
+            // The secrets that follow are as long or longer, and so are their forms.
+            if secret.len() > left.min(MAX_ENCODED) {
+                break;
+            }
+            for form in Forms::of(secret, rank) {
+                if form.len() <= left && !patterns.contains(&form) {
+                    left -= form.len();
+                    patterns.insert(form);
+                }
+            }
+        }
     }
-    forms.retain(|form| form.len() >= MIN_DERIVED && form != secret);
-    forms
+    for secret in secrets {
+        patterns.extend(lines(secret).map(<[u8]>::to_vec));
+    }
+    patterns
 }
 
 /// Each line alone: tools indent, prefix and reflow what they print.
-fn lines(secret: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
-    if !secret.contains(&b'\n') {
-        return;
+fn lines(secret: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = secret.split(|byte| *byte == b'\n');
+    let lines = lines.map(<[u8]>::trim_ascii);
+    lines.filter(|line| line.len() >= MIN_LINE && line.len() < secret.len() && !is_ordinary(line))
+}
+
+/// Whether everybody's secrets have such a line: the armour of a PEM file, a ruler.
+fn is_ordinary(line: &[u8]) -> bool {
+    let armour = line.starts_with(b"-----BEGIN ") || line.starts_with(b"-----END ");
+    let ruler = line.iter().all(|byte| *byte == line[0]);
+    armour && line.ends_with(b"-----") || ruler
+}
+
+/// Collects the encoded forms of one rank.
+///
+/// All but the base64 ones are as long as the secret or longer and say as much, so they
+/// are hidden however short they are.
+struct Forms {
+    rank: Rank,
+    forms: BTreeSet<Vec<u8>>,
+}
+
+impl Forms {
+    fn of(secret: &[u8], rank: Rank) -> BTreeSet<Vec<u8>> {
+        let mut forms = Self {
+            rank,
+            forms: BTreeSet::new(),
+        };
+        base64(secret, &mut forms);
+        percent(secret, &mut forms);
+        json(secret, &mut forms);
+        forms.add(Rank::Likely, || replace(secret, b'\'', b"'\\''"));
+        forms.add(Rank::Likely, || replace(secret, b'\n', b"\r\n"));
+        forms.forms.remove(secret);
+        forms.forms
     }
-    for line in secret.split(|byte| *byte == b'\n') {
-        let line = line.trim_ascii();
-        // The armour lines of a PEM file are the same for everybody.
-        if !line.starts_with(b"-----") {
-            forms.insert(line.to_vec());
+
+    fn add(&mut self, rank: Rank, form: impl FnOnce() -> Vec<u8>) {
+        if rank == self.rank {
+            self.forms.insert(form());
         }
     }
 }
@@ -46,28 +112,32 @@ fn lines(secret: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
 /// The part of a base64 text that the secret alone determines, for each of the three
 /// places at which it can stand in a group of three bytes; and the same up to the last
 /// character for a secret at the end of the encoded data.
-fn base64(secret: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
+fn base64(secret: &[u8], forms: &mut Forms) {
     for before in 0..3 {
         let mut data = vec![0; before];
         data.extend_from_slice(secret);
         let encoded = STANDARD_NO_PAD.encode(&data).into_bytes();
         let first = (before * 8).div_ceil(6);
-        let determined = data.len() * 8 / 6;
-        if first >= determined {
-            continue;
-        }
-        for last in [determined, encoded.len()] {
+        for last in [data.len() * 8 / 6, encoded.len()] {
+            if last < first + MIN_BASE64 {
+                continue;
+            }
             let form = &encoded[first..last];
-            forms.insert(url_alphabet(form));
-            forms.insert(form.to_vec());
+            forms.add(Rank::Likely, || form.to_vec());
+            forms.add(Rank::Possible, || url_alphabet(form));
         }
         if before == 0 {
-            for length in BASE64_LINES
-                .into_iter()
-                .filter(|length| *length < encoded.len())
-            {
-                forms.extend(encoded.chunks(length).map(<[u8]>::to_vec));
-            }
+            base64_lines(&encoded, forms);
+        }
+    }
+}
+
+fn base64_lines(encoded: &[u8], forms: &mut Forms) {
+    let lengths = BASE64_LINES.into_iter();
+    for length in lengths.filter(|length| *length < encoded.len()) {
+        let lines = encoded.chunks(length);
+        for line in lines.filter(|line| line.len() >= MIN_BASE64_REST) {
+            forms.add(Rank::Likely, || line.to_vec());
         }
     }
 }
@@ -81,29 +151,51 @@ fn url_alphabet(standard: &[u8]) -> Vec<u8> {
     translated.collect()
 }
 
+/// The bytes that URL encoders keep, and how far an encoder is from the usual.
+const URL_ENCODERS: [(&str, usize); 5] = [
+    ("-_.~", 0),
+    ("-_.!~*'()", 0),
+    ("-_.*", 1),
+    ("-_.~/", 1),
+    ("-_.~/:@!$&'()*+,;=", 2),
+];
+
 /// Percent encoding as strict encoders, browsers and forms do it, both hex cases.
-fn percent(secret: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
-    for kept in ["-_.~", "-_.!~*'()", "-_.*", "-_.~/", "-_.~/:@!$&'()*+,;="] {
-        for space in ["%20", "+"] {
-            let mut upper = String::new();
-            let mut lower = String::new();
-            for byte in secret {
-                let character = char::from(*byte);
-                if byte.is_ascii_alphanumeric() || kept.contains(character) {
-                    upper.push(character);
-                    lower.push(character);
-                } else if *byte == b' ' {
-                    upper.push_str(space);
-                    lower.push_str(space);
-                } else {
-                    push_hex(&mut upper, format_args!("%{byte:02X}"));
-                    push_hex(&mut lower, format_args!("%{byte:02x}"));
-                }
+fn percent(secret: &[u8], forms: &mut Forms) {
+    for (kept, unusual) in URL_ENCODERS {
+        for (space, other_space) in [("%20", 0), ("+", 1)] {
+            for (hex, other_hex) in [(HexCase::Upper, 0), (HexCase::Lower, 1)] {
+                let rank = match unusual + other_space + other_hex {
+                    0 => Rank::Likely,
+                    1 => Rank::Possible,
+                    _ => Rank::Rare,
+                };
+                forms.add(rank, || escape_url(secret, kept, space, hex).into_bytes());
             }
-            forms.insert(upper.into_bytes());
-            forms.insert(lower.into_bytes());
         }
     }
+}
+
+#[derive(Clone, Copy)]
+enum HexCase {
+    Upper,
+    Lower,
+}
+
+fn escape_url(secret: &[u8], kept: &str, space: &str, hex: HexCase) -> String {
+    let mut escaped = String::new();
+    for byte in secret {
+        let character = char::from(*byte);
+        match hex {
+            _ if byte.is_ascii_alphanumeric() || kept.contains(character) => {
+                escaped.push(character);
+            }
+            _ if *byte == b' ' => escaped.push_str(space),
+            HexCase::Upper => push_hex(&mut escaped, format_args!("%{byte:02X}")),
+            HexCase::Lower => push_hex(&mut escaped, format_args!("%{byte:02x}")),
+        }
+    }
+    escaped
 }
 
 fn push_hex(text: &mut String, hex: std::fmt::Arguments<'_>) {
@@ -119,17 +211,17 @@ enum JsonEscaping {
     Ascii,
 }
 
-fn json(secret: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
+fn json(secret: &[u8], forms: &mut Forms) {
     let Ok(text) = std::str::from_utf8(secret) else {
         return;
     };
-    for escaping in [
-        JsonEscaping::Minimal,
-        JsonEscaping::Slash,
-        JsonEscaping::Html,
-        JsonEscaping::Ascii,
+    for (escaping, rank) in [
+        (JsonEscaping::Minimal, Rank::Likely),
+        (JsonEscaping::Slash, Rank::Possible),
+        (JsonEscaping::Html, Rank::Possible),
+        (JsonEscaping::Ascii, Rank::Possible),
     ] {
-        forms.insert(escape_json(text, escaping).into_bytes());
+        forms.add(rank, || escape_json(text, escaping).into_bytes());
     }
 }
 
@@ -179,14 +271,18 @@ fn replace(secret: &[u8], byte: u8, with: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    fn derived(secret: &[u8]) -> BTreeSet<Vec<u8>> {
+        derived_patterns([secret].into_iter())
+    }
+
     fn has(secret: &str, form: &str) -> bool {
-        derived_patterns(secret.as_bytes()).contains(form.as_bytes())
+        derived(secret.as_bytes()).contains(form.as_bytes())
     }
 
     #[test]
     fn base64_covers_the_three_alignments() {
         let secret = b"s3cr3t-value/with+more";
-        let forms = derived_patterns(secret);
+        let forms = derived(secret);
         for before in 0..3 {
             for after in 0..3 {
                 let mut data = vec![b'x'; before];
@@ -206,7 +302,7 @@ mod tests {
     fn secret_at_the_end_of_base64_is_hidden_to_the_last_character() {
         // "user:hunter2hunter" is what basic authentication encodes.
         let encoded = STANDARD_NO_PAD.encode("user:hunter2hunter");
-        let forms = derived_patterns(b"hunter2hunter");
+        let forms = derived(b"hunter2hunter");
         assert!(forms.iter().any(|form| encoded.as_bytes().ends_with(form)));
     }
 
@@ -223,18 +319,57 @@ mod tests {
     }
 
     #[test]
-    fn only_long_lines_stand_alone() {
-        assert!(has("first line\nab\nthird line", "third line"));
+    fn only_telling_lines_stand_alone() {
+        assert!(has("first line\nhunter2\nthird", "hunter2"));
+        assert!(has("first line\n  p@ss!\r\nthird", "p@ss!"));
         assert!(!has("first line\nab\nthird line", "ab"));
-        assert!(!has(
-            "-----BEGIN KEY-----\nabcdefghi",
-            "-----BEGIN KEY-----"
-        ));
+        assert!(!has("first line\n--------\nthird line", "--------"));
+        let key = "-----BEGIN KEY-----\nabcdefghi\n-----END KEY-----";
+        assert!(has(key, "abcdefghi"));
+        assert!(!has(key, "-----BEGIN KEY-----"));
+        assert!(!has(key, "-----END KEY-----"));
     }
 
     #[test]
-    fn short_forms_are_left_out() {
-        assert!(derived_patterns(b"abc").is_empty());
-        assert!(derived_patterns(b"abcde").is_empty());
+    fn short_secrets_are_hidden_in_base64_at_every_alignment() {
+        for secret in ["p@ss", "ab\"cd", "secret", "hunter2"] {
+            let forms = derived(secret.as_bytes());
+            for before in 0..3 {
+                let text = format!("{}{secret} and more", "-".repeat(before));
+                let encoded = STANDARD_NO_PAD.encode(text);
+                let found = forms
+                    .iter()
+                    .any(|form| encoded.contains(&*String::from_utf8_lossy(form)));
+                assert!(found, "{secret} behind {before} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn least_parts_of_base64_are_left_out() {
+        assert!(derived(b"ab").is_empty());
+        assert!(derived(b"abcd").iter().all(|form| form.len() >= MIN_BASE64));
+        assert!(derived(b"abcde").iter().all(|form| form.len() >= 6));
+    }
+
+    #[test]
+    fn short_secrets_lose_no_likely_form_to_long_ones() {
+        let mut secrets: Vec<_> = (0..100)
+            .map(|n| format!("{n} / {}", "+".repeat(8000)))
+            .collect();
+        secrets.push("p@ss word".to_owned());
+        let patterns = derived_patterns(secrets.iter().map(String::as_bytes));
+        let bytes: usize = patterns.iter().map(Vec::len).sum();
+        assert!(bytes <= MAX_ENCODED_TOTAL);
+        for form in Forms::of(b"p@ss word", Rank::Likely) {
+            assert!(patterns.contains(&form));
+        }
+    }
+
+    #[test]
+    fn lines_of_large_secrets_are_not_counted() {
+        let lines: Vec<_> = (0..100_000).map(|n| format!("line {n}")).collect();
+        let patterns = derived(lines.join("\n").as_bytes());
+        assert!(lines.iter().all(|line| patterns.contains(line.as_bytes())));
     }
 }

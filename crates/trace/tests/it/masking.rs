@@ -123,6 +123,40 @@ fn variants_are_hidden_at_every_split() {
 }
 
 #[test]
+fn variants_of_short_secrets_are_hidden() {
+    for (secret, text, expect) in [
+        ("p@ss", "a p%40ss b", "a [MASKED] b"),
+        ("p@ss", "a p%40ss", "a [MASKED]"),
+        ("p@s", "a p%40s b", "a [MASKED] b"),
+        ("ab\"c", "{\"k\": \"ab\\\"c\"}", "{\"k\": \"[MASKED]\"}"),
+        ("it's", "echo 'it'\\''s'", "echo '[MASKED]'"),
+        ("ab\ncd", "x ab\r\ncd y", "x [MASKED] y"),
+        ("a b c", "q=a%20b%20c&r=a+b+c", "q=[MASKED]&r=[MASKED]"),
+        (
+            "user1\nhunter2",
+            "x user1: hunter2 y",
+            "x [MASKED]: [MASKED] y",
+        ),
+        // "u:secret" and "user:p@ss", as basic authentication encodes them.
+        ("secret", "Basic dTpzZWNyZXQ= end", "Basic dTp[MASKED]= end"),
+        (
+            "p@ss",
+            "Basic dXNlcjpwQHNz end",
+            "Basic dXNlcjp[MASKED] end",
+        ),
+        // "xsecretxx": behind one byte.
+        ("secret", "eHNlY3JldHh4", "eH[MASKED]Hh4"),
+    ] {
+        let set = MaskRules::new().secret(secret).compile();
+        for split in 0..=text.len() {
+            let (first, second) = text.as_bytes().split_at(split);
+            let out = mask(&set, [first, second]);
+            assert_eq!(String::from_utf8_lossy(&out), expect, "split at {split}");
+        }
+    }
+}
+
+#[test]
 fn tokens_keep_their_prefix() {
     let set = MaskRules::new().token_prefix("acme_");
     let set = set.secret("patent-9").compile();
