@@ -91,6 +91,12 @@ impl Prefilter {
         self.stride
     }
 
+    /// Returns the memory that the sieve has taken, in bytes.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.places)
+    }
+
     /// Returns a place at or after `from` before which no pattern begins.
     ///
     /// All of the text behind `from` must be here; the last few bytes are always left

@@ -243,3 +243,62 @@ impl fmt::Debug for MaskSet {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variants::MAX_ENCODED_TOTAL;
+
+    /// Memory of a set that does not depend on its secrets, in bytes.
+    const FIXED: usize = 80 * 1024;
+
+    fn bytes(set: &MaskSet) -> usize {
+        let shared = &set.shared;
+        let secrets = shared.rules.secrets.iter().map(|secret| secret.len());
+        secrets.sum::<usize>()
+            + shared.literals.bytes()
+            + shared.parameters.bytes()
+            + shared.prefilter.bytes()
+    }
+
+    /// Text without a period, as passwords and keys are.
+    fn random_text(length: usize, seed: u32) -> Vec<u8> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            b'#' + u8::try_from(state >> 16 & 63).unwrap()
+        };
+        (0..length).map(|_| next()).collect()
+    }
+
+    fn passwords() -> MaskRules {
+        MaskRules::new().secrets((0..200).map(|seed| random_text(30, seed)))
+    }
+
+    #[test]
+    fn passwords_of_a_job_take_little_memory() {
+        assert!(bytes(&MaskRules::new().compile()) <= FIXED);
+        let taken = bytes(&passwords().compile());
+        assert!(taken < 2 << 20, "{taken}");
+    }
+
+    #[test]
+    fn memory_of_large_secrets_is_bounded() {
+        let large = [1 << 16, 1 << 20];
+        let set = passwords().compile();
+        let set = set.with_secret(random_text(large[0], 1000));
+        let set = set.with_secret(random_text(large[1], 1001));
+        let secrets = 200 * 30 + large[0] + large[1];
+        let bound = FIXED + 11 * secrets + 10 * MAX_ENCODED_TOTAL;
+        let taken = bytes(&set);
+        assert!(taken < bound, "{taken} of {bound}");
+    }
+
+    #[test]
+    fn memory_of_many_encoded_secrets_is_bounded() {
+        let secrets = (0..100).map(|seed| random_text(8000, seed));
+        let taken = bytes(&MaskRules::new().secrets(secrets).compile());
+        let bound = FIXED + 11 * 100 * 8000 + 10 * MAX_ENCODED_TOTAL;
+        assert!(taken < bound, "{taken} of {bound}");
+    }
+}
