@@ -3,8 +3,10 @@ use crate::off_thread::off_thread;
 use async_trait::async_trait;
 use executor_core::Cancellation;
 use executor_core::job::{Artifact, Dependency, JobId};
-use std::fs;
+use std::collections::BTreeSet;
+use std::fs::{self, File, FileTimes};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Keeps artifacts as plain files below a directory of this host: `<job>/<type>/<path>`.
@@ -128,14 +130,21 @@ fn fill(
     };
     process::remove_tree(partial).map_err(error(partial))?;
     fs::create_dir_all(partial).map_err(error(partial))?;
+    let mut directories: BTreeSet<&Path> = BTreeSet::new();
     for path in &files.paths {
         if cancellation.is_canceled() {
             return Err(ArtifactError::Stopped);
         }
         if let Some(parent) = path.parent() {
             fs::create_dir_all(partial.join(parent)).map_err(error(parent))?;
+            let parents = parent.ancestors().filter(|it| !it.as_os_str().is_empty());
+            directories.extend(parents);
         }
         copy(&files.project.join(path), &partial.join(path)).map_err(error(path))?;
+    }
+    // When all is in them: what comes in changes their time, and some may take in no more.
+    for path in directories.into_iter().rev() {
+        copy_looks(&files.project.join(path), &partial.join(path)).map_err(error(path))?;
     }
     Ok(())
 }
@@ -162,8 +171,10 @@ fn unpack(
             if target.is_symlink() {
                 return Err(ArtifactError::ThroughLink { path });
             }
-            fs::create_dir_all(&target).map_err(error)?;
+            make_open(&target).map_err(error)?;
             unpack(source, &path, project, cancellation, count)?;
+            let copied = copy_looks(&entry.path(), &target);
+            copied.map_err(|source| ArtifactError::File { path, source })?;
             continue;
         }
         debug_assert!(
@@ -191,8 +202,29 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if metadata.is_symlink() {
         std::os::unix::fs::symlink(fs::read_link(from)?, to)
     } else if metadata.is_dir() {
-        fs::create_dir_all(to)
+        fs::create_dir_all(to)?;
+        copy_looks(from, to)
     } else {
-        fs::copy(from, to).map(drop)
+        fs::copy(from, to)?;
+        copy_looks(from, to)
     }
+}
+
+/// Gives a copied file or directory the mode and the time of the last change that it had.
+fn copy_looks(from: &Path, to: &Path) -> io::Result<()> {
+    let metadata = fs::metadata(from)?;
+    let copy = File::open(to)?;
+    copy.set_times(FileTimes::new().set_modified(metadata.modified()?))?;
+    copy.set_permissions(metadata.permissions())
+}
+
+/// Makes a directory, or opens one to its owner that an earlier archive may have closed.
+fn make_open(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    let mut permissions = fs::metadata(directory)?.permissions();
+    if permissions.mode() & 0o700 != 0o700 {
+        permissions.set_mode(permissions.mode() | 0o700);
+        fs::set_permissions(directory, permissions)?;
+    }
+    Ok(())
 }

@@ -81,6 +81,40 @@ async fn a_dependent_job_finds_what_was_kept() {
 }
 
 #[tokio::test]
+async fn times_and_modes_are_kept() {
+    let (_root, _store, bench) = bench();
+    let job = JobBuilder::new(1)
+        .script([
+            "mkdir -p dist/closed dist/empty && echo x > dist/closed/file && echo y > dist/plain",
+            "chmod 640 dist/plain && chmod 555 dist/closed && chmod 711 dist/empty",
+            "touch -d 2001-02-03T04:05:06Z dist/closed/file dist/plain dist/closed dist/empty dist",
+        ])
+        .with(|job| job.artifacts.push(artifact(&["dist"], &[])));
+    let outcome = bench.run(job.build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    bench.observer.output().clear();
+    let all = "stat -c '%n %a %Y' dist/closed/file dist/plain dist/closed dist/empty; \
+               stat -c '%n %Y' dist";
+    // Twice: what closed itself the first time takes the same files in once more.
+    let job = JobBuilder::new(2)
+        .script([all])
+        .with(|job| job.dependencies = vec![after(1), after(1)]);
+    let outcome = bench.run(job.build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    let stdout = bench.stdout();
+    for line in [
+        "dist/plain 640 981173106",
+        "dist/closed 555 981173106",
+        "dist/empty 711 981173106",
+        "dist 981173106",
+    ] {
+        assert!(stdout.contains(line), "{line}: {stdout}");
+    }
+    assert!(stdout.contains("dist/closed/file"), "{stdout}");
+    assert_eq!(stdout.matches(" 981173106").count(), 5, "{stdout}");
+}
+
+#[tokio::test]
 async fn artifacts_are_kept_when_they_say_so() {
     let (_root, store, bench) = bench();
     let when = |when, name: &str| Artifact {
