@@ -72,6 +72,11 @@ impl JobLog {
         self.pipeline.section(name, SectionLook::Plain, header)
     }
 
+    /// Writes what a stage left of unfinished lines into the kept log.
+    pub(crate) fn end_stage(&self) {
+        self.pipeline.flush_idle();
+    }
+
     /// Masks the values that differ from those in `known`, which are masked already.
     pub(crate) fn mask_new_values(&self, variables: &JobVariables, known: &JobVariables) {
         for variable in variables.iter().filter(|variable| variable.masked) {

@@ -177,6 +177,8 @@ impl<'b, 'r> Stages<'b, 'r> {
             result: result.cloned(),
         };
         tracing::debug!(job = %self.build.job.id, stage = %report.stage, succeeded, "Stage finished.");
+        // A last line without an end comes before the section's end and before the next stage.
+        self.build.log.end_stage();
         drop(open);
         self.build.observer.stage_finished(&report);
         self.build.reports.push(report);

@@ -188,6 +188,31 @@ async fn the_whole_log_is_kept_while_the_shown_one_is_cut() {
 }
 
 #[tokio::test]
+async fn the_last_words_of_a_stage_come_before_the_next() {
+    let root = tempfile::tempdir().expect("a directory");
+    let options = BuildRunnerOptions {
+        spool_dir: Some(root.path().join("logs")),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    let job = JobBuilder::new(5)
+        .script(["printf 'last words'"])
+        .after_script(["echo later >&2"])
+        .build();
+    let outcome = bench.run(job).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    let path = bench.runner.spool_path(executor_core::JobId(5), 1);
+    let kept = std::fs::read_to_string(path.expect("a spool")).expect("the spool is there");
+    let place = |text: &str| kept.find(text).unwrap_or_else(|| panic!("{text}: {kept}"));
+    let end_of_stage = kept.find("last words").and_then(|words| {
+        let rest = &kept[words..];
+        rest.find("Running after_script").map(|at| words + at)
+    });
+    assert!(place("last words") < place("later"), "{kept}");
+    assert!(end_of_stage.is_some(), "{kept}");
+}
+
+#[tokio::test]
 async fn an_observer_learns_of_stages_in_order() {
     let (_root, bench) = bench();
     let job = JobBuilder::new(1)
