@@ -17,6 +17,7 @@ use executor_core::{
     ActiveJobGuard, BuildDirs, BuildError, Cancellation, Executor, FailureReason, JobObserver,
     JobOutcome, RunContext, StageReport, Workspace,
 };
+use jiff::Timestamp;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,7 @@ pub(crate) struct Build<'r> {
     pub(crate) log: Arc<JobLog>,
     pub(crate) active: ActiveJobGuard,
     pub(crate) started: Instant,
+    pub(crate) started_at: Timestamp,
     pub(crate) reports: Vec<StageReport>,
 }
 
@@ -145,6 +147,7 @@ impl Build<'_> {
             timeout: timeouts.job,
             version: &self.options.version,
             revision: &self.options.revision,
+            started_at: self.started_at,
         };
         let variables = variables::of_job(job, &facts)?;
         let deadlines = Deadlines::new(self.started, timeouts.job, self.budget(timeouts.job));

@@ -4,6 +4,7 @@ use crate::options::BuildRunnerOptions;
 use crate::tool::Tools;
 use async_trait::async_trait;
 use executor_core::{JobAssignment, JobId, JobOutcome, JobRunner, JobState, RunContext};
+use jiff::Timestamp;
 use process::Supervisor;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,6 +65,7 @@ impl JobRunner for BuildRunner {
             log,
             active,
             started,
+            started_at: Timestamp::now(),
             reports: Vec::new(),
         };
         build.run().await

@@ -5,6 +5,7 @@ use executor_core::variable::{JobVariable, JobVariables, LONGEST_VALUE, TooLong,
 use executor_core::{
     BuildError, Environment, FileVariable, JobSlot, JobState, RunnerConfig, StageVariables,
 };
+use jiff::Timestamp;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) timeout: Duration,
     pub(crate) version: &'a str,
     pub(crate) revision: &'a str,
+    pub(crate) started_at: Timestamp,
 }
 
 /// Returns the job's variables as far as they are known before there is an environment.
@@ -46,6 +48,10 @@ pub(crate) fn of_job(job: &Job, facts: &Facts<'_>) -> Result<JobVariables, Build
         "CI_CONCURRENT_PROJECT_ID",
         concurrent_project_id.to_string(),
     );
+    public("CI_RUNNER_ID", "0".to_owned());
+    public("CI_RUNNER_DESCRIPTION", facts.config.name.clone());
+    public("CI_RUNNER_TAGS", list(&facts.config.tags));
+    public("CI_JOB_STARTED_AT", format!("{:.0}", facts.started_at));
     public("CI_SERVER", "yes".to_owned());
     public("CI_JOB_STATUS", JobState::Running.as_str().to_owned());
     public("CI_JOB_TIMEOUT", facts.timeout.as_secs().to_string());
@@ -191,6 +197,12 @@ fn literal(key: &str, value: String) -> JobVariable {
     }
 }
 
+/// Returns texts as GitLab prints a list of them: `["a", "b"]`.
+fn list(texts: &[String]) -> String {
+    let quoted: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
+    format!("[{}]", quoted.join(", "))
+}
+
 /// Returns this platform in Go's words, which GitLab's variable has.
 fn platform() -> String {
     let os = match std::env::consts::OS {
@@ -247,6 +259,7 @@ mod tests {
     fn variables_of(job: &Job) -> Result<JobVariables, BuildError> {
         let mut config = RunnerConfig::new("r", "shell");
         config.environment = vec![JobVariable::public("FROM_CONFIG", "config")];
+        config.tags = vec!["linux".to_owned(), "a \"b\"".to_owned()];
         let facts = Facts {
             config: &config,
             slot: JobSlot {
@@ -256,6 +269,7 @@ mod tests {
             timeout: Duration::from_mins(10),
             version: "1.2.3",
             revision: "abc",
+            started_at: Timestamp::from_second(981_173_106).expect("a moment"),
         };
         of_job(job, &facts)
     }
@@ -282,6 +296,7 @@ mod tests {
             JobVariable::public("FROM_CONFIG", "job"),
             JobVariable::public("CI_PROJECT_DIR", "/elsewhere"),
             JobVariable::public("CI_RUNNER_VERSION", "0"),
+            JobVariable::public("CI_RUNNER_ID", "7"),
         ]);
         let variables = variables_of(&job).expect("valid");
         let variables = in_environment(variables, &environment()).expect("valid");
@@ -297,6 +312,10 @@ mod tests {
         check("CI_RUNNER_VERSION", "1.2.3");
         check("CI_SHARED_ENVIRONMENT", "true");
         check("CI_SERVER", "yes");
+        check("CI_RUNNER_ID", "7");
+        check("CI_RUNNER_DESCRIPTION", "r");
+        check("CI_RUNNER_TAGS", r#"["linux", "a \"b\""]"#);
+        check("CI_JOB_STARTED_AT", "2001-02-03T04:05:06Z");
     }
 
     #[test]
