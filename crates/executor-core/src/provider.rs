@@ -58,7 +58,8 @@ pub trait ExecutorProvider: Send + Sync + Debug {
     ///
     /// # Cancellation
     ///
-    /// A provider that waits returns [`AcquireError::Canceled`] soon and keeps nothing reserved.
+    /// A provider that waits returns [`AcquireError::Canceled`] soon and keeps nothing reserved. One
+    /// that returns it unasked is taken to have no capacity for now.
     async fn acquire(
         &self,
         config: &RunnerConfig,

@@ -117,18 +117,14 @@ mod tests {
     #[test]
     fn the_lowest_free_numbers_are_taken_by_runner_and_by_project() {
         let slots = JobSlots::new();
-        let a = slots.take(1);
-        let b = slots.take(1);
-        let c = slots.take(2);
-        let d = slots.clone().take(1);
-        assert_eq!(
-            [&a, &b, &c, &d].map(numbers),
-            [(0, 0), (1, 1), (2, 0), (3, 2)]
-        );
-        drop(b);
-        let e = slots.take(2);
-        assert_eq!(numbers(&e), (1, 1));
-        drop((a, c));
+        let mut guards: Vec<_> = [1, 1, 2].map(|project| slots.take(project)).into();
+        guards.push(slots.clone().take(1));
+        let all: Vec<_> = guards.iter().map(numbers).collect();
+        assert_eq!(all, [(0, 0), (1, 1), (2, 0), (3, 2)]);
+        drop(guards.remove(1));
+        let last = slots.take(2);
+        assert_eq!(numbers(&last), (1, 1));
+        drop(guards);
         assert_eq!(numbers(&slots.take(1)), (0, 0));
         assert_eq!(numbers(&slots.take(2)), (0, 0));
     }

@@ -146,12 +146,13 @@ impl Worker {
     pub async fn turn(&self, cancellation: &Cancellation) -> Result<Turn, WorkerError> {
         let data = match self.provider.acquire(&self.config, cancellation).await {
             Ok(data) => data,
-            Err(AcquireError::NoFreeExecutor) => return Ok(Turn::NoCapacity),
-            // A provider that gives up for a reason of its own says nothing about later turns.
             Err(AcquireError::Canceled(_)) if cancellation.is_canceled() => {
                 return Ok(Turn::Closed);
             }
-            Err(AcquireError::Canceled(_)) => return Ok(Turn::NoCapacity),
+            // A provider that withdraws for a reason of its own says nothing about later turns.
+            Err(AcquireError::NoFreeExecutor | AcquireError::Canceled(_)) => {
+                return Ok(Turn::NoCapacity);
+            }
             Err(error) => return Err(WorkerError::Acquire(error)),
         };
         let turn = self.guarded_turn(data.clone(), cancellation.clone()).await;
