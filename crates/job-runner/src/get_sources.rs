@@ -161,6 +161,9 @@ impl Stages<'_, '_> {
                     None => copy_failed(error),
                 }
             })?;
+        for warning in &copied.warnings {
+            self.build.log.warning_line(warning);
+        }
         let root = copy.root().display();
         self.build
             .log

@@ -29,7 +29,17 @@ pub enum ListError {
     Stopped,
 }
 
-/// Lists what a job gets of the tree at `root`, as paths relative to it, sorted.
+/// What a job gets of a tree, as paths relative to it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct FileList {
+    /// Sorted, each once.
+    pub(crate) files: Vec<PathBuf>,
+    /// Directories inside the tree that are repositories of their own: its submodules, which are
+    /// empty where they are not checked out, and others.
+    pub(crate) repositories: Vec<PathBuf>,
+}
+
+/// Lists what a job gets of the tree at `root`.
 ///
 /// In a Git repository that is what is tracked or could be: ignored files stay behind. Submodules
 /// and repositories inside the tree are listed in the same way. Elsewhere it is every file.
@@ -41,15 +51,18 @@ pub(crate) async fn files_of(
     root: &Path,
     processes: &ProcessTree,
     cancellation: &Cancellation,
-) -> Result<Vec<PathBuf>, ListError> {
+) -> Result<FileList, ListError> {
     let tree = Tree {
         root: root.to_owned(),
         cancellation: cancellation.clone(),
     };
     if let Some(files) = tree.look(Tree::files_without_git).await? {
-        return Ok(files);
+        return Ok(FileList {
+            files,
+            ..FileList::default()
+        });
     }
-    let mut files = Vec::new();
+    let mut list = FileList::default();
     let mut pending = vec![PathBuf::new()];
     while let Some(repository) = pending.pop() {
         let args = [
@@ -69,15 +82,18 @@ pub(crate) async fn files_of(
         let Listing {
             files: more,
             repositories,
+            empty,
         } = tree.look(listing).await?;
-        files.extend(more);
+        list.files.extend(more);
+        list.repositories.extend(empty);
+        list.repositories.extend(repositories.iter().cloned());
         pending.extend(repositories);
     }
     tree.look(|_| {
-        files.sort();
+        list.files.sort();
         // While a merge is unresolved, git names a file once for each side.
-        files.dedup();
-        Ok(files)
+        list.files.dedup();
+        Ok(list)
     })
     .await
 }
@@ -95,6 +111,8 @@ struct Listing {
     files: Vec<PathBuf>,
     /// Submodules and repositories git does not know: it names them, but not what is inside.
     repositories: Vec<PathBuf>,
+    /// Submodules that are not checked out.
+    empty: Vec<PathBuf>,
 }
 
 impl Tree {
@@ -130,6 +148,8 @@ impl Tree {
                 Ok(metadata) if metadata.is_dir() => {
                     if GitDir::at(&self.root.join(&path)).is_some() {
                         listing.repositories.push(path);
+                    } else {
+                        listing.empty.push(path);
                     }
                 }
                 _ => listing.files.push(path),
@@ -185,6 +205,6 @@ mod tests {
             assert!(matches!(listed, Err(ListError::Stopped)), "{listed:?}");
         }
         let listed = files_of(without.path(), &supervisor.tree(), &Cancellation::new()).await;
-        assert_eq!(listed.expect("listed"), [PathBuf::from("file")]);
+        assert_eq!(listed.expect("listed").files, [PathBuf::from("file")]);
     }
 }

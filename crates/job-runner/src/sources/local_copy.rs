@@ -1,5 +1,5 @@
-use super::file_list::{self, ListError};
-use super::own_repository;
+use super::file_list::{self, FileList, ListError};
+use super::own_repository::{self, Repository};
 use crate::off_thread::off_thread;
 use crate::repository::GitDir;
 use executor_core::Cancellation;
@@ -23,11 +23,12 @@ const FILES_PER_THREAD: usize = 64;
 ///
 /// Its files are listed once, when the first job asks, so all jobs of a run get the same ones. A job
 /// gets the content of tracked and untracked files; ignored ones stay behind. It also gets a `.git`
-/// of its own over the same history, and can neither change the tree nor its repository.
+/// of its own over the same history, and can neither change the tree nor its repository; so do
+/// the submodules that are checked out.
 #[derive(Debug)]
 pub struct LocalCopy {
     root: PathBuf,
-    files: OnceCell<Arc<Vec<PathBuf>>>,
+    files: OnceCell<Arc<FileList>>,
 }
 
 /// Why a working tree could not be copied.
@@ -77,9 +78,11 @@ pub enum CopyError {
 }
 
 /// What a copy consists of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Copied {
     pub(crate) files: usize,
+    /// What the job will miss in it.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl LocalCopy {
@@ -131,7 +134,7 @@ impl LocalCopy {
             root: self.root.clone(),
             project: project.to_owned(),
             builds: builds.to_owned(),
-            files: Arc::clone(files),
+            list: Arc::clone(files),
             cancellation: cancellation.clone(),
         };
         let copied = off_thread(move || copy.run()).await;
@@ -145,7 +148,7 @@ impl LocalCopy {
         &self,
         processes: &ProcessTree,
         cancellation: &Cancellation,
-    ) -> Result<Arc<Vec<PathBuf>>, CopyError> {
+    ) -> Result<Arc<FileList>, CopyError> {
         let listed = file_list::files_of(&self.root, processes, cancellation).await;
         let root = || self.root.clone();
         listed.map(Arc::new).map_err(|source| match source {
@@ -164,7 +167,7 @@ struct Copy {
     root: PathBuf,
     project: PathBuf,
     builds: PathBuf,
-    files: Arc<Vec<PathBuf>>,
+    list: Arc<FileList>,
     cancellation: Cancellation,
 }
 
@@ -194,9 +197,11 @@ impl Copy {
             let builds = builds.filter(|builds| !builds.as_os_str().is_empty());
             builds.is_some_and(|builds| file.starts_with(builds))
         };
-        let files = self.files.iter().map(PathBuf::as_path);
+        let files = self.list.files.iter().map(PathBuf::as_path);
         let mut wanted: Vec<&Path> = files.filter(|file| !is_build(file)).collect();
-        let directories = self.make_directories(&wanted)?;
+        let inner = self.list.repositories.iter().map(PathBuf::as_path);
+        let inner: Vec<&Path> = inner.filter(|path| !is_build(path)).collect();
+        let directories = self.make_directories(&wanted, &inner)?;
         // A directory that became a link took its tracked files away, whatever it leads to.
         wanted.retain(|file| {
             file.parent()
@@ -206,22 +211,51 @@ impl Copy {
         if !root.is_dir() {
             return Err(self.vanished());
         }
-        if let Some(git_dir) = GitDir::at(&root) {
-            let git = self.project.join(".git");
-            own_repository::create(&git_dir, &self.project)
-                .map_err(|source| CopyError::Target { path: git, source })?;
+        let inner = inner.into_iter().filter(|path| directories.contains(path));
+        let mut warnings = Vec::new();
+        for path in [Path::new("")].into_iter().chain(inner) {
+            warnings.extend(self.make_repository(path)?);
         }
-        Ok(Copied { files: copied })
+        Ok(Copied {
+            files: copied,
+            warnings,
+        })
     }
 
-    /// Makes the directories of `files` as far as the tree has them, and returns those.
-    fn make_directories<'f>(&self, files: &[&'f Path]) -> Result<BTreeSet<&'f Path>, CopyError> {
+    /// Gives the copy of a repository a `.git`, and returns what is to be said about it.
+    fn make_repository(&self, path: &Path) -> Result<Option<String>, CopyError> {
+        let from = self.root.join(path);
+        let to = self.project.join(path);
+        let Some(git_dir) = GitDir::at(&from) else {
+            return Ok(None);
+        };
+        match own_repository::create(&git_dir, &to) {
+            Ok(Repository::Made | Repository::WithoutCommits) => Ok(None),
+            Ok(Repository::UnknownRefs) => Ok(Some(format!(
+                "the copy of {} is no git repository: its refs are in a format other than files",
+                from.display()
+            ))),
+            Err(source) => Err(CopyError::Target {
+                path: to.join(".git"),
+                source,
+            }),
+        }
+    }
+
+    /// Makes the directories of `files`, and `others`, as far as the tree has them, and returns
+    /// those.
+    fn make_directories<'f>(
+        &self,
+        files: &[&'f Path],
+        others: &[&'f Path],
+    ) -> Result<BTreeSet<&'f Path>, CopyError> {
         let mut wanted: BTreeSet<&Path> = BTreeSet::new();
-        for file in files {
+        let parents = files.iter().filter_map(|file| file.parent());
+        for directory in parents.chain(others.iter().copied()) {
             // The parents of a known directory are known too.
-            let parents = file.ancestors().skip(1);
-            parents
-                .take_while(|parent| wanted.insert(parent))
+            let directories = directory.ancestors();
+            directories
+                .take_while(|directory| wanted.insert(directory))
                 .for_each(drop);
         }
         let mut made: BTreeSet<&Path> = BTreeSet::new();

@@ -4,20 +4,35 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+/// Whether a copy has become a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repository {
+    /// It has.
+    Made,
+    /// There is no commit to begin with.
+    WithoutCommits,
+    /// Only git itself can read the refs.
+    UnknownRefs,
+}
+
 /// Gives the tree at `project` a repository of its own with the history of `source`.
 ///
 /// The objects stay where they are: git finds them through `info/alternates` and only ever reads
 /// them there, so whatever a job does, the user's repository stays as it is. Refs and the index are
 /// copied, `HEAD` is detached at the commit, as in a job of GitLab. Hooks and settings stay behind,
-/// and no process is started. Returns whether there was a commit to begin with.
-pub(crate) fn create(source: &GitDir, project: &Path) -> io::Result<bool> {
+/// and no process is started.
+pub(crate) fn create(source: &GitDir, project: &Path) -> io::Result<Repository> {
+    let user_config = fs::read_to_string(source.common.join("config")).unwrap_or_default();
+    if user_config.to_ascii_lowercase().contains("refstorage") {
+        return Ok(Repository::UnknownRefs);
+    }
     let commit = match head(source) {
         Some(HeadRef::Commit(commit)) => Some(commit),
         Some(HeadRef::Ref(name)) => resolve(source, &name),
         None => None,
     };
     let Some(commit) = commit else {
-        return Ok(false);
+        return Ok(Repository::WithoutCommits);
     };
     let target = project.join(".git");
     fs::create_dir_all(target.join("objects/info"))?;
@@ -25,7 +40,6 @@ pub(crate) fn create(source: &GitDir, project: &Path) -> io::Result<bool> {
     fs::create_dir_all(target.join("refs/heads"))?;
     let objects = fs::canonicalize(source.common.join("objects"))?;
     fs::write(target.join("objects/info/alternates"), alternate(&objects)?)?;
-    let user_config = fs::read_to_string(source.common.join("config")).unwrap_or_default();
     fs::write(target.join("config"), config(&user_config, &commit))?;
     copy_refs(&source.common.join("refs"), &target.join("refs"))?;
     copy_if_there(
@@ -41,7 +55,7 @@ pub(crate) fn create(source: &GitDir, project: &Path) -> io::Result<bool> {
     copy_index(&source.own, &target)?;
     // Last: without a HEAD the directory is no repository, so a half made one misleads nobody.
     fs::write(target.join("HEAD"), format!("{commit}\n"))?;
-    Ok(true)
+    Ok(Repository::Made)
 }
 
 fn alternate(objects: &Path) -> io::Result<String> {

@@ -1,6 +1,6 @@
 //! Jobs in copies of a working tree.
 
-use crate::support::{Bench, Repository, files_below};
+use crate::support::{Bench, Repository, files_below, git, succeeds};
 use executor_core::JobState;
 use executor_testkit::JobBuilder;
 use job_runner::{BuildRunnerOptions, LocalCopy, Sources};
@@ -89,7 +89,10 @@ async fn links_modes_submodules_and_worktrees_come_along() {
     ]);
     let root = tempfile::tempdir().expect("a directory");
     for (source, script) in [
-        (repository.path(), "test -e module/src/main.c"),
+        (
+            repository.path(),
+            "test -e module/src/main.c && git submodule status | grep ' *[0-9a-f]* module'",
+        ),
         (tree.as_path(), "git log -1 --format=%s | grep more"),
     ] {
         let options = BuildRunnerOptions {
@@ -109,6 +112,68 @@ async fn links_modes_submodules_and_worktrees_come_along() {
             bench.log()
         );
     }
+}
+
+#[tokio::test]
+async fn a_submodule_is_a_repository_in_the_copy_too() {
+    let module = Repository::new();
+    let repository = Repository::new();
+    let address = module.path().to_str().expect("text");
+    repository.git(&["submodule", "--quiet", "add", address, "deep/module"]);
+    repository.commit("with a module");
+    let recorded = git(
+        &repository.path().join("deep/module"),
+        &["rev-parse", "HEAD"],
+    );
+    // One that is not checked out stays empty.
+    repository.git(&["submodule", "--quiet", "add", address, "absent"]);
+    repository.commit("with two");
+    repository.git(&["submodule", "--quiet", "deinit", "-f", "absent"]);
+    let root = tempfile::tempdir().expect("a directory");
+    let bench = Bench::shell(root.path(), options(&repository));
+    let job = JobBuilder::new(1).script([
+        "echo head=$(git -C deep/module rev-parse HEAD)",
+        "test -z \"$(git status --porcelain)\" && test ! -e absent/src",
+        "git -c protocol.file.allow=always submodule --quiet update --init",
+        "test -e deep/module/src/main.c && test -e absent/src/main.c",
+        "cd deep/module && git -c user.name=x -c user.email=x@y commit -q --allow-empty -m work",
+    ]);
+    let outcome = bench.run(job.build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    let stdout = bench.stdout();
+    assert!(stdout.contains(&format!("head={recorded}\n")), "{stdout}");
+    let after = git(
+        &repository.path().join("deep/module"),
+        &["rev-parse", "HEAD"],
+    );
+    assert_eq!(after, recorded);
+}
+
+#[tokio::test]
+async fn refs_that_only_git_can_read_are_told_of() {
+    let repository = Repository::new();
+    if !succeeds(
+        "git",
+        &[
+            "-C",
+            repository.path().to_str().expect("text"),
+            "refs",
+            "migrate",
+            "--ref-format=reftable",
+        ],
+    ) {
+        return;
+    }
+    let root = tempfile::tempdir().expect("a directory");
+    let bench = Bench::shell(root.path(), options(&repository));
+    let job = JobBuilder::new(1).script(["test -e src/main.c && test ! -e .git"]);
+    let outcome = bench.run(job.build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    assert!(
+        bench.log().contains("is no git repository"),
+        "{}",
+        bench.log()
+    );
 }
 
 #[tokio::test]
