@@ -13,8 +13,9 @@ use crate::environment::Environment;
 use crate::error::ProcessError;
 use crate::guardian::Guardian;
 use crate::journal::Journal;
+use crate::scope;
 use crate::temp_dir::TempDir;
-use crate::tree::{self, ProcessTree};
+use crate::tree::ProcessTree;
 
 /// How processes are held together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -142,7 +143,7 @@ impl Supervisor {
             path: path.clone(),
             source,
         })?;
-        TempDir::create(path, Arc::clone(&self.shared))
+        TempDir::create(path, &self.shared)
     }
 
     /// Returns the journal, for things that others make.
@@ -172,7 +173,7 @@ impl Supervisor {
                 })?;
         }
         if !shared.uses_cgroups() {
-            tree::sweep_run(format!("{}.", shared.id)).await?;
+            scope::sweep_run(format!("{}.", shared.id)).await?;
         }
         children::collect_abandoned();
         if let Some(guardian) = guardian

@@ -5,7 +5,7 @@ use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::error::ProcessError;
 use crate::remove::remove_tree;
@@ -14,25 +14,24 @@ use crate::supervisor::Shared;
 /// A directory only its owner may enter, removed when this is dropped.
 ///
 /// Made by [`Supervisor::temp_dir`](crate::Supervisor::temp_dir), which notes it
-/// in the journal first, so it is also removed if the runner dies. The run lasts
-/// at least as long as the directory.
+/// in the journal first, so it is also removed if the runner dies.
 #[derive(Debug)]
 pub struct TempDir {
     path: PathBuf,
-    /// Has the journal that knows of the directory.
-    run: Arc<Shared>,
+    /// Has the journal that knows of the directory. Once the run is over, its guardian has both.
+    run: Weak<Shared>,
     removed: bool,
 }
 
 impl TempDir {
-    pub(crate) fn create(path: PathBuf, run: Arc<Shared>) -> Result<Self, ProcessError> {
+    pub(crate) fn create(path: PathBuf, run: &Arc<Shared>) -> Result<Self, ProcessError> {
         if let Some(journal) = run.journal() {
             journal.record_dir(&path)?;
         }
         let made = DirBuilder::new().mode(0o700).create(&path);
         let directory = Self {
             path,
-            run,
+            run: Arc::downgrade(run),
             removed: made.is_err(),
         };
         match made {
@@ -47,7 +46,8 @@ impl TempDir {
 
     /// Takes the record back: the directory is gone.
     fn forget(&self) -> Result<(), ProcessError> {
-        let journal = self.run.journal();
+        let run = self.run.upgrade();
+        let journal = run.as_deref().and_then(Shared::journal);
         journal.map_or(Ok(()), |journal| journal.forget_dir(&self.path))
     }
 
