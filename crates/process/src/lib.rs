@@ -88,6 +88,7 @@ mod error;
 mod pump;
 mod remove;
 mod scan;
+mod scope;
 mod sys;
 
 pub use capture::{CaptureLimits, Captured};

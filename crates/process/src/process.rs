@@ -15,11 +15,11 @@ use crate::children;
 use crate::command::Stdin;
 use crate::error::ProcessError;
 use crate::pump::Pump;
+use crate::scope::Scope;
 use crate::sink::OutputSink;
 use crate::status::{Ended, ExitStatus, Outcome, Usage};
 use crate::stop::StopSignal;
 use crate::sys::{OurStdio, Started, reap};
-use crate::tree::Scope;
 
 /// How often orphans that came to us are collected while a process runs.
 const COLLECT_EVERY: Duration = Duration::from_secs(1);

@@ -1,24 +1,20 @@
 //! The containment of one job.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
-
 use crate::cgroup::{Group, Leaf};
 use crate::children;
-use crate::command::{Command, MARKER_NAME, Prepared, nested};
+use crate::command::{Command, MARKER_NAME, nested};
 use crate::environment::Environment;
 use crate::error::ProcessError;
 use crate::process::Process;
 use crate::scan::{self, Sought};
+use crate::scope::{Scope, blocking, sweep};
 use crate::supervisor::Shared;
-use crate::sys::{ChildStdio, Started, clone, posix, stdio};
-
-/// Processes that are not over yet, in all trees of this program.
-static ACTIVE: AtomicUsize = AtomicUsize::new(0);
+use crate::sys::stdio;
 
 /// Everything one job starts.
 ///
@@ -159,16 +155,24 @@ impl ProcessTree {
 }
 
 impl Tree {
-    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Leaf>> {
+    pub(crate) fn group(&self) -> Option<&Group> {
+        self.group.as_ref()
+    }
+
+    pub(crate) fn give_up_cgroups(&self, reason: &io::Error) {
+        self.run.give_up_cgroups(reason);
+    }
+
+    pub(crate) fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Leaf>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether somebody here may have killed a process at its birth.
-    fn may_be_killed(&self) -> bool {
+    pub(crate) fn may_be_killed(&self) -> bool {
         self.killed.load(Ordering::SeqCst) || self.is_closed()
     }
 
-    fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst) || self.run.is_closed()
     }
 
@@ -193,7 +197,7 @@ impl Tree {
     /// A leaf that cannot be made, for want of memory or because the system limits the number of
     /// groups, ends the use of groups for good: a single process outside them would escape all that
     /// relies on them.
-    fn leaf(&self, number: u64) -> Result<Option<Leaf>, ProcessError> {
+    pub(crate) fn leaf(&self, number: u64) -> Result<Option<Leaf>, ProcessError> {
         let Some(group) = self.group.as_ref().filter(|_| self.run.uses_cgroups()) else {
             return Ok(None);
         };
@@ -239,178 +243,5 @@ impl Drop for Tree {
             // The run's end, the guardian or the next start will try again.
             tracing::warn!(%error, path = %group.path().display(), "A cgroup is left for now.");
         }
-    }
-}
-
-/// One process and all it starts, as far as they can be told from others.
-#[derive(Debug)]
-pub(crate) struct Scope {
-    tree: Arc<Tree>,
-    leaf: Option<Leaf>,
-    marker: String,
-    oom_kills: Option<u64>,
-}
-
-impl Scope {
-    fn new(tree: Arc<Tree>, number: u64, marker: String) -> Result<Self, ProcessError> {
-        let leaf = tree.leaf(number)?;
-        let oom_kills = tree.group.as_ref().and_then(Group::oom_kills);
-        // Counted before the start, so that no sweep takes what the process
-        // starts for somebody's left-over.
-        ACTIVE.fetch_add(1, Ordering::Relaxed);
-        Ok(Self {
-            tree,
-            leaf,
-            marker,
-            oom_kills,
-        })
-    }
-
-    /// Starts the main process in the leaf, or without if the kernel will not have it there.
-    ///
-    /// Some kernels kill at its birth whatever starts in a new group, if the group
-    /// of the runner was itself killed before; see [`Leaf::is_reusable`].
-    fn start(&mut self, command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
-        let Some(leaf) = &self.leaf else {
-            return start_without_leaf(command, stdio);
-        };
-        let mut refused = false;
-        let started = children::start(|| {
-            clone::spawn(command, &stdio, Some(leaf.directory())).unwrap_or_else(|error| {
-                // Without room for processes the other way would not do either.
-                refused = error.kind() != io::ErrorKind::WouldBlock;
-                Err(error)
-            })
-        });
-        let reason = match started {
-            Err(error) if refused && self.tree.is_closed() => return Err(error),
-            Err(error) if refused => error,
-            Ok(child) if !child.begun && !self.tree.may_be_killed() => {
-                children::collect(child.pid)?;
-                io::Error::other("the kernel kills what starts in a new group")
-            }
-            started => return started,
-        };
-        self.tree.run.give_up_cgroups(&reason);
-        self.leaf = None;
-        start_without_leaf(command, stdio)
-    }
-
-    /// Kills the group of the main process, and everything else in reach, at once.
-    ///
-    /// `leader` must not have been collected yet.
-    pub(crate) fn kill(&self, leader: Option<Pid>) {
-        if let Some(leader) = leader {
-            let _ = kill_process_group(leader, Signal::KILL);
-        }
-        match &self.leaf {
-            Some(leaf) => {
-                if let Err(error) = leaf.kill() {
-                    tracing::warn!(%error, "A cgroup leaf cannot be killed.");
-                }
-            }
-            None => {
-                scan::kill(Sought::Marker(&self.marker), leader.as_slice(), &[]);
-            }
-        }
-    }
-
-    /// Kills what outlived the main process and waits until it is gone.
-    pub(crate) async fn end(&mut self, leader: Option<Pid>) -> Result<(), ProcessError> {
-        if let Some(leader) = leader {
-            let _ = kill_process_group(leader, Signal::KILL);
-        }
-        if let Some(leaf) = &mut self.leaf {
-            leaf.empty()
-                .await
-                .map_err(|source| ProcessError::Containment {
-                    reason: "empty the cgroup of an ended process".to_owned(),
-                    source: Some(source),
-                })?;
-            if children::adopts() {
-                children::adopted();
-            }
-            return Ok(());
-        }
-        if children::adopts() && children::adopted().is_empty() {
-            // Whatever outlives its parent becomes our child, or is below one.
-            return Ok(());
-        }
-        let marker = self.marker.clone();
-        blocking(move || sweep(Sought::Marker(&marker), leader)).await
-    }
-
-    /// Returns whether the kernel killed for want of memory since the start.
-    pub(crate) fn oom_killed(&self) -> bool {
-        let now = self.tree.group.as_ref().and_then(Group::oom_kills);
-        now > self.oom_kills
-    }
-}
-
-/// Starts a process in a session of its own; where the kernel or a sandbox has no `clone3`, in a
-/// group of its own only, and then it can reach the runner's terminal, and has what the runner
-/// inherited of open files.
-fn start_without_leaf(command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
-    children::start(|| match clone::spawn(command, &stdio, None) {
-        Ok(started) => started,
-        Err(error) => {
-            tracing::debug!(%error, "Processes get no session of their own here.");
-            posix::spawn(command, stdio)
-        }
-    })
-}
-
-impl Drop for Scope {
-    fn drop(&mut self) {
-        ACTIVE.fetch_sub(1, Ordering::Relaxed);
-        // A leaf with survivors serves the next process as well: its end kills
-        // them, and so does the end of the tree.
-        match self.leaf.take() {
-            Some(leaf) if leaf.is_reusable() => self.tree.spare().push(leaf),
-            Some(leaf) => leaf.retire(),
-            None => {}
-        }
-    }
-}
-
-/// Kills what carries the marker until nothing does, and collects the dead.
-fn sweep(sought: Sought<'_>, leader: Option<Pid>) -> Result<(), ProcessError> {
-    let adopts = children::adopts();
-    let orphans = || {
-        let orphans = if adopts {
-            children::adopted()
-        } else {
-            Vec::new()
-        };
-        // One that shed both marker and group could be any job's, so it is only
-        // ours if no other job could have made it.
-        let alone = ACTIVE.load(Ordering::Relaxed) <= usize::from(leader.is_some());
-        if alone { orphans } else { Vec::new() }
-    };
-    let ended = scan::end(sought, leader.as_slice(), orphans);
-    ended
-        .map(drop)
-        .map_err(|count| ProcessError::Survivors { count })
-}
-
-/// Kills what carries a marker that begins so, in whatever tree it is.
-pub(crate) async fn sweep_run(prefix: String) -> Result<(), ProcessError> {
-    blocking(move || sweep(Sought::MarkerPrefix(&prefix), None)).await
-}
-
-/// Runs a scan of all processes where it holds up no other task.
-async fn blocking<T: Send + 'static>(
-    action: impl FnOnce() -> Result<T, ProcessError> + Send + 'static,
-) -> Result<T, ProcessError> {
-    match tokio::task::spawn_blocking(action).await {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime shuts down.
-            Err(canceled) => Err(ProcessError::Containment {
-                reason: "look for what is left".to_owned(),
-                source: Some(io::Error::other(canceled)),
-            }),
-        },
     }
 }
