@@ -1,7 +1,6 @@
 //! What acquiring capacity yields: a bag of typed values that grows from layer to layer.
 
 use crate::typed_bag::TypedBag;
-use std::any::Any;
 use std::fmt;
 
 /// Typed values that travel from `acquire` to `create` and back to `release`.
@@ -32,18 +31,18 @@ impl ExecutorData {
     }
 
     /// Adds a value at the newest end.
-    pub fn push<T: Any + Send + Sync>(&mut self, value: T) {
+    pub fn push<T: Send + Sync + 'static>(&mut self, value: T) {
         self.0.push(value);
     }
 
     /// Returns the bag with one value more.
-    pub fn with<T: Any + Send + Sync>(mut self, value: T) -> Self {
+    pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.push(value);
         self
     }
 
     /// Returns the newest value of this type.
-    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.0.get()
     }
 

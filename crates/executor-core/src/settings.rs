@@ -1,7 +1,6 @@
 //! The settings of one kind of executor.
 
 use crate::typed_bag::TypedBag;
-use std::any::Any;
 use std::fmt;
 
 /// What a runner says to one kind of executor alone: a value of that executor's own type.
@@ -46,18 +45,18 @@ impl ExecutorSettings {
     }
 
     /// Returns the settings of one kind of executor.
-    pub fn of<T: Any + Send + Sync>(settings: T) -> Self {
+    pub fn of<T: Send + Sync + 'static>(settings: T) -> Self {
         Self::new().with(settings)
     }
 
     /// Returns these settings and those of another kind, for example of a layer.
-    pub fn with<T: Any + Send + Sync>(mut self, settings: T) -> Self {
+    pub fn with<T: Send + Sync + 'static>(mut self, settings: T) -> Self {
         self.0.push(settings);
         self
     }
 
     /// Returns the settings of this kind.
-    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.0.get()
     }
 }

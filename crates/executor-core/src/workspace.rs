@@ -12,7 +12,7 @@ use std::sync::Arc;
 ///
 /// | Directory | Made by | Removed by |
 /// | --- | --- | --- |
-/// | `builds_dir`, `cache_dir`, the parent of `project_dir` | the executor, in `prepare` | nobody: later jobs use them too |
+/// | `builds_dir`, `cache_dir`, the parent of a `project_dir` it chose itself | the executor, in `prepare` | nobody: later jobs use them too |
 /// | `project_dir` | the driver: itself on this host, by a script of the first stages elsewhere | the driver, if anybody |
 /// | `temp_dir` | the executor, in `prepare` or when a stage first needs it, unless the driver was first | whoever made it; the executor in `cleanup` |
 ///

@@ -7,8 +7,8 @@ use crate::tidy::files::TextFile;
 /// Where a value of any type is meant: the file and the reason.
 const ANY: &[(&str, &str)] = &[
     (
-        "crates/executor-core/src/data.rs",
-        "the bag of typed values that travels between layers",
+        "crates/executor-core/src/typed_bag.rs",
+        "the bag of typed values that travels between layers, and holds the settings of executors",
     ),
     (
         "crates/job-runner/src/caught.rs",
