@@ -18,6 +18,11 @@ pub(crate) fn new_mark() -> String {
     )
 }
 
+/// Returns whether processes can be listed here at all.
+pub(crate) fn can_list() -> bool {
+    std::path::Path::new("/proc/self/environ").exists()
+}
+
 /// Returns the processes whose mark begins with `mark`, each with its command line.
 ///
 /// Empty where there is no `/proc`.

@@ -113,8 +113,11 @@ impl SuiteOptions {
 
     /// Sets what names all that is left outside of this process: containers, remote processes.
     ///
-    /// It is asked after cleanup and must then return nothing. For an executor whose workspace is
-    /// local the suite looks for processes and temporary files by itself.
+    /// It is asked after cleanup, and must return nothing within [`promptness`](Self::promptness).
+    ///
+    /// For an executor whose workspace is local the suite looks for processes and temporary files by
+    /// itself, where the host has `/proc`. Anywhere else the checks of what is left behind fail
+    /// unless this is set.
     pub fn leftovers(mut self, find: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
         self.leftovers = Some(Arc::new(find));
         self

@@ -249,15 +249,14 @@ impl Session {
     /// Ends the session and returns what is left of it on this host or elsewhere.
     pub(crate) async fn end_and_look(self, outcome: Outcome) -> Outcome<Vec<String>> {
         let suite = Arc::clone(&self.suite);
+        let can_look = suite.ensure_can_look(self.is_local());
         let mark = self.is_local().then(|| self.mark.clone());
-        self.end(outcome).await?;
+        self.end(outcome.and(can_look)).await?;
         let mut left = match mark {
             Some(mark) => marked::wait_until_gone(&mark, suite.options.promptness).await,
             None => Vec::new(),
         };
-        if let Some(leftovers) = &suite.options.leftovers {
-            left.extend(leftovers());
-        }
+        left.extend(suite.leftovers().await);
         Ok(left)
     }
 

@@ -1,4 +1,4 @@
-use crate::conformance::check::{CHECKS, Check, Need, Outcome, Stop, failed};
+use crate::conformance::check::{CHECKS, Check, Need, Outcome, Stop, ensure, failed};
 use crate::conformance::marked;
 use crate::conformance::options::SuiteOptions;
 use crate::conformance::report::{CheckReport, Report, Verdict};
@@ -86,6 +86,36 @@ impl Suite {
         match self.provider.features(&mut features) {
             Ok(()) => Ok(features),
             Err(error) => failed(format!("features: {error}")),
+        }
+    }
+
+    /// Fails where nobody could tell what a job left behind.
+    pub(crate) fn ensure_can_look(&self, is_local: bool) -> Outcome {
+        ensure!(
+            self.can_look(is_local),
+            "set SuiteOptions::leftovers: what a job leaves behind cannot be seen from here"
+        );
+        Ok(())
+    }
+
+    /// Returns whether anybody can tell what a job left behind.
+    pub(crate) fn can_look(&self, is_local: bool) -> bool {
+        self.options.leftovers.is_some() || (is_local && marked::can_list())
+    }
+
+    /// Returns what the author's function finds, which is given the time of a prompt call to find
+    /// nothing: what was told to go may take a moment.
+    pub(crate) async fn leftovers(&self) -> Vec<String> {
+        let Some(find) = &self.options.leftovers else {
+            return Vec::new();
+        };
+        let deadline = tokio::time::Instant::now() + self.options.promptness;
+        loop {
+            let found = find();
+            if found.is_empty() || tokio::time::Instant::now() >= deadline {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
 

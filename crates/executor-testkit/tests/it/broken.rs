@@ -230,3 +230,41 @@ async fn an_expensive_create_is_caught() {
 async fn a_feature_that_is_not_there_is_caught() {
     check(Fault::Boasts, &["features_match_abilities"]).await;
 }
+
+/// The checks that look for what a job leaves behind.
+const LOOKING: [&str; 3] = [
+    "cleanup_leaves_no_files",
+    "cleanup_leaves_no_processes",
+    "nothing_is_left",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_left_elsewhere_is_caught() {
+    for (fault, expect) in [
+        (Fault::ForgetsFiles, LOOKING.as_slice()),
+        (Fault::LeaksChildren, &LOOKING[1..]),
+    ] {
+        let reference = ReferenceProvider::new();
+        let options = ReferenceProvider::short_suite()
+            .only(LOOKING)
+            .promptness(Duration::from_secs(3))
+            .leftovers(reference.leftovers());
+        let report = conformance(reference.build_remote(Some(fault)), options).await;
+        assert_eq!(report.failed(), expect, "{fault:?}:\n{report}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_author_who_cannot_look_elsewhere_is_told() {
+    let reference = ReferenceProvider::new();
+    let options = ReferenceProvider::short_suite().only(LOOKING);
+    let report = conformance(reference.build_remote(None), options).await;
+    assert_eq!(report.failed(), LOOKING);
+    for name in LOOKING {
+        let verdict = &report.check(name).expect("it ran").verdict;
+        assert!(
+            matches!(verdict, Verdict::Failed(reason) if reason.contains("set SuiteOptions::leftovers")),
+            "{verdict:?}"
+        );
+    }
+}

@@ -36,7 +36,7 @@ pub(in super::super) async fn cleanup_after_failed_prepare(suite: Arc<Suite>) ->
         Err(stop) => Err(stop),
     };
     opening.end(outcome).await?;
-    expect_no_leftovers(&suite)
+    expect_no_leftovers(&suite).await
 }
 
 fn expect_inside(dirs: &BuildDirs) -> Outcome {
@@ -88,14 +88,16 @@ pub(in super::super) async fn cleanup_leaves_no_files(suite: Arc<Suite>) -> Outc
 
 /// Nothing of the whole suite is left.
 pub(in super::super) async fn nothing_is_left(suite: Arc<Suite>) -> Outcome {
-    let left = marked::wait_until_gone(&suite.mark, suite.options.promptness).await;
+    // One more job tells whether the suite can look.
+    let session = Session::open(&suite).await?;
+    let mut left = session.end_and_look(Ok(())).await?;
+    left.extend(marked::wait_until_gone(&suite.mark, suite.options.promptness).await);
     ensure!(left.is_empty(), "this was left: {}", left.join("; "));
-    expect_no_leftovers(&suite)
+    Ok(())
 }
 
-fn expect_no_leftovers(suite: &Suite) -> Outcome {
-    let left = suite.options.leftovers.as_ref().map(|find| find());
-    let left = left.unwrap_or_default();
+async fn expect_no_leftovers(suite: &Suite) -> Outcome {
+    let left = suite.leftovers().await;
     ensure!(left.is_empty(), "this was left: {}", left.join("; "));
     Ok(())
 }

@@ -32,8 +32,8 @@ impl ReferenceExecutor {
         Self {
             base: AbstractExecutor::new(options),
             fault,
+            mark: format!("{}{number}.", shared.mark),
             shared,
-            mark: format!("{}.{number}.", std::process::id()),
             temp_dir: None,
             cleanups: 0,
         }

@@ -188,22 +188,22 @@ async fn pump(
 
 /// Kills all processes of this host that carry the mark, whatever group they are in.
 pub(crate) fn kill_marked(mark: &str) {
+    for pid in marked(mark) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+/// Returns the processes of this host whose mark begins with this one.
+pub(crate) fn marked(mark: &str) -> Vec<Pid> {
     let entry = format!("REFERENCE_MARK={mark}");
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    for process in entries {
-        let number = process
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok());
-        let Some(pid) = number.and_then(Pid::from_raw) else {
-            continue;
-        };
-        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-        if environment
-            .split(|byte| *byte == 0)
-            .any(|variable| variable == entry.as_bytes())
-        {
-            let _ = kill_process(pid, Signal::KILL);
-        }
-    }
+    let processes = entries.filter_map(|process| {
+        let number = process.file_name().to_str()?.parse().ok()?;
+        let environment = std::fs::read(process.path().join("environ")).ok()?;
+        let mut variables = environment.split(|byte| *byte == 0);
+        variables
+            .any(|variable| variable.starts_with(entry.as_bytes()))
+            .then(|| Pid::from_raw(number))?
+    });
+    processes.collect()
 }

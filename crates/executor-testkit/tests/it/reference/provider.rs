@@ -1,9 +1,11 @@
 use super::executor::ReferenceExecutor;
 use super::fault::Fault;
+use super::process::marked;
 use executor_core::prelude::*;
 use executor_testkit::{SuiteOptions, runner_config};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// What the executors of one provider share when they should not.
@@ -11,6 +13,8 @@ use std::time::Duration;
 pub(crate) struct Shared {
     /// Whether environments say that they are elsewhere.
     pub(crate) remote: bool,
+    /// Begins the marks of all processes.
+    pub(crate) mark: String,
     pub(crate) variables: Mutex<Vec<(String, String)>>,
     pub(crate) processes: Mutex<Vec<tokio::process::Child>>,
 }
@@ -19,12 +23,17 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct ReferenceProvider {
     directory: tempfile::TempDir,
+    mark: String,
 }
 
 impl ReferenceProvider {
     pub(crate) fn new() -> Self {
-        let directory = tempfile::tempdir().expect("there is room for a directory");
-        Self { directory }
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self {
+            directory: tempfile::tempdir().expect("there is room for a directory"),
+            mark: format!("{}.{number}.", std::process::id()),
+        }
     }
 
     pub(crate) fn directory(&self) -> &Path {
@@ -32,19 +41,29 @@ impl ReferenceProvider {
     }
 
     pub(crate) fn build(&self, fault: Option<Fault>) -> Arc<dyn ExecutorProvider> {
-        self.build_with(fault, Shared::default())
+        self.build_with(fault, false)
     }
 
     /// Returns a provider whose files only scripts can reach, or so it says.
-    pub(crate) fn build_remote(&self) -> Arc<dyn ExecutorProvider> {
-        let shared = Shared {
-            remote: true,
-            ..Shared::default()
-        };
-        self.build_with(None, shared)
+    pub(crate) fn build_remote(&self, fault: Option<Fault>) -> Arc<dyn ExecutorProvider> {
+        self.build_with(fault, true)
     }
 
-    fn build_with(&self, fault: Option<Fault>, shared: Shared) -> Arc<dyn ExecutorProvider> {
+    /// Returns what finds the processes and temporary files of all executors.
+    pub(crate) fn leftovers(&self) -> impl Fn() -> Vec<String> + Send + Sync + 'static {
+        let builds_dir = self.directory().join("builds");
+        let mark = self.mark.clone();
+        move || {
+            let processes = marked(&mark).into_iter();
+            let processes = processes.map(|pid| format!("process {pid:?}"));
+            let files = temporary_files(&builds_dir).into_iter();
+            processes
+                .chain(files.map(|path| path.display().to_string()))
+                .collect()
+        }
+    }
+
+    fn build_with(&self, fault: Option<Fault>, remote: bool) -> Arc<dyn ExecutorProvider> {
         let builds_dir = self.directory().join("builds");
         let cache_dir = self.directory().join("cache");
         let options = AbstractExecutorOptions {
@@ -54,7 +73,11 @@ impl ReferenceProvider {
             shell: ShellInfo::new(Dialect::Sh),
             show_hostname: true,
         };
-        let shared = Arc::new(shared);
+        let shared = Arc::new(Shared {
+            remote,
+            mark: self.mark.clone(),
+            ..Shared::default()
+        });
         let provider = DefaultExecutorProvider::new(Dialect::Sh)
             .with_creator(move |_data| {
                 if fault == Some(Fault::CreateAllocates) {
@@ -93,4 +116,14 @@ impl ReferenceProvider {
             .deadline(Duration::from_secs(20))
             .promptness(Duration::from_secs(8))
     }
+}
+
+/// Returns what is beside the projects of all slots.
+fn temporary_files(builds_dir: &Path) -> Vec<PathBuf> {
+    let entries = |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries(builds_dir.to_owned())
+        .flat_map(|slot| entries(slot.path().join("group")))
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some())
+        .collect()
 }
