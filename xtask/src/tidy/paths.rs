@@ -4,14 +4,7 @@ use crate::tidy::Problem;
 use crate::tidy::files::TextFile;
 
 /// Beginnings of paths that exist on one machine only.
-const PLACES: [&str; 6] = [
-    "/work/",
-    "/dev/shm",
-    "/tmp/bash_jobs",
-    "/root/",
-    "/Users/",
-    "/home/",
-];
+const PLACES: [&str; 5] = ["/workspace/", "/dev/shm", "/root/", "/Users/", "/home/"];
 
 /// Where such a path is meant for every machine: the beginning of the file's path, the place, and the reason.
 const EXCUSED: &[(&str, &str, &str)] = &[
@@ -43,7 +36,7 @@ pub(crate) fn check(files: &[TextFile]) -> Vec<Problem> {
     problems
 }
 
-/// Whether the line holds an absolute path that begins so; `a/work/b` is a relative one.
+/// Whether the line holds an absolute path that begins so; `a/home/b` is a relative one.
 fn names(line: &str, place: &str) -> bool {
     line.match_indices(place).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -74,8 +67,8 @@ mod tests {
     #[test]
     fn places_of_one_machine_are_found() {
         assert_eq!(
-            check_line("a.md", "cd /work/main"),
-            ["a.md:2: names /work/, a place of one machine"]
+            check_line("a.md", "cd /workspace/main"),
+            ["a.md:2: names /workspace/, a place of one machine"]
         );
         assert_eq!(check_line("a.rs", "let home = \"/home/me/x\";").len(), 1);
         assert_eq!(check_line("a.rs", "spool=/dev/shm").len(), 1);
@@ -84,11 +77,11 @@ mod tests {
     #[test]
     fn relative_paths_and_urls_are_fine() {
         for line in [
-            "docs/work/x",
-            "$HOME/work/x",
-            "https://example.com/work/x",
-            "${BUILDS}/work/",
-            "~/work/",
+            "docs/home/x",
+            "$HOME/home/x",
+            "https://example.com/home/x",
+            "${BUILDS}/home/",
+            "~/home/",
         ] {
             assert_eq!(check_line("a.md", line), [""; 0], "{line}");
         }
