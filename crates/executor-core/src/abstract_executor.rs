@@ -9,7 +9,9 @@ use crate::result::JobOutcome;
 use crate::shell::ShellInfo;
 use crate::stage::{ExecutorStage, StageCell};
 use crate::trace::{JobTrace, JobTraceExt};
+use crate::variable::expand_with;
 use crate::workspace::{BuildDirs, Environment, Workspace};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What an executor decides once, for all its jobs.
@@ -208,11 +210,13 @@ fn build_dirs(
     options: &PrepareOptions,
 ) -> Result<BuildDirs, BuildError> {
     let config = &options.config;
+    // What a file variable holds is a file's content, often a secret, and never part of a path.
+    let look_up = |name: &str| {
+        let variable = options.variables.variable(name)?;
+        (!variable.file).then_some(Cow::Borrowed(variable.value.as_str()))
+    };
     let pick = |configured: &Option<String>, default: &str| {
-        options
-            .variables
-            .expand(configured.as_deref().unwrap_or(default))
-            .into_owned()
+        expand_with(configured.as_deref().unwrap_or(default), look_up).into_owned()
     };
     let builds_dir = pick(&config.builds_dir, &own.default_builds_dir);
     let cache_dir = pick(&config.cache_dir, &own.default_cache_dir);

@@ -115,3 +115,13 @@ fn a_project_path_that_leaves_the_builds_directory_is_refused() {
         assert!(!refused.is_temporary());
     }
 }
+
+#[test]
+fn the_content_of_a_file_variable_is_no_part_of_a_path() {
+    let mut config = runner_config("base");
+    config.builds_dir = Some("/data/$KEY_FILE/x".to_owned());
+    let job = JobBuilder::new(1).variable(JobVariable::file("KEY_FILE", "s3cret"));
+    let options = OptionsBuilder::new().config(config).job(job.build());
+    let dirs = base().prepare(options.build()).unwrap().clone();
+    assert_eq!(dirs.builds_dir, "/data//x");
+}
