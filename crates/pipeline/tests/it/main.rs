@@ -13,3 +13,4 @@ mod output;
 mod plan;
 mod random_dag;
 mod resolve;
+mod vectors;
