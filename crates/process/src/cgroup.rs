@@ -3,14 +3,11 @@
 //! A process cannot leave its group by `setsid` or by changing its environment,
 //! and one write to `cgroup.kill` ends all members, however fast they fork.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Seek};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 /// How long the members of a killed group may take to die.
@@ -60,7 +57,7 @@ fn unescape(field: &str) -> String {
 }
 
 /// A group of our own: a directory that is removed once nothing in it lives.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Group {
     path: PathBuf,
 }
@@ -93,14 +90,6 @@ impl Group {
     /// Limits the number of processes; false without the controller.
     pub(crate) fn limit_pids(&self, limit: u64) -> bool {
         fs::write(self.path.join("pids.max"), limit.to_string()).is_ok()
-    }
-
-    /// Counts the processes killed for want of memory; `None` without the controller.
-    pub(crate) fn oom_kills(&self) -> Option<u64> {
-        let events = fs::read_to_string(self.path.join("memory.events")).ok()?;
-        events
-            .lines()
-            .find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok())
     }
 
     /// Kills every member and every member of the groups below.
@@ -184,84 +173,6 @@ fn remove_below(path: &Path) {
             remove_below(&entry.path());
             let _ = rustix::fs::rmdir(entry.path());
         }
-    }
-}
-
-/// The group of one process and what it starts, kept open for its next tenant.
-#[derive(Debug)]
-pub(crate) struct Leaf {
-    group: Group,
-    directory: OwnedFd,
-    events: File,
-    killed: AtomicBool,
-}
-
-impl Leaf {
-    /// Makes a leaf.
-    pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
-        let group = Group::create(path)?;
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let directory = open(&group.path, flags, Mode::empty())?;
-        let events = File::open(group.path.join("cgroup.events"))?;
-        Ok(Self {
-            group,
-            directory,
-            events,
-            killed: AtomicBool::new(false),
-        })
-    }
-
-    /// Returns the descriptor that `clone3` takes.
-    pub(crate) fn directory(&self) -> BorrowedFd<'_> {
-        self.directory.as_fd()
-    }
-
-    /// Kills every member.
-    pub(crate) fn kill(&self) -> io::Result<()> {
-        self.killed.store(true, Ordering::Relaxed);
-        self.group.kill()
-    }
-
-    /// Returns whether another process can be started in it: not once it was killed.
-    ///
-    /// The kernel kills a child at birth if its group was killed during its `clone3`,
-    /// and tells that from a count of kills. Linux 6.18 compares the count of the new
-    /// group with that of the parent's, so what was killed once stays deadly.
-    pub(crate) fn is_reusable(&self) -> bool {
-        !self.killed.load(Ordering::Relaxed)
-    }
-
-    /// Removes the leaf if nothing in it lives; else the group above does later.
-    pub(crate) fn retire(self) {
-        let _ = self.group.remove_blocking(Duration::ZERO);
-    }
-
-    /// Kills what is left and waits until nothing lives.
-    pub(crate) async fn empty(&mut self) -> io::Result<()> {
-        if !self.populated()? {
-            return Ok(());
-        }
-        self.kill()?;
-        let deadline = Instant::now() + DEATH_DEADLINE;
-        let mut pause = Duration::from_millis(1);
-        while self.populated()? {
-            if Instant::now() > deadline {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_millis(50));
-        }
-        Ok(())
-    }
-
-    fn populated(&mut self) -> io::Result<bool> {
-        let mut text = [0; 256];
-        self.events.rewind()?;
-        let length = self.events.read(&mut text)?;
-        let text = &text[..length];
-        Ok(text
-            .split(|byte| *byte == b'\n')
-            .any(|line| line == b"populated 1"))
     }
 }
 

@@ -52,7 +52,8 @@
 //!
 //! A job has a cgroup and each of its processes a leaf in it, where the system
 //! allows it. A child starts inside its leaf, so there is no moment in which it
-//! could escape. Where there are no cgroups the runner becomes a subreaper, and
+//! could escape. A job that leaves both empty and as they were hands them on to
+//! the next one; what was killed is removed. Where there are no cgroups the runner becomes a subreaper, and
 //! processes are found by group, by ancestry and by the variable
 //! `RUNWRIGHT_PROCESS_MARKER`; [`Containment::NoCgroup`] says what that misses.
 //! A runner that goes without cgroups must start all its processes through this
@@ -85,6 +86,9 @@ mod recover;
 mod cgroup;
 mod children;
 mod error;
+mod group_state;
+mod job_group;
+mod leaf;
 mod pump;
 mod remove;
 mod scan;

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::cgroup::{Group, Leaf};
 use crate::children;
 use crate::command::Prepared;
 use crate::error::ProcessError;
+use crate::leaf::Leaf;
 use crate::scan::{self, Sought};
 use crate::sys::{ChildStdio, Started, clone, posix};
 use crate::tree::Tree;
@@ -27,9 +27,9 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    pub(crate) fn new(tree: Arc<Tree>, number: u64, marker: String) -> Result<Self, ProcessError> {
-        let leaf = tree.leaf(number)?;
-        let oom_kills = tree.group().and_then(Group::oom_kills);
+    pub(crate) fn new(tree: Arc<Tree>, marker: String) -> Result<Self, ProcessError> {
+        let leaf = tree.leaf()?;
+        let oom_kills = tree.oom_kills();
         // Counted before the start, so that no sweep takes what the process
         // starts for somebody's left-over.
         ACTIVE.fetch_add(1, Ordering::Relaxed);
@@ -67,7 +67,7 @@ impl Scope {
             started => return started,
         };
         self.tree.give_up_cgroups(&reason);
-        self.leaf = None;
+        self.return_leaf();
         start_without_leaf(command, stdio)
     }
 
@@ -95,7 +95,7 @@ impl Scope {
         if let Some(leader) = leader {
             let _ = kill_process_group(leader, Signal::KILL);
         }
-        if let Some(leaf) = &mut self.leaf {
+        if let Some(leaf) = &self.leaf {
             leaf.empty()
                 .await
                 .map_err(|source| ProcessError::Containment {
@@ -115,10 +115,15 @@ impl Scope {
         blocking(move || sweep(Sought::Marker(&marker), leader)).await
     }
 
+    fn return_leaf(&mut self) {
+        if let Some(leaf) = self.leaf.take() {
+            self.tree.return_leaf(leaf);
+        }
+    }
+
     /// Returns whether the kernel killed for want of memory since the start.
     pub(crate) fn oom_killed(&self) -> bool {
-        let now = self.tree.group().and_then(Group::oom_kills);
-        now > self.oom_kills
+        self.tree.oom_kills() > self.oom_kills
     }
 }
 
@@ -138,13 +143,7 @@ fn start_without_leaf(command: &Prepared, stdio: ChildStdio) -> io::Result<Start
 impl Drop for Scope {
     fn drop(&mut self) {
         ACTIVE.fetch_sub(1, Ordering::Relaxed);
-        // A leaf with survivors serves the next process as well: its end kills
-        // them, and so does the end of the tree.
-        match self.leaf.take() {
-            Some(leaf) if leaf.is_reusable() => self.tree.spare().push(leaf),
-            Some(leaf) => leaf.retire(),
-            None => {}
-        }
+        self.return_leaf();
     }
 }
 

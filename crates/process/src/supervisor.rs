@@ -12,6 +12,7 @@ use crate::children;
 use crate::environment::Environment;
 use crate::error::ProcessError;
 use crate::guardian::Guardian;
+use crate::job_group::JobGroup;
 use crate::journal::Journal;
 use crate::scope;
 use crate::temp_dir::TempDir;
@@ -61,6 +62,8 @@ pub(crate) struct Shared {
     id: String,
     environment: Environment,
     group: Option<Group>,
+    /// Groups of closed trees, as good as new.
+    spare_groups: Mutex<Vec<JobGroup>>,
     /// False once the kernel has refused to start a child in a group.
     cgroups: AtomicBool,
     settings: Settings,
@@ -98,6 +101,7 @@ impl Supervisor {
             environment: Environment::read(),
             cgroups: AtomicBool::new(group.is_some()),
             group,
+            spare_groups: Mutex::default(),
             settings,
             closed: AtomicBool::new(false),
             next_tree: AtomicU64::new(1),
@@ -125,11 +129,7 @@ impl Supervisor {
     /// Makes the tree of one job. Nothing is started yet.
     pub fn tree(&self) -> ProcessTree {
         let number = self.shared.next_tree.fetch_add(1, Ordering::Relaxed);
-        ProcessTree::new(
-            Arc::clone(&self.shared),
-            number,
-            self.shared.settings.pids_max,
-        )
+        ProcessTree::new(Arc::clone(&self.shared), number)
     }
 
     /// Makes a directory with an unguessable name that begins with `prefix`.
@@ -211,17 +211,33 @@ impl Shared {
         self.cgroups.load(Ordering::Relaxed)
     }
 
-    /// Makes a group inside the run's; `None` where that is not possible.
-    pub(crate) fn make_group(&self, name: &str) -> Option<Group> {
+    pub(crate) fn spare_groups(&self) -> MutexGuard<'_, Vec<JobGroup>> {
+        self.spare_groups
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a group for the job of this number: one that another job left behind as it was,
+    /// or else a new one. `None` where there are no groups.
+    pub(crate) fn job_group(&self, number: u64) -> Option<JobGroup> {
         let parent = self.group.as_ref().filter(|_| self.uses_cgroups())?;
-        Group::create(parent.path().join(name))
+        if let Some(spare) = self.spare_groups().pop() {
+            return Some(spare);
+        }
+        let group = JobGroup::create(parent.path().join(format!("job-{number}")))
             // After the end of the run there is no group, and nothing can be started either.
             .inspect_err(|error| {
                 if !self.is_closed() {
                     self.give_up_cgroups(error);
                 }
             })
-            .ok()
+            .ok()?;
+        if let Some(limit) = self.settings.pids_max
+            && !group.group().limit_pids(limit)
+        {
+            tracing::warn!(limit, "The number of processes cannot be limited here.");
+        }
+        Some(group)
     }
 
     /// Goes on without cgroups after the kernel refused to make one or to start a child in one.

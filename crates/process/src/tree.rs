@@ -2,14 +2,16 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::cgroup::{Group, Leaf};
+use crate::cgroup::Group;
 use crate::children;
 use crate::command::{Command, MARKER_NAME, nested};
 use crate::environment::Environment;
 use crate::error::ProcessError;
+use crate::job_group::JobGroup;
+use crate::leaf::Leaf;
 use crate::process::Process;
 use crate::scan::{self, Sought};
 use crate::scope::{Scope, blocking, sweep};
@@ -32,32 +34,28 @@ pub(crate) struct Tree {
     run: Arc<Shared>,
     /// Begins the marker of every process: `<run>.<tree>.`.
     prefix: String,
-    group: Option<Group>,
+    /// Whether there was a group when the tree was made.
+    has_group: bool,
+    /// Empty once another tree has the group.
+    group: Mutex<Option<JobGroup>>,
     next: AtomicU64,
     closed: AtomicBool,
     /// Set before the first kill of the whole tree.
     killed: AtomicBool,
-    /// Leaves that are empty again; making one costs more than a system call.
-    spare: Mutex<Vec<Leaf>>,
 }
 
 impl ProcessTree {
-    pub(crate) fn new(run: Arc<Shared>, number: u64, pids_max: Option<u64>) -> Self {
-        let group = run.make_group(&format!("job-{number}"));
-        if let (Some(group), Some(limit)) = (&group, pids_max)
-            && !group.limit_pids(limit)
-        {
-            tracing::warn!(limit, "The number of processes cannot be limited here.");
-        }
+    pub(crate) fn new(run: Arc<Shared>, number: u64) -> Self {
+        let group = run.job_group(number);
         let prefix = format!("{}.{number}.", run.id());
         let shared = Tree {
             run,
             prefix,
-            group,
+            has_group: group.is_some(),
+            group: Mutex::new(group),
             next: AtomicU64::new(1),
             closed: AtomicBool::new(false),
             killed: AtomicBool::new(false),
-            spare: Mutex::default(),
         };
         Self {
             shared: Arc::new(shared),
@@ -91,7 +89,7 @@ impl ProcessTree {
             },
         };
         let (child_stdio, our_stdio) = stdio(command.input()).map_err(spawn_error)?;
-        let mut scope = Scope::new(Arc::clone(&self.shared), number, marker)?;
+        let mut scope = Scope::new(Arc::clone(&self.shared), marker)?;
         let started = scope.start(&prepared, child_stdio).map_err(|error| {
             let closed = self.shared.refuse_if_closed().err();
             closed.unwrap_or_else(|| spawn_error(error))
@@ -116,7 +114,7 @@ impl ProcessTree {
 
     /// Returns whether the processes are held by a cgroup, which nothing escapes.
     pub fn is_contained(&self) -> bool {
-        self.shared.group.is_some() && self.shared.run.uses_cgroups()
+        !self.shared.needs_marker()
     }
 
     /// Kills everything in the tree at once, without waiting.
@@ -135,8 +133,9 @@ impl ProcessTree {
     /// Fails if something outlives SIGKILL for 10 s.
     pub async fn close(&self) -> Result<(), ProcessError> {
         self.shared.closed.store(true, Ordering::Release);
-        self.shared.spare().clear();
-        if let Some(group) = &self.shared.group {
+        if !self.shared.hand_on_group()
+            && let Some(group) = self.shared.group_to_remove()
+        {
             group
                 .remove()
                 .await
@@ -155,16 +154,17 @@ impl ProcessTree {
 }
 
 impl Tree {
-    pub(crate) fn group(&self) -> Option<&Group> {
-        self.group.as_ref()
+    fn group(&self) -> MutexGuard<'_, Option<JobGroup>> {
+        self.group.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts the processes killed for want of memory; `None` where nobody counts them.
+    pub(crate) fn oom_kills(&self) -> Option<u64> {
+        self.group().as_ref().and_then(JobGroup::oom_kills)
     }
 
     pub(crate) fn give_up_cgroups(&self, reason: &io::Error) {
         self.run.give_up_cgroups(reason);
-    }
-
-    pub(crate) fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Leaf>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether somebody here may have killed a process at its birth.
@@ -189,7 +189,7 @@ impl Tree {
 
     /// Returns whether processes of this tree may be outside its group, or it has none.
     fn needs_marker(&self) -> bool {
-        self.group.is_none() || !self.run.uses_cgroups()
+        !self.has_group || !self.run.uses_cgroups()
     }
 
     /// Returns a leaf for the next process; `None` where processes are held by their marker.
@@ -197,14 +197,14 @@ impl Tree {
     /// A leaf that cannot be made, for want of memory or because the system limits the number of
     /// groups, ends the use of groups for good: a single process outside them would escape all that
     /// relies on them.
-    pub(crate) fn leaf(&self, number: u64) -> Result<Option<Leaf>, ProcessError> {
-        let Some(group) = self.group.as_ref().filter(|_| self.run.uses_cgroups()) else {
+    pub(crate) fn leaf(&self) -> Result<Option<Leaf>, ProcessError> {
+        let mut group = self.group();
+        let Some(group) = group.as_mut().filter(|_| self.run.uses_cgroups()) else {
+            // A closed tree may have no group any more, but never starts anything without.
+            self.refuse_if_closed()?;
             return Ok(None);
         };
-        if let Some(leaf) = self.spare().pop() {
-            return Ok(Some(leaf));
-        }
-        match Leaf::create(group.path().join(number.to_string())) {
+        match group.lend() {
             Ok(leaf) => Ok(Some(leaf)),
             Err(error) => {
                 // The group of a closed tree is gone, which says nothing about others.
@@ -215,10 +215,36 @@ impl Tree {
         }
     }
 
+    /// Takes back what [`leaf`](Self::leaf) returned.
+    pub(crate) fn return_leaf(&self, leaf: Leaf) {
+        if let Some(group) = &mut *self.group() {
+            group.take_back(leaf);
+        }
+    }
+
+    /// Gives the group to the next tree if nothing of this one is left in it; false if not.
+    ///
+    /// Whoever kills this tree meanwhile finds no group, so a kill never reaches the next job.
+    fn hand_on_group(&self) -> bool {
+        let mut group = self.group();
+        let unharmed = !self.killed.load(Ordering::SeqCst) && !self.needs_marker();
+        let like_new = group.take_if(|group| unharmed && group.is_like_new());
+        let handed_on = like_new.is_some();
+        self.run.spare_groups().extend(like_new);
+        handed_on
+    }
+
+    fn group_to_remove(&self) -> Option<Group> {
+        let mut group = self.group();
+        let group = group.as_mut()?;
+        group.close_spare();
+        Some(group.group().clone())
+    }
+
     fn kill(&self) {
         self.killed.store(true, Ordering::SeqCst);
-        if let Some(group) = &self.group {
-            let _ = group.kill();
+        if let Some(group) = &*self.group() {
+            let _ = group.group().kill();
         }
         if self.needs_marker() {
             scan::kill(Sought::MarkerPrefix(&self.prefix), &[], &[]);
@@ -234,10 +260,12 @@ impl Drop for Tree {
         if self.needs_marker() {
             self.kill();
         }
-        let Some(group) = &self.group else {
+        if self.hand_on_group() {
+            return;
+        }
+        let Some(group) = self.group_to_remove() else {
             return;
         };
-        self.spare().clear();
         let removed = group.remove_blocking(Duration::from_millis(100));
         if let Err(error) = removed {
             // The run's end, the guardian or the next start will try again.

@@ -168,30 +168,6 @@ fn zombies() -> usize {
 }
 
 #[tokio::test]
-async fn cgroup_of_a_closed_tree_is_gone() {
-    let supervisor = supervisor(Containment::Auto);
-    let Some(group) = run_group(&supervisor) else {
-        return;
-    };
-    let tree = supervisor.tree();
-    assert!(tree.is_contained());
-    let command = Command::new("cat")
-        .arg("/proc/self/cgroup")
-        .env("PATH", "/bin:/usr/bin");
-    let (_, output) = run(&tree, &command).await;
-    let member = output
-        .stdout
-        .lines()
-        .find_map(|line| line.strip_prefix("0::"))
-        .unwrap();
-    assert!(member.contains(supervisor.id()), "{member}");
-    assert!(group.join("job-1").exists());
-    tree.close().await.unwrap();
-    assert!(!group.join("job-1").exists());
-    tree.close().await.unwrap();
-}
-
-#[tokio::test]
 async fn a_process_has_a_session_of_its_own_and_so_no_terminal() {
     for containment in BOTH {
         let tree = tree(containment);

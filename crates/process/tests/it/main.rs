@@ -4,6 +4,7 @@
 mod capture;
 mod contain;
 mod crash;
+mod groups;
 mod run;
 mod runner;
 mod stop;

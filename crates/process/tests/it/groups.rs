@@ -1,0 +1,80 @@
+//! What becomes of a job's cgroup.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use process::{Containment, ProcessTree, Supervisor};
+
+use crate::support::{run, run_group, sh, supervisor, until};
+
+/// Returns the directory of the group whose leaf a process of the tree is put into.
+async fn job_group(tree: &ProcessTree, run_group: &Path) -> PathBuf {
+    let (_, output) = run(tree, &sh("cat /proc/self/cgroup")).await;
+    let mut memberships = output.stdout.lines();
+    let member = memberships.find_map(|line| line.strip_prefix("0::"));
+    let mut parts = Path::new(member.unwrap()).components().rev();
+    run_group.join(parts.nth(1).unwrap())
+}
+
+/// Closes a tree after `spoil` was done to its group, and asserts that no other tree gets that.
+async fn check_spoiled(supervisor: &Supervisor, run_group: &Path, spoil: impl AsyncFnOnce(&Path)) {
+    let tree = supervisor.tree();
+    let group = job_group(&tree, run_group).await;
+    spoil(&group).await;
+    tree.close().await.unwrap();
+    assert!(!group.exists(), "{}", group.display());
+    let next = supervisor.tree();
+    assert_ne!(job_group(&next, run_group).await, group);
+    tree.close().await.unwrap();
+    next.kill();
+    next.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn group_of_a_closed_tree_is_the_next_ones_and_gone_with_the_run() {
+    let supervisor = supervisor(Containment::Auto);
+    let Some(run_group) = run_group(&supervisor) else {
+        return;
+    };
+    let (first, second) = (supervisor.tree(), supervisor.tree());
+    assert!(first.is_contained());
+    let group = job_group(&first, &run_group).await;
+    assert_ne!(job_group(&second, &run_group).await, group);
+    first.close().await.unwrap();
+    first.close().await.unwrap();
+    let third = supervisor.tree();
+    assert_eq!(job_group(&third, &run_group).await, group);
+    // A closed tree has nothing to do with its former group.
+    first.kill();
+    let (outcome, _) = run(&third, &sh("exit 3")).await;
+    assert_eq!(outcome.status.to_string(), "exit code 3");
+    third.close().await.unwrap();
+    supervisor.shutdown().await.unwrap();
+    assert!(!run_group.exists());
+}
+
+#[tokio::test]
+async fn a_group_that_is_not_as_it_was_goes_to_nobody() {
+    let supervisor = supervisor(Containment::Auto);
+    let Some(run_group) = run_group(&supervisor) else {
+        return;
+    };
+    let frozen = async |group: &Path| {
+        let leaf = group.join("1");
+        fs::write(leaf.join("cgroup.freeze"), "1").unwrap();
+        let events = || fs::read_to_string(leaf.join("cgroup.events")).unwrap();
+        until("the leaf to freeze", || events().contains("frozen 1")).await;
+    };
+    check_spoiled(&supervisor, &run_group, frozen).await;
+    let killed = supervisor.tree();
+    let group = job_group(&killed, &run_group).await;
+    killed.kill();
+    killed.close().await.unwrap();
+    assert!(!group.exists());
+    let divided = async |group: &Path| fs::create_dir(group.join("1/inner")).unwrap();
+    check_spoiled(&supervisor, &run_group, divided).await;
+    let more = async |group: &Path| fs::create_dir(group.join("inner")).unwrap();
+    check_spoiled(&supervisor, &run_group, more).await;
+    supervisor.shutdown().await.unwrap();
+    assert!(!run_group.exists());
+}
