@@ -3,6 +3,7 @@ use crate::conformance::checks::{
     provider, scripts, stages, stop, stop_prepare, variables,
 };
 use crate::conformance::suite::Suite;
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -11,6 +12,16 @@ use std::sync::Arc;
 pub(crate) enum Stop {
     Failed(String),
     Skipped(String),
+}
+
+impl Stop {
+    /// Says what it was about.
+    pub(crate) fn of(self, what: impl fmt::Display) -> Self {
+        match self {
+            Self::Failed(reason) => Self::Failed(format!("{what}: {reason}")),
+            Self::Skipped(reason) => Self::Skipped(reason),
+        }
+    }
 }
 
 /// How a check ends; anything but `Ok` stops it.

@@ -1,3 +1,4 @@
+mod aftermath;
 mod check;
 mod checks;
 mod marked;
@@ -21,6 +22,10 @@ use std::sync::Arc;
 /// and cleanup it may not leave out.
 ///
 /// Run it on a runtime with several threads: a check must go on when the executor blocks its thread.
+///
+/// # Panics
+///
+/// When the runner's grace period is longer than the suite's deadline.
 ///
 /// # Examples
 ///

@@ -1,6 +1,6 @@
 use crate::builder::JobBuilder;
 use crate::conformance::check::CHECKS;
-use executor_core::{Job, RunnerConfig};
+use executor_core::{HumanDuration, Job, RunnerConfig};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,8 @@ type Leftovers = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 /// How the conformance suite deals with a provider.
 ///
 /// The defaults are the full suite for an executor that starts in milliseconds. One that starts
-/// containers may want fewer exit codes and jobs, and longer deadlines.
+/// containers may want fewer exit codes and jobs, and longer deadlines. A size so small that its
+/// check would prove nothing fails that check.
 ///
 /// # Examples
 ///
@@ -68,37 +69,41 @@ impl SuiteOptions {
         self
     }
 
-    /// Sets the exit codes that are tried; default all 256.
+    /// Sets the exit codes that are tried; default all 256. Needed are 0, 1 and one above 127.
     pub fn exit_codes(mut self, codes: impl IntoIterator<Item = u8>) -> Self {
         self.exit_codes = codes.into_iter().collect();
         self
     }
 
-    /// Sets how many jobs run at once in one check; default 50.
+    /// Sets how many jobs run at once in one check; default 50, at least 2.
     pub fn jobs(mut self, jobs: u32) -> Self {
         self.jobs = jobs;
         self
     }
 
-    /// Sets the length of the longest output in bytes; default 100 MB.
+    /// Sets the length of the longest output in bytes; default 100 MB, at least 16 MB.
     pub fn output_bytes(mut self, bytes: u64) -> Self {
         self.output_bytes = bytes;
         self
     }
 
-    /// Sets the length of the longest line in bytes; default 10 MB.
+    /// Sets the length of the longest line in bytes; default 10 MB, at least 1 MB.
     pub fn line_bytes(mut self, bytes: usize) -> Self {
         self.line_bytes = bytes;
         self
     }
 
     /// Sets how much this process may grow during the longest output, in bytes; default 48 MiB.
+    ///
+    /// It must be less than [`output_bytes`](Self::output_bytes), or output that is collected would
+    /// not show.
     pub fn memory_growth(mut self, bytes: u64) -> Self {
         self.memory_growth = bytes;
         self
     }
 
-    /// Sets the longest that any single call may take; default 2 minutes.
+    /// Sets the longest that any single call may take; default 2 minutes. The runner's
+    /// `graceful_kill_timeout` must be shorter.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
@@ -123,7 +128,10 @@ impl SuiteOptions {
         self
     }
 
-    /// Runs only the checks of these names.
+    /// Runs only the checks of these names, for a test that is about them alone.
+    ///
+    /// The report then passes [`assert_part_passed`](crate::Report::assert_part_passed), never
+    /// [`assert_passed`](crate::Report::assert_passed).
     ///
     /// # Panics
     ///
@@ -144,6 +152,23 @@ impl SuiteOptions {
         assert_known(&name);
         self.skipped.push((name, reason.into()));
         self
+    }
+
+    /// Checks what no single check can.
+    ///
+    /// # Panics
+    ///
+    /// When a call that obeys the contract could not return in time.
+    #[track_caller]
+    pub(crate) fn assert_sound(&self) {
+        let grace = self.config.graceful_kill_timeout;
+        assert!(
+            grace < self.deadline,
+            "graceful_kill_timeout is {}, so a stage that was cancelled may take longer than the \
+             deadline of {}; let the runner's grace period be a few seconds",
+            HumanDuration(grace),
+            HumanDuration(self.deadline)
+        );
     }
 
     pub(crate) fn includes(&self, name: &str) -> bool {

@@ -28,12 +28,19 @@ pub struct CheckReport {
 pub struct Report {
     /// The checks, in the order they ran.
     pub checks: Vec<CheckReport>,
+    /// The checks that [`SuiteOptions::only`](crate::SuiteOptions::only) left out.
+    pub left_out: Vec<&'static str>,
 }
 
 impl Report {
-    /// Returns whether no check failed.
+    /// Returns whether the whole suite ran and no check failed.
     pub fn is_passed(&self) -> bool {
-        self.failed().is_empty()
+        self.is_whole() && self.failed().is_empty()
+    }
+
+    /// Returns whether no check was left out. One that was skipped for a reason was not.
+    pub fn is_whole(&self) -> bool {
+        self.left_out.is_empty() && !self.checks.is_empty()
     }
 
     /// Returns the names of the checks that failed.
@@ -51,18 +58,50 @@ impl Report {
         self.checks.iter().find(|check| check.name == name)
     }
 
-    /// Ends the test unless every check passed or was skipped.
+    /// Ends the test unless the whole suite ran and every check passed or was skipped.
     ///
     /// # Panics
     ///
-    /// With the table, when a check failed or when there was none.
+    /// With the table, when a check failed. Also when [`SuiteOptions::only`] left checks out: a part
+    /// says nothing of the whole, see [`assert_part_passed`](Self::assert_part_passed).
+    ///
+    /// [`SuiteOptions::only`]: crate::SuiteOptions::only
     #[track_caller]
     pub fn assert_passed(&self) {
-        assert!(!self.checks.is_empty(), "no check ran");
+        self.assert_none_failed();
         assert!(
-            self.is_passed(),
+            self.is_whole(),
+            "this was a part of the suite, without {}",
+            self.left_out.join(", ")
+        );
+    }
+
+    /// Ends the test unless every check that [`SuiteOptions::only`] named has passed.
+    ///
+    /// # Panics
+    ///
+    /// With the table, when a check failed, or was skipped: who names a check wants it to run.
+    ///
+    /// [`SuiteOptions::only`]: crate::SuiteOptions::only
+    #[track_caller]
+    pub fn assert_part_passed(&self) {
+        self.assert_none_failed();
+        let skipped = self.skipped();
+        assert!(
+            skipped.is_empty(),
+            "{} did not run\n{self}",
+            skipped.join(", ")
+        );
+    }
+
+    #[track_caller]
+    fn assert_none_failed(&self) {
+        assert!(!self.checks.is_empty(), "no check ran");
+        let failed = self.failed();
+        assert!(
+            failed.is_empty(),
             "the executor does not keep to the contract: {} failed\n{self}",
-            self.failed().join(", ")
+            failed.join(", ")
         );
     }
 
@@ -89,7 +128,10 @@ impl fmt::Display for Report {
             );
             writeln!(f, "{}", line.trim_end())?;
         }
-        Ok(())
+        match self.left_out.len() {
+            0 => Ok(()),
+            count => writeln!(f, "{count} checks were left out"),
+        }
     }
 }
 
@@ -105,6 +147,7 @@ mod tests {
         });
         Report {
             checks: checks.collect(),
+            left_out: Vec::new(),
         }
     }
 
@@ -129,6 +172,23 @@ mod tests {
     #[should_panic(expected = "exit_codes failed")]
     fn a_failed_check_ends_the_test() {
         report(&[("exit_codes", Verdict::Failed("3 became 1".to_owned()))]).assert_passed();
+    }
+
+    #[test]
+    #[should_panic(expected = "this was a part of the suite, without signals")]
+    fn a_part_does_not_pass_for_the_whole() {
+        let mut report = report(&[("success", Verdict::Passed)]);
+        report.left_out.push("signals");
+        assert!(!report.is_passed() && !report.is_whole());
+        assert!(report.to_string().ends_with("1 checks were left out\n"));
+        report.assert_part_passed();
+        report.assert_passed();
+    }
+
+    #[test]
+    #[should_panic(expected = "terminal did not run")]
+    fn a_named_check_that_is_skipped_has_not_passed() {
+        report(&[("terminal", Verdict::Skipped("there is none".to_owned()))]).assert_part_passed();
     }
 
     #[test]

@@ -5,7 +5,8 @@ use crate::conformance::suite::{Suite, ensure_posix, within};
 use crate::recording::RecordingTrace;
 use executor_core::{
     BuildDirs, BuildError, BuildStage, Cancellation, Environment, Executor, ExecutorData,
-    JobOutcome, JobTrace, PrepareOptions, RunnerConfig, StageCommand, StageResult, TraceStream,
+    JobOutcome, JobSlot, JobTrace, JobVariable, PrepareOptions, RunnerConfig, StageCommand,
+    StageResult, TraceStream,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +29,11 @@ pub(crate) struct Session {
     pub(crate) environment: Environment,
     /// The log, unless the session was opened with another one.
     pub(crate) trace: RecordingTrace,
+    /// The numbers of the job.
+    pub(crate) slot: JobSlot,
+    /// Is in the environment of all processes of the job.
+    pub(crate) mark: String,
     data: ExecutorData,
-    mark: String,
 }
 
 impl Opening {
@@ -80,12 +84,28 @@ impl Opening {
     }
 
     /// Changes the grace period of a cancelled process.
-    pub(crate) fn with_grace(mut self, grace: Duration) -> Self {
-        let config = RunnerConfig {
-            graceful_kill_timeout: grace,
-            ..self.options.config.as_ref().clone()
-        };
-        self.options.config = Arc::new(config);
+    pub(crate) fn with_grace(self, grace: Duration) -> Self {
+        self.with_config(|config| config.graceful_kill_timeout = grace)
+    }
+
+    /// Changes the runner's settings for this job.
+    pub(crate) fn with_config(mut self, change: impl FnOnce(&mut RunnerConfig)) -> Self {
+        change(Arc::make_mut(&mut self.options.config));
+        self
+    }
+
+    /// Gives the job the numbers of an earlier one.
+    pub(crate) fn with_slot(mut self, slot: JobSlot) -> Self {
+        self.options.slot = slot;
+        self
+    }
+
+    /// Adds a variable to the job.
+    pub(crate) fn with_variable(mut self, variable: JobVariable) -> Self {
+        Arc::make_mut(&mut self.options.variables).push(variable.clone());
+        Arc::make_mut(&mut self.options.job)
+            .variables
+            .push(variable);
         self
     }
 
@@ -116,6 +136,7 @@ impl Opening {
             suite: self.suite,
             executor: self.executor,
             environment,
+            slot: self.options.slot,
             trace: self.trace,
             data: self.data,
         };

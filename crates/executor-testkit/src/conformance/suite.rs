@@ -20,6 +20,7 @@ pub(crate) struct Suite {
 
 impl Suite {
     pub(crate) fn new(provider: Arc<dyn ExecutorProvider>, options: SuiteOptions) -> Arc<Self> {
+        options.assert_sound();
         Arc::new(Self {
             provider,
             options,
@@ -32,6 +33,7 @@ impl Suite {
         let mut report = Report::default();
         for check in CHECKS {
             if !self.options.includes(check.name) {
+                report.left_out.push(check.name);
                 continue;
             }
             let start = Instant::now();

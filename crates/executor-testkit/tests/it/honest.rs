@@ -38,6 +38,7 @@ async fn an_honest_executor_passes_the_whole_suite() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_executor_whose_files_are_elsewhere_passes_as_well() {
+    let _alone = crate::broken::MEMORY.lock().await;
     let reference = ReferenceProvider::new();
     let options = ReferenceProvider::short_suite().leftovers(reference.leftovers());
     let report = conformance(reference.build_remote(None), options).await;
@@ -57,7 +58,7 @@ async fn the_suite_calls_in_the_order_of_the_contract() {
     let options = SuiteOptions::new(runner_config("scripted")).only(["success"]);
     conformance(provider.shared(), options)
         .await
-        .assert_passed();
+        .assert_part_passed();
     provider.assert_obeyed();
     assert_eq!(
         provider.timeline().lines(),

@@ -5,4 +5,5 @@
 mod broken;
 mod doubles;
 mod honest;
+mod options;
 mod reference;

@@ -14,6 +14,11 @@ pub(in super::super) async fn success(suite: Arc<Suite>) -> Outcome {
 
 /// Every code arrives as it is.
 pub(in super::super) async fn exit_codes(suite: Arc<Suite>) -> Outcome {
+    let codes = &suite.options.exit_codes;
+    ensure!(
+        codes.contains(&0) && codes.contains(&1) && codes.iter().any(|code| *code > 127),
+        "SuiteOptions::exit_codes needs 0, 1 and one above 127, where codes meet signals"
+    );
     let mut session = Session::open(&suite).await?;
     let outcome = async {
         for code in suite.options.exit_codes.iter().copied() {

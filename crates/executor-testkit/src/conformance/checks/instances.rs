@@ -51,6 +51,11 @@ pub(in super::super) async fn instances_are_independent(suite: Arc<Suite>) -> Ou
 
 /// Many jobs at once each have their own files, variables and log.
 pub(in super::super) async fn many_jobs_at_once(suite: Arc<Suite>) -> Outcome {
+    ensure!(
+        suite.options.jobs >= 2,
+        "SuiteOptions::jobs is {}, and less than 2 are not many",
+        suite.options.jobs
+    );
     let mut jobs = JoinSet::new();
     for number in 0..suite.options.jobs {
         let suite = Arc::clone(&suite);

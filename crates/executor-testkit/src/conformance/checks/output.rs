@@ -8,6 +8,12 @@ use executor_core::{CancelCause, StreamKind, TraceStream};
 use std::fmt::Write;
 use std::sync::Arc;
 
+/// No pipe and no buffer of a sensible size holds a line this long.
+const LEAST_LINE: usize = 1_000_000;
+
+/// Less than this is not told from what a process grows by anyway.
+const LEAST_OUTPUT: u64 = 16_000_000;
+
 /// Standard output and standard error do not mix.
 pub(in super::super) async fn streams_are_apart(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
@@ -128,6 +134,11 @@ pub(in super::super) async fn output_is_live(suite: Arc<Suite>) -> Outcome {
 
 /// A line may be as long as it likes.
 pub(in super::super) async fn long_line(suite: Arc<Suite>) -> Outcome {
+    ensure!(
+        suite.options.line_bytes >= LEAST_LINE,
+        "SuiteOptions::line_bytes is {}, and a line of less than {LEAST_LINE} is not long",
+        suite.options.line_bytes
+    );
     let mut session = Session::open(&suite).await?;
     let outcome = async {
         let length = suite.options.line_bytes;
@@ -147,6 +158,13 @@ pub(in super::super) async fn long_line(suite: Arc<Suite>) -> Outcome {
 
 /// Output passes through and is not collected.
 pub(in super::super) async fn bounded_memory(suite: Arc<Suite>) -> Outcome {
+    let most = suite.options.memory_growth;
+    ensure!(
+        suite.options.output_bytes >= LEAST_OUTPUT.max(most.saturating_add(1)),
+        "SuiteOptions::output_bytes is {}; it must be at least {LEAST_OUTPUT}, and more than the \
+         {most} bytes of memory_growth",
+        suite.options.output_bytes
+    );
     let trace = Arc::new(MemoryTrace::default());
     let opening = Opening::new(&suite).await?.with_trace(trace.clone());
     let mut session = opening.prepare().await?;
@@ -166,7 +184,7 @@ pub(in super::super) async fn bounded_memory(suite: Arc<Suite>) -> Outcome {
         ensure!(came == wanted, "{came} of {wanted} bytes came");
         let growth = trace.peak().saturating_sub(before.unwrap_or(u64::MAX));
         ensure!(
-            growth <= suite.options.memory_growth,
+            growth <= most,
             "{wanted} bytes of output made this process grow by {growth}"
         );
         Ok(())

@@ -3,22 +3,30 @@
 use crate::conformance::check::{Outcome, ensure, failed};
 use crate::conformance::session::{Opening, Session};
 use crate::conformance::suite::Suite;
-use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, StageResult, TraceStream};
+use executor_core::{
+    BuildError, BuildStage, CancelCause, Cancellation, Placement, StageResult, TraceStream,
+};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinSet;
 
-/// A grace period that no check waits for.
-const LONG_GRACE: Duration = Duration::from_mins(30);
-
-const STAGES: [BuildStage; 4] = [
-    BuildStage::PrepareScript,
-    BuildStage::GetSources,
-    BuildStage::AfterScript,
-    BuildStage::UploadArtifactsOnFailure,
-];
-
-fn stages() -> impl Iterator<Item = BuildStage> {
-    std::iter::once(BuildStage::script()).chain(STAGES)
+/// Every stage that may reach an executor as a script.
+fn stages() -> Vec<BuildStage> {
+    vec![
+        BuildStage::PrepareScript,
+        BuildStage::GetSources,
+        BuildStage::ClearWorktree,
+        BuildStage::RestoreCache,
+        BuildStage::DownloadArtifacts,
+        BuildStage::script(),
+        BuildStage::Step("release".to_owned()),
+        BuildStage::AfterScript,
+        BuildStage::ArchiveCache,
+        BuildStage::ArchiveCacheOnFailure,
+        BuildStage::UploadArtifactsOnSuccess,
+        BuildStage::UploadArtifactsOnFailure,
+        BuildStage::CleanupFileVariables,
+    ]
 }
 
 fn cancel(cancellation: &Cancellation) {
@@ -52,22 +60,49 @@ pub(in super::super) async fn abort_in_each_stage(suite: Arc<Suite>) -> Outcome 
     in_each_stage(&suite, abort, CancelCause::Source).await
 }
 
+/// Stops each stage in a job of its own; as many at once as the provider is said to bear.
 async fn in_each_stage(suite: &Arc<Suite>, stop: fn(&Cancellation), cause: CancelCause) -> Outcome {
-    for stage in stages() {
-        let mut session = Session::open(suite).await?;
-        let outcome = async {
-            let script = format!("echo ready; sleep {}; echo survived", suite.nap());
-            let command = session.command(script).stage(stage.clone());
-            let stopped = session.stop(command, stop, suite.after_cancel()).await?;
-            expect_canceled(stopped, cause)?;
-            let printed = session.trace.text(TraceStream::STDOUT);
-            ensure!(printed == "ready\n", "{stage} went on: {printed:?}");
-            Ok(())
-        };
-        let outcome = outcome.await;
-        session.end(outcome).await?;
+    let at_once = usize::try_from(suite.options.jobs).unwrap_or(usize::MAX);
+    for some in stages().chunks(at_once.max(1)) {
+        let mut jobs = JoinSet::new();
+        for stage in some.iter().cloned() {
+            let suite = Arc::clone(suite);
+            jobs.spawn(async move { in_stage(&suite, stage, stop, cause).await });
+        }
+        let mut ended = Ok(());
+        while let Some(job) = jobs.join_next().await {
+            // All of them come to their end, also after one has failed.
+            ended = ended.and(job.unwrap_or_else(|panic| failed(panic.to_string())));
+        }
+        ended?;
     }
     Ok(())
+}
+
+async fn in_stage(
+    suite: &Arc<Suite>,
+    stage: BuildStage,
+    stop: fn(&Cancellation),
+    cause: CancelCause,
+) -> Outcome {
+    let mut session = Session::open(suite).await?;
+    let outcome = async {
+        let placement = if stage.is_user_code() {
+            Placement::User
+        } else {
+            Placement::Helper
+        };
+        let script = format!("echo ready; sleep {}; echo survived", suite.nap());
+        let command = session.command(script).stage(stage.clone());
+        let command = command.placement(placement);
+        let stopped = session.stop(command, stop, suite.after_cancel()).await?;
+        expect_canceled(stopped, cause).map_err(|reason| reason.of(&stage))?;
+        let printed = session.trace.text(TraceStream::STDOUT);
+        ensure!(printed == "ready\n", "{stage} went on: {printed:?}");
+        Ok(())
+    };
+    let outcome = outcome.await;
+    session.end(outcome).await
 }
 
 /// A script whose time is up says so.
@@ -126,7 +161,7 @@ pub(in super::super) async fn cancel_kills_after_the_grace_period(suite: Arc<Sui
 pub(in super::super) async fn abort_does_not_wait(suite: Arc<Suite>) -> Outcome {
     let mut session = Opening::new(&suite)
         .await?
-        .with_grace(LONG_GRACE)
+        .with_grace(long_grace(&suite))
         .prepare()
         .await?;
     let outcome = async {
@@ -144,7 +179,7 @@ pub(in super::super) async fn abort_does_not_wait(suite: Arc<Suite>) -> Outcome 
 pub(in super::super) async fn abort_overtakes_cancel(suite: Arc<Suite>) -> Outcome {
     let mut session = Opening::new(&suite)
         .await?
-        .with_grace(LONG_GRACE)
+        .with_grace(long_grace(&suite))
         .prepare()
         .await?;
     let outcome = async {
@@ -206,6 +241,11 @@ pub(in super::super) async fn after_script_runs_after_cancel(suite: Arc<Suite>) 
     };
     let outcome = outcome.await;
     session.end(outcome).await
+}
+
+/// Returns a grace period that no check waits for.
+fn long_grace(suite: &Suite) -> Duration {
+    2 * suite.options.promptness + Duration::from_mins(30)
 }
 
 fn stubborn(suite: &Suite) -> String {

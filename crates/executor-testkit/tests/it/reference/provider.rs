@@ -109,10 +109,7 @@ impl ReferenceProvider {
         SuiteOptions::new(config)
             .exit_codes([0, 1, 2, 127, 128, 255])
             .jobs(4)
-            .output_bytes(1_000_000)
             .line_bytes(1_000_000)
-            // Tests of this process run side by side and grow as they like.
-            .memory_growth(u64::MAX)
             .deadline(Duration::from_secs(20))
             .promptness(Duration::from_secs(8))
     }
