@@ -26,6 +26,12 @@ impl TraceStream {
         source: 0,
         kind: StreamKind::Stdout,
     };
+    /// Warnings and errors of the runner and the executor: what a reader should see even where the
+    /// rest of what they say is folded away.
+    pub const SYSTEM_WARNING: Self = Self {
+        source: 0,
+        kind: StreamKind::Stderr,
+    };
     /// Standard output of the job.
     pub const STDOUT: Self = Self {
         source: 1,
@@ -73,21 +79,27 @@ pub trait JobTrace: Send + Sync + Debug {
 pub trait JobTraceExt: JobTrace {
     /// Writes a line of the runner's own.
     fn system_line(&self, text: &str) {
-        let mut line = Vec::with_capacity(text.len() + 1);
-        line.extend_from_slice(text.as_bytes());
-        line.push(b'\n');
-        self.write(TraceStream::SYSTEM, &line);
+        write_line(self, TraceStream::SYSTEM, text);
     }
 
     /// Writes a warning of the runner's own, in yellow.
     fn warning_line(&self, text: &str) {
-        self.system_line(&format!("\x1b[0;33mWARNING: {text}\x1b[0;m"));
+        let text = format!("\x1b[0;33mWARNING: {text}\x1b[0;m");
+        write_line(self, TraceStream::SYSTEM_WARNING, &text);
     }
 
     /// Writes an error of the runner's own, in red.
     fn error_line(&self, text: &str) {
-        self.system_line(&format!("\x1b[31;1mERROR: {text}\x1b[0;m"));
+        let text = format!("\x1b[31;1mERROR: {text}\x1b[0;m");
+        write_line(self, TraceStream::SYSTEM_WARNING, &text);
     }
 }
 
 impl<T: JobTrace + ?Sized> JobTraceExt for T {}
+
+fn write_line<T: JobTrace + ?Sized>(trace: &T, stream: TraceStream, text: &str) {
+    let mut line = Vec::with_capacity(text.len() + 1);
+    line.extend_from_slice(text.as_bytes());
+    line.push(b'\n');
+    trace.write(stream, &line);
+}

@@ -275,6 +275,13 @@ impl Build<'_> {
             FailureReason::RunnerConfigurationError => " (configuration error)",
             _ => "",
         };
-        self.log.error_line(&format!("Job failed{kind}: {text}"));
+        let text = format!("Job failed{kind}: {text}");
+        match &**error {
+            // The exit code travels with the outcome, so this line is no news to who knows that.
+            BuildError::Script { .. } => self
+                .log
+                .system_line(&format!("\x1b[31;1mERROR: {text}\x1b[0;m")),
+            _ => self.log.error_line(&text),
+        }
     }
 }

@@ -124,7 +124,7 @@ impl TraceSink for ObserverSink {
         let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
         let cause = cause.unwrap_or_default();
         let text = format!("WARNING: the log is not kept from here on: {error}{cause}\n");
-        self.0.output(TraceStream::SYSTEM, text.as_bytes());
+        self.0.output(TraceStream::SYSTEM_WARNING, text.as_bytes());
     }
 }
 
@@ -208,6 +208,7 @@ mod tests {
     fn streams_keep_their_identity() {
         for stream in [
             TraceStream::SYSTEM,
+            TraceStream::SYSTEM_WARNING,
             TraceStream::STDOUT,
             TraceStream::STDERR,
             TraceStream::service(2, StreamKind::Stderr),

@@ -46,6 +46,9 @@ pub enum EventKind {
     PipelineStarted {
         /// Its jobs by name, by stage.
         jobs: Vec<Arc<str>>,
+        /// The same jobs with what they wait for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        graph: Vec<JobNode>,
     },
     /// The first job of a stage starts.
     StageStart {
@@ -63,6 +66,20 @@ pub enum EventKind {
         /// The attempt it is at, from 1.
         attempt: u32,
     },
+    /// A job has come to another of the stages it is run in, or has ended one.
+    JobStage {
+        /// The job.
+        job: Arc<str>,
+        /// GitLab's name of the stage: `prepare_executor`, `get_sources`, `step_script`.
+        name: Arc<str>,
+        /// Whether it begins, or how it ended.
+        state: StageState,
+        /// Whether what the job's author wrote runs in it.
+        user_code: bool,
+        /// How long it took, in milliseconds, once it has ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
+    },
     /// A job has written a line, or a piece of one.
     JobLog {
         /// The job.
@@ -74,6 +91,12 @@ pub enum EventKind {
         /// Whether the text goes on where the last one of this stream stopped.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cont: bool,
+        /// Whether the line may go on in a later event.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        open: bool,
+        /// How much it deserves to be read, where the runner itself says it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        level: Option<LogLevel>,
     },
     /// An attempt of a job has ended.
     JobFinished {
@@ -103,6 +126,40 @@ pub enum EventKind {
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },
+}
+
+/// A job of the pipeline and what it waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobNode {
+    /// The job.
+    pub job: Arc<str>,
+    /// Its stage.
+    pub stage: Arc<str>,
+    /// The jobs it needs; `None` when it waits for all earlier stages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Vec<Arc<str>>>,
+}
+
+/// Where a stage of a job stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageState {
+    /// It begins.
+    Started,
+    /// It ended well.
+    Succeeded,
+    /// It did not.
+    Failed,
+}
+
+/// How much a line of the runner's own deserves to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogLevel {
+    /// It tells what goes on.
+    Info,
+    /// It is a warning or an error.
+    Warning,
 }
 
 /// Where a line of a job's log came from.

@@ -129,7 +129,7 @@ impl Output {
         if admitted.reached {
             let line = self.sink_limiter.notice();
             let notice = own_line(self.sink_end, line.as_bytes());
-            self.sink.write(Stream::RUNNER, &notice);
+            self.sink.write(Stream::RUNNER_WARNING, &notice);
         }
     }
 

@@ -53,6 +53,8 @@ pub struct Stream {
 impl Stream {
     /// What the runner itself says.
     pub const RUNNER: Self = Self::new(StreamId::RUNNER, StreamKind::Stdout);
+    /// What the runner itself warns of.
+    pub const RUNNER_WARNING: Self = Self::new(StreamId::RUNNER, StreamKind::Stderr);
     /// Standard output of the job's scripts.
     pub const JOB_STDOUT: Self = Self::new(StreamId::JOB, StreamKind::Stdout);
     /// Standard error of the job's scripts.

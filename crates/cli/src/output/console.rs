@@ -50,7 +50,7 @@ impl Console {
 
     fn show(&self, state: &mut State, kind: &EventKind) {
         match kind {
-            EventKind::PipelineStarted { jobs } => {
+            EventKind::PipelineStarted { jobs, .. } => {
                 let names = jobs.iter().cloned().enumerate();
                 state.jobs = names.map(|(number, name)| (name, number)).collect();
                 let widths = jobs.iter().map(|name| name.chars().count());
@@ -109,6 +109,7 @@ impl Console {
             }
             EventKind::StageStart { .. }
             | EventKind::JobStatus { .. }
+            | EventKind::JobStage { .. }
             | EventKind::PipelineDone { .. } => {}
         }
     }

@@ -1,14 +1,19 @@
-use crate::event::{EventKind, EventLog, LogStream};
+use crate::event::{EventKind, EventLog, LogLevel, LogStream, StageState};
 use executor_core::stage::BuildStage;
 use executor_core::{JobObserver, StageReport, TraceStream};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
 use trace::{Line, LineSplitter};
 
 /// How many of a job's last lines a report shows.
 const LAST_LINES: usize = 20;
 /// How many bytes of each of them are kept.
 const LONGEST_LAST_LINE: usize = 1024;
+
+/// What comes before the first stage of a build, in GitLab's word for that part of the log.
+const PREPARE: &str = "prepare_executor";
 
 /// Turns the output of one attempt of a job into events.
 #[derive(Debug)]
@@ -22,6 +27,8 @@ pub(super) struct LogObserver {
 struct State {
     splitters: HashMap<TraceStream, LineSplitter>,
     last_lines: LastLines,
+    /// When the job began, until its first stage does.
+    preparing: Option<Instant>,
 }
 
 /// The beginning of each of the last lines, with the stream it came over.
@@ -37,9 +44,10 @@ impl LogObserver {
     }
 
     /// Hands out what is left of lines that have no end, and returns the last lines.
-    pub(super) fn finish(&self) -> Vec<String> {
+    pub(super) fn finish(&self, succeeded: bool) -> Vec<String> {
         let mut state = self.lock();
         self.end_lines(&mut state);
+        self.end_preparation(&mut state, succeeded);
         let last_lines = std::mem::take(&mut state.last_lines);
         last_lines.into_iter().map(|(_, line)| line).collect()
     }
@@ -52,6 +60,38 @@ impl LogObserver {
             let last_lines = &mut state.last_lines;
             splitter.finish(&mut |line| self.emit(stream, line, last_lines));
         }
+    }
+
+    /// Goes on to the first stage, or to a further one.
+    fn leave_preparation(&self) {
+        let mut state = self.lock();
+        self.end_lines(&mut state);
+        self.end_preparation(&mut state, true);
+    }
+
+    /// Tells that the preparation is over, if it still goes on.
+    fn end_preparation(&self, state: &mut State, succeeded: bool) {
+        if let Some(begun) = state.preparing.take() {
+            let ended = ended(succeeded);
+            self.tell_stage(PREPARE, ended, false, Some(begun.elapsed()));
+        }
+    }
+
+    fn tell_stage(
+        &self,
+        name: &str,
+        state: StageState,
+        user_code: bool,
+        duration: Option<Duration>,
+    ) {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.events.emit(EventKind::JobStage {
+            job: Arc::clone(&self.job),
+            name: name.into(),
+            state,
+            user_code,
+            duration_ms: duration.map(millis),
+        });
     }
 
     fn emit(&self, stream: TraceStream, line: Line<'_>, last_lines: &mut LastLines) {
@@ -67,6 +107,8 @@ impl LogObserver {
             stream: log_stream(stream),
             line: line.text.into_owned(),
             cont: line.continues,
+            open: !line.complete,
+            level: log_level(stream),
         });
     }
 
@@ -76,14 +118,25 @@ impl LogObserver {
 }
 
 impl JobObserver for LogObserver {
-    // A job counts as running from the moment a worker takes it, so there is nothing to add here.
-    fn started(&self) {}
+    // A job counts as running from the moment a worker takes it, so only its preparation begins.
+    fn started(&self) {
+        self.lock().preparing = Some(Instant::now());
+        self.tell_stage(PREPARE, StageState::Started, false, None);
+    }
 
-    fn stage_started(&self, _stage: &BuildStage) {}
+    fn stage_started(&self, stage: &BuildStage) {
+        self.leave_preparation();
+        let user_code = stage.is_user_code();
+        self.tell_stage(&stage.name(), StageState::Started, user_code, None);
+    }
 
-    fn stage_finished(&self, _report: &StageReport) {
+    fn stage_finished(&self, report: &StageReport) {
         // Otherwise the last words of a stage would come after those of the next one.
         self.end_lines(&mut self.lock());
+        let stage = &report.stage;
+        let end = ended(report.succeeded);
+        let duration = Some(report.duration);
+        self.tell_stage(&stage.name(), end, stage.is_user_code(), duration);
     }
 
     fn output(&self, stream: TraceStream, data: &[u8]) {
@@ -91,6 +144,7 @@ impl JobObserver for LogObserver {
         let State {
             splitters,
             last_lines,
+            ..
         } = &mut *state;
         let splitter = splitters.entry(stream).or_default();
         splitter.feed(data, &mut |line| self.emit(stream, line, last_lines));
@@ -101,10 +155,27 @@ impl JobObserver for LogObserver {
         let State {
             splitters,
             last_lines,
+            ..
         } = &mut *state;
         if let Some(splitter) = splitters.get_mut(&stream) {
             splitter.flush_idle(&mut |line| self.emit(stream, line, last_lines));
         }
+    }
+}
+
+fn ended(succeeded: bool) -> StageState {
+    if succeeded {
+        StageState::Succeeded
+    } else {
+        StageState::Failed
+    }
+}
+
+fn log_level(stream: TraceStream) -> Option<LogLevel> {
+    match stream {
+        TraceStream::SYSTEM => Some(LogLevel::Info),
+        TraceStream::SYSTEM_WARNING => Some(LogLevel::Warning),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@ use super::machine::{Finish, Machine};
 use super::observer::LogObserver;
 use super::{Status, StatusChange};
 use crate::config::parse_duration;
-use crate::event::{EventKind, EventLog};
+use crate::event::{EventKind, EventLog, JobNode};
 use crate::plan::Plan;
 use crate::report::JobReport;
 use crate::source::clamp;
@@ -97,9 +97,25 @@ impl Queue {
         let jobs = state.records.iter().map(|record| Arc::clone(&record.name));
         self.events.emit(EventKind::PipelineStarted {
             jobs: jobs.collect(),
+            graph: self.graph(&state.records),
         });
         let changes = state.machine.start();
         self.apply(&mut state, &changes);
+    }
+
+    /// Returns what each job waits for.
+    fn graph(&self, records: &[Record]) -> Vec<JobNode> {
+        let name = |&job: &usize| Arc::clone(&records[job].name);
+        let jobs = self.plan.jobs().iter().zip(records);
+        let nodes = jobs.map(|(job, record)| JobNode {
+            job: Arc::clone(&record.name),
+            stage: Arc::clone(&record.stage),
+            needs: job
+                .needs
+                .as_ref()
+                .map(|needs| needs.iter().map(name).collect()),
+        });
+        nodes.collect()
     }
 
     /// Lets no further job start. Those that run have their own way to learn of it.
@@ -286,7 +302,7 @@ impl Record {
         self.outcome = Some(outcome.clone());
         let observer = self.observer.take();
         self.last_lines = observer
-            .map(|observer| observer.finish())
+            .map(|observer| observer.finish(outcome.state == JobState::Success))
             .unwrap_or_default();
         duration
     }

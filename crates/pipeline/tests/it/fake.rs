@@ -132,6 +132,7 @@ impl JobRunner for FakeRunner {
             }
             Act::Stages(pieces) => {
                 for (stream, text) in pieces {
+                    observer.stage_started(&BuildStage::script());
                     observer.output(stream, text.as_bytes());
                     observer.stage_finished(&StageReport {
                         stage: BuildStage::script(),

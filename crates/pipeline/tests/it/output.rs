@@ -3,7 +3,7 @@
 use crate::driver::run;
 use crate::fake::{Act, Recorder};
 use executor_core::TraceStream;
-use pipeline::event::EventKind;
+use pipeline::event::{EventKind, LogLevel};
 
 #[tokio::test(start_paused = true)]
 async fn output_becomes_lines_by_stream() {
@@ -72,6 +72,94 @@ async fn the_last_words_of_a_stage_come_before_the_next_stage_and_before_the_end
     let is_log = |kind: &EventKind| matches!(kind, EventKind::JobLog { .. });
     let is_end = |kind: &EventKind| matches!(kind, EventKind::JobFinished { .. });
     assert!(kinds.iter().rposition(is_log) < kinds.iter().position(is_end));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_runner_says_is_told_apart_by_its_level() {
+    let pieces = vec![
+        (TraceStream::SYSTEM, b"Preparing\n".to_vec()),
+        (TraceStream::SYSTEM_WARNING, b"WARNING: old\n".to_vec()),
+        (TraceStream::STDERR, b"WARNING: of the job\n".to_vec()),
+    ];
+    let (_, _, sink) = run("test: {script: x}\n", &[("test", &[Act::Write(pieces)])]).await;
+    let level = |kind| match kind {
+        EventKind::JobLog { line, level, .. } => Some((line, level)),
+        _ => None,
+    };
+    let levels: Vec<_> = sink.kinds().into_iter().filter_map(level).collect();
+    let expect = [
+        ("Preparing", Some(LogLevel::Info)),
+        ("WARNING: old", Some(LogLevel::Warning)),
+        ("WARNING: of the job", None),
+    ];
+    assert_eq!(levels, expect.map(|(line, level)| (line.to_owned(), level)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_without_an_end_is_told_to_be_open() {
+    let acts = [Act::Pause("Password: ", "given\nnext\n")];
+    let (_, _, sink) = run("test: {script: x}\n", &[("test", &acts)]).await;
+    let is_open = |kind| match kind {
+        EventKind::JobLog { open, .. } => Some(open),
+        _ => None,
+    };
+    let open: Vec<_> = sink.kinds().into_iter().filter_map(is_open).collect();
+    assert_eq!(open, [true, false, false]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_stages_of_a_job_are_told_after_its_preparation() {
+    let acts = [Act::Stages(vec![(TraceStream::STDOUT, "words")])];
+    let (_, _, sink) = run("test: {script: x}\n", &[("test", &acts)]).await;
+    assert_eq!(
+        stages(&sink),
+        [
+            "prepare_executor Started",
+            "prepare_executor Succeeded",
+            "step_script Started, user code",
+            "step_script Succeeded, user code",
+        ]
+    );
+    let (_, _, sink) = run("test: {script: x}\n", &[("test", &[Act::SystemFailure])]).await;
+    assert_eq!(
+        stages(&sink),
+        ["prepare_executor Started", "prepare_executor Failed"]
+    );
+}
+
+fn stages(sink: &Recorder) -> Vec<String> {
+    let stage = |kind| match kind {
+        EventKind::JobStage {
+            name,
+            state,
+            user_code,
+            ..
+        } => {
+            let mark = if user_code { ", user code" } else { "" };
+            Some(format!("{name} {state:?}{mark}"))
+        }
+        _ => None,
+    };
+    sink.kinds().into_iter().filter_map(stage).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_event_tells_what_each_job_waits_for() {
+    let text = "a: {stage: build, script: x}\nb: {stage: test, script: x}\nc: {stage: test, needs: [a], script: x}\n";
+    let (_, _, sink) = run(text, &[]).await;
+    let EventKind::PipelineStarted { graph, .. } = &sink.kinds()[0] else {
+        panic!("the first event begins the pipeline");
+    };
+    let nodes: Vec<_> = graph
+        .iter()
+        .map(|node| (&*node.job, &*node.stage, node.needs.clone()))
+        .collect();
+    let expect = [
+        ("a", "build", None),
+        ("b", "test", None),
+        ("c", "test", Some(vec!["a".into()])),
+    ];
+    assert_eq!(nodes, expect);
 }
 
 #[tokio::test(start_paused = true)]
