@@ -41,9 +41,23 @@ impl ExecutorData {
         self
     }
 
+    /// Puts all values of `newer` at the newest end.
+    ///
+    /// For a layer that acquires from another provider later than the rest.
+    pub fn append(&mut self, newer: Self) {
+        self.0.append(newer.0);
+    }
+
     /// Returns the newest value of this type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.0.get()
+    }
+
+    /// Returns all values of this type, the newest first.
+    ///
+    /// A layer that may stand twice in a stack finds its own among them, which need not be the newest.
+    pub fn all<T: Send + Sync + 'static>(&self) -> impl Iterator<Item = &T> {
+        self.0.all()
     }
 
     /// Returns how many values there are.

@@ -24,10 +24,20 @@ impl TypedBag {
         });
     }
 
+    /// Puts all values of `newer` at the newest end.
+    pub(crate) fn append(&mut self, newer: Self) {
+        self.values.extend(newer.values);
+    }
+
     /// Returns the newest value of this type.
     pub(crate) fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
-        let mut newest_first = self.values.iter().rev();
-        newest_first.find_map(|value| value.value.downcast_ref())
+        self.all().next()
+    }
+
+    /// Returns all values of this type, the newest first.
+    pub(crate) fn all<T: Any + Send + Sync>(&self) -> impl Iterator<Item = &T> {
+        let newest_first = self.values.iter().rev();
+        newest_first.filter_map(|value| value.value.downcast_ref())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -57,6 +67,19 @@ mod tests {
         assert_eq!(bag.get::<&str>(), Some(&"inner"));
         assert_eq!(bag.get::<u64>(), None);
         assert_eq!(bag.len(), 3);
+    }
+
+    #[test]
+    fn all_values_of_a_type_are_found_newest_first() {
+        let mut bag = TypedBag::default();
+        bag.push(1_u32);
+        bag.push("between");
+        let mut newer = TypedBag::default();
+        newer.push(2_u32);
+        newer.push(3_u32);
+        bag.append(newer);
+        assert_eq!(bag.all::<u32>().collect::<Vec<_>>(), [&3, &2, &1]);
+        assert_eq!(bag.get::<u32>(), Some(&3));
     }
 
     #[test]

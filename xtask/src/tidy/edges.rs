@@ -64,11 +64,18 @@ const TABLE: &[Row] = &[
         imports: &["executor-core", "process", "shells", "trace"],
         tests_import: &[],
     },
+    // Wraps any executor and knows none; its tests put real layers around a real one.
+    Row {
+        name: "executor-layers",
+        imports: &["executor-core"],
+        tests_import: &["executor-shell"],
+    },
     // 4: the facade, where each executor is a feature.
     Row {
         name: "runwright",
         imports: &[
             "executor-core",
+            "executor-layers",
             "executor-shell",
             "job-runner",
             "pipeline",
@@ -104,6 +111,7 @@ const TABLE: &[Row] = &[
 
 const BELOW_ASSEMBLY: &[&str] = &[
     "executor-core",
+    "executor-layers",
     "executor-shell",
     "job-runner",
     "pipeline",
@@ -117,6 +125,7 @@ const BELOW_ASSEMBLY: &[&str] = &[
 const ASSEMBLY: &[&str] = &[
     "cli",
     "executor-core",
+    "executor-layers",
     "executor-shell",
     "job-runner",
     "pipeline",

@@ -1,0 +1,116 @@
+//! Forwarding in one line, method by method.
+//!
+//! A wrapper names each method it only forwards, so a reader sees what it changes: all the rest.
+//! A method that is neither named nor written does not compile, and one that the contract gives a
+//! default body later is found by `clippy::missing_trait_methods`. Asynchronous methods are written
+//! out: `async_trait` does not look into macros.
+
+/// Forwards methods of `ExecutorProvider` to the field of this name.
+macro_rules! forward_provider {
+    ($inner:ident: $($method:ident),+ $(,)?) => {
+        $($crate::forward::forward_provider!(@ $inner $method);)+
+    };
+    (@ $inner:ident can_create) => {
+        fn can_create(&self) -> Result<(), executor_core::ProviderError> {
+            self.$inner.can_create()
+        }
+    };
+    (@ $inner:ident create) => {
+        fn create(
+            &self,
+            data: &executor_core::ExecutorData,
+        ) -> Result<Box<dyn executor_core::Executor>, executor_core::BuildError> {
+            self.$inner.create(data)
+        }
+    };
+    (@ $inner:ident features) => {
+        fn features(
+            &self,
+            features: &mut executor_core::FeaturesInfo,
+        ) -> Result<(), executor_core::ProviderError> {
+            self.$inner.features(features)
+        }
+    };
+    (@ $inner:ident config_info) => {
+        fn config_info(
+            &self,
+            config: &executor_core::RunnerConfig,
+            info: &mut executor_core::ConfigInfo,
+        ) {
+            self.$inner.config_info(config, info);
+        }
+    };
+    (@ $inner:ident default_shell) => {
+        fn default_shell(&self) -> Option<executor_core::Dialect> {
+            self.$inner.default_shell()
+        }
+    };
+    (@ $inner:ident init) => {
+        fn init(&self) -> Result<(), executor_core::ProviderError> {
+            self.$inner.init()
+        }
+    };
+}
+pub(crate) use forward_provider;
+
+#[expect(unused_macros, reason = "the layers that wrap executors follow")]
+/// Forwards methods of `Executor` to the field of this name.
+macro_rules! forward_executor {
+    ($inner:ident: $($method:ident),+ $(,)?) => {
+        $($crate::forward::forward_executor!(@ $inner $method);)+
+    };
+    (@ $inner:ident shell) => {
+        fn shell(&self) -> &executor_core::ShellInfo {
+            self.$inner.shell()
+        }
+    };
+    (@ $inner:ident current_stage) => {
+        fn current_stage(&self) -> executor_core::ExecutorStage {
+            self.$inner.current_stage()
+        }
+    };
+    (@ $inner:ident set_current_stage) => {
+        fn set_current_stage(&self, stage: executor_core::ExecutorStage) {
+            self.$inner.set_current_stage(stage);
+        }
+    };
+    (@ $inner:ident stage_cell) => {
+        fn stage_cell(&self) -> executor_core::StageCell {
+            self.$inner.stage_cell()
+        }
+    };
+    (@ $inner:ident steps) => {
+        fn steps(&self) -> Option<std::sync::Arc<dyn executor_core::ability::StepsConnector>> {
+            self.$inner.steps()
+        }
+    };
+    (@ $inner:ident terminal) => {
+        fn terminal(&self) -> Option<std::sync::Arc<dyn executor_core::ability::Terminal>> {
+            self.$inner.terminal()
+        }
+    };
+    (@ $inner:ident file_transfer) => {
+        fn file_transfer(
+            &self,
+        ) -> Option<std::sync::Arc<dyn executor_core::ability::FileTransfer>> {
+            self.$inner.file_transfer()
+        }
+    };
+    (@ $inner:ident port_proxy) => {
+        fn port_proxy(&self) -> Option<std::sync::Arc<dyn executor_core::ability::PortProxy>> {
+            self.$inner.port_proxy()
+        }
+    };
+    (@ $inner:ident suspend) => {
+        fn suspend(&self) -> Option<std::sync::Arc<dyn executor_core::ability::Suspend>> {
+            self.$inner.suspend()
+        }
+    };
+    (@ $inner:ident resumable) => {
+        fn resumable(&self) -> Option<std::sync::Arc<dyn executor_core::ability::Resumable>> {
+            self.$inner.resumable()
+        }
+    };
+}
+#[expect(unused_imports, reason = "the layers that wrap executors follow")]
+pub(crate) use forward_executor;

@@ -1,0 +1,32 @@
+//! Wrappers around any executor provider, one concern each.
+//!
+//! A layer changes a part of what a provider does and forwards the rest, so any of them fits around
+//! any executor, and around another layer. [`ProviderStack`] puts them on from the inside out: the
+//! layer added last is asked first. The page of each layer shows an order that works and one that
+//! does not.
+//!
+//! - [`ConcurrencyLimitLayer`]: at most so many jobs at once.
+//!
+//! # Examples
+//!
+//! ```
+//! use executor_core::prelude::*;
+//! use executor_layers::{ConcurrencyLimitLayer, WhenFull};
+//!
+//! let provider = DefaultExecutorProvider::new(Dialect::platform_default())
+//!     .with_creator(|_data| Err(BuildError::config("put an executor here")));
+//! let stack = ProviderStack::new(provider)
+//!     .layer(&ConcurrencyLimitLayer::of_each_runner())
+//!     .layer(&ConcurrencyLimitLayer::concurrent(4).when_full(WhenFull::Wait))
+//!     .build();
+//! assert!(stack.can_create().is_ok());
+//! ```
+//!
+//! [`ProviderStack`]: executor_core::ProviderStack
+
+mod concurrency_limit;
+mod forward;
+mod owner;
+mod room;
+
+pub use concurrency_limit::{ConcurrencyLimitLayer, ConcurrencyLimitProvider, WhenFull};

@@ -1,0 +1,3 @@
+//! Layers, each on its own and stacked around real and scripted executors.
+
+mod concurrency_limit;
