@@ -1,0 +1,149 @@
+//! The jobs of a workload as bare processes: what any runner must pay at least.
+
+use std::num::NonZeroUsize;
+use std::process::Stdio;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, ensure};
+
+use crate::Workload;
+
+/// Runs `bash -c <script>` for every job of a workload and returns how long all took.
+///
+/// At most `width` run at a time, and each starts as soon as those it needs have ended. Standard
+/// library only, no output, no environment but `PATH`: a process and nothing around it.
+///
+/// # Errors
+///
+/// Fails if a process cannot be started or ends in anything but success.
+pub fn run(workload: &Workload, width: NonZeroUsize) -> anyhow::Result<Duration> {
+    let order = Order::new(workload);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..width.get())
+            .map(|_| scope.spawn(|| work(workload, &order)))
+            .collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().map_err(|_| anyhow!("a worker panicked"))?)
+    })?;
+    Ok(start.elapsed())
+}
+
+fn work(workload: &Workload, order: &Order) -> anyhow::Result<()> {
+    while let Some(index) = order.next() {
+        let result = spawn_and_wait(workload.jobs()[index].script());
+        // Also after a failure, or the other workers would wait for ever.
+        order.ended(index);
+        result?;
+    }
+    Ok(())
+}
+
+fn spawn_and_wait(script: &str) -> anyhow::Result<()> {
+    // By path: with a bare name std would search, and with a cleared environment it would fork.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the floor under the crate that starts processes"
+    )]
+    let status = std::process::Command::new("/bin/bash")
+        .args(["-c", script])
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .context("start bash")?;
+    ensure!(status.success(), "bash -c {script:?}: {status}");
+    Ok(())
+}
+
+/// Hands out jobs in the order of the file, as their needs allow.
+struct Order {
+    state: Mutex<State>,
+    changed: Condvar,
+    followers: Vec<Vec<usize>>,
+}
+
+struct State {
+    /// Ready jobs, the next one last.
+    ready: Vec<usize>,
+    missing: Vec<usize>,
+    unfinished: usize,
+}
+
+impl Order {
+    fn new(workload: &Workload) -> Self {
+        let jobs = workload.jobs();
+        let mut followers = vec![Vec::new(); jobs.len()];
+        for (index, job) in jobs.iter().enumerate() {
+            for &need in job.needs() {
+                followers[need].push(index);
+            }
+        }
+        let missing: Vec<usize> = jobs.iter().map(|job| job.needs().len()).collect();
+        let ready = (0..jobs.len()).rev().filter(|&job| missing[job] == 0);
+        let state = State {
+            ready: ready.collect(),
+            missing,
+            unfinished: jobs.len(),
+        };
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            followers,
+        }
+    }
+
+    /// Waits for a job that can run; `None` once all have ended.
+    fn next(&self) -> Option<usize> {
+        let state = self.state();
+        let idle = |state: &mut State| state.ready.is_empty() && state.unfinished > 0;
+        let state = self.changed.wait_while(state, idle);
+        state.unwrap_or_else(PoisonError::into_inner).ready.pop()
+    }
+
+    fn ended(&self, job: usize) {
+        let mut state = self.state();
+        state.unfinished -= 1;
+        for &follower in &self.followers[job] {
+            state.missing[follower] -= 1;
+            if state.missing[follower] == 0 {
+                state.ready.insert(0, follower);
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_come_in_file_order_and_after_their_needs() {
+        let workload = Workload::dag(2, 2);
+        let order = Order::new(&workload);
+        assert_eq!([order.next(), order.next()], [Some(0), Some(1)]);
+        order.ended(1);
+        // Both of the second layer need both of the first.
+        assert!(order.state().ready.is_empty());
+        order.ended(0);
+        assert_eq!([order.next(), order.next()], [Some(2), Some(3)]);
+        order.ended(2);
+        order.ended(3);
+        assert_eq!(order.next(), None);
+    }
+
+    #[test]
+    fn more_workers_than_jobs_all_come_to_an_end() {
+        let width = NonZeroUsize::new(4).expect("four is not zero");
+        assert!(run(&Workload::dag(3, 2), width).is_ok());
+    }
+}

@@ -1,0 +1,65 @@
+//! A repository to measure in.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::{Bench, Workload};
+
+/// A handful of tracked files, so that a copy of the tree has something to copy.
+const FILES: usize = 20;
+
+/// A Git repository as a user has it: an author, a remote with a default branch, some files.
+#[derive(Debug)]
+pub struct Project {
+    root: PathBuf,
+}
+
+impl Project {
+    /// Makes a repository at `root` that holds the pipeline of `workload`, everything committed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the files cannot be written or git fails.
+    pub async fn create(bench: &Bench, root: &Path, workload: &Workload) -> anyhow::Result<Self> {
+        let sources = root.join("src");
+        std::fs::create_dir_all(&sources).context("make a project")?;
+        std::fs::write(root.join(".gitlab-ci.yml"), workload.yaml())?;
+        for number in 0..FILES {
+            let file = sources.join(format!("{number}.txt"));
+            std::fs::write(file, "some text\n".repeat(40))?;
+        }
+        let commands: [&[&str]; 8] = [
+            &["init", "--quiet", "--initial-branch", "main"],
+            &["config", "user.name", "Bench"],
+            &["config", "user.email", "bench@example.com"],
+            &["add", "."],
+            &["commit", "--quiet", "--message", "First"],
+            // Peers ask for all of these, and complain at length where one is missing.
+            &[
+                "remote",
+                "add",
+                "origin",
+                "git@example.com:group/project.git",
+            ],
+            &["update-ref", "refs/remotes/origin/main", "HEAD"],
+            &[
+                "symbolic-ref",
+                "refs/remotes/origin/HEAD",
+                "refs/remotes/origin/main",
+            ],
+        ];
+        for arguments in commands {
+            let git = bench.command("git").args(arguments.iter().copied());
+            bench.run(&git.current_dir(root)).await?.succeeded()?;
+        }
+        Ok(Self {
+            root: root.to_owned(),
+        })
+    }
+
+    /// Returns the top of the working tree.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}

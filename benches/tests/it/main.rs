@@ -1,0 +1,3 @@
+//! The measurements measure what they say.
+
+mod workloads;

@@ -1,0 +1,35 @@
+//! Generated pipelines are what Runwright accepts without a word.
+
+use benches::Workload;
+use pipeline::context::PipelineContext;
+use pipeline::{Plan, ResolvedPipeline, Selection};
+
+/// Checks that a pipeline gives no diagnostic, and the jobs and edges that the workload lists.
+fn check(workload: &Workload) {
+    let checked = ResolvedPipeline::from_text(".gitlab-ci.yml", &workload.yaml());
+    let (resolved, warnings) = checked.into_result().expect("no errors");
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let plan = Plan::new(&resolved, PipelineContext::default(), &Selection::default());
+    let plan = plan.expect("jobs to run");
+    assert_eq!(plan.jobs().len(), workload.jobs().len());
+    for (index, (planned, job)) in plan.jobs().iter().zip(workload.jobs()).enumerate() {
+        assert_eq!(planned.name(), job.name());
+        assert_eq!(planned.needs.as_deref().unwrap_or_default(), job.needs());
+        assert_eq!(plan.payload(index).steps[0].script, [job.script()]);
+    }
+}
+
+#[test]
+fn jobs_of_one_stage_are_as_they_are_listed() {
+    check(&Workload::one());
+    check(&Workload::parallel(50));
+}
+
+#[test]
+fn layered_jobs_need_two_of_the_layer_before() {
+    let workload = Workload::dag(10, 10);
+    check(&workload);
+    let needs = workload.jobs().iter().map(|job| job.needs().len());
+    assert_eq!(needs.sum::<usize>(), 9 * 10 * 2);
+    check(&Workload::dag(3, 1));
+}
