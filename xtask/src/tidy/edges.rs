@@ -25,15 +25,21 @@ const TABLE: &[Row] = &[
         imports: &[],
         tests_import: &[],
     },
+    // Also 0, and a macro that vanishes from all but the builds of some tests.
+    Row {
+        name: "fail-point",
+        imports: &[],
+        tests_import: &[],
+    },
     // 1: log and processes, which know the contract's data at most.
     Row {
         name: "process",
-        imports: &["executor-core"],
+        imports: &["executor-core", "fail-point"],
         tests_import: &[],
     },
     Row {
         name: "trace",
-        imports: &["executor-core"],
+        imports: &["executor-core", "fail-point"],
         tests_import: &[],
     },
     // 2: script text, and the suite for authors of executors.
@@ -50,7 +56,7 @@ const TABLE: &[Row] = &[
     // 3: the life of a job, the pipeline, the executors. None imports another of this height.
     Row {
         name: "job-runner",
-        imports: &["executor-core", "process", "shells", "trace"],
+        imports: &["executor-core", "fail-point", "process", "shells", "trace"],
         tests_import: &["executor-shell"],
     },
     // Starts no process and knows no job runner: it calls the port of the contract.
@@ -61,7 +67,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "executor-shell",
-        imports: &["executor-core", "process", "shells", "trace"],
+        imports: &["executor-core", "fail-point", "process", "shells", "trace"],
         tests_import: &[],
     },
     // Wraps any executor and knows none; its tests put real layers around a real one.
@@ -77,6 +83,7 @@ const TABLE: &[Row] = &[
             "executor-core",
             "executor-layers",
             "executor-shell",
+            "fail-point",
             "job-runner",
             "pipeline",
             "process",
@@ -113,6 +120,7 @@ const BELOW_ASSEMBLY: &[&str] = &[
     "executor-core",
     "executor-layers",
     "executor-shell",
+    "fail-point",
     "job-runner",
     "pipeline",
     "process",

@@ -1,0 +1,165 @@
+//! What the environment asks for.
+
+use crate::record::Record;
+use crate::{POINTS, VARIABLE};
+use rustix::process::{Signal, getpid, kill_process};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// On which side of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Before,
+    After,
+}
+
+/// What happens, and where.
+#[derive(Debug)]
+pub(crate) enum Action {
+    Nothing,
+    /// The program dies at this visit.
+    Kill {
+        at: String,
+        side: Side,
+        visit: u64,
+    },
+    /// The step fails, from this visit on.
+    Error {
+        at: String,
+        visit: u64,
+    },
+    /// The step waits, at every visit.
+    Pause {
+        at: String,
+        side: Side,
+        pipe: PathBuf,
+    },
+    Record(Record),
+}
+
+/// Returns what is asked for; the environment is read once.
+pub(crate) fn action() -> &'static Action {
+    static ACTION: OnceLock<Action> = OnceLock::new();
+    ACTION.get_or_init(|| {
+        let Some(text) = std::env::var_os(VARIABLE) else {
+            return Action::Nothing;
+        };
+        let text = text.to_str().expect("what happens at a point is text");
+        let known = |name: &str| POINTS.iter().any(|point| point.name() == name);
+        // A test with a mistake in it must not pass because nothing happens.
+        parse(text, known).unwrap_or_else(|| panic!("{VARIABLE} says {text:?}"))
+    })
+}
+
+fn parse(text: &str, known: impl Fn(&str) -> bool) -> Option<Action> {
+    let words: Vec<&str> = text.splitn(4, ' ').collect();
+    let side = |word| match word {
+        "before" => Some(Side::Before),
+        "after" => Some(Side::After),
+        _ => None,
+    };
+    let at = |name: &str| known(name).then(|| name.to_owned());
+    let visit = |words: &[&str]| words.first().map_or(Some(1), |word| word.parse().ok());
+    Some(match &words[..] {
+        ["kill", word, name, rest @ ..] => Action::Kill {
+            at: at(name)?,
+            side: side(word)?,
+            visit: visit(rest)?,
+        },
+        ["error", "at", name, rest @ ..] => Action::Error {
+            at: at(name)?,
+            visit: visit(rest)?,
+        },
+        ["pause", word, name, pipe] => Action::Pause {
+            at: at(name)?,
+            side: side(word)?,
+            pipe: PathBuf::from(pipe),
+        },
+        ["record", ..] => Action::Record(Record::begin(text.strip_prefix("record ")?)),
+        _ => return None,
+    })
+}
+
+impl Action {
+    /// Does what is asked for here, if anything is.
+    pub(crate) fn obey(&self, name: &str, here: Side, now: u64) -> io::Result<()> {
+        match self {
+            Self::Kill { at, side, visit } if at == name && *side == here && *visit == now => {
+                kill();
+            }
+            Self::Error { at, visit } if at == name && here == Side::Before && *visit <= now => {
+                // The name travels to whoever reads the message, which proves that the cause is told.
+                return Err(io::Error::other(format!("fail point {name}")));
+            }
+            Self::Pause { at, side, pipe } if at == name && *side == here => pause(pipe),
+            Self::Record(record) if here == Side::Before => record.reached(name),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn kill() {
+    kill_process(getpid(), Signal::KILL).expect("everybody may kill himself");
+    loop {
+        // The signal ends all threads, this one at the latest here.
+        std::thread::park();
+    }
+}
+
+fn pause(pipe: &Path) {
+    let waited = File::open(pipe).and_then(|mut pipe| pipe.read_to_end(&mut Vec::new()));
+    waited.expect("the pipe is there");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> String {
+        format!("{:?}", parse(text, |name| name == "a::b"))
+    }
+
+    #[test]
+    fn what_can_be_asked_for() {
+        assert_eq!(
+            check("kill before a::b"),
+            r#"Some(Kill { at: "a::b", side: Before, visit: 1 })"#
+        );
+        assert_eq!(
+            check("kill after a::b 3"),
+            r#"Some(Kill { at: "a::b", side: After, visit: 3 })"#
+        );
+        assert_eq!(
+            check("error at a::b"),
+            r#"Some(Error { at: "a::b", visit: 1 })"#
+        );
+        assert_eq!(
+            check("error at a::b 2"),
+            r#"Some(Error { at: "a::b", visit: 2 })"#
+        );
+        assert_eq!(
+            check("pause before a::b /tmp/with a blank"),
+            r#"Some(Pause { at: "a::b", side: Before, pipe: "/tmp/with a blank" })"#
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_refused() {
+        for text in [
+            "",
+            "kill",
+            "kill before",
+            "kill before a::c",
+            "kill before a::b often",
+            "kill during a::b",
+            "error before a::b",
+            "pause before a::b",
+            "record",
+        ] {
+            assert_eq!(check(text), "None", "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! A program with two points, which is this test itself, started anew for each case.
+
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+#[cfg(feature = "enabled")]
+mod enabled;
+mod off;
