@@ -56,10 +56,31 @@ const TOOLS: &[Tool] = &[
 /// Fails when a tool is missing and cannot be installed, or when a test fails.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> {
     provide(TOOLS)?;
-    let mut command = run::cargo();
-    command.current_dir(&workspace.root).args(words(args));
-    run::run(&mut command)
+    let in_workspace = |words: &[&str]| {
+        let mut command = run::cargo();
+        run::run(command.current_dir(&workspace.root).args(words))
+    };
+    in_workspace(&words(args))?;
+    if args.is_empty() {
+        FAULTS.iter().try_for_each(|words| in_workspace(words))?;
+    }
+    Ok(())
 }
+
+/// Tests of builds with fail points, apart from all others, which test what people get.
+const FAULTS: [&[&str]; 2] = [
+    &["test", "--package", "fail-point", "--features", "enabled"],
+    &[
+        "test",
+        "--package",
+        "cli",
+        "--features",
+        "fail-points",
+        "--test",
+        "it",
+        "fail_points::",
+    ],
+];
 
 /// Returns what cargo is told.
 fn words(args: &[String]) -> Vec<&str> {

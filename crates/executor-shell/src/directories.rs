@@ -2,6 +2,7 @@
 
 use crate::error::ShellError;
 use executor_core::BuildDirs;
+use fail_point::fail_point;
 use rustix::fs::{Access, access};
 use std::io;
 use std::path::Path;
@@ -48,7 +49,11 @@ fn usable(what: &'static str, path: &Path) -> Result<(), ShellError> {
 }
 
 fn make(what: &'static str, path: &Path) -> Result<(), ShellError> {
-    std::fs::create_dir_all(path).map_err(|source| error(what, path, source))
+    let made = fail_point!(
+        "executor_shell::directories::make",
+        std::fs::create_dir_all(path)
+    );
+    made.map_err(|source| error(what, path, source))
 }
 
 fn error(what: &'static str, path: &Path, source: io::Error) -> ShellError {

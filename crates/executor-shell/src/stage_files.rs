@@ -3,6 +3,7 @@
 use crate::error::ShellError;
 use executor_core::variable::JobVariable;
 use executor_core::{FileVariable, ShellInfo, ShellKind, StageCommand, StageVariables};
+use fail_point::fail_point;
 use process::Supervisor;
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -55,7 +56,11 @@ impl StageFiles {
         if missing && let Some(journal) = self.supervisor.journal() {
             journal.record_dir(&self.directory)?;
         }
-        match process::make_private_dir(&self.directory) {
+        let made = fail_point!(
+            "executor_shell::stage_files::make_dir",
+            process::make_private_dir(&self.directory)
+        );
+        match made {
             Ok(()) => {
                 // One that was there is somebody else's to remove.
                 self.made |= missing;
@@ -141,7 +146,10 @@ impl StageFiles {
     }
 
     fn write_file(&mut self, path: PathBuf, content: &[u8]) -> Result<(), ShellError> {
-        let result = write_private(&path, content);
+        let result = fail_point!(
+            "executor_shell::stage_files::write",
+            write_private(&path, content)
+        );
         self.written.insert(path.clone());
         result.map_err(|source| ShellError::File {
             action: "write",
@@ -177,7 +185,13 @@ impl StageFiles {
 /// A job may have put much there, so it is done where it holds up no other job.
 async fn remove_tree(path: PathBuf) -> Result<(), ShellError> {
     let doomed = path.clone();
-    let removed = tokio::task::spawn_blocking(move || process::remove_tree(&doomed)).await;
+    let removed = tokio::task::spawn_blocking(move || {
+        fail_point!(
+            "executor_shell::stage_files::remove",
+            process::remove_tree(&doomed)
+        )
+    })
+    .await;
     let removed = removed.unwrap_or_else(|error| match error.try_into_panic() {
         Ok(panic) => std::panic::resume_unwind(panic),
         // The runtime shuts down.

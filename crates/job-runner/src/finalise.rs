@@ -7,6 +7,7 @@ use crate::tool;
 use executor_core::job::{Artifact, ArtifactWhen};
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, Retryability, StopLevel};
+use fail_point::fail_point;
 use std::path::{Path, PathBuf};
 
 impl Stages<'_, '_> {
@@ -153,7 +154,13 @@ impl Stages<'_, '_> {
             Some(dirs) => {
                 let temp = PathBuf::from(&dirs.temp_dir);
                 let open = self.open(stage, None);
-                let removed = off_thread(move || process::remove_tree(&temp)).await;
+                let removed = off_thread(move || {
+                    fail_point!(
+                        "job_runner::finalise::remove_files",
+                        process::remove_tree(&temp)
+                    )
+                })
+                .await;
                 let removed = removed.flatten();
                 self.close(open, None, removed.is_ok());
                 removed.map_err(|source| BuildError::system("runner", "remove files", source))

@@ -6,6 +6,7 @@ use executor_core::{
     BuildError, JobObserver, JobTrace, Retryability, RunnerConfig, StreamKind, TraceStream,
     TraceSummary,
 };
+use fail_point::fail_point;
 use shells::git::secrets_in;
 use std::path::Path;
 use std::sync::Arc;
@@ -136,7 +137,11 @@ fn create_spool(path: &Path) -> Result<Spool, BuildError> {
         retry: Retryability::Permanent,
     };
     if let Some(directory) = path.parent() {
-        std::fs::create_dir_all(directory).map_err(|source| {
+        let made = fail_point!(
+            "job_runner::log::make_dir",
+            std::fs::create_dir_all(directory)
+        );
+        made.map_err(|source| {
             failed(
                 format!("keep the job's log in {}", path.display()),
                 source.into(),

@@ -1,5 +1,6 @@
 //! Removing the directories of a finished job.
 
+use fail_point::fail_point;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -8,8 +9,13 @@ use std::path::Path;
 /// below `builds` that this leaves empty.
 pub(crate) fn build(temp: &Path, project: Option<&Path>, builds: &Path) -> io::Result<()> {
     let removed = project
-        .map_or(Ok(()), process::remove_tree)
-        .and(process::remove_tree(temp));
+        .map_or(Ok(()), |project| {
+            fail_point!("job_runner::remove::project", process::remove_tree(project))
+        })
+        .and(fail_point!(
+            "job_runner::remove::temp",
+            process::remove_tree(temp)
+        ));
     let parents = temp.ancestors().skip(1);
     for parent in parents.take_while(|parent| *parent != builds && parent.starts_with(builds)) {
         // Another job has its build there too, or the directory is not ours to remove.

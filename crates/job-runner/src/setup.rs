@@ -8,6 +8,7 @@ use crate::stages::{Stages, not_the_users};
 use executor_core::job::Dependency;
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, HumanDuration, StopLevel};
+use fail_point::fail_point;
 use std::fs;
 use std::path::PathBuf;
 
@@ -78,9 +79,15 @@ impl Stages<'_, '_> {
         let makes_project = in_place.is_none();
         let made = off_thread(move || {
             if makes_project {
-                fs::create_dir_all(project)?;
+                fail_point!(
+                    "job_runner::setup::make_project",
+                    fs::create_dir_all(project)
+                )?;
             }
-            process::make_private_dir(&temp)?;
+            fail_point!(
+                "job_runner::setup::make_temp",
+                process::make_private_dir(&temp)
+            )?;
             // What an earlier job exported is not this one's.
             process::remove_tree(&temp.join(shells::ENV_FILE_NAME))
         });

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use fail_point::fail_point;
 use rustix::io::Errno;
 
 /// How long the members of a killed group may take to die.
@@ -65,7 +66,7 @@ pub(crate) struct Group {
 impl Group {
     /// Makes the group.
     pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
-        fs::create_dir(&path)?;
+        fail_point!("process::cgroup::create", fs::create_dir(&path))?;
         Ok(Self { path })
     }
 
@@ -80,11 +81,9 @@ impl Group {
 
     /// Hands a controller down to groups below; false if it is not to be had.
     pub(crate) fn delegate(path: &Path, controller: &str) -> bool {
-        fs::write(
-            path.join("cgroup.subtree_control"),
-            format!("+{controller}"),
-        )
-        .is_ok()
+        let control = path.join("cgroup.subtree_control");
+        let text = format!("+{controller}");
+        fail_point!("process::cgroup::delegate", fs::write(control, text)).is_ok()
     }
 
     /// Limits the number of processes; false without the controller.
@@ -127,7 +126,8 @@ impl Group {
 
 /// Kills every member of the group at `path`.
 pub(crate) fn kill(path: &Path) -> io::Result<()> {
-    fs::write(path.join("cgroup.kill"), "1")
+    let control = path.join("cgroup.kill");
+    fail_point!("process::cgroup::kill", fs::write(control, "1"))
 }
 
 /// Kills and removes the group at `path` with all groups below, blocking.
@@ -156,11 +156,14 @@ fn try_remove(path: &Path) -> io::Result<bool> {
 }
 
 fn removed(path: &Path) -> io::Result<bool> {
-    match rustix::fs::rmdir(path) {
-        Ok(()) | Err(Errno::NOENT) => Ok(true),
-        Err(Errno::BUSY | Errno::NOTEMPTY) => Ok(false),
-        Err(errno) => Err(errno.into()),
-    }
+    fail_point!(
+        "process::cgroup::remove",
+        match rustix::fs::rmdir(path) {
+            Ok(()) | Err(Errno::NOENT) => Ok(true),
+            Err(Errno::BUSY | Errno::NOTEMPTY) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    )
 }
 
 /// Removes the groups below, deepest first, as far as they are dead.

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use fail_point::fail_point;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Pid;
@@ -45,7 +46,10 @@ impl Guardian {
         let pid = Arc::new(OnceLock::new());
         let started = Arc::clone(&pid);
         let starting = tokio::task::spawn_blocking(move || {
-            let child = children::start(|| posix::spawn(&command, stdio(read)?))?;
+            let child = fail_point!(
+                "process::guardian::start",
+                children::start(|| posix::spawn(&command, stdio(read)?))
+            )?;
             let _ = started.set(child.pid);
             Ok(child)
         });
@@ -63,7 +67,10 @@ impl Guardian {
         };
         let started = starting.await.map_err(io::Error::other)??;
         if let Some(pipe) = self.pipe.take() {
-            File::from(pipe).write_all(b"done\n")?;
+            fail_point!(
+                "process::guardian::dismiss",
+                File::from(pipe).write_all(b"done\n")
+            )?;
         }
         let pidfd = reap::watch(started.pidfd)?;
         let left = tokio::time::timeout(DISMISSAL, pidfd.readable()).await;

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
+use fail_point::fail_point;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::process::Pid;
 
@@ -39,10 +40,9 @@ impl Journal {
         let directory = directory(state_dir);
         let path = directory.join(run);
         let make = || -> io::Result<File> {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&directory)?;
+            let mut builder = DirBuilder::new();
+            builder.recursive(true).mode(0o700);
+            fail_point!("process::journal::make_dir", builder.create(&directory))?;
             // Under its name only when locked, else a twin could take it for dead.
             match create_nameless(&directory, &path) {
                 Err(error) if !is_final(&error) => create_hidden(&directory, run, &path),
@@ -115,20 +115,23 @@ impl Journal {
 
     /// Removes the journal after an orderly end.
     ///
-    /// It stays if it holds records that others have not taken back.
+    /// It stays if it holds records that others have not taken back, or names a directory that
+    /// could not be removed: the next start sees to both.
     pub(crate) fn finish(&self) -> Result<(), ProcessError> {
         let error = |source| ProcessError::Journal {
             path: self.path.clone(),
             source,
         };
         let text = fs::read(&self.path).map_err(error)?;
-        if read(&text)
-            .iter()
-            .any(|record| matches!(record, Record::Other { .. }))
-        {
+        let is_left = |record: &Record| match record {
+            Record::Other { .. } => true,
+            Record::Dir(path) => fs::symlink_metadata(path).is_ok(),
+            Record::Runner(_) | Record::Cgroup(_) | Record::Marker(_) => false,
+        };
+        if read(&text).iter().any(is_left) {
             return Ok(());
         }
-        fs::remove_file(&self.path).map_err(error)
+        fail_point!("process::journal::remove", fs::remove_file(&self.path)).map_err(error)
     }
 
     fn append(&self, sign: &str, kind: &str, value: &OsStr) -> Result<(), ProcessError> {
@@ -143,12 +146,12 @@ impl Journal {
         line.extend_from_slice(value.as_bytes());
         line.push(b'\n');
         // One write, so that a crash leaves at most one incomplete last line.
-        (&self.file)
-            .write_all(&line)
-            .map_err(|source| ProcessError::Journal {
+        fail_point!("process::journal::append", (&self.file).write_all(&line)).map_err(|source| {
+            ProcessError::Journal {
                 path: self.path.clone(),
                 source,
-            })
+            }
+        })
     }
 }
 
@@ -158,7 +161,11 @@ fn create_nameless(directory: &Path, path: &Path) -> io::Result<File> {
     let file = File::from(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?);
     begin(&file)?;
     let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
-    rustix::fs::linkat(CWD, nameless, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
+    fail_point!(
+        "process::journal::publish",
+        rustix::fs::linkat(CWD, nameless, CWD, path, AtFlags::SYMLINK_FOLLOW)
+            .map_err(io::Error::from)
+    )?;
     Ok(file)
 }
 
@@ -168,15 +175,21 @@ fn create_hidden(directory: &Path, run: &str, path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create_new(true).mode(0o600);
     let file = options.open(&hidden)?;
-    begin(&file)?;
-    fs::rename(&hidden, path)?;
-    Ok(file)
+    let named = begin(&file).and_then(|()| fs::rename(&hidden, path));
+    if named.is_err() {
+        // The error that made it useless is the one to tell.
+        let _ = fs::remove_file(&hidden);
+    }
+    named.map(|()| file)
 }
 
 /// Locks a new journal and says whose it is.
 fn begin(mut file: &File) -> io::Result<()> {
     file.try_lock().map_err(io::Error::from)?;
-    file.write_all(format!("{RUNNER}\t{}\n", std::process::id()).as_bytes())
+    fail_point!(
+        "process::journal::begin",
+        file.write_all(format!("{RUNNER}\t{}\n", std::process::id()).as_bytes())
+    )
 }
 
 /// Returns whether another way of making the file would fail in the same way.

@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use fail_point::fail_point;
+
 use crate::cgroup;
 use crate::error::ProcessError;
 use crate::journal::{self, Record};
@@ -44,7 +46,10 @@ impl Recovered {
     ///
     /// Fails if the file cannot be removed.
     pub fn forget(self) -> Result<(), ProcessError> {
-        remove_journal(&self.journal)
+        remove_file(&self.journal).map_err(|source| ProcessError::Journal {
+            path: self.journal,
+            source,
+        })
     }
 }
 
@@ -168,9 +173,10 @@ fn sweep(journal: PathBuf, lock: File) -> Recovered {
     }
     if recovered.failures.is_empty()
         && recovered.others.is_empty()
-        && let Err(error) = remove_journal(&recovered.journal)
+        && let Err(error) = remove_file(&recovered.journal)
     {
-        recovered.failures.push(error.to_string());
+        let failure = format!("remove the journal: {error}");
+        recovered.failures.push(failure);
     }
     recovered
 }
@@ -201,7 +207,11 @@ impl Recovered {
         if !path.exists() {
             return;
         }
-        match cgroup::remove_blocking(path, cgroup::DEATH_DEADLINE) {
+        let removed = fail_point!(
+            "process::recover::end_cgroup",
+            cgroup::remove_blocking(path, cgroup::DEATH_DEADLINE)
+        );
+        match removed {
             Ok(()) => self.cgroups.push(path.to_owned()),
             Err(error) => self
                 .failures
@@ -223,7 +233,7 @@ impl Recovered {
         if fs::symlink_metadata(path).is_err() {
             return;
         }
-        match remove_tree(path) {
+        match fail_point!("process::recover::remove_dir", remove_tree(path)) {
             Ok(()) => self.directories.push(path.to_owned()),
             Err(error) => self
                 .failures
@@ -232,12 +242,9 @@ impl Recovered {
     }
 }
 
-fn remove_journal(path: &Path) -> Result<(), ProcessError> {
-    match fs::remove_file(path) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(ProcessError::Journal {
-            path: path.to_owned(),
-            source,
-        }),
-        _ => Ok(()),
+fn remove_file(journal: &Path) -> io::Result<()> {
+    match fail_point!("process::recover::remove_journal", fs::remove_file(journal)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
     }
 }

@@ -7,6 +7,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
+use fail_point::fail_point;
+
 use crate::error::ProcessError;
 use crate::remove::remove_tree;
 use crate::supervisor::Shared;
@@ -28,7 +30,9 @@ impl TempDir {
         if let Some(journal) = run.journal() {
             journal.record_dir(&path)?;
         }
-        let made = DirBuilder::new().mode(0o700).create(&path);
+        let mut builder = DirBuilder::new();
+        builder.mode(0o700);
+        let made = fail_point!("process::temp_dir::make", builder.create(&path));
         let directory = Self {
             path,
             run: Arc::downgrade(run),
@@ -65,7 +69,10 @@ impl TempDir {
     pub async fn remove(mut self) -> Result<(), ProcessError> {
         self.removed = true;
         let path = self.path.clone();
-        let result = tokio::task::spawn_blocking(move || remove_tree(&path)).await;
+        let result = tokio::task::spawn_blocking(move || {
+            fail_point!("process::temp_dir::remove", remove_tree(&path))
+        })
+        .await;
         result
             .map_err(io::Error::other)
             .flatten()

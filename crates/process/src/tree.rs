@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use fail_point::fail_point;
+
 use crate::cgroup::Group;
 use crate::children;
 use crate::command::{Command, MARKER_NAME, nested};
@@ -90,7 +92,8 @@ impl ProcessTree {
         };
         let (child_stdio, our_stdio) = stdio(command.input()).map_err(spawn_error)?;
         let mut scope = Scope::new(Arc::clone(&self.shared), marker)?;
-        let started = scope.start(&prepared, child_stdio).map_err(|error| {
+        let started = fail_point!("process::tree::spawn", scope.start(&prepared, child_stdio));
+        let started = started.map_err(|error| {
             let closed = self.shared.refuse_if_closed().err();
             closed.unwrap_or_else(|| spawn_error(error))
         })?;

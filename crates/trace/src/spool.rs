@@ -1,5 +1,6 @@
 //! The file that keeps a job's whole log.
 
+use fail_point::fail_point;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -106,7 +107,7 @@ impl Spool {
         options.append(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(&path) {
+        match fail_point!("trace::spool::create", options.open(&path)) {
             Ok(file) => Ok(Self {
                 path,
                 file,
@@ -125,7 +126,7 @@ impl Spool {
     /// the file before the error counts as written.
     pub fn append(&mut self, mut bytes: &[u8]) -> Result<(), SpoolError> {
         while !bytes.is_empty() {
-            match self.file.write(bytes) {
+            match fail_point!("trace::spool::append", self.file.write(bytes)) {
                 Ok(0) => return Err(self.write_error(ErrorKind::WriteZero.into())),
                 Ok(count) => {
                     self.digester.update(&bytes[..count]);

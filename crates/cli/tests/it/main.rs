@@ -4,6 +4,8 @@
 
 mod bad_input;
 mod events;
+#[cfg(feature = "fail-points")]
+mod fail_points;
 mod fault;
 mod list;
 mod own_pipeline;

@@ -3,6 +3,7 @@ use crate::off_thread::off_thread;
 use async_trait::async_trait;
 use executor_core::Cancellation;
 use executor_core::job::{Artifact, Dependency, JobId};
+use fail_point::fail_point;
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -15,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Debug, Clone)]
 pub struct LocalArtifactStore {
     directory: PathBuf,
+    staging: Option<PathBuf>,
 }
 
 impl LocalArtifactStore {
@@ -22,7 +24,17 @@ impl LocalArtifactStore {
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
+            staging: None,
         }
+    }
+
+    /// Copies to this directory first, rather than next to where the files are going to be.
+    ///
+    /// It must be on the same file system. If it is one that is removed after a crash, then so is
+    /// what was half copied.
+    pub fn staging(mut self, staging: impl Into<PathBuf>) -> Self {
+        self.staging = Some(staging.into());
+        self
     }
 
     /// Returns where the files of one type of a job are: `archive`, or the kind of a report.
@@ -36,6 +48,15 @@ impl LocalArtifactStore {
         };
         self.directory.join(job.to_string()).join(name)
     }
+
+    /// Returns where the files are until all of them are there.
+    fn partial(&self, job: JobId, target: &Path) -> PathBuf {
+        let name = target.file_name().unwrap_or_default().display();
+        match &self.staging {
+            Some(staging) => staging.join(format!("{job}.{name}.partial")),
+            None => target.with_file_name(format!("{name}.partial")),
+        }
+    }
 }
 
 #[async_trait]
@@ -47,7 +68,13 @@ impl ArtifactStore for LocalArtifactStore {
     async fn discard(&self, job: JobId) -> Result<(), ArtifactError> {
         let path = self.directory.join(job.to_string());
         let doomed = path.clone();
-        let discarded = off_thread(move || process::remove_tree(&doomed)).await;
+        let discarded = off_thread(move || {
+            fail_point!(
+                "job_runner::artifacts::discard",
+                process::remove_tree(&doomed)
+            )
+        })
+        .await;
         discarded
             .flatten()
             .map_err(|source| ArtifactError::File { path, source })
@@ -61,8 +88,9 @@ impl ArtifactStore for LocalArtifactStore {
         cancellation: &Cancellation,
     ) -> Result<(), ArtifactError> {
         let target = self.files_of(job, &artifact.artifact_type);
+        let partial = self.partial(job, &target);
         let cancellation = cancellation.clone();
-        let saved = off_thread(move || save(&files, &target, &cancellation)).await;
+        let saved = off_thread(move || save(&files, &partial, &target, &cancellation)).await;
         saved.unwrap_or_else(|error| Err(copying_broke(error)))
     }
 
@@ -93,19 +121,21 @@ fn copying_broke(error: io::Error) -> ArtifactError {
     }
 }
 
-/// Copies next to the target first, so that nobody ever sees half of the files.
+/// Copies to another place first, so that nobody ever sees half of the files.
 fn save(
     files: &ArtifactFiles,
+    partial: &Path,
     target: &Path,
     cancellation: &Cancellation,
 ) -> Result<(), ArtifactError> {
-    let mut partial = target.as_os_str().to_owned();
-    partial.push(".partial");
-    let partial = PathBuf::from(partial);
-    let result = fill(files, &partial, cancellation).and_then(|()| {
+    let result = fill(files, partial, cancellation).and_then(|()| {
         let replace = || {
             process::remove_tree(target)?;
-            fs::rename(&partial, target)
+            fs::create_dir_all(target.parent().unwrap_or(target))?;
+            fail_point!(
+                "job_runner::artifacts::publish",
+                fs::rename(partial, target)
+            )
         };
         replace().map_err(|source| ArtifactError::File {
             path: target.to_owned(),
@@ -114,7 +144,7 @@ fn save(
     });
     if result.is_err() {
         // The first error is the one to tell; what is left here is found under its name.
-        let _ = process::remove_tree(&partial);
+        let _ = process::remove_tree(partial);
     }
     result
 }
@@ -129,7 +159,11 @@ fn fill(
         move |source| ArtifactError::File { path, source }
     };
     process::remove_tree(partial).map_err(error(partial))?;
-    fs::create_dir_all(partial).map_err(error(partial))?;
+    let made = fail_point!(
+        "job_runner::artifacts::make_dir",
+        fs::create_dir_all(partial)
+    );
+    made.map_err(error(partial))?;
     let mut directories: BTreeSet<&Path> = BTreeSet::new();
     for path in &files.paths {
         if cancellation.is_canceled() {
@@ -140,7 +174,11 @@ fn fill(
             let parents = parent.ancestors().filter(|it| !it.as_os_str().is_empty());
             directories.extend(parents);
         }
-        copy(&files.project.join(path), &partial.join(path)).map_err(error(path))?;
+        let copied = fail_point!(
+            "job_runner::artifacts::save",
+            copy(&files.project.join(path), &partial.join(path))
+        );
+        copied.map_err(error(path))?;
     }
     // When all is in them: what comes in changes their time, and some may take in no more.
     for path in directories.into_iter().rev() {
@@ -181,7 +219,10 @@ fn unpack(
             path.components()
                 .all(|part| matches!(part, Component::Normal(_)))
         );
-        let replaced = replace(&entry.path(), &target);
+        let replaced = fail_point!(
+            "job_runner::artifacts::fetch",
+            replace(&entry.path(), &target)
+        );
         replaced.map_err(|source| ArtifactError::File { path, source })?;
         *count += 1;
     }

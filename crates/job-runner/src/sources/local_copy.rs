@@ -3,6 +3,7 @@ use super::own_repository::{self, Repository};
 use crate::off_thread::off_thread;
 use crate::repository::GitDir;
 use executor_core::Cancellation;
+use fail_point::fail_point;
 use process::ProcessTree;
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -186,7 +187,11 @@ impl Copy {
             return Err(CopyError::Inside { project });
         }
         // What a runner that died left there belongs to nobody.
-        process::remove_tree(&project).map_err(target)?;
+        let emptied = fail_point!(
+            "job_runner::local_copy::empty",
+            process::remove_tree(&project)
+        );
+        emptied.map_err(target)?;
         fs::create_dir_all(&project).map_err(target)?;
         // Builds may live below the tree; a copy of copies would grow without end.
         let builds = fs::canonicalize(&self.builds).ok();
@@ -229,7 +234,11 @@ impl Copy {
         let Some(git_dir) = GitDir::at(&from) else {
             return Ok(None);
         };
-        match own_repository::create(&git_dir, &to) {
+        let made = fail_point!(
+            "job_runner::local_copy::make_repository",
+            own_repository::create(&git_dir, &to)
+        );
+        match made {
             Ok(Repository::Made | Repository::WithoutCommits) => Ok(None),
             Ok(Repository::UnknownRefs) => Ok(Some(format!(
                 "the copy of {} is no git repository: its refs are in a format other than files",
@@ -312,7 +321,7 @@ impl Copy {
             if metadata.is_symlink() {
                 std::os::unix::fs::symlink(fs::read_link(&from)?, &to).map(|()| true)
             } else if metadata.is_file() {
-                fs::copy(&from, &to).map(|_| true)
+                fail_point!("job_runner::local_copy::copy", fs::copy(&from, &to)).map(|_| true)
             } else {
                 // A socket or a pipe has no content to copy.
                 Ok(false)

@@ -210,9 +210,10 @@ impl LocalRun {
         let runner = BuildRunner::new(
             BuildRunnerOptions {
                 sources: self.sources.clone(),
-                artifacts: Some(Arc::new(LocalArtifactStore::new(
-                    directory.join("artifacts"),
-                ))),
+                // Staged among the builds, which the guardian removes if the run is killed.
+                artifacts: Some(Arc::new(
+                    LocalArtifactStore::new(directory.join("artifacts")).staging(builds.path()),
+                )),
                 spool_dir: Some(directory.join("logs")),
                 // Whoever reads the log here folds nothing, so the markers would only be in the way.
                 sections: false,
@@ -286,6 +287,13 @@ async fn recover(state: StateDir) -> Result<(), LocalError> {
     let recovered = tokio::task::spawn_blocking(move || process::recover(state.path())).await;
     for run in recovered.unwrap_or_else(|_| Ok(Vec::new()))? {
         tracing::info!(?run, "Removed what an earlier run left.");
+        for failure in &run.failures {
+            tracing::warn!(
+                run = run.run,
+                failure,
+                "Something of an earlier run is left for now."
+            );
+        }
     }
     Ok(())
 }

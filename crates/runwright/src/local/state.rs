@@ -1,5 +1,6 @@
 //! Where local runs keep what outlives them: logs, artifacts, locks, the journal.
 
+use fail_point::fail_point;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -105,15 +106,22 @@ impl ProjectState {
         loop {
             id = id.saturating_add(1);
             let path = pipelines.join(id.to_string());
-            match DirBuilder::new().mode(0o700).create(&path) {
+            let mut builder = DirBuilder::new();
+            builder.mode(0o700);
+            let made = fail_point!("runwright::state::make_pipeline", builder.create(&path));
+            match made {
                 Ok(()) => {
-                    fs::write(&last_file, id.to_string()).map_err(io_error("write", &last_file))?;
+                    let written = fail_point!(
+                        "runwright::state::write_last",
+                        fs::write(&last_file, id.to_string())
+                    );
+                    written.map_err(io_error("write", &last_file))?;
                     let lock = lock_file(&path.join("lock"))?;
-                    lock.try_lock().map_err(|error| StateError::Io {
-                        action: "lock",
-                        path: path.clone(),
-                        source: error.into(),
-                    })?;
+                    let locked = fail_point!(
+                        "runwright::state::lock_pipeline",
+                        lock.try_lock().map_err(io::Error::from)
+                    );
+                    locked.map_err(io_error("lock", &path))?;
                     return Ok(PipelineDir {
                         id,
                         path,
@@ -140,7 +148,8 @@ impl ProjectState {
         for id in ids.into_iter().skip(KEPT_PIPELINES) {
             let path = self.dir.join("pipelines").join(id.to_string());
             let ended = lock_file(&path.join("lock")).is_ok_and(|lock| lock.try_lock().is_ok());
-            if ended && let Err(error) = process::remove_tree(&path) {
+            let remove = || fail_point!("runwright::state::prune", process::remove_tree(&path));
+            if ended && let Err(error) = remove() {
                 tracing::debug!(path = %path.display(), %error, "Old pipeline stays.");
             }
         }
@@ -175,7 +184,8 @@ impl ProjectState {
             file.rewind()?;
             write!(file, "{}", std::process::id())
         };
-        write(&mut file).map_err(io_error("write", &path))?;
+        let written = fail_point!("runwright::state::name_holder", write(&mut file));
+        written.map_err(io_error("write", &path))?;
         Ok(InPlaceLock { _file: file })
     }
 }
@@ -225,22 +235,21 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 }
 
 fn make_dir(path: &Path) -> Result<(), StateError> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    fail_point!("runwright::state::make_dir", builder.create(path))
         .map_err(io_error("create", path))
 }
 
 fn lock_file(path: &Path) -> Result<File, StateError> {
-    OpenOptions::new()
+    let mut options = OpenOptions::new();
+    options
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map_err(io_error("open", path))
+        .mode(0o600);
+    fail_point!("runwright::state::open_lock", options.open(path)).map_err(io_error("open", path))
 }
 
 fn io_error(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> StateError {

@@ -1,0 +1,110 @@
+//! A cgroup around one case, in which all that the case started is found.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::project::wait_until_told;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A cgroup of a test's own; nothing that is started in it can leave it.
+#[derive(Debug)]
+pub(super) struct Cell {
+    path: PathBuf,
+}
+
+impl Cell {
+    /// Makes one; `None` where that is not allowed.
+    pub(super) fn new() -> Option<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("test-{}-{number}", std::process::id());
+        let path = hierarchy()?.join(name);
+        fs::create_dir(&path).ok()?;
+        Some(Self { path })
+    }
+
+    /// Makes a command start in the cell.
+    pub(super) fn around(&self, command: &Command) -> Command {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", "echo $$ >\"$0\" && exec \"$@\""])
+            .arg(self.path.join("cgroup.procs"))
+            .arg(command.get_program())
+            .args(command.get_args())
+            .stdin(std::process::Stdio::null())
+            .process_group(0);
+        if let Some(dir) = command.get_current_dir() {
+            shell.current_dir(dir);
+        }
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        shell
+    }
+
+    /// Returns the processes in the cell and in the groups below.
+    pub(super) fn processes(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for group in std::iter::once(self.path.clone()).chain(self.groups()) {
+            let list = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+            found.extend(list.lines().map(described));
+        }
+        found
+    }
+
+    /// Returns the groups below the cell, which are the program's.
+    pub(super) fn groups(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut open = vec![self.path.clone()];
+        while let Some(dir) = open.pop() {
+            for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+                if entry.path().is_dir() {
+                    open.push(entry.path());
+                    found.push(entry.path());
+                }
+            }
+        }
+        found
+    }
+
+    /// Waits until nothing in the cell lives.
+    pub(super) fn wait_until_empty(&self, when: &str) {
+        wait_until_told(
+            || format!("{:?} to be gone, {when}", self.processes()),
+            || self.processes().is_empty(),
+        );
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        // After a failed case there may be much in it.
+        let _ = fs::write(self.path.join("cgroup.kill"), "1");
+        for group in self.groups().iter().rev() {
+            let _ = fs::remove_dir(group);
+        }
+        let _ = fs::remove_dir(&self.path);
+    }
+}
+
+fn described(pid: &str) -> String {
+    let line = fs::read(Path::new("/proc").join(pid).join("cmdline")).unwrap_or_default();
+    let line = String::from_utf8_lossy(&line).replace('\0', " ");
+    format!("{pid} {}", line.chars().take(80).collect::<String>())
+}
+
+/// Returns where the unified hierarchy is mounted.
+fn hierarchy() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let line = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
+    line.split(' ').nth(4).map(PathBuf::from)
+}

@@ -1,0 +1,193 @@
+//! The ways in which points are reached.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use super::cell::Cell;
+use crate::project::{Done, Project, processes_with};
+use fail_point::VARIABLE;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Two jobs with all that reaches outside: artifacts, background processes, a read-only directory.
+const PIPELINE: &str = "
+stages: [first, second]
+make:
+  stage: first
+  script:
+    - setsid nohup sleep 600 >/dev/null 2>&1 &
+    - mkdir -p out/deep && echo made >out/deep/file
+    - mkdir kept && chmod 500 kept
+  after_script: [echo after]
+  artifacts: {paths: [out]}
+use:
+  stage: second
+  script: [cat out/deep/file]
+wait:
+  stage: first
+  when: manual
+  script: [echo waiting, 'setsid sleep 600 &', sleep 600]
+probe:
+  stage: first
+  when: manual
+  script: [echo probed]
+";
+
+/// So many ended pipelines make the next run remove some.
+const OLD_PIPELINES: u64 = 11;
+
+/// What was done before, and what is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Scenario {
+    /// A whole run in copies of the tree.
+    Copies,
+    /// A run in the tree itself.
+    InPlace,
+    /// A run after another that was killed together with its guardian, in the middle of a job.
+    AfterDeath,
+}
+
+pub(super) const SCENARIOS: [Scenario; 3] =
+    [Scenario::Copies, Scenario::InPlace, Scenario::AfterDeath];
+
+/// A project with a cell for its processes.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) project: Project,
+    pub(super) cell: Cell,
+}
+
+impl Stage {
+    /// Makes a project; `None` where no cgroup can be made.
+    pub(super) fn new() -> Option<Self> {
+        let cell = Cell::new()?;
+        let project = Project::with_pipeline(PIPELINE);
+        let stage = Self { project, cell };
+        stage.next_start("at the very first");
+        Some(stage)
+    }
+
+    /// Makes a home as it is after some use, and lets happen what comes before the scenario.
+    pub(super) fn set(&self, scenario: Scenario) {
+        let state = self.state();
+        let _ = fs::remove_dir_all(&state);
+        for id in 1..=OLD_PIPELINES {
+            fs::create_dir_all(state.join("pipelines").join(id.to_string())).unwrap();
+        }
+        fs::write(state.join("last-pipeline"), OLD_PIPELINES.to_string()).unwrap();
+        if scenario == Scenario::AfterDeath {
+            self.die();
+        }
+    }
+
+    fn state(&self) -> PathBuf {
+        let projects = fs::read_dir(self.project.home().join("projects")).unwrap();
+        let only = projects.map(|entry| entry.unwrap().path()).next();
+        only.expect("the project is known since its first run")
+    }
+
+    /// Kills a run in the middle of a job, while its guardian is not there yet.
+    fn die(&self) {
+        let pipe = self.project.scratch().join("never");
+        if !pipe.exists() {
+            assert!(
+                Command::new("mkfifo")
+                    .arg(&pipe)
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+        }
+        let what = format!("pause before process::guardian::start {}", pipe.display());
+        let out = fs::File::create(self.project.scratch().join("out")).unwrap();
+        let mut command = self.command(&["run", "wait"], &what);
+        let mut run = command.stdout(out).stderr(Stdio::null()).spawn().unwrap();
+        self.project.wait_for("wait | waiting");
+        run.kill().unwrap();
+        run.wait().unwrap();
+        assert!(!self.cell.processes().is_empty(), "the job lives on");
+    }
+
+    fn command(&self, arguments: &[&str], what: &str) -> Command {
+        let mut command = self.cell.around(&self.project.command(arguments));
+        if !what.is_empty() {
+            command.env(VARIABLE, what);
+        }
+        command
+    }
+
+    /// Plays the scenario while something happens at a point.
+    pub(super) fn play(&self, scenario: Scenario, what: &str) -> std::process::Output {
+        let arguments: &[&str] = match scenario {
+            Scenario::Copies => &["run"],
+            Scenario::InPlace => &["run", "--in-place", "probe"],
+            Scenario::AfterDeath => &["run", "probe"],
+        };
+        self.command(arguments, what).output().unwrap()
+    }
+
+    /// Runs something small, as somebody would who knows nothing of what happened.
+    pub(super) fn next_start(&self, when: &str) {
+        for arguments in [&["run", "probe"][..], &["run", "--in-place", "probe"]] {
+            let done: Done = self.command(arguments, "").output().unwrap().into();
+            assert_eq!(done.code, Some(0), "{arguments:?} {when}: {done:?}");
+        }
+    }
+
+    /// Returns the logs of the run that was played, without what differs from run to run.
+    pub(super) fn logs(&self) -> BTreeMap<String, String> {
+        let logs = self
+            .state()
+            .join(format!("pipelines/{}/logs", OLD_PIPELINES + 1));
+        let entries = fs::read_dir(logs).into_iter().flatten();
+        let read = |entry: std::io::Result<fs::DirEntry>| {
+            let path = entry.unwrap().path();
+            let text = String::from_utf8(fs::read(&path).unwrap()).expect("a log is text");
+            let text = text.replace(&self.project.scratch().display().to_string(), "SCRATCH");
+            let lines = text.split_inclusive('\n').map(|line| {
+                // Time stamps all have the same length.
+                line.get("2026-11-20T20:26:19.247473Z".len()..)
+                    .unwrap_or_default()
+            });
+            (
+                path.file_name().unwrap().display().to_string(),
+                lines.collect(),
+            )
+        };
+        entries.map(read).collect()
+    }
+
+    /// Asserts that nothing of any run is left: no process, group, directory, mount or journal.
+    pub(super) fn assert_nothing_left(&self, when: &str) {
+        self.cell.wait_until_empty(when);
+        assert_eq!(self.cell.groups(), Vec::<PathBuf>::new(), "{when}");
+        assert_eq!(self.project.leftovers(), Vec::<PathBuf>::new(), "{when}");
+        let scratch = self.project.scratch().display().to_string();
+        assert_eq!(processes_with(&scratch), Vec::<u32>::new(), "{when}");
+        let files = files_below(&self.project.home());
+        let partial = files.iter().find(|path| path.ends_with(".partial"));
+        assert_eq!(partial, None, "{when}");
+        let tree = fs::read_dir(self.project.dir()).unwrap();
+        let names: BTreeSet<_> = tree.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(
+            names,
+            [".git", ".gitlab-ci.yml"].map(Into::into).into(),
+            "{when}"
+        );
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        assert!(!mounts.contains(&scratch), "{when}: {mounts}");
+    }
+}
+
+fn files_below(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        found.push(entry.path().display().to_string());
+        found.extend(files_below(&entry.path()));
+    }
+    found
+}

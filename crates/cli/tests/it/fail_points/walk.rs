@@ -1,0 +1,166 @@
+//! From point to point.
+
+#![expect(
+    clippy::print_stderr,
+    reason = "how long it took, and what could not be tested"
+)]
+
+use super::scenario::{Scenario, Stage};
+use super::survey::Survey;
+use crate::project::Done;
+use std::collections::BTreeSet;
+use std::os::unix::process::ExitStatusExt;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// More cases at once only wait for the same processors.
+const THREADS: usize = 4;
+
+/// What fails here does not fail the run, which warns of it.
+const WARNED_OF: &[&str] = &[
+    "executor_shell::stage_files::remove",
+    "job_runner::finalise::remove_files",
+    "job_runner::remove::project",
+    "job_runner::remove::temp",
+    "process::cgroup::remove",
+    "process::guardian::dismiss",
+    "process::guardian::start",
+    "process::journal::remove",
+    "process::recover::end_cgroup",
+    "process::recover::remove_dir",
+    "process::recover::remove_journal",
+    "process::temp_dir::remove",
+    // A job is worth more than its log.
+    "trace::spool::append",
+];
+
+/// What fails here is done in another way, or at another time, and nobody need know.
+const MADE_UP_FOR: &[&str] = &[
+    // Processes are found by their markers; told where it happens in the middle of a run.
+    "process::cgroup::create",
+    // Without it, nobody is told that the kernel killed for want of memory.
+    "process::cgroup::delegate",
+    // There are two ways of making a journal.
+    "process::journal::publish",
+    // An old pipeline is removed by a later run.
+    "runwright::state::open_lock 2",
+    "runwright::state::prune",
+];
+
+/// One thing that happens in one scenario.
+#[derive(Debug)]
+struct Case {
+    scenario: Scenario,
+    point: String,
+    what: String,
+}
+
+/// Does all cases, some at a time, each thread in a project of its own.
+///
+/// `ways` says what happens at a point of so many visits.
+fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stage, &Case) + Sync) {
+    let Some(stage) = Stage::new() else {
+        eprintln!("NOT TESTED: fail points, since making a cgroup for them takes root");
+        return;
+    };
+    let survey = Survey::of(&stage);
+    let cases = survey
+        .points
+        .iter()
+        .flat_map(|(point, (scenario, visits))| {
+            let ways = ways(point, *visits).into_iter();
+            ways.map(|what| Case {
+                scenario: *scenario,
+                point: point.clone(),
+                what,
+            })
+        });
+    let cases: Vec<Case> = cases.collect();
+    let number = cases.len();
+    let started = Instant::now();
+    let left = Mutex::new(cases.into_iter());
+    let slowest = Mutex::new((Duration::ZERO, String::new()));
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                let stage = Stage::new().expect("made before");
+                loop {
+                    let case = left.lock().unwrap().next();
+                    let Some(case) = case else { break };
+                    let begun = Instant::now();
+                    stage.set(case.scenario);
+                    check(&survey, &stage, &case);
+                    stage.next_start(&case.what);
+                    stage.assert_nothing_left(&case.what);
+                    let mut slowest = slowest.lock().unwrap();
+                    *slowest = slowest.clone().max((begun.elapsed(), case.what));
+                }
+            });
+        }
+    });
+    let (elapsed, slowest) = (started.elapsed(), slowest.into_inner().unwrap());
+    eprintln!("{number} cases in {elapsed:?}, slowest {slowest:?}");
+}
+
+/// Returns a visit in the middle: that is in a job, where the first is often before all jobs.
+fn middle(visits: usize) -> usize {
+    visits.div_ceil(2)
+}
+
+#[test]
+fn killed_at_any_point_nothing_is_left() {
+    let ways = |point: &str, visits| {
+        vec![
+            format!("kill before {point}"),
+            format!("kill after {point} {}", middle(visits)),
+        ]
+    };
+    walk(ways, |survey, stage, case| {
+        let what = &case.what;
+        let output = stage.play(case.scenario, what);
+        let signal = output.status.signal();
+        assert_eq!(signal, Some(9), "{what}: {:?}", Done::from(output));
+        // The work of a run that died at its first breath is the next one's.
+        if case.scenario != Scenario::AfterDeath {
+            stage.cell.wait_until_empty(what);
+        }
+        if case.scenario == Scenario::Copies {
+            for (name, log) in stage.logs() {
+                let whole = &survey.logs[&name];
+                assert!(whole.starts_with(&log), "{what}: {log:?} of {whole:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn failed_at_any_point_the_run_says_so_and_nothing_is_left() {
+    let ways = |point: &str, visits| {
+        let visits = BTreeSet::from([1, middle(visits)]);
+        let ways = visits
+            .iter()
+            .map(|visit| format!("error at {point} {visit}"));
+        ways.collect()
+    };
+    walk(ways, |_, stage, case| {
+        let Case { point, what, .. } = case;
+        let done = Done::from(stage.play(case.scenario, what));
+        let among = |names: &[&str]| {
+            let mut names = names.iter();
+            names.any(|name| name == point || what.ends_with(name))
+        };
+        let made_up_for = among(MADE_UP_FOR);
+        let goes_on = made_up_for || among(WARNED_OF);
+        let expected = if goes_on { 0 } else { 3 };
+        assert_eq!(done.code, Some(expected), "{what}: {done:?}");
+        assert!(!done.all().contains("panicked"), "{what}: {done:?}");
+        // The cause is told, and before it what was attempted.
+        let cause = format!("fail point {point}");
+        let told = done.all().lines().any(|line| {
+            let attempt = line.split_once(&cause);
+            attempt.is_some_and(|(attempt, _)| attempt.contains(' '))
+        });
+        assert!(told || made_up_for, "{what}: {done:?}");
+    });
+}
