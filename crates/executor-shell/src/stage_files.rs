@@ -168,38 +168,27 @@ impl StageFiles {
     /// Removes all that was made here, as far as it is still there.
     pub(crate) async fn remove(&mut self) -> Result<(), ShellError> {
         if self.made {
-            remove_tree(self.directory.clone()).await?;
+            remove_tree(&self.directory).await?;
             self.forget()?;
             self.made = false;
             self.written.clear();
         }
         while let Some(path) = self.written.pop_first() {
-            remove_tree(path).await?;
+            remove_tree(&path).await?;
         }
         Ok(())
     }
 }
 
 /// Removes a file or a directory; what is not there is removed already.
-///
-/// A job may have put much there, so it is done where it holds up no other job.
-async fn remove_tree(path: PathBuf) -> Result<(), ShellError> {
-    let doomed = path.clone();
-    let removed = tokio::task::spawn_blocking(move || {
-        fail_point!(
-            "executor_shell::stage_files::remove",
-            process::remove_tree(&doomed)
-        )
-    })
-    .await;
-    let removed = removed.unwrap_or_else(|error| match error.try_into_panic() {
-        Ok(panic) => std::panic::resume_unwind(panic),
-        // The runtime shuts down.
-        Err(canceled) => Err(io::Error::other(canceled)),
-    });
+async fn remove_tree(path: &Path) -> Result<(), ShellError> {
+    let removed = fail_point!(
+        "executor_shell::stage_files::remove",
+        process::remove_tree_off_thread(path).await
+    );
     removed.map_err(|source| ShellError::File {
         action: "remove",
-        path,
+        path: path.to_owned(),
         source,
     })
 }

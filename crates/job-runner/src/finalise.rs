@@ -154,14 +154,10 @@ impl Stages<'_, '_> {
             Some(dirs) => {
                 let temp = PathBuf::from(&dirs.temp_dir);
                 let open = self.open(stage, None);
-                let removed = off_thread(move || {
-                    fail_point!(
-                        "job_runner::finalise::remove_files",
-                        process::remove_tree(&temp)
-                    )
-                })
-                .await;
-                let removed = removed.flatten();
+                let removed = fail_point!(
+                    "job_runner::finalise::remove_files",
+                    process::remove_tree_off_thread(&temp).await
+                );
                 self.close(open, None, removed.is_ok());
                 removed.map_err(|source| BuildError::system("runner", "remove files", source))
             }

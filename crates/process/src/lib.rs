@@ -103,7 +103,7 @@ pub use journal::Journal;
 pub use private_dir::make_private_dir;
 pub use process::{Process, Timing};
 pub use recover::{Recovered, recover};
-pub use remove::remove_tree;
+pub use remove::{remove_tree, remove_tree_off_thread};
 pub use sink::{OutputSink, Stream, TraceOutput};
 pub use status::{Ended, ExitStatus, Outcome, Usage};
 pub use stop::{NeverStop, StopSignal};

@@ -5,7 +5,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, open, openat};
+use rustix::fs::{Dir, FileType, Mode, OFlags, open, openat, rmdir, unlink};
+use rustix::io::Errno;
 
 use crate::private_dir::open_to_owner_only;
 
@@ -26,6 +27,36 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
         }
         result => result,
     }
+}
+
+/// As [`remove_tree`], where it holds up nobody else: on a thread for blocking work.
+///
+/// What takes the kernel a call or two, as an empty directory does, is removed at once: to wake a
+/// thread for it would cost many times as much.
+///
+/// # Errors
+///
+/// As [`remove_tree`], and when the runtime shuts down.
+pub async fn remove_tree_off_thread(path: &Path) -> io::Result<()> {
+    if remove_trifle(path) {
+        return Ok(());
+    }
+    let path = path.to_owned();
+    let removed = tokio::task::spawn_blocking(move || remove_tree(&path)).await;
+    removed.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        // The runtime shuts down.
+        Err(canceled) => Err(io::Error::other(canceled)),
+    })
+}
+
+/// Removes a file, a link or an empty directory, and returns whether nothing is there any more.
+fn remove_trifle(path: &Path) -> bool {
+    let removed = match rmdir(path) {
+        Err(Errno::NOTDIR) => unlink(path),
+        removed => removed,
+    };
+    matches!(removed, Ok(()) | Err(Errno::NOENT))
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -88,6 +119,23 @@ mod tests {
         assert!(kept.join("below").exists());
         assert!(!doomed.exists() && !directory.path().join("top").exists());
         remove_tree(&doomed).unwrap();
+    }
+
+    #[tokio::test]
+    async fn off_the_thread_as_much_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let (kept, full) = (root.path().join("kept"), root.path().join("full"));
+        fs::create_dir(&kept).unwrap();
+        fs::create_dir_all(full.join("below")).unwrap();
+        fs::create_dir(root.path().join("empty")).unwrap();
+        fs::write(root.path().join("file"), "").unwrap();
+        symlink(&kept, root.path().join("link")).unwrap();
+        for name in ["full", "empty", "file", "link", "missing"] {
+            let path = root.path().join(name);
+            remove_tree_off_thread(&path).await.unwrap();
+            assert!(fs::symlink_metadata(&path).is_err(), "{name}");
+        }
+        assert!(kept.exists());
     }
 
     #[test]

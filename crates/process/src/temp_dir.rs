@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fs::DirBuilder;
-use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -10,7 +9,7 @@ use std::sync::{Arc, Weak};
 use fail_point::fail_point;
 
 use crate::error::ProcessError;
-use crate::remove::remove_tree;
+use crate::remove::{remove_tree, remove_tree_off_thread};
 use crate::supervisor::Shared;
 
 /// A directory only its owner may enter, removed when this is dropped.
@@ -68,18 +67,14 @@ impl TempDir {
     /// [`recover`](crate::recover). Fails if the journal cannot be written.
     pub async fn remove(mut self) -> Result<(), ProcessError> {
         self.removed = true;
-        let path = self.path.clone();
-        let result = tokio::task::spawn_blocking(move || {
-            fail_point!("process::temp_dir::remove", remove_tree(&path))
-        })
-        .await;
-        result
-            .map_err(io::Error::other)
-            .flatten()
-            .map_err(|source| ProcessError::TempDir {
-                path: self.path.clone(),
-                source,
-            })?;
+        let removed = fail_point!(
+            "process::temp_dir::remove",
+            remove_tree_off_thread(&self.path).await
+        );
+        removed.map_err(|source| ProcessError::TempDir {
+            path: self.path.clone(),
+            source,
+        })?;
         self.forget()
     }
 }

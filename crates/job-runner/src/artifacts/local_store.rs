@@ -67,17 +67,11 @@ impl ArtifactStore for LocalArtifactStore {
 
     async fn discard(&self, job: JobId) -> Result<(), ArtifactError> {
         let path = self.directory.join(job.to_string());
-        let doomed = path.clone();
-        let discarded = off_thread(move || {
-            fail_point!(
-                "job_runner::artifacts::discard",
-                process::remove_tree(&doomed)
-            )
-        })
-        .await;
-        discarded
-            .flatten()
-            .map_err(|source| ArtifactError::File { path, source })
+        let discarded = fail_point!(
+            "job_runner::artifacts::discard",
+            process::remove_tree_off_thread(&path).await
+        );
+        discarded.map_err(|source| ArtifactError::File { path, source })
     }
 
     async fn save(
