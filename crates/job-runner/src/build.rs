@@ -7,7 +7,7 @@ use crate::prepare::Prepared;
 use crate::remove;
 use crate::sources::Sources;
 use crate::stages::Stages;
-use crate::timeouts::{Deadlines, Timeouts};
+use crate::timeouts::{self, Deadlines, Timeouts};
 use crate::tool::Tools;
 use crate::variables::{self, Facts};
 use executor_core::job::{ArtifactWhen, Job, Step};
@@ -42,7 +42,8 @@ pub(crate) struct Build<'r> {
 /// What the job and the runner's settings say about this attempt.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) variables: JobVariables,
+    /// As far as they are known before there is an environment; references are not expanded.
+    pub(crate) variables: Arc<JobVariables>,
     pub(crate) timeouts: Timeouts,
     pub(crate) deadlines: Deadlines,
 }
@@ -131,28 +132,23 @@ impl Build<'_> {
         self.refuse_unsupported()?;
         let job = &*self.job;
         let config = &*self.context.config;
-        let all: JobVariables = config
-            .environment
-            .iter()
-            .chain(&job.variables)
-            .cloned()
-            .collect();
-        let (timeouts, warnings) = Timeouts::read(job, config, &variables::expanded(&all, None)?);
-        for warning in warnings {
-            self.log.warning_line(&warning);
-        }
         let facts = Facts {
             config,
             slot: self.context.slot,
-            timeout: timeouts.job,
+            timeout: timeouts::of_job(job),
             version: &self.options.version,
             revision: &self.options.revision,
             started_at: self.started_at,
         };
         let variables = variables::of_job(job, &facts)?;
+        variables::check_lengths(&variables)?;
+        let (timeouts, warnings) = Timeouts::read(job, config, &variables)?;
+        for warning in warnings {
+            self.log.warning_line(&warning);
+        }
         let deadlines = Deadlines::new(self.started, timeouts.job, self.budget(timeouts.job));
         Ok(Settings {
-            variables,
+            variables: Arc::new(variables),
             timeouts,
             deadlines,
         })

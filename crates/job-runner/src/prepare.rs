@@ -100,7 +100,7 @@ impl Build<'_> {
         Ok(PrepareOptions {
             config: Arc::clone(&self.context.config),
             job: Arc::clone(&self.job),
-            variables: Arc::new(settings.variables.clone()),
+            variables: Arc::clone(&settings.variables),
             trace,
             slot: self.context.slot,
             project_dir: in_place,

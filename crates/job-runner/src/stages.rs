@@ -76,12 +76,13 @@ impl<'b, 'r> Stages<'b, 'r> {
         environment: Environment,
         settings: Settings,
     ) -> Result<Self, BuildError> {
-        let all = variables::in_environment(settings.variables.clone(), &environment)?;
+        let known = &*settings.variables;
+        let all = variables::in_environment(known.clone(), &environment)?;
         let temp_dir = &environment.workspace.dirs().temp_dir;
         let expanded = variables::expanded(&all, Some(temp_dir))?;
         // Only now is the value of a masked variable what a script prints.
-        build.log.mask_new_values(&expanded, &settings.variables);
-        let variables = variables::for_stage(&all, temp_dir, "running")?;
+        build.log.mask_new_values(&expanded, known);
+        let variables = variables::for_stage(&expanded, "running")?;
         let mut scripts = JobScripts::new(&environment.shell, &build.job);
         scripts.options = ScriptOptions::from_variables(&expanded);
         scripts.options.debug_trace &= !build.context.config.debug_trace_disabled;
@@ -95,10 +96,6 @@ impl<'b, 'r> Stages<'b, 'r> {
             let secrets = git.credentials.iter().filter(|variable| variable.masked);
             secrets.for_each(|secret| build.log.add_mask(&secret.value));
         }
-        let settings = Settings {
-            variables: all,
-            ..settings
-        };
         Ok(Self {
             build,
             executor,
@@ -148,8 +145,7 @@ impl<'b, 'r> Stages<'b, 'r> {
 
     /// Tells the scripts from here on how the job went so far.
     pub(crate) fn set_status(&mut self, status: &str) -> Result<(), BuildError> {
-        let temp_dir = &self.environment.workspace.dirs().temp_dir;
-        self.variables = variables::for_stage(&self.settings.variables, temp_dir, status)?;
+        self.variables = variables::for_stage(&self.expanded, status)?;
         Ok(())
     }
 

@@ -1,9 +1,10 @@
 //! How long a job and its parts may take, and when each part has to stop.
 
 use crate::duration;
+use crate::variables::expanded_value;
 use executor_core::job::Job;
 use executor_core::variable::JobVariables;
-use executor_core::{HumanDuration, RunnerConfig};
+use executor_core::{BuildError, HumanDuration, RunnerConfig};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -28,23 +29,24 @@ pub(crate) struct Timeouts {
 
 impl Timeouts {
     /// Reads the timeouts of a job; what cannot be used is left out and named in the warnings.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Config`] when a value explodes as its references are expanded.
     pub(crate) fn read(
         job: &Job,
         config: &RunnerConfig,
         variables: &JobVariables,
-    ) -> (Self, Vec<String>) {
+    ) -> Result<(Self, Vec<String>), BuildError> {
         let mut warnings = Vec::new();
-        let whole = match job.runner_info.timeout {
-            0 => DEFAULT_JOB_TIMEOUT,
-            seconds => Duration::from_secs(seconds).min(LONGEST_JOB_TIMEOUT),
-        };
+        let whole = of_job(job);
         let mut from_variable = |name| {
-            let (timeout, warning) = read_variable(variables, name, whole);
+            let (timeout, warning) = read_variable(variables, name, whole)?;
             warnings.extend(warning);
-            timeout
+            Ok::<_, BuildError>(timeout)
         };
-        let script = from_variable("RUNNER_SCRIPT_TIMEOUT");
-        let after_script = from_variable("RUNNER_AFTER_SCRIPT_TIMEOUT");
+        let script = from_variable("RUNNER_SCRIPT_TIMEOUT")?;
+        let after_script = from_variable("RUNNER_AFTER_SCRIPT_TIMEOUT")?;
         let mut from_config = |name: &str, value: Option<Duration>| {
             let zero = value.is_some_and(|value| value.is_zero());
             if zero {
@@ -59,7 +61,15 @@ impl Timeouts {
             script,
             after_script: after_script.unwrap_or(DEFAULT_AFTER_SCRIPT),
         };
-        (timeouts, warnings)
+        Ok((timeouts, warnings))
+    }
+}
+
+/// Returns how long the whole job may take.
+pub(crate) fn of_job(job: &Job) -> Duration {
+    match job.runner_info.timeout {
+        0 => DEFAULT_JOB_TIMEOUT,
+        seconds => Duration::from_secs(seconds).min(LONGEST_JOB_TIMEOUT),
     }
 }
 
@@ -67,11 +77,15 @@ fn read_variable(
     variables: &JobVariables,
     name: &str,
     job: Duration,
-) -> (Option<Duration>, Option<String>) {
-    let Some(text) = variables.get(name).filter(|text| !text.trim().is_empty()) else {
-        return (None, None);
+) -> Result<(Option<Duration>, Option<String>), BuildError> {
+    let Some(variable) = variables.variable(name) else {
+        return Ok((None, None));
     };
-    match duration::parse(text) {
+    let text = &*expanded_value(variables, None, variable)?;
+    if text.trim().is_empty() {
+        return Ok((None, None));
+    }
+    let read = match duration::parse(text) {
         None => {
             let warning = format!("{name} is ignored: {text:?} is no duration like 1h30m");
             (None, Some(warning))
@@ -85,7 +99,8 @@ fn read_variable(
             (None, Some(warning))
         }
         Some(timeout) => (Some(timeout), None),
-    }
+    };
+    Ok(read)
 }
 
 /// The moments of one job, counted from its start.
@@ -142,7 +157,7 @@ mod tests {
         let mut job = Job::default();
         job.runner_info.timeout = 3600;
         let variables = [JobVariable::public(name, value)].into_iter().collect();
-        Timeouts::read(&job, &RunnerConfig::new("r", "shell"), &variables)
+        Timeouts::read(&job, &RunnerConfig::new("r", "shell"), &variables).expect("short")
     }
 
     #[test]

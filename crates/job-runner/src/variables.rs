@@ -92,23 +92,17 @@ pub(crate) fn in_environment(
     Ok(variables)
 }
 
-/// Returns what a stage gets while `CI_JOB_STATUS` is `status`.
-///
-/// References are expanded once; one to a file variable becomes the file's path, so that no
-/// content ends in a place that is not masked.
+/// Returns what a stage gets of the [`expanded`] variables while `CI_JOB_STATUS` is `status`.
 ///
 /// # Errors
 ///
-/// [`BuildError::Config`] names a value that is too long for a process's environment, or becomes
-/// longer than [`LONGEST_VALUE`].
+/// [`BuildError::Config`] names a value that is too long for a process's environment.
 pub(crate) fn for_stage(
-    variables: &JobVariables,
-    temp_dir: &str,
+    expanded: &JobVariables,
     status: &str,
 ) -> Result<Arc<StageVariables>, BuildError> {
-    let expanded = expanded(variables, Some(temp_dir))?;
     let mut stage = StageVariables::default();
-    for variable in &expanded {
+    for variable in expanded {
         let JobVariable { key, value, .. } = variable;
         if variable.file {
             let content = value.clone().into_bytes();
@@ -136,7 +130,7 @@ pub(crate) fn for_stage(
     Ok(Arc::new(stage))
 }
 
-/// Returns the variables with their references expanded as [`expand`] does it.
+/// Returns the variables with their references expanded, once, as [`expand`] does it.
 ///
 /// # Errors
 ///
@@ -146,17 +140,41 @@ pub(crate) fn expanded(
     temp_dir: Option<&str>,
 ) -> Result<JobVariables, BuildError> {
     let expand = |variable: &JobVariable| {
-        if variable.raw || variable.file {
-            return Ok(variable.clone());
-        }
-        let what = || format!("variable {}", variable.key);
-        let value = expand(variables, temp_dir, &what, &variable.value)?.into_owned();
+        let value = expanded_value(variables, temp_dir, variable)?.into_owned();
         Ok(JobVariable {
+            key: variable.key.clone(),
             value,
-            ..variable.clone()
+            ..*variable
         })
     };
     variables.iter().map(expand).collect()
+}
+
+/// Finds out before anything is prepared whether a value explodes.
+///
+/// # Errors
+///
+/// As [`expanded`].
+pub(crate) fn check_lengths(variables: &JobVariables) -> Result<(), BuildError> {
+    let mut all = variables.iter();
+    all.try_for_each(|variable| expanded_value(variables, None, variable).map(drop))
+}
+
+/// Returns the value of one of the variables as [`expanded`] has it.
+///
+/// # Errors
+///
+/// As [`expanded`].
+pub(crate) fn expanded_value<'v>(
+    variables: &JobVariables,
+    temp_dir: Option<&str>,
+    variable: &'v JobVariable,
+) -> Result<Cow<'v, str>, BuildError> {
+    if variable.raw || variable.file {
+        return Ok(Cow::Borrowed(&variable.value));
+    }
+    let what = || format!("variable {}", variable.key);
+    expand(variables, temp_dir, &what, &variable.value)
 }
 
 /// Replaces the references in a text of the job's; those to file variables become the file's path,
@@ -274,6 +292,11 @@ mod tests {
         of_job(job, &facts)
     }
 
+    fn stage_of(job: &Job, status: &str) -> Result<Arc<StageVariables>, BuildError> {
+        let variables = variables_of(job).expect("valid");
+        for_stage(&expanded(&variables, Some("/t"))?, status)
+    }
+
     fn environment() -> Environment {
         let dirs = BuildDirs {
             builds_dir: "/b".to_owned(),
@@ -343,8 +366,7 @@ mod tests {
                 ..JobVariable::public("RAW", "$A")
             },
         ]);
-        let variables = variables_of(&job).expect("valid");
-        let stage = for_stage(&variables, "/t", "failed").expect("valid");
+        let stage = stage_of(&job, "failed").expect("valid");
         assert_eq!(stage.get("USES"), Some("1 /t/KEY $A"));
         assert_eq!(stage.get("RAW"), Some("$A"));
         assert_eq!(stage.get("CI_JOB_STATUS"), Some("failed"));
@@ -376,8 +398,7 @@ mod tests {
             "BOMB",
             "$V0".repeat(LONGEST_VALUE / 64 + 1),
         ));
-        let variables = variables_of(&job_with(variables)).expect("valid");
-        let error = for_stage(&variables, "/t", "running").expect_err("too long");
+        let error = stage_of(&job_with(variables), "running").expect_err("too long");
         assert!(matches!(error, BuildError::Config { .. }), "{error:?}");
         assert!(error.to_string().contains("variable BOMB"), "{error}");
     }
@@ -387,7 +408,7 @@ mod tests {
         let longest = MAX_ENVIRONMENT_ENTRY - "BIG".len() - 2;
         let of_length = |length| {
             let job = job_with(vec![JobVariable::public("BIG", "x".repeat(length))]);
-            for_stage(&variables_of(&job).expect("valid"), "/t", "running")
+            stage_of(&job, "running")
         };
         assert!(of_length(longest).is_ok());
         let error = of_length(longest + 1).expect_err("too long");
