@@ -87,6 +87,7 @@ impl<'b, 'r> Stages<'b, 'r> {
         scripts.options = ScriptOptions::from_variables(&expanded);
         scripts.options.debug_trace &= !build.context.config.debug_trace_disabled;
         build.context.config.name.clone_into(&mut scripts.runner);
+        scripts.is_first = true;
         let git = match build.options.sources {
             Sources::Git(local) => Some(GitSources::plan(&build.job, &expanded, local)?),
             _ => None,
@@ -233,6 +234,7 @@ impl<'b, 'r> Stages<'b, 'r> {
             placement,
             variables,
         };
+        self.scripts.is_first = false;
         self.executor.run(command, cancellation).await
     }
 

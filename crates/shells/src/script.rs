@@ -72,6 +72,9 @@ pub struct JobScripts {
     pub pre_build: Vec<String>,
     /// Commands after those of a step, in the same shell.
     pub post_build: Vec<String>,
+    /// Whether no script of the job has run yet, so that none can have written
+    /// [`ENV_FILE`](crate::ENV_FILE): a script of the user's then spares reading it.
+    pub is_first: bool,
 }
 
 impl JobScripts {
@@ -100,6 +103,7 @@ impl JobScripts {
                 .collect(),
             pre_build: operator(&shell.pre_build_script).to_vec(),
             post_build: operator(&shell.post_build_script).to_vec(),
+            is_first: false,
         }
     }
 
@@ -205,9 +209,10 @@ impl JobScripts {
         true
     }
 
-    #[expect(clippy::unused_self, reason = "reads like its siblings at the call")]
     fn write_user_stage(&self, commands: &[UserCommand<'_>], writer: &mut dyn Writer) {
-        writer.import_environment();
+        if !self.is_first {
+            writer.import_environment();
+        }
         writer.enter_project();
         writer.commands(commands);
     }

@@ -33,6 +33,16 @@ fn lines_of_the_environment_file_are_exported() {
 }
 
 #[test]
+fn the_first_script_of_a_job_reads_no_environment_file() {
+    for shell in Shell::ALL {
+        let mut scripts = scripts(shell.dialect(), &["true"]);
+        assert!(text(&scripts, &BuildStage::script()).contains("GITLAB_ENV"));
+        scripts.is_first = true;
+        assert!(!text(&scripts, &BuildStage::script()).contains("GITLAB_ENV"));
+    }
+}
+
+#[test]
 fn values_are_not_evaluated() {
     check(
         "A=$(touch pwned) `touch pwned` ${HOME} 'q' \"d\" \\n a=b;touch pwned\n",
