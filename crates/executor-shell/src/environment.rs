@@ -2,6 +2,7 @@
 
 use crate::config::InheritEnvironment;
 use executor_core::StageVariables;
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::Path;
@@ -59,27 +60,20 @@ impl RunnerEnvironment {
     }
 
     /// Returns the whole environment of a stage: the later of two variables of one name wins.
-    pub(crate) fn with(
-        &self,
-        variables: &StageVariables,
-        temp_dir: &Path,
-    ) -> Vec<(OsString, OsString)> {
-        let own = variables
-            .environment
-            .iter()
-            .map(|(name, value)| (name.into(), value.into()));
-        let files = variables.files.iter().map(|file| {
-            (
-                OsString::from(&file.key),
-                temp_dir.join(&file.key).into_os_string(),
-            )
+    pub(crate) fn with<'e>(
+        &'e self,
+        variables: &'e StageVariables,
+        temp_dir: &'e Path,
+    ) -> impl Iterator<Item = (&'e OsStr, Cow<'e, OsStr>)> {
+        let runner = self.variables.iter();
+        let runner = runner.map(|(name, value)| (name.as_os_str(), Cow::Borrowed(&**value)));
+        let own = variables.environment.iter();
+        let own = own.map(|(name, value)| (OsStr::new(name), Cow::Borrowed(OsStr::new(value))));
+        let files = variables.files.iter().map(move |file| {
+            let path = temp_dir.join(&file.key).into_os_string();
+            (OsStr::new(&file.key), Cow::Owned(path))
         });
-        self.variables
-            .iter()
-            .cloned()
-            .chain(own)
-            .chain(files)
-            .collect()
+        runner.chain(own).chain(files)
     }
 }
 
@@ -155,7 +149,7 @@ mod tests {
                 content: b"secret".to_vec(),
             }],
         };
-        let environment = runner.with(&variables, Path::new("/t"));
+        let environment: Vec<_> = runner.with(&variables, Path::new("/t")).collect();
         let pairs: Vec<_> = environment
             .iter()
             .map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap()))

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
@@ -189,7 +189,9 @@ impl Command {
             if name.is_empty() || name.as_bytes().contains(&b'=') {
                 return Err(unpassable());
             }
-            let mut pair = name.clone().into_vec();
+            // Room for the final NUL too, so that the text is not moved.
+            let mut pair = Vec::with_capacity(name.len() + value.len() + 2);
+            pair.extend_from_slice(name.as_bytes());
             pair.push(b'=');
             pair.extend_from_slice(value.as_bytes());
             let pair = CString::new(pair).map_err(|_| unpassable())?;
