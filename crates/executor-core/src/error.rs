@@ -16,6 +16,8 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
 pub enum Retryability {
     /// It may.
     Temporary,
+    /// It may, but it has been tried as often as somebody wanted; see [`BuildError::given_up`].
+    GivenUp,
     /// It will fail in the same way.
     Permanent,
 }
@@ -195,6 +197,21 @@ impl BuildError {
         }
     }
 
+    /// Returns the error of somebody who has tried again and gives up.
+    ///
+    /// It is no longer temporary, so that whoever stands further out does not try all of it once
+    /// more: retries at two heights would multiply. All else stays, its class included.
+    pub fn given_up(mut self) -> Self {
+        if let Self::System { retry, .. }
+        | Self::ImagePull { retry, .. }
+        | Self::ExternalDependency { retry, .. } = &mut self
+            && *retry == Retryability::Temporary
+        {
+            *retry = Retryability::GivenUp;
+        }
+        self
+    }
+
     /// Returns the script's exit code, when that is what failed.
     pub fn exit_code(&self) -> Option<ExitCode> {
         match self {
@@ -290,7 +307,11 @@ mod tests {
             "shell: create builds directory: disk is gone"
         );
 
-        let error = BuildError::config("no such user");
+        let error = error.given_up();
+        assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
+        assert!(!error.is_temporary(), "it was tried often enough");
+
+        let error = BuildError::config("no such user").given_up();
         assert_eq!(
             error.failure_reason(),
             FailureReason::RunnerConfigurationError

@@ -55,6 +55,11 @@ macro_rules! each_flag {
                 Self { $($flag: self.$flag || other.$flag),* }
             }
 
+            /// Returns the abilities that both sides have.
+            pub fn intersection(self, other: Self) -> Self {
+                Self { $($flag: self.$flag && other.$flag),* }
+            }
+
             /// Returns GitLab's names of the abilities that are there, in the API's order.
             pub fn names(self) -> Vec<&'static str> {
                 let flags = [$((stringify!($flag), self.$flag)),*];
@@ -85,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_union_has_what_either_side_has() {
+    fn a_union_has_what_either_side_has_and_an_intersection_what_both_have() {
         let shell = FeaturesInfo {
             variables: true,
             shared: true,
@@ -100,5 +105,6 @@ mod tests {
             shell.union(client).names(),
             ["variables", "shared", "trace_size"]
         );
+        assert_eq!(shell.intersection(client).names(), ["variables"]);
     }
 }

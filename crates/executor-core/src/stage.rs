@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One stage of a build: one script, one call of [`Executor::run`](crate::Executor::run).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -144,25 +144,51 @@ impl fmt::Display for ExecutorStage {
 /// `run` holds the executor exclusively, for hours perhaps, while a metrics scrape comes at any
 /// moment. The scrape reads this cell, not the executor. Clones share one value.
 #[derive(Debug, Clone)]
-pub struct StageCell(Arc<Mutex<ExecutorStage>>);
+pub struct StageCell(Arc<Mutex<Stage>>);
+
+#[derive(Debug)]
+enum Stage {
+    Own(ExecutorStage),
+    Of(StageCell),
+}
 
 impl StageCell {
     /// Returns a cell that says [`ExecutorStage::CREATED`].
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(ExecutorStage::CREATED)))
+        Self(Arc::new(Mutex::new(Stage::Own(ExecutorStage::CREATED))))
     }
 
     /// Returns the stage.
     pub fn get(&self) -> ExecutorStage {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        let followed = match &*self.lock() {
+            Stage::Own(stage) => return stage.clone(),
+            Stage::Of(cell) => cell.clone(),
+        };
+        followed.get()
     }
 
-    /// Changes the stage.
+    /// Changes the stage; in a cell that follows another one, the stage of that.
     pub fn set(&self, stage: ExecutorStage) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+        let followed = match &mut *self.lock() {
+            Stage::Own(own) => {
+                *own = stage;
+                return;
+            }
+            Stage::Of(cell) => cell.clone(),
+        };
+        followed.set(stage);
+    }
+
+    /// Makes the cell one with `other` from now on; it must not follow, however far, this one.
+    ///
+    /// A wrapper whose inner executor changes, because it tries again, hands out one cell of its own
+    /// that follows the inner one's: who took the cell early still sees what goes on.
+    pub fn follow(&self, other: Self) {
+        *self.lock() = Stage::Of(other);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Stage> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -195,6 +221,23 @@ mod tests {
         assert_eq!(reader.get(), ExecutorStage::CREATED);
         cell.set(ExecutorStage::new("docker_pulling_image"));
         assert_eq!(reader.get().as_str(), "docker_pulling_image");
+    }
+
+    #[test]
+    fn a_cell_that_follows_another_is_one_with_it() {
+        let outer = StageCell::new();
+        let reader = outer.clone();
+        let first = StageCell::new();
+        first.set(ExecutorStage::PREPARE);
+        outer.follow(first.clone());
+        assert_eq!(reader.get(), ExecutorStage::PREPARE);
+        outer.set(ExecutorStage::CLEANUP);
+        assert_eq!(first.get(), ExecutorStage::CLEANUP);
+
+        outer.follow(StageCell::new());
+        assert_eq!(reader.get(), ExecutorStage::CREATED);
+        first.set(ExecutorStage::RUN);
+        assert_eq!(reader.get(), ExecutorStage::CREATED);
     }
 
     #[test]
