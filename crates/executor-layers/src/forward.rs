@@ -53,7 +53,6 @@ macro_rules! forward_provider {
 }
 pub(crate) use forward_provider;
 
-#[expect(unused_macros, reason = "the layers that wrap executors follow")]
 /// Forwards methods of `Executor` to the field of this name.
 macro_rules! forward_executor {
     ($inner:ident: $($method:ident),+ $(,)?) => {
@@ -112,5 +111,4 @@ macro_rules! forward_executor {
         }
     };
 }
-#[expect(unused_imports, reason = "the layers that wrap executors follow")]
 pub(crate) use forward_executor;

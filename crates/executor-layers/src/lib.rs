@@ -6,6 +6,8 @@
 //! does not.
 //!
 //! - [`ConcurrencyLimitLayer`]: at most so many jobs at once.
+//! - [`RetryLayer`]: another try when `prepare` fails.
+//! - [`TimeoutLayer`]: a deadline for each kind of call.
 //!
 //! # Examples
 //!
@@ -27,6 +29,11 @@
 mod concurrency_limit;
 mod forward;
 mod owner;
+mod rest;
+mod retry;
 mod room;
+mod timeout;
 
 pub use concurrency_limit::{ConcurrencyLimitLayer, ConcurrencyLimitProvider, WhenFull};
+pub use retry::{RetryExecutor, RetryLayer, RetryProvider};
+pub use timeout::{TimeoutExecutor, TimeoutLayer, TimeoutProvider};

@@ -1,3 +1,9 @@
 //! Layers, each on its own and stacked around real and scripted executors.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 mod concurrency_limit;
+mod retry;
+mod stacks;
+mod support;
+mod timeout;
