@@ -47,7 +47,12 @@ impl JobVariables {
 
     /// Returns the variable `key`.
     pub fn variable(&self, key: &str) -> Option<&JobVariable> {
-        self.index.get(key).map(|&at| &self.list[at])
+        self.position(key).map(|at| &self.list[at])
+    }
+
+    /// Returns the place of the variable `key` in the order of [`iter`](Self::iter).
+    pub fn position(&self, key: &str) -> Option<usize> {
+        self.index.get(key).copied()
     }
 
     /// Returns the variables in the order they were first added.

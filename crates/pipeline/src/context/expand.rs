@@ -55,7 +55,7 @@ pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, 
     let mut expanded = variables;
     for own in order {
         let variable = &expanded[own];
-        if variable.raw || variable.file || !variable.value.contains(['$', '%']) {
+        if !has_references(variable) {
             continue;
         }
         let mut value = String::with_capacity(variable.value.len());
@@ -85,6 +85,11 @@ pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, 
     Ok(expanded)
 }
 
+/// Returns whether the value may hold references that are replaced.
+pub(crate) fn has_references(variable: &JobVariable) -> bool {
+    !variable.raw && !variable.file && variable.value.contains(['$', '%'])
+}
+
 /// Returns for each variable what its references name, in order; `None` for unknown names.
 fn references(variables: &[JobVariable]) -> Vec<Vec<Option<usize>>> {
     let indices = variables.iter().enumerate();
@@ -92,7 +97,7 @@ fn references(variables: &[JobVariable]) -> Vec<Vec<Option<usize>>> {
         indices.map(|(at, variable)| (&*variable.key, at)).collect();
     let references = variables.iter().map(|variable| {
         let mut found = Vec::new();
-        if !variable.raw && !variable.file {
+        if has_references(variable) {
             each_part(&variable.value, |part| {
                 if let Part::Reference { name, .. } = part {
                     found.push(indices.get(name).copied());

@@ -3,6 +3,7 @@
 mod expand;
 mod predefined;
 
+pub(crate) use expand::has_references;
 pub use expand::{ExpandError, sort_and_expand};
 pub(crate) use predefined::{group_name, is_raw};
 

@@ -1,32 +1,46 @@
-use super::PlannedJob;
+use super::{Plan, PlannedJob};
+use std::collections::HashSet;
 
 /// Returns the places of the jobs whose artifacts the job at `index` fetches.
 ///
 /// With `needs` these are the needed jobs with `artifacts: true`, otherwise the jobs of all earlier
 /// stages; `dependencies` narrows both. Jobs that leave nothing behind are not listed.
-pub(super) fn of(jobs: &[PlannedJob], index: usize) -> Vec<usize> {
-    let job = &jobs[index];
-    let is_wanted = |other: &PlannedJob| {
-        let named = job.definition.dependencies.as_ref();
-        named.is_none_or(|names| names.iter().any(|name| name == other.name()))
-    };
-    let leaves_something = |other: &PlannedJob| other.definition.artifacts.is_some();
-    let fetched = |&at: &usize| leaves_something(&jobs[at]) && is_wanted(&jobs[at]);
-    match &job.needs {
-        None => (0..jobs.len())
-            .take_while(|&at| jobs[at].stage_index < job.stage_index)
-            .filter(fetched)
-            .collect(),
-        Some(needs) => needs
-            .iter()
-            .copied()
-            .filter(|&at| has_artifacts(job, jobs[at].name()))
-            .filter(fetched)
-            .collect(),
+pub(super) fn of(plan: &Plan, index: usize) -> Vec<usize> {
+    let job = &plan.jobs[index];
+    match (&job.definition.needs, &job.definition.dependencies) {
+        (Some(_), _) => of_needs(plan, job),
+        (None, Some(names)) => of_names(plan, job, names),
+        (None, None) => producers_before(plan, job).to_vec(),
     }
 }
 
-fn has_artifacts(job: &PlannedJob, needed: &str) -> bool {
-    let mut needs = job.definition.needs.iter().flatten();
-    needs.any(|need| need.job == needed && need.artifacts)
+fn of_needs(plan: &Plan, job: &PlannedJob) -> Vec<usize> {
+    let named = job.definition.dependencies.as_ref();
+    let named: Option<HashSet<&String>> = named.map(|names| names.iter().collect());
+    let needs = job.definition.needs.iter().flatten();
+    let fetched = needs.filter(|need| {
+        need.artifacts && named.as_ref().is_none_or(|named| named.contains(&need.job))
+    });
+    let fetched = fetched.filter_map(|need| plan.position(&need.job));
+    fetched
+        .filter(|&at| plan.jobs[at].leaves_artifacts())
+        .collect()
+}
+
+fn of_names(plan: &Plan, job: &PlannedJob, names: &[String]) -> Vec<usize> {
+    let before = producers_before(plan, job);
+    let places = names.iter().filter_map(|name| plan.position(name));
+    let mut found: Vec<usize> = places
+        .filter(|at| before.binary_search(at).is_ok())
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Returns the jobs of earlier stages that leave artifacts.
+fn producers_before<'p>(plan: &'p Plan, job: &PlannedJob) -> &'p [usize] {
+    let is_earlier = |&at: &usize| plan.jobs[at].stage_index < job.stage_index;
+    let end = plan.producers.partition_point(is_earlier);
+    &plan.producers[..end]
 }

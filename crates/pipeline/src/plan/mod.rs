@@ -9,7 +9,7 @@ pub use error::PlanError;
 pub use selection::{NeedsMode, Selection};
 
 use crate::config::Variables;
-use crate::context::{PipelineContext, is_raw, sort_and_expand};
+use crate::context::{PipelineContext, has_references, is_raw, sort_and_expand};
 use crate::resolve::ResolvedPipeline;
 use crate::slug::path_slug;
 use executor_core::job::{Job, JobDefinition, JobId, PipelineId};
@@ -25,6 +25,10 @@ use std::sync::Arc;
 pub struct Plan {
     stages: Vec<String>,
     jobs: Vec<PlannedJob>,
+    /// The places of the jobs by name.
+    places: HashMap<String, usize>,
+    /// The places of the jobs that leave artifacts, in order.
+    producers: Vec<usize>,
     /// The global variables of the file, which say which values are raw.
     variables: Variables,
     /// What all jobs see, computed once.
@@ -63,19 +67,24 @@ impl Plan {
         selection: &Selection,
     ) -> Result<Self, PlanError> {
         let chosen = selection.choose(pipeline)?;
-        let mut order: Vec<(usize, &Arc<JobDefinition>)> = chosen
+        let stages = pipeline.stage_indices();
+        let stage_of = |job: &JobDefinition| stages.get(&*job.stage).copied().unwrap_or(0);
+        let mut order: Vec<(usize, usize)> = chosen
+            .jobs
             .iter()
-            .map(|&index| &pipeline.jobs[index])
-            .map(|job| (pipeline.stage_index(&job.stage).unwrap_or(0), job))
+            .map(|&index| (stage_of(&pipeline.jobs[index]), index))
             .collect();
-        order.sort_by_key(|&(stage_index, _)| stage_index);
+        order.sort_unstable();
 
+        let name = |index: usize| pipeline.jobs[index].name.clone();
         let places = order.iter().enumerate();
-        let places: HashMap<&str, usize> = places.map(|(at, (_, job))| (&*job.name, at)).collect();
+        let places: HashMap<String, usize> =
+            places.map(|(at, &(_, index))| (name(index), at)).collect();
         let mut jobs = Vec::with_capacity(order.len());
-        for (id, &(stage_index, definition)) in (context.first_job_id..).map(JobId).zip(&order) {
+        for (id, &(stage_index, index)) in (context.first_job_id..).map(JobId).zip(&order) {
+            let definition = &pipeline.jobs[index];
             let needs = definition.needs.as_ref().map(|needs| {
-                let found = needs.iter().filter_map(|need| places.get(&*need.job));
+                let found = needs.iter().filter_map(|need| places.get(&need.job));
                 found.copied().collect()
             });
             jobs.push(PlannedJob {
@@ -84,13 +93,17 @@ impl Plan {
                 slug: path_slug(&definition.name),
                 stage_index,
                 needs,
-                is_played: selection.plays(definition),
+                is_played: chosen.played.contains(&index),
             });
         }
+        let producers = (0..jobs.len()).filter(|&at| jobs[at].leaves_artifacts());
+        let producers = producers.collect();
         let predefined = context.pipeline_variables();
         let plan = Self {
             stages: pipeline.stages.clone(),
             jobs,
+            places,
+            producers,
             variables: pipeline.variables.clone(),
             predefined,
             context: Arc::new(context),
@@ -132,15 +145,20 @@ impl Plan {
     fn job_variables(&self, job: &PlannedJob) -> Vec<JobVariable> {
         let definition = &job.definition;
         let raw = |name: &str| is_raw(definition, &self.variables, name);
-        let mut variables = self.predefined.clone();
-        variables.extend(
-            self.context
-                .job_variables(definition, job.id)
-                .iter()
-                .cloned(),
-        );
-        variables.extend(self.context.given_variables(definition, raw));
-        let variables: Vec<JobVariable> = variables.iter().cloned().collect();
+        let mut own = self.context.job_variables(definition, job.id);
+        own.extend(self.context.given_variables(definition, raw));
+        // What all jobs see is copied as it is: only the few variables of its own are looked up.
+        let mut variables = Vec::with_capacity(self.predefined.len() + own.len());
+        variables.extend(self.predefined.iter().cloned());
+        for variable in own.iter().cloned() {
+            match self.predefined.position(&variable.key) {
+                Some(at) => variables[at] = variable,
+                None => variables.push(variable),
+            }
+        }
+        if !variables.iter().any(has_references) {
+            return variables;
+        }
         // What is left to fail is a value that the commit's message makes far too long; then the
         // references stay for the runner.
         sort_and_expand(variables.clone()).unwrap_or(variables)
@@ -173,12 +191,12 @@ impl Plan {
 
     /// Returns the place of the job of this name.
     pub fn position(&self, name: &str) -> Option<usize> {
-        self.jobs.iter().position(|job| job.definition.name == name)
+        self.places.get(name).copied()
     }
 
     /// Returns the places of the jobs whose artifacts the job at `index` fetches.
     pub fn dependencies(&self, index: usize) -> Vec<usize> {
-        dependencies::of(&self.jobs, index)
+        dependencies::of(self, index)
     }
 
     /// Returns the job at `index` as an executor gets it.
@@ -198,5 +216,9 @@ impl PlannedJob {
     /// Returns the name.
     pub fn name(&self) -> &str {
         &self.definition.name
+    }
+
+    fn leaves_artifacts(&self) -> bool {
+        self.definition.artifacts.is_some()
     }
 }

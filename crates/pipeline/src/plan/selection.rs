@@ -4,7 +4,7 @@ use crate::context::group_name;
 use crate::resolve::ResolvedPipeline;
 use crate::suggest::nearest;
 use executor_core::job::{JobDefinition, When};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Whether chosen jobs bring along what they need.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,32 +32,39 @@ pub struct Selection {
     pub manual: Vec<String>,
 }
 
+/// What a selection means in one pipeline, as places of its jobs.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    /// The jobs that are run, in the file's order.
+    pub(super) jobs: BTreeSet<usize>,
+    /// Those that somebody asked for by name.
+    pub(super) played: HashSet<usize>,
+}
+
 impl Selection {
-    /// Returns the places of the chosen jobs in the file's order.
-    pub(super) fn choose(&self, pipeline: &ResolvedPipeline) -> Result<BTreeSet<usize>, PlanError> {
+    /// Finds the chosen jobs.
+    pub(super) fn choose(&self, pipeline: &ResolvedPipeline) -> Result<Chosen, PlanError> {
+        let names = Names::of(pipeline);
+        let mut chosen = Chosen::default();
+        for name in &self.jobs {
+            chosen.jobs.extend(names.find(name)?);
+        }
+        chosen.played.extend(&chosen.jobs);
         for name in &self.manual {
-            find(pipeline, name)?;
+            chosen.played.extend(names.find(name)?);
         }
         if self.jobs.is_empty() && self.stages.is_empty() {
-            return Ok(whole(pipeline));
+            chosen.jobs = whole(pipeline);
+            return Ok(chosen);
         }
-        let mut chosen = BTreeSet::new();
-        for name in &self.jobs {
-            chosen.extend(find(pipeline, name)?);
-        }
+        let stages = Stages::of(pipeline);
         for stage in &self.stages {
-            chosen.extend(jobs_of_stage(pipeline, stage)?);
+            chosen.jobs.extend(stages.jobs_of(stage)?);
         }
         if self.needs == NeedsMode::With {
-            add_needed(pipeline, &mut chosen);
+            add_needed(&names, &stages, &mut chosen.jobs);
         }
         Ok(chosen)
-    }
-
-    /// Returns whether somebody asked for a job by name.
-    pub(super) fn plays(&self, job: &JobDefinition) -> bool {
-        let mut names = self.jobs.iter().chain(&self.manual);
-        names.any(|name| is_called(job, name))
     }
 }
 
@@ -70,69 +77,100 @@ fn whole(pipeline: &ResolvedPipeline) -> BTreeSet<usize> {
     (0..pipeline.jobs.len()).collect()
 }
 
-fn find(pipeline: &ResolvedPipeline, name: &str) -> Result<Vec<usize>, PlanError> {
-    let jobs = pipeline.jobs.iter().enumerate();
-    let found = jobs.filter(|(_, job)| is_called(job, name));
-    let found: Vec<usize> = found.map(|(index, _)| index).collect();
-    if !found.is_empty() {
-        return Ok(found);
-    }
-    let known = pipeline.jobs.iter().map(|job| job.name.as_str());
-    Err(PlanError::UnknownJob {
-        name: name.to_owned(),
-        nearest: nearest(name, known).map(ToOwned::to_owned),
-    })
+/// The jobs of a pipeline by name.
+struct Names<'p> {
+    pipeline: &'p ResolvedPipeline,
+    /// Each job by its expanded name.
+    jobs: HashMap<&'p str, usize>,
+    /// The jobs made by `parallel`, by the name they have together.
+    groups: HashMap<&'p str, Vec<usize>>,
 }
 
-fn is_called(job: &JobDefinition, name: &str) -> bool {
-    job.name == name || (job.parallel_total.is_some() && group_name(&job.name) == name)
+impl<'p> Names<'p> {
+    fn of(pipeline: &'p ResolvedPipeline) -> Self {
+        let jobs = pipeline.jobs.iter().enumerate();
+        let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, job) in jobs.clone() {
+            if job.parallel_total.is_some() {
+                groups.entry(group_name(&job.name)).or_default().push(index);
+            }
+        }
+        Self {
+            pipeline,
+            jobs: jobs.map(|(index, job)| (&*job.name, index)).collect(),
+            groups,
+        }
+    }
+
+    /// Returns the jobs that somebody means by `name`.
+    fn find(&self, name: &str) -> Result<impl Iterator<Item = usize>, PlanError> {
+        let job = self.jobs.get(name);
+        let group = self.groups.get(name);
+        if job.is_none() && group.is_none() {
+            let known = self.pipeline.jobs.iter().map(|job| job.name.as_str());
+            return Err(PlanError::UnknownJob {
+                name: name.to_owned(),
+                nearest: nearest(name, known).map(ToOwned::to_owned),
+            });
+        }
+        Ok(job.into_iter().chain(group.into_iter().flatten()).copied())
+    }
 }
 
-fn jobs_of_stage(
-    pipeline: &ResolvedPipeline,
-    stage: &str,
-) -> Result<impl Iterator<Item = usize>, PlanError> {
-    if pipeline.stage_index(stage).is_none() {
-        let known = pipeline.stages.iter().map(String::as_str);
-        return Err(PlanError::UnknownStage {
-            name: stage.to_owned(),
-            nearest: nearest(stage, known).map(ToOwned::to_owned),
-        });
+/// The jobs of a pipeline by stage.
+struct Stages<'p> {
+    pipeline: &'p ResolvedPipeline,
+    indices: HashMap<&'p str, usize>,
+    jobs: Vec<Vec<usize>>,
+}
+
+impl<'p> Stages<'p> {
+    fn of(pipeline: &'p ResolvedPipeline) -> Self {
+        let indices = pipeline.stage_indices();
+        let mut jobs = vec![Vec::new(); pipeline.stages.len()];
+        for (at, job) in pipeline.jobs.iter().enumerate() {
+            if let Some(&stage) = indices.get(&*job.stage) {
+                jobs[stage].push(at);
+            }
+        }
+        Self {
+            pipeline,
+            indices,
+            jobs,
+        }
     }
-    let jobs = pipeline.jobs.iter().enumerate();
-    let found: Vec<usize> = jobs
-        .filter(|(_, job)| job.stage == stage)
-        .map(|(index, _)| index)
-        .collect();
-    Ok(found.into_iter())
+
+    fn jobs_of(&self, stage: &str) -> Result<&[usize], PlanError> {
+        let Some(&index) = self.indices.get(stage) else {
+            let known = self.pipeline.stages.iter().map(String::as_str);
+            return Err(PlanError::UnknownStage {
+                name: stage.to_owned(),
+                nearest: nearest(stage, known).map(ToOwned::to_owned),
+            });
+        };
+        Ok(&self.jobs[index])
+    }
 }
 
 /// Adds what the chosen jobs need: their `needs`, or else their `dependencies`, or else the jobs of
 /// all earlier stages but manual ones, which nobody asked for.
-fn add_needed(pipeline: &ResolvedPipeline, chosen: &mut BTreeSet<usize>) {
-    let indices = pipeline.jobs.iter().enumerate();
-    let indices: HashMap<&str, usize> = indices.map(|(at, job)| (&*job.name, at)).collect();
-    let stage_of = |job: &JobDefinition| pipeline.stage_index(&job.stage);
+fn add_needed(names: &Names<'_>, stages: &Stages<'_>, chosen: &mut BTreeSet<usize>) {
+    let jobs = &names.pipeline.jobs;
     let mut open: Vec<usize> = chosen.iter().copied().collect();
     // The stage below which all jobs were added already: no second job need look there again.
     let mut done_below = 0;
     while let Some(index) = open.pop() {
-        let job = &pipeline.jobs[index];
+        let job = &jobs[index];
         let mut needed: Vec<usize> = Vec::new();
-        let names = job.needs.iter().flatten().map(|need| &need.job);
-        needed.extend(names.filter_map(|name| indices.get(name.as_str())));
-        let names = job.dependencies.iter().flatten();
-        needed.extend(names.filter_map(|name| indices.get(name.as_str())));
+        let of_needs = job.needs.iter().flatten().map(|need| &need.job);
+        let wanted = of_needs.chain(job.dependencies.iter().flatten());
+        needed.extend(wanted.filter_map(|name| names.jobs.get(name.as_str())));
         if job.needs.is_none() && job.dependencies.is_none() {
-            let stage = stage_of(job).unwrap_or(0);
-            if stage > done_below {
-                let jobs = pipeline.jobs.iter().enumerate();
-                let is_earlier = |job: &JobDefinition| {
-                    job.when != When::Manual && stage_of(job).is_some_and(|other| other < stage)
-                };
-                needed.extend(jobs.filter(|(_, job)| is_earlier(job)).map(|(at, _)| at));
-                done_below = stage;
-            }
+            let stage = stages.indices.get(&*job.stage).copied().unwrap_or(0);
+            let earlier = stages.jobs.get(done_below..stage).into_iter().flatten();
+            let is_wanted = |at: &&usize| jobs[**at].when != When::Manual;
+            needed.extend(earlier.flatten().filter(is_wanted));
+            done_below = done_below.max(stage);
         }
         open.extend(needed.into_iter().filter(|&at| chosen.insert(at)));
     }

@@ -1,5 +1,6 @@
 use super::expand::Expansion;
 use super::lower::stage;
+use super::stage_indices;
 use crate::config::{Config, Job, NeedEntry, Spanned};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::graph;
@@ -15,6 +16,7 @@ const MOST_NEEDS: usize = 50;
 pub(super) fn check(config: &Config, expansion: &Expansion<'_>, diagnostics: &mut Diagnostics) {
     let mut checker = Checker {
         config,
+        stages: stage_indices(&config.stages),
         expansion,
         diagnostics,
     };
@@ -28,17 +30,18 @@ pub(super) fn check(config: &Config, expansion: &Expansion<'_>, diagnostics: &mu
 
 struct Checker<'c> {
     config: &'c Config,
+    stages: HashMap<&'c str, usize>,
     expansion: &'c Expansion<'c>,
     diagnostics: &'c mut Diagnostics,
 }
 
 impl<'c> Checker<'c> {
     fn check_stage(&mut self, job: &Job) {
-        let stages = &self.config.stages;
         let stage_name = stage(job);
-        if stages.iter().any(|known| known == stage_name) {
+        if self.stages.contains_key(stage_name) {
             return;
         }
+        let stages = &self.config.stages;
         let message = format!(
             "{} job: the stage `{stage_name}` does not exist; stages are {}",
             job.name,
@@ -120,10 +123,7 @@ impl<'c> Checker<'c> {
             self.report(unknown, message, span, help);
             return;
         };
-        let index = |job: &Job| {
-            let mut stages = self.config.stages.iter();
-            stages.position(|known| known == stage(job))
-        };
+        let index = |job: &Job| self.stages.get(stage(job));
         // A job without a stage has its own error already.
         let (Some(mine), Some(others)) = (index(job), index(other)) else {
             return;

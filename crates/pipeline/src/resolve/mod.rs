@@ -9,6 +9,7 @@ use crate::config::{Config, Variables};
 use crate::diagnostic::Diagnostics;
 use executor_core::job::JobDefinition;
 use expand::Expansion;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A pipeline whose jobs stand on their own: nothing is inherited or referred to any more.
@@ -33,6 +34,17 @@ impl ResolvedPipeline {
     pub fn stage_index(&self, stage: &str) -> Option<usize> {
         self.stages.iter().position(|name| name == stage)
     }
+
+    /// Returns the places of all stages by name, for whoever asks for many.
+    pub(crate) fn stage_indices(&self) -> HashMap<&str, usize> {
+        stage_indices(&self.stages)
+    }
+}
+
+/// Returns the places of stages by name; the first of a name counts.
+fn stage_indices(stages: &[String]) -> HashMap<&str, usize> {
+    let places = stages.iter().enumerate().rev();
+    places.map(|(place, name)| (name.as_str(), place)).collect()
 }
 
 /// Resolves what was read; errors are added to `diagnostics`.

@@ -127,8 +127,6 @@ impl Driver {
         let mut panicked = false;
         let mut stopped = false;
         loop {
-            let mut changed = std::pin::pin!(queue.changed());
-            changed.as_mut().enable();
             let delay = queue.next_delay();
             tokio::select! {
                 ended = workers.join_next() => match ended {
@@ -142,7 +140,7 @@ impl Driver {
                         error.get_or_insert(trouble);
                     },
                 },
-                () = changed => {}
+                () = queue.delay_changed() => {}
                 () = until(delay), if !stopped => queue.end_delays(),
                 () = until(deadline), if !stopped => stop.cancel(CancelCause::Timeout),
                 () = stop.canceled(), if !stopped => {

@@ -1,9 +1,11 @@
-use super::retry;
+use super::dependents::Dependents;
+use super::needs::Needed;
+use super::node::Node;
+use super::stages::Stages;
 use super::tally::{Tally, Weight};
 use super::{Status, StatusChange};
-use crate::plan::{Plan, PlannedJob};
-use executor_core::job::{RetryDefinition, When};
-use std::collections::VecDeque;
+use crate::plan::Plan;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Decides which jobs of a pipeline may start, as a pure function of what happened.
 ///
@@ -13,42 +15,16 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 pub struct Machine {
     jobs: Vec<Node>,
-    stages: Vec<Stage>,
+    dependents: Dependents,
+    stages: Stages,
     pipeline: Tally,
     /// How many jobs run or will without anybody's help.
     active: usize,
+    /// The jobs that are skipped: playing another may give them a second chance.
+    skipped: BTreeSet<usize>,
     /// Jobs whose predecessors changed so that they may be decided now.
     undecided: VecDeque<usize>,
     changes: Vec<StatusChange>,
-    /// Whether the jobs of some stage began or ceased to be awaited since stages were opened.
-    stages_changed: bool,
-}
-
-#[derive(Debug, Clone)]
-struct Node {
-    status: Status,
-    attempt: u32,
-    stage: usize,
-    /// `None` for a job that waits for all earlier stages.
-    needs: Option<Tally>,
-    /// The jobs that need this one.
-    needed_by: Vec<usize>,
-    when: When,
-    is_played: bool,
-    allow_failure: bool,
-    allowed_codes: Vec<i32>,
-    retry: Option<RetryDefinition>,
-    /// Whether its failure or cancellation counts as a warning; known when it ended.
-    may_fail: bool,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Stage {
-    tally: Tally,
-    /// The jobs that wait for all earlier stages.
-    jobs: Vec<usize>,
-    /// What the earlier stages came to, once none of their jobs is awaited.
-    before: Option<Status>,
 }
 
 /// How one attempt of a job ended.
@@ -70,40 +46,26 @@ pub enum Finish<'a> {
 impl Machine {
     /// Returns the machine of a plan; nothing has begun.
     pub fn new(plan: &Plan) -> Self {
-        let mut machine = Self {
+        let mut pipeline = Tally::default();
+        for _ in plan.jobs() {
+            pipeline.add(Weight::Plain(Status::Created));
+        }
+        Self {
             jobs: plan.jobs().iter().map(Node::new).collect(),
-            stages: vec![Stage::default(); plan.stages().len()],
-            pipeline: Tally::default(),
+            dependents: Dependents::new(plan),
+            stages: Stages::new(plan),
+            pipeline,
             active: 0,
+            skipped: BTreeSet::new(),
             undecided: VecDeque::new(),
             changes: Vec::new(),
-            stages_changed: true,
-        };
-        let created = Weight::Plain(Status::Created);
-        for (index, job) in plan.jobs().iter().enumerate() {
-            machine.pipeline.add(created);
-            let stage = &mut machine.stages[job.stage_index];
-            stage.tally.add(created);
-            match &job.needs {
-                None => stage.jobs.push(index),
-                Some(needs) => {
-                    for &needed in needs {
-                        machine.jobs[needed].needed_by.push(index);
-                    }
-                }
-            }
         }
-        machine
     }
 
     /// Begins: the first jobs become pending.
     pub fn start(&mut self) -> Vec<StatusChange> {
-        self.open_stages();
-        let free = |node: &Node| node.needs.is_some_and(|needs| !needs.is_awaited());
-        let jobs = self.jobs.iter().enumerate();
-        let ready = jobs.filter(|(_, node)| free(node)).map(|(index, _)| index);
-        self.undecided.extend(ready);
-        self.undecided.make_contiguous().sort_unstable();
+        let first = (0..self.jobs.len()).filter(|&job| self.outcome_before(job).is_some());
+        self.undecided = first.collect();
         self.settle()
     }
 
@@ -124,23 +86,19 @@ impl Machine {
         ) {
             return Vec::new();
         }
-        let is_canceling = node.status == Status::Canceling;
-        match finish {
-            Finish::Success => self.set(job, Status::Success),
-            Finish::Canceled => self.set(job, Status::Canceled),
-            Finish::Failed { exit_code, reason } => {
-                let code_allowed = exit_code.is_some_and(|code| node.allowed_codes.contains(&code));
-                node.may_fail = node.allow_failure || code_allowed;
-                let retries = retry::allowed(node.retry.as_ref(), reason, exit_code);
-                if node.attempt <= retries && !is_canceling {
-                    node.attempt += 1;
-                    node.may_fail = node.allow_failure;
-                    self.set(job, Status::Pending);
-                } else {
-                    self.set(job, Status::Failed);
-                }
+        let status = match finish {
+            Finish::Success => Status::Success,
+            Finish::Canceled => Status::Canceled,
+            Finish::Failed { exit_code, reason } if node.is_retried(reason, exit_code) => {
+                node.attempt += 1;
+                Status::Pending
             }
-        }
+            Finish::Failed { exit_code, .. } => {
+                node.may_fail = node.allows(exit_code);
+                Status::Failed
+            }
+        };
+        self.set(job, status);
         self.settle()
     }
 
@@ -197,7 +155,7 @@ impl Machine {
 
     /// Returns where a stage stands.
     pub fn stage_status(&self, stage: usize) -> Status {
-        self.stages[stage].tally.status()
+        self.stages.status(stage)
     }
 
     /// Returns where the pipeline stands.
@@ -216,79 +174,44 @@ impl Machine {
             while let Some(job) = self.undecided.pop_front() {
                 self.decide(job);
             }
-            self.open_stages();
-            if self.undecided.is_empty() {
+            let Some(jobs) = self.stages.advance() else {
                 return std::mem::take(&mut self.changes);
-            }
-        }
-    }
-
-    /// Finds the stages whose earlier stages are all over, and has their jobs decided.
-    fn open_stages(&mut self) {
-        if !std::mem::take(&mut self.stages_changed) {
-            return;
-        }
-        let mut before = Tally::default();
-        for stage in &mut self.stages {
-            if before.is_awaited() {
-                stage.before = None;
-                continue;
-            }
-            if stage.before.is_none() {
-                stage.before = Some(before.status());
-                self.undecided.extend(&stage.jobs);
-            }
-            before.add_all(&stage.tally);
+            };
+            // Those with needs are decided by these.
+            let jobs = jobs.filter(|&job| self.jobs[job].needs.is_none());
+            self.undecided.extend(jobs);
         }
     }
 
     fn decide(&mut self, job: usize) {
-        let node = &self.jobs[job];
-        if node.status != Status::Created {
+        if self.jobs[job].status != Status::Created {
             return;
         }
-        let (before, skipped_is_fine) = match &node.needs {
-            Some(needs) if needs.has_absent() => (Status::Skipped, false),
-            Some(needs) if needs.is_awaited() => return,
-            Some(needs) if needs.has(Status::Failed) => (Status::Failed, false),
-            Some(needs) if needs.has(Status::Canceled) => (Status::Canceled, false),
-            Some(_) => (Status::Success, false),
-            None => match self.stages[node.stage].before {
-                Some(before) => (before, true),
-                None => return,
-            },
-        };
-        let proceeds = match node.when {
-            When::OnSuccess | When::Manual | When::Delayed => {
-                before == Status::Success || (skipped_is_fine && before == Status::Skipped)
-            }
-            // Somebody who asked for a job by name wants it to run, failure or not.
-            When::OnFailure if !node.is_played => before == Status::Failed,
-            When::Always | When::OnFailure => before != Status::Canceled,
-            When::Never => false,
-        };
-        let status = match node.when {
-            _ if !proceeds => Status::Skipped,
-            When::Manual if !node.is_played => Status::Manual,
-            When::Delayed => Status::Scheduled,
-            _ => Status::Pending,
-        };
-        self.set(job, status);
+        if let Some(before) = self.outcome_before(job) {
+            self.set(job, self.jobs[job].next(before));
+        }
+    }
+
+    /// Returns what all that a job waits for came to, once it is certain.
+    fn outcome_before(&self, job: usize) -> Option<Status> {
+        let node = &self.jobs[job];
+        match &node.needs {
+            Some(needs) => needs.outcome(),
+            None => self.stages.outcome_before(node.stage),
+        }
     }
 
     /// Makes the skipped jobs behind `job` wait again: those that need it, however indirectly, and
     /// all of later stages.
     fn revive_behind(&mut self, job: usize) {
-        let stage = self.jobs[job].stage;
-        let later = (0..self.jobs.len()).filter(|&at| self.jobs[at].stage > stage);
-        let mut open: Vec<usize> = later
-            .chain(self.jobs[job].needed_by.iter().copied())
-            .collect();
-        while let Some(at) = open.pop() {
-            if self.jobs[at].status == Status::Skipped {
-                self.set(at, Status::Created);
-                self.undecided.push_back(at);
-                open.extend(&self.jobs[at].needed_by);
+        let later = self.stages.end_of(self.jobs[job].stage);
+        let mut behind: Vec<usize> = self.skipped.range(later..).copied().collect();
+        behind.extend(self.dependents.of(job));
+        while let Some(job) = behind.pop() {
+            if self.jobs[job].status == Status::Skipped {
+                self.set(job, Status::Created);
+                self.undecided.push_back(job);
+                behind.extend(self.dependents.of(job));
             }
         }
     }
@@ -296,72 +219,42 @@ impl Machine {
     /// Changes a status and all counters that depend on it.
     fn set(&mut self, job: usize, status: Status) {
         let node = &mut self.jobs[job];
-        let before = node.weight();
-        self.active -= usize::from(node.status.is_active());
-        node.status = status;
-        self.active += usize::from(status.is_active());
-        let attempt = node.attempt;
+        let weight = node.weight();
+        let was = std::mem::replace(&mut node.status, status);
         let now = node.weight();
-        let stage = node.stage;
+        let (stage, attempt) = (node.stage, node.attempt);
         self.changes.push(StatusChange {
             job,
             status,
             attempt,
         });
+        self.active -= usize::from(was.is_active());
+        self.active += usize::from(status.is_active());
+        if was == Status::Skipped {
+            self.skipped.remove(&job);
+        }
+        if status == Status::Skipped {
+            self.skipped.insert(job);
+        }
+        self.pipeline.change(weight, now);
+        self.stages.change(stage, weight, now);
+        self.tell_dependents(job, weight.into(), now.into());
+    }
 
-        self.pipeline.remove(before);
-        self.pipeline.add(now);
-        let tally = &mut self.stages[stage].tally;
-        let was_awaited = tally.is_awaited();
-        tally.remove(before);
-        tally.add(now);
-        self.stages_changed |= was_awaited != tally.is_awaited();
-
-        let needed_by = std::mem::take(&mut self.jobs[job].needed_by);
-        for &at in &needed_by {
+    /// Changes what the needs of those that need `job` came to.
+    fn tell_dependents(&mut self, job: usize, was: Needed, now: Needed) {
+        if was == now {
+            return;
+        }
+        for &at in self.dependents.of(job) {
             let waiting = &mut self.jobs[at];
             let Some(needs) = &mut waiting.needs else {
                 continue;
             };
-            needs.remove(before);
-            needs.add(now);
-            if waiting.status == Status::Created && (needs.has_absent() || !needs.is_awaited()) {
+            needs.change(was, now);
+            if waiting.status == Status::Created && needs.outcome().is_some() {
                 self.undecided.push_back(at);
             }
         }
-        self.jobs[job].needed_by = needed_by;
-    }
-}
-
-impl Node {
-    fn new(job: &PlannedJob) -> Self {
-        let definition = &job.definition;
-        let needs = job.needs.as_ref().map(|needs| {
-            let mut tally = Tally::default();
-            for _ in needs {
-                tally.add(Weight::Plain(Status::Created));
-            }
-            tally
-        });
-        Self {
-            status: Status::Created,
-            attempt: 1,
-            stage: job.stage_index,
-            needs,
-            needed_by: Vec::new(),
-            when: definition.when,
-            is_played: job.is_played,
-            allow_failure: definition.allow_failure,
-            allowed_codes: definition
-                .allow_failure_exit_codes
-                .clone()
-                .unwrap_or_default(),
-            retry: definition.retry.clone(),
-            may_fail: definition.allow_failure,
-        }
-    }
-
-    fn weight(&self) -> Weight {
-        Weight::of(self.status, self.may_fail)
     }
 }

@@ -1,10 +1,14 @@
 //! Runs a plan: a pure state machine that decides, and a driver that obeys it.
 
+mod dependents;
 mod driver;
 mod machine;
+mod needs;
+mod node;
 mod observer;
 mod queue;
 mod retry;
+mod stages;
 mod status;
 mod tally;
 

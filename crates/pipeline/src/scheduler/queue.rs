@@ -11,10 +11,11 @@ use executor_core::{
     Cancellation, FailureReason, JobAssignment, JobId, JobOutcome, JobRequest, JobSource,
     JobSourceError, JobState, NextJob,
 };
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 /// The jobs of a running pipeline, as the source its workers take them from.
@@ -25,17 +26,20 @@ pub(super) struct Queue {
     /// Stops the pipeline; every job gets a child of it.
     cancellation: Cancellation,
     state: Mutex<State>,
-    /// Wakes everybody who waits for a change.
-    changed: Notify,
+    /// One permit for each pending job, so that each wakes one worker; closed when none comes any
+    /// more.
+    ready: Semaphore,
+    /// Tells of a delay that ends before all others.
+    delayed: Notify,
 }
 
 #[derive(Debug)]
 struct State {
     machine: Machine,
     /// Pending jobs. The first of the plan goes first: more may wait for a job of an early stage.
-    ready: BTreeSet<usize>,
-    /// Scheduled jobs with the end of their delay.
-    delays: Vec<(Instant, usize)>,
+    pending: BinaryHeap<Reverse<usize>>,
+    /// Scheduled jobs with the end of their delay, the earliest first.
+    delays: BinaryHeap<Reverse<(Instant, usize)>>,
     records: Vec<Record>,
     started_stages: Vec<bool>,
 }
@@ -72,8 +76,8 @@ impl Queue {
         });
         let state = State {
             machine: Machine::new(&plan),
-            ready: BTreeSet::new(),
-            delays: Vec::new(),
+            pending: BinaryHeap::new(),
+            delays: BinaryHeap::new(),
             records: records.collect(),
             started_stages: vec![false; stages.len()],
         };
@@ -82,7 +86,8 @@ impl Queue {
             events,
             cancellation,
             state: Mutex::new(state),
-            changed: Notify::new(),
+            ready: Semaphore::new(0),
+            delayed: Notify::new(),
         }
     }
 
@@ -122,29 +127,29 @@ impl Queue {
     pub(super) fn cancel(&self) {
         let mut state = self.lock();
         let changes = state.machine.cancel();
-        state.ready.clear();
+        state.pending.clear();
         state.delays.clear();
         self.apply(&mut state, &changes);
     }
 
-    /// Waits until the status of some job changes after the returned future was created.
-    pub(super) fn changed(&self) -> tokio::sync::futures::Notified<'_> {
-        self.changed.notified()
+    /// Waits until the [next delay](Self::next_delay) is another one.
+    pub(super) async fn delay_changed(&self) {
+        self.delayed.notified().await;
     }
 
     /// Returns when the next delay is over.
     pub(super) fn next_delay(&self) -> Option<Instant> {
-        self.lock().delays.iter().map(|&(end, _)| end).min()
+        self.lock().next_delay()
     }
 
     /// Makes the jobs pending whose delay is over.
     pub(super) fn end_delays(&self) {
         let now = Instant::now();
         let mut state = self.lock();
-        let (over, waiting): (Vec<_>, Vec<_>) =
-            state.delays.drain(..).partition(|&(end, _)| end <= now);
-        state.delays = waiting;
-        for (_, job) in over {
+        while state.next_delay().is_some_and(|end| end <= now) {
+            let Some(Reverse((_, job))) = state.delays.pop() else {
+                break;
+            };
             let changes = state.machine.delay_over(job);
             self.apply(&mut state, &changes);
         }
@@ -164,23 +169,32 @@ impl Queue {
 
     /// Takes note of changes: tells everybody and queues what became pending or scheduled.
     fn apply(&self, state: &mut State, changes: &[StatusChange]) {
+        let next_delay = state.next_delay();
         for change in changes {
             match change.status {
                 Status::Pending => {
-                    state.ready.insert(change.job);
+                    state.pending.push(Reverse(change.job));
+                    self.ready.add_permits(1);
                 }
                 Status::Scheduled => {
                     let start_in = self.plan.jobs()[change.job].definition.start_in.as_deref();
                     let delay = start_in.and_then(parse_duration).unwrap_or_default();
                     // A time that no clock will reach never comes, and the job goes on waiting.
                     let end = Instant::now().checked_add(delay);
-                    state.delays.extend(end.map(|end| (end, change.job)));
+                    state
+                        .delays
+                        .extend(end.map(|end| Reverse((end, change.job))));
                 }
                 _ => {}
             }
             self.tell(state, change.job, change.status, change.attempt);
         }
-        self.changed.notify_waiters();
+        if state.next_delay() != next_delay {
+            self.delayed.notify_one();
+        }
+        if state.machine.is_finished() {
+            self.ready.close();
+        }
     }
 
     fn tell(&self, state: &State, job: usize, status: Status, attempt: u32) {
@@ -199,7 +213,7 @@ impl Queue {
         if self.cancellation.is_canceled() || state.machine.is_finished() {
             return NextJob::Closed;
         }
-        let Some(job) = state.ready.pop_first() else {
+        let Some(Reverse(job)) = state.pending.pop() else {
             return NextJob::None;
         };
         let stage_index = self.plan.jobs()[job].stage_index;
@@ -239,16 +253,18 @@ impl JobSource for Queue {
         cancellation: &Cancellation,
     ) -> Result<NextJob, JobSourceError> {
         loop {
-            let mut changed = std::pin::pin!(self.changed.notified());
-            // From here on no change is missed, so what is taken below is never out of date.
-            changed.as_mut().enable();
+            let ready = tokio::select! {
+                ready = self.ready.acquire() => ready,
+                () = cancellation.canceled() => return Ok(NextJob::Closed),
+            };
+            let Ok(permit) = ready else {
+                return Ok(NextJob::Closed);
+            };
+            permit.forget();
             match self.take() {
+                // The job was taken back: the pipeline has been stopped.
                 NextJob::None => {}
                 next => return Ok(next),
-            }
-            tokio::select! {
-                () = changed => {}
-                () = cancellation.canceled() => return Ok(NextJob::Closed),
             }
         }
     }
@@ -288,6 +304,12 @@ impl JobSource for Queue {
         self.apply(&mut state, &changes[..own]);
         self.events.emit(finished);
         self.apply(&mut state, &changes[own..]);
+    }
+}
+
+impl State {
+    fn next_delay(&self) -> Option<Instant> {
+        self.delays.peek().map(|Reverse((end, _))| *end)
     }
 }
 

@@ -38,7 +38,7 @@ impl Weight {
     }
 }
 
-/// How many jobs of a group have which weight: a stage, a pipeline, the needs of a job.
+/// How many jobs of a group, a stage or a pipeline, have which weight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     counts: [usize; Self::SLOTS],
@@ -55,9 +55,15 @@ impl Tally {
         self.awaited += usize::from(weight.is_awaited());
     }
 
-    pub(super) fn remove(&mut self, weight: Weight) {
+    fn remove(&mut self, weight: Weight) {
         self.counts[weight.slot()] -= 1;
         self.awaited -= usize::from(weight.is_awaited());
+    }
+
+    /// Counts one of the group in another way.
+    pub(super) fn change(&mut self, was: Weight, now: Weight) {
+        self.remove(was);
+        self.add(now);
     }
 
     pub(super) fn add_all(&mut self, other: &Self) {
@@ -67,17 +73,24 @@ impl Tally {
         self.awaited += other.awaited;
     }
 
+    pub(super) fn remove_all(&mut self, other: &Self) {
+        for (count, fewer) in self.counts.iter_mut().zip(other.counts) {
+            *count -= fewer;
+        }
+        self.awaited -= other.awaited;
+    }
+
+    /// Returns how many jobs the group has.
+    pub(super) fn len(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
     /// Returns whether somebody behind the group has to wait for one of it.
     pub(super) fn is_awaited(&self) -> bool {
         self.awaited > 0
     }
 
-    /// Returns whether one of the group does not run at all.
-    pub(super) fn has_absent(&self) -> bool {
-        self.has(Status::Skipped) || self.counts[Self::IGNORED] > 0
-    }
-
-    pub(super) fn has(&self, status: Status) -> bool {
+    fn has(&self, status: Status) -> bool {
         self.counts[status as usize] > 0
     }
 
@@ -87,7 +100,7 @@ impl Tally {
             Canceled, Canceling, Created, Failed, Manual, Pending, Running, Scheduled, Skipped,
             Success, WaitingForResource,
         };
-        let total: usize = self.counts.iter().sum();
+        let total = self.len();
         let only = |statuses: &[Status], passed: &[usize]| {
             let plain: usize = statuses
                 .iter()

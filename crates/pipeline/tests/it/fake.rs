@@ -205,14 +205,21 @@ pub(crate) fn plan_of(text: &str, selection: &Selection) -> Arc<Plan> {
 }
 
 pub(crate) fn driver(runner: &Arc<FakeRunner>, sink: &Arc<Recorder>) -> Driver {
+    driver_of(
+        Arc::clone(runner) as Arc<dyn JobRunner>,
+        Arc::clone(sink) as Arc<dyn EventSink>,
+    )
+}
+
+pub(crate) fn driver_of(runner: Arc<dyn JobRunner>, sink: Arc<dyn EventSink>) -> Driver {
     Driver {
         provider: Arc::new(DefaultExecutorProvider::new(Dialect::platform_default())),
-        runner: Arc::clone(runner) as Arc<dyn JobRunner>,
+        runner,
         config: Arc::new(RunnerConfig::new("fake", "fake")),
         active: executor_core::ActiveJobs::default(),
         concurrency: NonZeroU32::new(4).unwrap(),
         timeout: None,
-        sink: Arc::clone(sink) as Arc<dyn EventSink>,
+        sink,
     }
 }
 

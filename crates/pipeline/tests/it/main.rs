@@ -11,6 +11,6 @@ mod fake;
 mod machine;
 mod output;
 mod plan;
-mod random_dag;
+mod random;
 mod resolve;
 mod vectors;

@@ -1,0 +1,87 @@
+use super::Status;
+use super::tally::Weight;
+
+/// How a job counts for one that needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needed {
+    /// It has to be waited for.
+    Awaited,
+    /// It is no obstacle.
+    Passed,
+    /// It does not run at all.
+    Absent,
+    /// It failed.
+    Failed,
+    /// It was stopped.
+    Canceled,
+}
+
+impl From<Weight> for Needed {
+    fn from(weight: Weight) -> Self {
+        match weight {
+            Weight::Warned | Weight::Plain(Status::Success) => Self::Passed,
+            Weight::Ignored | Weight::Plain(Status::Skipped) => Self::Absent,
+            Weight::Plain(Status::Failed) => Self::Failed,
+            Weight::Plain(Status::Canceled) => Self::Canceled,
+            Weight::Plain(_) => Self::Awaited,
+        }
+    }
+}
+
+/// What the jobs that one job needs came to, as numbers of jobs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Needs {
+    awaited: usize,
+    absent: usize,
+    failed: usize,
+    canceled: usize,
+}
+
+impl Needs {
+    /// Returns the needs of a job that waits for so many others.
+    pub(super) fn of(count: usize) -> Self {
+        Self {
+            awaited: count,
+            absent: 0,
+            failed: 0,
+            canceled: 0,
+        }
+    }
+
+    /// Notes that one of them counts in another way now.
+    pub(super) fn change(&mut self, was: Needed, now: Needed) {
+        if let Some(count) = self.count(was) {
+            *count -= 1;
+        }
+        if let Some(count) = self.count(now) {
+            *count += 1;
+        }
+    }
+
+    fn count(&mut self, needed: Needed) -> Option<&mut usize> {
+        match needed {
+            Needed::Awaited => Some(&mut self.awaited),
+            Needed::Passed => None,
+            Needed::Absent => Some(&mut self.absent),
+            Needed::Failed => Some(&mut self.failed),
+            Needed::Canceled => Some(&mut self.canceled),
+        }
+    }
+
+    /// Returns what they came to together, once it is certain.
+    ///
+    /// One that does not run makes it so at once; otherwise all of them must have ended.
+    pub(super) fn outcome(&self) -> Option<Status> {
+        if self.absent > 0 {
+            Some(Status::Skipped)
+        } else if self.awaited > 0 {
+            None
+        } else if self.failed > 0 {
+            Some(Status::Failed)
+        } else if self.canceled > 0 {
+            Some(Status::Canceled)
+        } else {
+            Some(Status::Success)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The machine beside the reference, after every one of random events.
+
+use super::dice::Dice;
+use super::for_each_seed;
+use super::pipeline::{SPECIAL_CODE, random_plan};
+use super::reference::Reference;
+use pipeline::scheduler::{Finish, Machine, StatusChange};
+use pipeline::{Plan, Status};
+
+#[test]
+fn the_machine_agrees_with_the_reference_after_every_event() {
+    // R-GLCI-121 R-GLCI-122
+    for_each_seed(3_000, |dice| {
+        let plan = random_plan(dice, 14);
+        compare(&plan, dice);
+    });
+}
+
+fn compare(plan: &Plan, dice: &mut Dice) {
+    let mut course = Course {
+        plan,
+        machine: Machine::new(plan),
+        reference: Reference::new(plan),
+        seen: vec![Status::Created; plan.jobs().len()],
+    };
+    let changes = course.machine.start();
+    course.check(&changes, "the start");
+    while let Some(job) = course.job_that_can_go_on(dice) {
+        if dice.once_in(60) {
+            course.reference.cancel();
+            let changes = course.machine.cancel();
+            course.check(&changes, "a cancel");
+        } else {
+            course.go_on(job, dice);
+        }
+    }
+    assert!(course.machine.is_finished());
+}
+
+struct Course<'p> {
+    plan: &'p Plan,
+    machine: Machine,
+    reference: Reference<'p>,
+    /// Where the jobs stand by what was told of them.
+    seen: Vec<Status>,
+}
+
+impl Course<'_> {
+    /// Returns a job that something can happen to. Manual jobs may be left alone for ever.
+    fn job_that_can_go_on(&self, dice: &mut Dice) -> Option<usize> {
+        use Status::{Canceling, Manual, Pending, Running, Scheduled};
+        let of = |statuses: &[Status]| -> Vec<usize> {
+            (0..self.seen.len())
+                .filter(|&job| statuses.contains(&self.seen[job]))
+                .collect()
+        };
+        let (manual, others) = (of(&[Manual]), of(&[Pending, Running, Canceling, Scheduled]));
+        let may_play = !manual.is_empty() && dice.once_in(3);
+        match others.as_slice() {
+            _ if may_play => Some(*dice.pick(&manual)),
+            [] => None,
+            others => Some(*dice.pick(others)),
+        }
+    }
+
+    fn go_on(&mut self, job: usize, dice: &mut Dice) {
+        let machine = &mut self.machine;
+        let reference = &mut self.reference;
+        let (changes, event) = match self.seen[job] {
+            Status::Pending if !dice.once_in(8) => {
+                reference.run(job);
+                (machine.started(job), "a start")
+            }
+            Status::Scheduled => {
+                reference.end_delay(job);
+                (machine.delay_over(job), "the end of a delay")
+            }
+            Status::Manual => {
+                reference.play(job);
+                (machine.play(job), "a play")
+            }
+            _ => match dice.below(10) {
+                0 => {
+                    reference.stop(job);
+                    (machine.finished(job, Finish::Canceled), "a stop")
+                }
+                1..=3 => {
+                    let exit_code = *dice.pick(&[1, SPECIAL_CODE]);
+                    reference.fail(job, exit_code);
+                    let finish = Finish::Failed {
+                        exit_code: Some(exit_code),
+                        reason: Some("script_failure"),
+                    };
+                    (machine.finished(job, finish), "a failure")
+                }
+                _ => {
+                    reference.succeed(job);
+                    (machine.finished(job, Finish::Success), "a success")
+                }
+            },
+        };
+        self.check(&changes, event);
+    }
+
+    fn check(&mut self, changes: &[StatusChange], event: &str) {
+        for change in changes {
+            let was = std::mem::replace(&mut self.seen[change.job], change.status);
+            let legal = is_legal(was, change.status);
+            assert!(legal, "{was} to {} after {event}", change.status);
+        }
+        let is = |job| self.machine.status(job);
+        let is: Vec<Status> = (0..self.seen.len()).map(is).collect();
+        assert_eq!(is, self.seen, "changes are told after {event}");
+        assert_eq!(is, self.reference.statuses, "after {event}");
+        for stage in 0..self.plan.stages().len() {
+            let is = self.machine.stage_status(stage);
+            assert_eq!(is, self.reference.stage(stage), "stage {stage}");
+        }
+        assert_eq!(self.machine.pipeline_status(), self.reference.pipeline());
+    }
+}
+
+/// Returns whether a job may go from one status to the other.
+pub(super) fn is_legal(from: Status, to: Status) -> bool {
+    use Status::{
+        Canceled, Canceling, Created, Failed, Manual, Pending, Running, Scheduled, Skipped, Success,
+    };
+    match from {
+        Created => matches!(to, Pending | Manual | Scheduled | Skipped | Canceled),
+        Manual | Scheduled => matches!(to, Pending | Canceled),
+        // An attempt may fail before it runs, and another one may follow.
+        Pending => matches!(to, Running | Pending | Success | Failed | Canceled),
+        Running => matches!(to, Pending | Success | Failed | Canceling | Canceled),
+        Canceling => matches!(to, Success | Failed | Canceled),
+        Skipped => to == Created,
+        _ => false,
+    }
+}

@@ -1,0 +1,31 @@
+//! Random pipelines and random courses of them, beside a reference that recomputes everything.
+//!
+//! Every case comes from a number. A failing one prints it; `RUNWRIGHT_TEST_SEED` runs that case
+//! alone.
+
+mod dice;
+mod machine;
+mod pipeline;
+mod reference;
+mod replay;
+mod schedules;
+
+use dice::Dice;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+const SEED: &str = "RUNWRIGHT_TEST_SEED";
+
+/// Runs `case` with the dice of each number below `count`, or with those of the one asked for.
+fn for_each_seed(count: u64, mut case: impl FnMut(&mut Dice)) {
+    let asked = std::env::var(SEED).ok();
+    let asked: Option<u64> = asked.map(|seed| seed.parse().unwrap());
+    let seeds = asked.map_or(0..count, |seed| seed..seed + 1);
+    for seed in seeds {
+        let result = catch_unwind(AssertUnwindSafe(|| case(&mut Dice::new(seed))));
+        if let Err(panic) = result {
+            let message = format!("failed; {SEED}={seed} runs this case alone\n");
+            std::io::Write::write_all(&mut std::io::stderr(), message.as_bytes()).unwrap();
+            resume_unwind(panic);
+        }
+    }
+}
