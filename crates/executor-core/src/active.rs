@@ -1,5 +1,6 @@
 //! The jobs that run now, for metrics.
 
+use crate::config::RunnerConfig;
 use crate::job::JobId;
 use crate::result::JobState;
 use crate::stage::{ExecutorStage, StageCell};
@@ -11,8 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct ActiveJob {
     /// The job.
     pub id: JobId,
-    /// The runner it runs on.
+    /// The name of the runner it runs on.
     pub runner: String,
+    /// The part of that runner's token that may be shown.
+    pub runner_token: String,
     /// Where it stands.
     pub state: JobState,
     /// The stage of the build, by its name; empty before the first.
@@ -29,6 +32,7 @@ pub struct ActiveJobs(Arc<Mutex<BTreeMap<u64, Entry>>>);
 struct Entry {
     job: JobId,
     runner: String,
+    runner_token: String,
     state: JobState,
     stage: String,
     executor: StageCell,
@@ -47,15 +51,16 @@ impl ActiveJobs {
         Self::default()
     }
 
-    /// Lists a job until the guard is dropped.
-    pub fn enter(&self, job: JobId, runner: impl Into<String>) -> ActiveJobGuard {
+    /// Lists a job of the runner with these settings until the guard is dropped.
+    pub fn enter(&self, job: JobId, config: &RunnerConfig) -> ActiveJobGuard {
         let mut entries = self.lock();
         let key = entries.last_key_value().map_or(0, |(key, _)| key + 1);
         entries.insert(
             key,
             Entry {
                 job,
-                runner: runner.into(),
+                runner: config.name.clone(),
+                runner_token: config.short_token().to_owned(),
                 state: JobState::Pending,
                 stage: String::new(),
                 executor: StageCell::new(),
@@ -73,6 +78,7 @@ impl ActiveJobs {
         let jobs = entries.values().map(|entry| ActiveJob {
             id: entry.job,
             runner: entry.runner.clone(),
+            runner_token: entry.runner_token.clone(),
             state: entry.state,
             stage: entry.stage.clone(),
             executor_stage: entry.executor.get(),

@@ -8,6 +8,7 @@
 //! - [`ConcurrencyLimitLayer`]: at most so many jobs at once.
 //! - [`RetryLayer`]: another try when `prepare` fails.
 //! - [`TimeoutLayer`]: a deadline for each kind of call.
+//! - [`MetricsLayer`]: what happens, in numbers for Prometheus.
 //!
 //! # Examples
 //!
@@ -28,6 +29,7 @@
 
 mod concurrency_limit;
 mod forward;
+mod metrics;
 mod owner;
 mod rest;
 mod retry;
@@ -35,5 +37,9 @@ mod room;
 mod timeout;
 
 pub use concurrency_limit::{ConcurrencyLimitLayer, ConcurrencyLimitProvider, WhenFull};
+pub use metrics::{
+    MetricDefinition, MetricKind, Metrics, MetricsError, MetricsExecutor, MetricsLayer,
+    MetricsOptions, MetricsProvider, StageDurations, VersionInfo,
+};
 pub use retry::{RetryExecutor, RetryLayer, RetryProvider};
 pub use timeout::{TimeoutExecutor, TimeoutLayer, TimeoutProvider};

@@ -42,7 +42,7 @@ impl JobRunner for BuildRunner {
             observer,
             cancellation,
         } = assignment;
-        let active = context.active.enter(job.id, context.config.name.clone());
+        let active = context.active.enter(job.id, &context.config);
         observer.started();
         let spool = self.spool_path(job.id, attempt);
         let settings = LogSettings {

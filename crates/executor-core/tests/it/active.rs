@@ -2,7 +2,7 @@
 
 use crate::support::Bench;
 use executor_core::prelude::*;
-use executor_core::{ActiveJobs, JobId, JobState};
+use executor_core::{ActiveJobs, JobId, JobState, RunnerConfig};
 use executor_testkit::{Directive, Gate};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,14 +66,18 @@ async fn a_scrape_sees_the_stage_while_run_is_busy() {
 fn jobs_are_listed_as_long_as_they_are_held() {
     // R-EXEC-09
     let active = ActiveJobs::new();
-    let first = active.enter(JobId(1), "runner");
-    let second = active.enter(JobId(2), "runner");
+    let mut config = RunnerConfig::new("runner", "scripted");
+    config.token = "glrt-abcdefghijkl".into();
+    let first = active.enter(JobId(1), &config);
+    let second = active.enter(JobId(2), &config);
     let cell = StageCell::new();
     first.follow(cell.clone());
     first.set_stage("get_sources");
     cell.set(ExecutorStage::new("docker_pulling_image"));
     let jobs = active.scrape();
     assert_eq!(jobs.len(), 2);
+    assert_eq!(jobs[0].runner, "runner");
+    assert_eq!(jobs[0].runner_token, "abcdefghi");
     assert_eq!(jobs[0].stage, "get_sources");
     assert_eq!(jobs[0].executor_stage.as_str(), "docker_pulling_image");
     assert_eq!(jobs[1].executor_stage, ExecutorStage::CREATED);

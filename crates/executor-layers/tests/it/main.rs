@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod concurrency_limit;
+mod metrics;
 mod retry;
 mod stacks;
 mod support;

@@ -1,7 +1,9 @@
 //! The whole conformance suite through layers, three deep.
 
 use executor_core::prelude::*;
-use executor_layers::{ConcurrencyLimitLayer, RetryLayer, TimeoutLayer};
+use executor_layers::{
+    ConcurrencyLimitLayer, Metrics, MetricsLayer, MetricsOptions, RetryLayer, TimeoutLayer,
+};
 use executor_shell::ShellConfig;
 use executor_testkit::{
     Report, ScriptedProvider, SuiteOptions, Verdict, conformance, runner_config,
@@ -17,6 +19,10 @@ const LONG: Duration = Duration::from_mins(10);
 fn layer(name: &str) -> Box<dyn ProviderLayer> {
     match name {
         "concurrency limit" => Box::new(ConcurrencyLimitLayer::concurrent(100)),
+        "metrics" => {
+            let metrics = Metrics::new(MetricsOptions::default());
+            Box::new(MetricsLayer::new(&metrics.unwrap()))
+        }
         "retry" => Box::new(RetryLayer::new()),
         "timeout" => Box::new(
             TimeoutLayer::new()
@@ -75,6 +81,11 @@ async fn timeouts_around_the_shell() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn metrics_around_the_shell() {
+    check(["metrics"; 3]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn different_layers_around_the_shell() {
     check(["concurrency limit", "retry", "timeout"]).await;
     check(["timeout", "retry", "concurrency limit"]).await;
@@ -113,6 +124,7 @@ async fn around_a_scripted_provider_every_check_says_what_it_says_without() {
     assert!(!bare.failed().contains(&"stop_during_prepare"), "{bare}");
     for layers in [
         ["concurrency limit"; 3],
+        ["metrics"; 3],
         ["retry"; 3],
         ["timeout"; 3],
         ["timeout", "concurrency limit", "retry"],

@@ -70,9 +70,7 @@ async fn drive(
     assignment: &JobAssignment,
     context: &RunContext,
 ) -> JobOutcome {
-    let listed = context
-        .active
-        .enter(assignment.job.id, context.config.name.clone());
+    let listed = context.active.enter(assignment.job.id, &context.config);
     listed.set_state(JobState::Running);
     listed.follow(executor.stage_cell());
     executor.shell();

@@ -1,0 +1,59 @@
+//! The jobs that run now, read when somebody looks.
+
+use super::definition::JOBS;
+use super::labels::{BoundedLabel, stage_label};
+use executor_core::ActiveJobs;
+use prometheus::core::{Collector, Desc};
+use prometheus::proto::MetricFamily;
+use prometheus::{Error, IntGaugeVec, Opts};
+use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
+
+/// Reads the list that workers keep, and nothing that an executor in `run` holds.
+#[derive(Debug)]
+pub(super) struct RunningJobs {
+    active: ActiveJobs,
+    system_id: String,
+    executor_stages: BoundedLabel,
+    gauge: IntGaugeVec,
+    /// Two scrapes at once would count into one gauge.
+    one_at_a_time: Mutex<()>,
+}
+
+impl RunningJobs {
+    pub(super) fn new(active: ActiveJobs, system_id: String) -> Result<Self, Error> {
+        Ok(Self {
+            active,
+            system_id,
+            executor_stages: BoundedLabel::default(),
+            gauge: IntGaugeVec::new(Opts::new(JOBS.name, JOBS.help), JOBS.labels)?,
+            one_at_a_time: Mutex::new(()),
+        })
+    }
+}
+
+impl Collector for RunningJobs {
+    fn desc(&self) -> Vec<&Desc> {
+        self.gauge.desc()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        let _alone = self
+            .one_at_a_time
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.gauge.reset();
+        for job in self.active.scrape() {
+            let labels = [
+                job.runner_token.as_str(),
+                &job.runner,
+                &self.system_id,
+                job.state.as_str(),
+                &stage_label(Cow::Borrowed(&job.stage)),
+                self.executor_stages.bound(job.executor_stage.as_str()),
+            ];
+            self.gauge.with_label_values(&labels).inc();
+        }
+        self.gauge.collect()
+    }
+}

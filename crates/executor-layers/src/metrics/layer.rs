@@ -1,0 +1,160 @@
+use super::executor::MetricsExecutor;
+use super::handle::Metrics;
+use super::record::JobRecord;
+use crate::forward::forward_provider;
+use crate::owner::Owner;
+use async_trait::async_trait;
+use executor_core::{
+    AcquireError, BuildError, Cancellation, Executor, ExecutorData, ExecutorProvider,
+    ProviderError, ProviderLayer, RunnerConfig,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Counts and times what a provider and its executors do.
+///
+/// # What it changes
+///
+/// Nothing: every call is forwarded as it is, and what comes back is noted in the [`Metrics`]. A job
+/// is what one piece of capacity was acquired for, however many executors its attempts take; it is
+/// counted when the capacity is released, with the outcome that the last `finish`, or else the last
+/// failed `prepare`, tells. The list of all metrics is in the user guide and in
+/// [`Metrics::definitions`].
+///
+/// A job that fails before its first executor is created is not seen here, and neither is the time
+/// before that.
+///
+/// # Labels
+///
+/// `runner`, `runner_name` and `executor` have as many values as there are runners. `stage` has one
+/// value for all steps that a job named itself (`step_other`), `executor_stage` 64, and `other` for
+/// the rest: a job cannot make a label grow.
+///
+/// # Order
+///
+/// Right is outside of all that refuses, waits or tries again, so that the numbers are those of the
+/// worker. One [`Metrics`] may be put around several providers; around two layers of one stack it
+/// would count each call twice.
+///
+/// ```
+/// use executor_core::{Cancellation, ProviderStack};
+/// use executor_layers::{ConcurrencyLimitLayer, Metrics, MetricsLayer, MetricsOptions};
+/// use executor_testkit::{ScriptedProvider, runner_config};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let metrics = Metrics::new(MetricsOptions::default())?;
+/// let provider = ProviderStack::new(ScriptedProvider::new())
+///     .layer(&ConcurrencyLimitLayer::concurrent(1))
+///     .layer(&MetricsLayer::new(&metrics))
+///     .build();
+/// let (config, go_on) = (runner_config("scripted"), Cancellation::new());
+/// let _first = provider.acquire(&config, &go_on).await?;
+/// assert!(provider.acquire(&config, &go_on).await.is_err());
+///
+/// assert!(metrics.scrape()?.contains(r#"outcome="no_free_executor""#));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Wrong is inside: what a limit refuses never reaches the metrics, and a machine that is always
+/// full looks idle.
+///
+/// ```
+/// # use executor_core::{Cancellation, ProviderStack};
+/// # use executor_layers::{ConcurrencyLimitLayer, Metrics, MetricsLayer, MetricsOptions};
+/// # use executor_testkit::{ScriptedProvider, runner_config};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let metrics = Metrics::new(MetricsOptions::default())?;
+/// let provider = ProviderStack::new(ScriptedProvider::new())
+///     .layer(&MetricsLayer::new(&metrics))
+///     .layer(&ConcurrencyLimitLayer::concurrent(1))
+///     .build();
+/// # let (config, go_on) = (runner_config("scripted"), Cancellation::new());
+/// # let _first = provider.acquire(&config, &go_on).await?;
+/// assert!(provider.acquire(&config, &go_on).await.is_err());
+///
+/// assert!(!metrics.scrape()?.contains("no_free_executor"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct MetricsLayer {
+    metrics: Metrics,
+}
+
+impl MetricsLayer {
+    /// Returns a layer that notes in `metrics`.
+    pub fn new(metrics: &Metrics) -> Self {
+        Self {
+            metrics: metrics.clone(),
+        }
+    }
+}
+
+impl ProviderLayer for MetricsLayer {
+    fn layer(&self, inner: Arc<dyn ExecutorProvider>) -> Arc<dyn ExecutorProvider> {
+        Arc::new(MetricsProvider {
+            inner,
+            metrics: self.metrics.clone(),
+            owner: Owner::default(),
+        })
+    }
+}
+
+/// A provider that a [`MetricsLayer`] was put around.
+#[derive(Debug)]
+pub struct MetricsProvider {
+    inner: Arc<dyn ExecutorProvider>,
+    metrics: Metrics,
+    owner: Owner,
+}
+
+#[deny(clippy::missing_trait_methods)]
+#[async_trait]
+impl ExecutorProvider for MetricsProvider {
+    forward_provider!(inner: can_create);
+
+    fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
+        let record = self.owner.find::<Arc<JobRecord>>(data);
+        // Without capacity there is no job to count, and the executor is as good as any.
+        let record = record.cloned().unwrap_or_default();
+        record.began();
+        let created = self.inner.create(data);
+        if let Err(error) = &created {
+            record.failed_to_prepare(error.failure_reason());
+        }
+        let collectors = Arc::clone(&self.metrics.collectors);
+        Ok(Box::new(MetricsExecutor::new(created?, collectors, record)))
+    }
+
+    async fn acquire(
+        &self,
+        config: &RunnerConfig,
+        cancellation: &Cancellation,
+    ) -> Result<ExecutorData, AcquireError> {
+        let start = Instant::now();
+        let acquired = self.inner.acquire(config, cancellation).await;
+        self.metrics
+            .collectors
+            .acquired(config, &acquired, start.elapsed());
+        let record = Arc::<JobRecord>::default();
+        acquired.map(|data| self.owner.put(data, record))
+    }
+
+    async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
+        let record = self.owner.find::<Arc<JobRecord>>(&data);
+        if let Some(job) = record.and_then(|record| record.end()) {
+            self.metrics.collectors.job_ended(config, job);
+        }
+        self.inner.release(config, data).await;
+    }
+
+    forward_provider!(inner: features, config_info, default_shell, init);
+
+    async fn shutdown(&self, deadline: Duration) -> Result<(), ProviderError> {
+        self.inner.shutdown(deadline).await
+    }
+}

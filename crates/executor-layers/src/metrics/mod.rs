@@ -1,0 +1,19 @@
+//! What providers, executors and jobs do, in numbers for Prometheus.
+
+mod active;
+mod collectors;
+mod definition;
+mod error;
+mod executor;
+mod handle;
+mod labels;
+mod layer;
+mod options;
+mod record;
+
+pub use definition::{MetricDefinition, MetricKind};
+pub use error::MetricsError;
+pub use executor::MetricsExecutor;
+pub use handle::Metrics;
+pub use layer::{MetricsLayer, MetricsProvider};
+pub use options::{MetricsOptions, StageDurations, VersionInfo};

@@ -1,0 +1,158 @@
+//! What is known of a job while it holds its capacity.
+
+use executor_core::{BuildStage, FailureReason, JobOutcome};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How a job runs, in the words of GitLab Runner's label `mode`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Mode {
+    #[default]
+    Script,
+    Steps,
+}
+
+impl Mode {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Script => "script",
+            Self::Steps => "steps",
+        }
+    }
+}
+
+/// Gathers what the executors of one job do, from the first `create` to `release`.
+#[derive(Debug, Default)]
+pub(super) struct JobRecord(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    began: Option<Instant>,
+    ended: Option<Instant>,
+    user_code: Duration,
+    mode: Mode,
+    end: Option<End>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Succeeded,
+    Failed(FailureReason),
+}
+
+/// A job that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) duration: Duration,
+    /// The part of it outside of stages that run code of the user.
+    pub(super) overhead: Duration,
+    pub(super) mode: Mode,
+    /// Why it did not succeed.
+    pub(super) failure: Option<FailureReason>,
+}
+
+impl JobRecord {
+    pub(super) fn began(&self) {
+        self.lock().began.get_or_insert_with(Instant::now);
+    }
+
+    pub(super) fn failed_to_prepare(&self, reason: FailureReason) {
+        self.lock().end = Some(End::Failed(reason));
+    }
+
+    pub(super) fn ran(&self, stage: &BuildStage, duration: Duration) {
+        let mut known = self.lock();
+        if stage.is_user_code() {
+            known.user_code += duration;
+        }
+        if *stage == BuildStage::StepRun {
+            known.mode = Mode::Steps;
+        }
+    }
+
+    pub(super) fn finished(&self, outcome: &JobOutcome) {
+        self.lock().end = Some(match outcome.failure_reason() {
+            None => End::Succeeded,
+            Some(reason) => End::Failed(reason),
+        });
+    }
+
+    pub(super) fn cleaned_up(&self) {
+        self.lock().ended = Some(Instant::now());
+    }
+
+    /// Returns the job, once; `None` when no executor was created for it.
+    pub(super) fn end(&self) -> Option<Ended> {
+        let mut known = self.lock();
+        let began = known.began.take()?;
+        let duration = known.ended.unwrap_or_else(Instant::now) - began;
+        Some(Ended {
+            duration,
+            overhead: duration.saturating_sub(known.user_code),
+            mode: known.mode,
+            failure: match known.end {
+                Some(End::Succeeded) => None,
+                Some(End::Failed(reason)) => Some(reason),
+                // Whoever drove the executor gave up on it without a word.
+                None => Some(FailureReason::UnknownFailure),
+            },
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::BuildError;
+
+    #[tokio::test(start_paused = true)]
+    async fn overhead_is_what_is_left_without_the_users_stages() {
+        let record = JobRecord::default();
+        record.began();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        record.ran(&BuildStage::GetSources, Duration::from_secs(3));
+        record.ran(&BuildStage::script(), Duration::from_secs(5));
+        record.ran(&BuildStage::AfterScript, Duration::from_secs(1));
+        record.finished(&JobOutcome::success());
+        record.cleaned_up();
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        let ended = Ended {
+            duration: Duration::from_secs(10),
+            overhead: Duration::from_secs(4),
+            mode: Mode::Script,
+            failure: None,
+        };
+        assert_eq!(record.end(), Some(ended));
+        assert_eq!(record.end(), None, "a job ends once");
+    }
+
+    #[test]
+    fn a_job_without_an_executor_is_no_job() {
+        assert_eq!(JobRecord::default().end(), None);
+    }
+
+    #[test]
+    fn the_last_word_on_a_job_counts() {
+        let reason = |record: &JobRecord| record.end().map(|ended| ended.failure);
+        let record = JobRecord::default();
+        record.began();
+        assert_eq!(reason(&record), Some(Some(FailureReason::UnknownFailure)));
+
+        record.began();
+        record.failed_to_prepare(FailureReason::RunnerSystemFailure);
+        assert_eq!(
+            reason(&record),
+            Some(Some(FailureReason::RunnerSystemFailure))
+        );
+
+        record.began();
+        record.finished(&JobOutcome::from_error(BuildError::config("no such user")));
+        let wrong = Some(FailureReason::RunnerConfigurationError);
+        assert_eq!(reason(&record), Some(wrong));
+    }
+}

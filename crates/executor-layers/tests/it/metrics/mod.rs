@@ -1,0 +1,6 @@
+//! The layer that counts.
+
+mod bench;
+mod jobs;
+mod page;
+mod scrape;
