@@ -8,6 +8,7 @@
 //! - [`ConcurrencyLimitLayer`]: at most so many jobs at once.
 //! - [`RetryLayer`]: another try when `prepare` fails.
 //! - [`TimeoutLayer`]: a deadline for each kind of call.
+//! - [`TracingLayer`]: a span around each attempt of a job and each call.
 //! - [`MetricsLayer`]: what happens, in numbers for Prometheus.
 //!
 //! # Examples
@@ -35,6 +36,7 @@ mod rest;
 mod retry;
 mod room;
 mod timeout;
+mod tracing;
 
 pub use concurrency_limit::{ConcurrencyLimitLayer, ConcurrencyLimitProvider, WhenFull};
 pub use metrics::{
@@ -43,3 +45,5 @@ pub use metrics::{
 };
 pub use retry::{RetryExecutor, RetryLayer, RetryProvider};
 pub use timeout::{TimeoutExecutor, TimeoutLayer, TimeoutProvider};
+// A crate has this name too.
+pub use self::tracing::{TracingExecutor, TracingLayer, TracingProvider};

@@ -95,7 +95,7 @@ definitions! {
         "Time of a job outside of stages that run code of the user, pauses between attempts included.";
     PREPARE_FAILURES_TOTAL: Counter "runwright_prepare_failures_total"
         ["runner", "runner_name", "system_id", "failure_reason"] "calls"
-        "Preparations that failed, also those that were tried again.";
+        "Preparations that failed, each try for itself unless a layer inside tries again.";
     CLEANUP_FAILURES_TOTAL: Counter "runwright_cleanup_failures_total"
         ["runner", "runner_name", "system_id"] "calls"
         "Cleanups that left something behind.";

@@ -8,3 +8,4 @@ mod retry;
 mod stacks;
 mod support;
 mod timeout;
+mod tracing;

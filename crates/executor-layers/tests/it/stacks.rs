@@ -3,6 +3,7 @@
 use executor_core::prelude::*;
 use executor_layers::{
     ConcurrencyLimitLayer, Metrics, MetricsLayer, MetricsOptions, RetryLayer, TimeoutLayer,
+    TracingLayer,
 };
 use executor_shell::ShellConfig;
 use executor_testkit::{
@@ -32,6 +33,7 @@ fn layer(name: &str) -> Box<dyn ProviderLayer> {
                 .with_cleanup(LONG)
                 .with_shutdown(LONG),
         ),
+        "tracing" => Box::new(TracingLayer::new()),
         _ => panic!("there is no layer {name:?}"),
     }
 }
@@ -86,6 +88,11 @@ async fn metrics_around_the_shell() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn spans_around_the_shell() {
+    check(["tracing"; 3]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn different_layers_around_the_shell() {
     check(["concurrency limit", "retry", "timeout"]).await;
     check(["timeout", "retry", "concurrency limit"]).await;
@@ -127,7 +134,9 @@ async fn around_a_scripted_provider_every_check_says_what_it_says_without() {
         ["metrics"; 3],
         ["retry"; 3],
         ["timeout"; 3],
+        ["tracing"; 3],
         ["timeout", "concurrency limit", "retry"],
+        ["tracing", "retry", "metrics"],
         ["retry", "timeout", "concurrency limit"],
     ] {
         let (stacked, scripted) = scripted(Some(layers)).await;
