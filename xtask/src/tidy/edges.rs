@@ -253,9 +253,12 @@ mod tests {
 
     #[test]
     fn arrows_that_point_up_or_sideways_are_found() {
+        // R-PIPE-46
         for (from, to) in [
             ("executor-core", "trace"),
+            // What decides which job is next and what decides how an attempt ended.
             ("pipeline", "job-runner"),
+            ("job-runner", "pipeline"),
             ("pipeline", "process"),
             ("job-runner", "executor-shell"),
             ("executor-shell", "job-runner"),

@@ -11,4 +11,5 @@ mod list;
 mod own_pipeline;
 mod project;
 mod run;
+mod schedule;
 mod signals;

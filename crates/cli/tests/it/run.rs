@@ -64,6 +64,7 @@ fn an_allowed_failure_lets_the_pipeline_pass() {
 
 #[test]
 fn named_jobs_bring_what_they_need_unless_told_not_to() {
+    // R-PIPE-15 R-PIPE-16
     let project = Project::with_pipeline(
         "stages: [build, test]\n\
          a:\n  stage: build\n  script: [echo from-a]\n\

@@ -110,6 +110,7 @@ fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
 
 #[test]
 fn names_that_lead_nowhere() {
+    // R-PIPE-34
     insta::assert_snapshot!(errors("stages: [compile]\njob: {stage: complie, script: x}\n"), @r"
     .gitlab-ci.yml:2:14: error[unknown-stage]: job job: the stage `complie` does not exist; stages are .pre, compile, .post
       2 | job: {stage: complie, script: x}

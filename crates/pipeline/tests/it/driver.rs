@@ -110,6 +110,7 @@ late: {stage: test, script: x}
 
 #[tokio::test(start_paused = true)]
 async fn no_more_jobs_run_at_once_than_there_are_workers() {
+    // R-GLCI-117
     let names: Vec<String> = (0..10).map(|job| format!("j{job}")).collect();
     let text = names.join(": {script: x}\n") + ": {script: x}\n";
     let act = [Act::Take(SECOND)];
@@ -164,17 +165,26 @@ test: {stage: test, script: x}
 }
 
 #[tokio::test(start_paused = true)]
-async fn retries_are_limited_and_counted() {
-    let text = "test: {script: x, retry: 2}\n";
+async fn retries_are_limited_and_counted_and_others_see_one_result() {
+    // R-PIPE-44
+    let text = "
+test: {stage: test, script: x, retry: 2}
+rescue: {stage: deploy, script: x, when: on_failure}
+";
     let (report, runner, _) = run(text, &[("test", &[Act::Fail(1)])]).await;
+    assert_eq!(statuses(&report), "test failed, rescue success");
     assert_eq!(report.jobs[0].attempts, 3);
     let ran = runner.ran.lock().unwrap();
-    let attempts: Vec<u32> = ran.iter().map(|ran| ran.attempt).collect();
-    assert_eq!(attempts, [1, 2, 3]);
+    let attempts: Vec<(&str, u32)> = ran.iter().map(|ran| (&*ran.name, ran.attempt)).collect();
+    assert_eq!(
+        attempts,
+        [("test", 1), ("test", 2), ("test", 3), ("rescue", 1)]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_pipeline_waits_at_a_manual_job_and_ends_well() {
+    // R-PIPE-28
     let text = "
 stages: [approve, deploy]
 approve: {stage: approve, script: x, when: manual, allow_failure: false}
@@ -187,6 +197,8 @@ deploy: {stage: deploy, script: x}
         (Status::Manual, RunExit::Success)
     );
     assert!(runner.names().is_empty());
+    let awaits = |kind: &EventKind| matches!(kind, EventKind::JobStatus { job, status: Status::Manual, .. } if &**job == "approve");
+    assert!(sink.kinds().iter().any(awaits), "somebody is asked for");
     let done = sink.kinds().pop().unwrap();
     let status = Status::Manual;
     assert!(matches!(done, EventKind::PipelineDone { status: s, exit_code: 0, .. } if s == status));

@@ -8,7 +8,7 @@ use pipeline::scheduler::{Finish, Machine};
 ///
 /// An input is `job+` (succeeds), `job-` (fails), `job-7` (fails with this code), `job!` (is
 /// canceled), `job>` (is played), `job~` (its delay is over) or `!` (the pipeline is canceled).
-fn check(text: &str, inputs: &str, expect: &str) {
+pub(crate) fn check(text: &str, inputs: &str, expect: &str) {
     let plan = plan(text);
     let mut machine = Machine::new(&plan);
     machine.start();
@@ -54,10 +54,11 @@ fn state(machine: &Machine, plan: &Plan) -> String {
     format!("{} | {}", jobs.join(" "), machine.pipeline_status())
 }
 
-const STAGES: &str = "stages: [one, two, three]\n";
+pub(crate) const STAGES: &str = "stages: [one, two, three]\n";
 
 #[test]
 fn stages_wait_for_each_other() {
+    // R-GLCI-118 R-PIPE-24
     let text = format!(
         "{STAGES}a: {{stage: one, script: x}}\nb: {{stage: one, script: x}}\nc: {{stage: two, script: x}}\n"
     );
@@ -103,6 +104,7 @@ always: {{stage: three, script: x, when: always}}
 
 #[test]
 fn an_allowed_failure_counts_as_success() {
+    // R-PIPE-42
     let text = format!(
         "{STAGES}
 a: {{stage: one, script: x, allow_failure: {{exit_codes: [3, 4]}}}}
@@ -121,6 +123,7 @@ rescue: {{stage: two, script: x, when: on_failure}}
 
 #[test]
 fn needs_cut_across_stages() {
+    // R-GLCI-119 R-GLCI-120 R-PIPE-29
     let text = format!(
         "{STAGES}
 a: {{stage: one, script: x}}
@@ -130,6 +133,11 @@ free: {{stage: three, script: x, needs: []}}
 same: {{stage: two, script: x, needs: [c]}}
 d: {{stage: three, script: x}}
 "
+    );
+    check(
+        &text,
+        "",
+        "a=pending b=pending c=created same=created free=pending d=created | pending",
     );
     check(
         &text,

@@ -8,9 +8,11 @@
 mod bad_input;
 mod driver;
 mod fake;
+mod large;
 mod machine;
 mod output;
 mod plan;
 mod random;
 mod resolve;
 mod vectors;
+mod when;

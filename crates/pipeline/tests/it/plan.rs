@@ -33,6 +33,7 @@ fn check(jobs: &[&str], stages: &[&str], needs: NeedsMode, expect: &[&str]) {
 
 #[test]
 fn a_selection_brings_along_what_it_needs() {
+    // R-PIPE-17
     use NeedsMode::{With, Without};
     check(&["unit"], &[], With, &["compile", "unit 1/2", "unit 2/2"]);
     check(&["unit 2/2"], &[], Without, &["unit 2/2"]);
@@ -49,6 +50,36 @@ fn a_selection_brings_along_what_it_needs() {
         Without,
         &["compile", "assets", "approve", "ship"],
     );
+}
+
+#[test]
+fn jobs_made_by_parallel_are_chosen_one_by_one_or_together() {
+    // R-PIPE-17
+    const MATRIX: &str = "
+build: {script: x, parallel: {matrix: [{OS: [linux, mac], ARCH: arm}]}}
+test: {stage: deploy, script: x, parallel: 2, needs: ['build: [mac, arm]']}
+";
+    let check = |jobs: &[&str], stages: &[&str], expect: &[&str]| {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let selection = Selection {
+            jobs: owned(jobs),
+            stages: owned(stages),
+            ..Selection::default()
+        };
+        let plan = plan_of(MATRIX, &selection);
+        let names: Vec<&str> = plan.jobs().iter().map(PlannedJob::name).collect();
+        assert_eq!(names, expect, "choosing {selection:?}");
+    };
+    check(&["build: [linux, arm]"], &[], &["build: [linux, arm]"]);
+    check(
+        &["build"],
+        &[],
+        &["build: [linux, arm]", "build: [mac, arm]"],
+    );
+    check(&["test 2/2"], &[], &["build: [mac, arm]", "test 2/2"]);
+    let brought = ["build: [mac, arm]", "test 1/2", "test 2/2"];
+    check(&[], &["deploy"], &brought);
+    check(&["build: [mac, arm]"], &["deploy"], &brought);
 }
 
 #[test]
