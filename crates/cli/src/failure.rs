@@ -2,7 +2,9 @@
 
 use crate::exit_code::Exit;
 use crate::output::{Style, Tone, error_line};
-use runwright::local::{Fault, LocalError, RepositoryError, StateError};
+use runwright::local::{
+    Fault, LocalError, ProcessError, RepositoryError, SnapshotError, StateError,
+};
 use std::fmt;
 
 /// An error with its exit code, shown once, at the very end.
@@ -90,6 +92,12 @@ fn help_for(error: &LocalError) -> Option<&'static str> {
         LocalError::State(StateError::NoHome) => Some("set RUNWRIGHT_HOME to a directory"),
         LocalError::State(StateError::InPlace { .. }) => {
             Some("wait for it, or run in a copy, without --in-place")
+        }
+        LocalError::Process(ProcessError::UserNamespace { .. }) => {
+            Some("this system lets only root mount overlays; leave out `--snapshot overlay`")
+        }
+        LocalError::Snapshot(SnapshotError::Overlay(_)) => {
+            Some("leave out `--snapshot overlay`, or keep state elsewhere with RUNWRIGHT_HOME")
         }
         _ => None,
     }

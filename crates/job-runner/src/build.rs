@@ -5,7 +5,7 @@ use crate::off_thread::off_thread;
 use crate::options::BuildRunnerOptions;
 use crate::prepare::Prepared;
 use crate::remove;
-use crate::sources::Sources;
+use crate::sources::{Attachment, Sources, Stay};
 use crate::stages::Stages;
 use crate::timeouts::{self, Deadlines, Timeouts};
 use crate::tool::Tools;
@@ -37,6 +37,8 @@ pub(crate) struct Build<'r> {
     pub(crate) started: Instant,
     pub(crate) started_at: Timestamp,
     pub(crate) reports: Vec<StageReport>,
+    /// What the job's directory hangs on, once it has its files.
+    pub(crate) attachment: Option<Attachment>,
 }
 
 /// What the job and the runner's settings say about this attempt.
@@ -230,10 +232,13 @@ impl Build<'_> {
     }
 
     /// Removes what this runner itself has put on this host for the job.
-    async fn remove_build(&self, workspace: &Workspace) {
+    async fn remove_build(&mut self, workspace: &Workspace) {
         let Workspace::Local(dirs) = workspace else {
             return;
         };
+        if let Err(error) = self.detach().await {
+            self.log.warning_line(&error.chain());
+        }
         let temp = PathBuf::from(&dirs.temp_dir);
         let builds = PathBuf::from(&dirs.builds_dir);
         let own_project = self.own_project(dirs);
@@ -251,10 +256,30 @@ impl Build<'_> {
         }
     }
 
+    /// Takes away what the job's directory hangs on.
+    pub(crate) async fn detach(&mut self) -> Result<(), BuildError> {
+        match self.attachment.take() {
+            Some(attachment) => attachment.remove().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Returns how long the project's directory is there.
+    pub(crate) fn stay(&self) -> Stay {
+        if self.options.keep_builds {
+            Stay::Longer
+        } else {
+            Stay::Job
+        }
+    }
+
     /// Returns the project's directory if it is this runner's to remove.
     pub(crate) fn own_project(&self, dirs: &BuildDirs) -> Option<PathBuf> {
-        let own = matches!(self.options.sources, Sources::LocalCopy(_) | Sources::None);
-        (own && !self.options.keep_builds).then(|| PathBuf::from(&dirs.project_dir))
+        let own = match self.options.sources {
+            Sources::Snapshot(_) | Sources::Worktree(_) | Sources::None => true,
+            Sources::Git(_) | Sources::InPlace(_) => false,
+        };
+        (own && self.stay() == Stay::Job).then(|| PathBuf::from(&dirs.project_dir))
     }
 
     fn write_end(&self, outcome: &JobOutcome) {

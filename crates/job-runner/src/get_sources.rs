@@ -1,8 +1,8 @@
 use crate::limit::{Expired, Limit, within};
-use crate::sources::{CopyError, LocalCopy, NativeGit, Sources};
+use crate::sources::{Attachment, Brought, NativeGit, Place, Snapshot, Sources, Stay, Worktree};
 use crate::stages::{Stages, not_the_users, script_of};
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, Cancellation, Retryability, StopLevel};
+use executor_core::{BuildError, BuildStage, Cancellation, StopLevel};
 use shells::git::{GitDefaults, GitSettings, GitStrategy};
 use shells::{GitPlan, JobScripts, Script};
 use std::path::Path;
@@ -56,9 +56,9 @@ impl Stages<'_, '_> {
         }
         let name = |error| not_the_users(error, "getting the sources");
         if self.local_dirs().is_none() {
-            if matches!(self.build.options.sources, Sources::LocalCopy(_)) {
+            if let Sources::Snapshot(_) | Sources::Worktree(_) = self.build.options.sources {
                 return Err(BuildError::config(
-                    "a copy of the working tree needs an executor that runs jobs on this host",
+                    "the files of the working tree need an executor that runs jobs on this host",
                 ));
             }
             return self
@@ -73,14 +73,15 @@ impl Stages<'_, '_> {
                 .git
                 .as_ref()
                 .is_some_and(|git| !git.plan.steps.is_empty()),
-            Sources::LocalCopy(_) => self.wants_copy(),
+            Sources::Snapshot(_) | Sources::Worktree(_) => self.wants_files(),
             Sources::InPlace(_) | Sources::None => false,
         };
         if before.is_none() && after.is_none() && !brings {
             return Ok(());
         }
         let heading = match self.build.options.sources {
-            Sources::LocalCopy(_) => Some("Copying the working tree"),
+            Sources::Snapshot(_) => Some("Copying the working tree"),
+            Sources::Worktree(_) => Some("Making a worktree"),
             _ => None,
         };
         let open = self.open(BuildStage::GetSources, heading);
@@ -121,8 +122,8 @@ impl Stages<'_, '_> {
         scripts
     }
 
-    /// Returns whether a job that could have a copy wants one: `GIT_STRATEGY` may say no.
-    fn wants_copy(&self) -> bool {
+    /// Returns whether a job that could have the user's files wants them: `GIT_STRATEGY` may say no.
+    fn wants_files(&self) -> bool {
         let defaults = GitDefaults::of_job(&self.build.job);
         let (settings, _) = GitSettings::from_variables(&self.expanded, defaults);
         !matches!(settings.strategy, GitStrategy::None | GitStrategy::Empty)
@@ -134,41 +135,73 @@ impl Stages<'_, '_> {
                 let plan = self.scripts.sources.clone();
                 self.carry_out(&plan, fetch).await
             }
-            Sources::LocalCopy(copy) => {
-                let copy = Arc::clone(copy);
-                self.copy_tree(&copy, fetch).await
+            Sources::Snapshot(snapshot) => {
+                let snapshot = Arc::clone(snapshot);
+                self.bring_snapshot(&snapshot, fetch).await
+            }
+            Sources::Worktree(worktree) => {
+                let worktree = Arc::clone(worktree);
+                self.bring_worktree(&worktree, fetch).await
             }
             Sources::InPlace(_) | Sources::None => Ok(()),
         }
     }
 
-    async fn copy_tree(
+    async fn bring_snapshot(
         &mut self,
-        copy: &LocalCopy,
+        snapshot: &Snapshot,
         fetch: &Cancellation,
     ) -> Result<(), BuildError> {
-        let dirs = self.environment.workspace.dirs();
-        let project = Path::new(&dirs.project_dir);
-        let builds = Path::new(&dirs.builds_dir);
-        let processes = self.build.tools.processes();
-        let copied = copy
-            .copy_to(project, builds, processes, fetch)
-            .await
-            .map_err(|error| {
-                let stopped = matches!(error, CopyError::Stopped);
-                match fetch.cause().filter(|_| stopped) {
-                    Some(cause) => BuildError::Canceled(cause),
-                    None => copy_failed(error),
-                }
-            })?;
-        for warning in &copied.warnings {
-            self.build.log.warning_line(warning);
-        }
-        let root = copy.root().display();
-        self.build
-            .log
-            .system_line(&format!("Copied {} files of {root}", copied.files));
+        self.build.detach().await?;
+        let brought = snapshot.bring(&self.place(fetch)).await;
+        let Brought {
+            files,
+            warnings,
+            layer,
+        } = brought.map_err(|error| error.into_build_error(fetch))?;
+        let what = if layer.is_some() { "Showing" } else { "Copied" };
+        self.build.attachment = layer.map(Attachment::Layer);
+        let root = snapshot.root().display();
+        self.tell(&warnings, &format!("{what} {files} files of {root}"));
         Ok(())
+    }
+
+    async fn bring_worktree(
+        &mut self,
+        worktree: &Worktree,
+        fetch: &Cancellation,
+    ) -> Result<(), BuildError> {
+        self.build.detach().await?;
+        let brought = worktree.bring(&self.place(fetch)).await;
+        let checkout = brought.map_err(|error| error.into_build_error(fetch))?;
+        let root = worktree.root().display();
+        let text = format!("Checked out {} of {root}", checkout.commit);
+        self.tell(&checkout.warnings, &text);
+        if self.build.stay() == Stay::Job {
+            self.build.attachment = Some(Attachment::Checkout(checkout));
+        }
+        Ok(())
+    }
+
+    fn tell(&self, warnings: &[String], text: &str) {
+        let log = &self.build.log;
+        for warning in warnings {
+            log.warning_line(warning);
+        }
+        log.system_line(text);
+    }
+
+    /// Returns the job's directory as one that is to be filled.
+    fn place<'p>(&'p self, cancellation: &'p Cancellation) -> Place<'p> {
+        let dirs = self.environment.workspace.dirs();
+        Place {
+            project: Path::new(&dirs.project_dir),
+            builds: Path::new(&dirs.builds_dir),
+            stay: self.build.stay(),
+            supervisor: self.build.tools.supervisor(),
+            processes: self.build.tools.processes(),
+            cancellation,
+        }
     }
 
     async fn carry_out(&mut self, plan: &GitPlan, fetch: &Cancellation) -> Result<(), BuildError> {
@@ -205,24 +238,4 @@ impl Stages<'_, '_> {
 enum Hooks {
     Before,
     After,
-}
-
-fn copy_failed(error: CopyError) -> BuildError {
-    if matches!(error, CopyError::Inside { .. }) {
-        return BuildError::Config {
-            message: "copy the working tree".to_owned(),
-            source: Some(error.into()),
-        };
-    }
-    // A tree that is gone will not come back for a second try.
-    let retry = match error {
-        CopyError::Vanished { .. } => Retryability::Permanent,
-        _ => Retryability::Temporary,
-    };
-    BuildError::System {
-        backend: "runner",
-        message: "copy the working tree".to_owned(),
-        source: Some(error.into()),
-        retry,
-    }
 }

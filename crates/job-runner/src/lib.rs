@@ -1,12 +1,12 @@
 //! The life of one job, from its sources to its last log line.
 //!
 //! ```
-//! use job_runner::{BuildRunner, BuildRunnerOptions, LocalCopy, Sources};
+//! use job_runner::{BuildRunner, BuildRunnerOptions, Snapshot, Sources};
 //! use process::{Settings, Supervisor};
 //! use std::sync::Arc;
 //!
 //! let options = BuildRunnerOptions {
-//!     sources: Sources::LocalCopy(Arc::new(LocalCopy::new("."))),
+//!     sources: Sources::Snapshot(Arc::new(Snapshot::new(".", "/var/tmp/snapshots"))),
 //!     ..BuildRunnerOptions::default()
 //! };
 //! let runner = BuildRunner::new(options, Supervisor::start(Settings::default())?);
@@ -69,5 +69,8 @@ pub use artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, LocalArtifactSt
 pub use options::BuildRunnerOptions;
 pub use repository::{Commit, Head, RepositoryError, RepositoryFacts, inspect, toplevel};
 pub use runner::BuildRunner;
-pub use sources::{CopyError, ListError, LocalCopy, LocalRepositories, Sources};
+pub use sources::{
+    ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMeans, SnapshotUsers, Sources,
+    Worktree, WorktreeError,
+};
 pub use tool::ToolError;

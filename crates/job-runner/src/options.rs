@@ -29,7 +29,8 @@ pub struct BuildRunnerOptions {
     pub timestamps: bool,
     /// Whether the log has section markers, for jobs whose source understands them. Default: yes.
     pub sections: bool,
-    /// Whether the directory of a job with a local copy stays when the job is over. Default: no.
+    /// Whether the directory of a job with files of a working tree stays when the job is over; it
+    /// is never an overlay then. Default: no.
     pub keep_builds: bool,
     /// The runner's version, for the log and `CI_RUNNER_VERSION`.
     pub version: String,

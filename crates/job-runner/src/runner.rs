@@ -67,6 +67,7 @@ impl JobRunner for BuildRunner {
             started,
             started_at: Timestamp::now(),
             reports: Vec::new(),
+            attachment: None,
         };
         build.run().await
     }

@@ -35,6 +35,11 @@ impl Tools {
         self.tree.get_or_init(|| self.supervisor.tree())
     }
 
+    /// Returns whose processes they are.
+    pub(crate) fn supervisor(&self) -> &Supervisor {
+        &self.supervisor
+    }
+
     /// Notes a directory before it is filled, so that it is removed should the runner be killed.
     pub(crate) fn note_directory(&self, directory: &Path) -> Result<(), BuildError> {
         self.in_journal(|journal| journal.record_dir(directory))

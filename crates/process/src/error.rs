@@ -111,6 +111,33 @@ pub enum ProcessError {
         source: io::Error,
     },
 
+    /// A directory cannot be shown over another one here.
+    #[error("mount an overlay on {}", path.display())]
+    Overlay {
+        /// Where it was to appear.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+
+    /// Something of ours is still mounted.
+    #[error("unmount {}", path.display())]
+    Unmount {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+
+    /// The process cannot have a user namespace of its own.
+    #[error("enter a user namespace: {step}")]
+    UserNamespace {
+        /// What was attempted.
+        step: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+
     /// Containment that was demanded cannot be had.
     #[error("contain processes: {reason}")]
     Containment {

@@ -22,6 +22,7 @@ use tokio::task::JoinHandle;
 use crate::children;
 use crate::command::Prepared;
 use crate::sys::{ChildStdio, Started, posix, reap};
+use crate::user_namespace::apart_from_mounts;
 
 const SCRIPT: &str = include_str!("guardian.sh");
 
@@ -46,9 +47,10 @@ impl Guardian {
         let pid = Arc::new(OnceLock::new());
         let started = Arc::clone(&pid);
         let starting = tokio::task::spawn_blocking(move || {
+            let start = || children::start(|| posix::spawn(&command, stdio(read)?));
             let child = fail_point!(
                 "process::guardian::start",
-                children::start(|| posix::spawn(&command, stdio(read)?))
+                apart_from_mounts(start).flatten()
             )?;
             let _ = started.set(child.pid);
             Ok(child)

@@ -105,6 +105,36 @@ end_marked() {
     done
 }
 
+# Prints what is mounted at or below $1.
+mounted() {
+    while read -r _ _ _ _ point _; do
+        case $point in
+            # Blanks and backslashes stand there as octal numbers.
+            *\\*) point=$(printf '%b' "$point") ;;
+        esac
+        case $point/ in
+            "$1"/*) printf '%s\n' "$point" ;;
+        esac
+    done </proc/self/mountinfo
+}
+
+end_mount() {
+    case $1/ in
+        */../* | */./*) return ;;
+        /?*/?*/) ;;
+        *) return ;;
+    esac
+    # Where a link has come into the path, it leads to what is not the run's.
+    if [ "$(cd -P -- "$1" && pwd -P)" != "$1" ]; then
+        return
+    fi
+    attempt=0
+    while [ -n "$(mounted "$1")" ] && [ "$attempt" -lt 16 ]; do
+        umount -- "$1" || umount -l -- "$1"
+        attempt=$((attempt + 1))
+    done
+}
+
 remove_dir() {
     case $1/ in
         */../* | */./*) return ;;
@@ -112,6 +142,11 @@ remove_dir() {
         *) return ;;
     esac
     if [ -L "$1" ] || [ ! -d "$1" ]; then
+        return
+    fi
+    # What somebody else has mounted there is not to be emptied.
+    if [ -n "$(mounted "$1")" ]; then
+        unfinished=1
         return
     fi
     # A job may have made directories read-only.
@@ -122,14 +157,19 @@ remove_dir() {
 }
 
 exec 2>/dev/null
+unfinished=
 each end_cgroup cgroup
 each end_marked marker
+each end_mount mount
 each remove_dir dir
+if [ -n "$unfinished" ]; then
+    exit 0
+fi
 
 # What others have recorded is for the next start to report.
 while IFS=$tab read -r kind value; do
     case $kind in
-        runner | cgroup | marker | dir | -*) ;;
+        runner | cgroup | marker | mount | dir | -*) ;;
         *)
             if stands "$kind" "$value"; then
                 exit 0

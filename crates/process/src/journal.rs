@@ -19,6 +19,7 @@ const RUNNER: &str = "runner";
 /// Kinds that the guardian and [`recover`](crate::recover) act on.
 const CGROUP: &str = "cgroup";
 const MARKER: &str = "marker";
+const MOUNT: &str = "mount";
 const DIR: &str = "dir";
 
 /// The journal of one run: `journal/<run>` in the state directory.
@@ -101,6 +102,14 @@ impl Journal {
         self.forget(DIR, path)
     }
 
+    pub(crate) fn record_mount(&self, path: &Path) -> Result<(), ProcessError> {
+        self.record(MOUNT, path)
+    }
+
+    pub(crate) fn forget_mount(&self, path: &Path) -> Result<(), ProcessError> {
+        self.forget(MOUNT, path)
+    }
+
     pub(crate) fn record_cgroup(&self, path: &Path) -> Result<(), ProcessError> {
         self.record(CGROUP, path)
     }
@@ -125,7 +134,7 @@ impl Journal {
         let text = fs::read(&self.path).map_err(error)?;
         let is_left = |record: &Record| match record {
             Record::Other { .. } => true,
-            Record::Dir(path) => fs::symlink_metadata(path).is_ok(),
+            Record::Dir(path) | Record::Mount(path) => fs::symlink_metadata(path).is_ok(),
             Record::Runner(_) | Record::Cgroup(_) | Record::Marker(_) => false,
         };
         if read(&text).iter().any(is_left) {
@@ -216,6 +225,8 @@ pub(crate) enum Record {
     Cgroup(PathBuf),
     /// How the markers of a run's processes begin.
     Marker(String),
+    /// A directory that something of the run is mounted on.
+    Mount(PathBuf),
     /// A temporary directory.
     Dir(PathBuf),
     /// Something another crate has made.
@@ -259,6 +270,7 @@ fn parse(line: &[u8]) -> Option<Record> {
             let marker = std::str::from_utf8(value).ok()?;
             (marker.len() >= 32 && marker.ends_with('.')).then(|| Record::Marker(marker.to_owned()))
         }
+        MOUNT => is_deep(&path).then_some(Record::Mount(path)),
         DIR => is_deep(&path).then_some(Record::Dir(path)),
         _ => Some(Record::Other {
             kind: kind.to_owned(),
@@ -321,6 +333,7 @@ mod tests {
     fn what_would_delete_too_much_is_left_out() {
         for value in ["/", "/tmp", "tmp/a", "/tmp/../etc/x", ""] {
             check(&format!("dir\t{value}\n"), &[]);
+            check(&format!("mount\t{value}\n"), &[]);
         }
         check("cgroup\t/sys/fs/cgroup/system.slice\n", &[]);
         check("marker\t\n", &[]);

@@ -45,7 +45,7 @@
 //! | a [`Process`] or the future of its `run` is dropped | the same, without waiting |
 //! | [`ProcessTree::close`] | everything in the tree is killed and gone on return |
 //! | [`Supervisor::shutdown`] | everything of the run is, the guardian and the journal too |
-//! | the runner is killed | the guardian does it, and removes the [`TempDir`]s |
+//! | the runner is killed | the guardian does it, ends the [`Mount`]s and removes the [`TempDir`]s |
 //! | the guardian is killed as well | [`recover`] does it at the next start |
 //!
 //! # How processes are held
@@ -79,6 +79,11 @@ mod environment;
 mod private_dir;
 mod temp_dir;
 
+mod mount;
+mod overlay;
+mod unmount;
+mod user_namespace;
+
 mod guardian;
 mod journal;
 mod recover;
@@ -100,6 +105,8 @@ pub use command::{Command, Stdin};
 pub use environment::Environment;
 pub use error::ProcessError;
 pub use journal::Journal;
+pub use mount::Mount;
+pub use overlay::{Layers, Overlays};
 pub use private_dir::make_private_dir;
 pub use process::{Process, Timing};
 pub use recover::{Recovered, recover};
@@ -110,3 +117,4 @@ pub use stop::{NeverStop, StopSignal};
 pub use supervisor::{Containment, Settings, Supervisor};
 pub use temp_dir::TempDir;
 pub use tree::ProcessTree;
+pub use user_namespace::{can_mount, enter_user_namespace};

@@ -12,6 +12,7 @@ use crate::error::ProcessError;
 use crate::journal::{self, Record};
 use crate::remove::remove_tree;
 use crate::scan::{self, Sought, State};
+use crate::unmount::unmount;
 
 /// How long the last child of a dead runner may hold its lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -26,6 +27,8 @@ pub struct Recovered {
     pub killed: usize,
     /// The cgroups that were removed with all their members.
     pub cgroups: Vec<PathBuf>,
+    /// What was still mounted and is not any more.
+    pub mounts: Vec<PathBuf>,
     /// The temporary directories that were removed.
     pub directories: Vec<PathBuf>,
     /// What could not be removed, and why; the next [`recover`] tries again.
@@ -158,6 +161,7 @@ fn sweep(journal: PathBuf, lock: File) -> Recovered {
         run,
         killed: 0,
         cgroups: Vec::new(),
+        mounts: Vec::new(),
         directories: Vec::new(),
         failures: Vec::new(),
         others: Vec::new(),
@@ -194,11 +198,17 @@ impl Recovered {
                 self.end_marked(prefix);
             }
         }
+        // What is mounted on a directory would be emptied with it.
+        for record in records {
+            if let Record::Mount(path) = record {
+                self.unmount(path);
+            }
+        }
         for record in records {
             match record {
                 Record::Dir(path) => self.remove_dir(path),
                 Record::Other { kind, value } => self.others.push((kind.clone(), value.clone())),
-                Record::Runner(_) | Record::Cgroup(_) | Record::Marker(_) => {}
+                Record::Runner(_) | Record::Cgroup(_) | Record::Marker(_) | Record::Mount(_) => {}
             }
         }
     }
@@ -225,6 +235,20 @@ impl Recovered {
             Err(left) => self
                 .failures
                 .push(format!("{left} processes outlive SIGKILL")),
+        }
+    }
+
+    fn unmount(&mut self, path: &Path) {
+        // Where a link has come into the path, it leads to what is not the run's.
+        if fs::canonicalize(path).is_ok_and(|real| real != path) {
+            return;
+        }
+        match fail_point!("process::recover::unmount", unmount(path)) {
+            Ok(true) => self.mounts.push(path.to_owned()),
+            Ok(false) => {}
+            Err(error) => self
+                .failures
+                .push(format!("unmount {}: {error}", path.display())),
         }
     }
 

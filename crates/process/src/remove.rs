@@ -1,32 +1,56 @@
 //! Removing directories that jobs have written to.
 
-use std::fs;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, open, openat, rmdir, unlink};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, renameat,
+    rmdir, statat, unlink, unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::private_dir::open_to_owner_only;
 
+/// How many directories are open at a time; what lies deeper is moved up first.
+const DEEPEST: usize = 64;
+/// Enough for any depth, and an end where somebody goes on writing.
+const MOST_ROUNDS: u32 = 100_000;
+
 /// Removes a file, a link, or a directory with all it holds.
 ///
-/// Never follows a link. Directories without write permission are made writable
-/// first, since jobs leave such behind. What is not there is removed already.
+/// Never follows a link, and never enters what is mounted there: that is somebody else's.
+/// Directories without write permission are made writable first, since jobs leave such behind.
+/// What is not there is removed already.
 ///
 /// # Errors
 ///
-/// Fails if something cannot be removed, usually because it belongs to another user.
+/// Fails if something cannot be removed, usually because it belongs to another user, or because
+/// something is mounted on it. The rest is removed all the same where that is possible.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
-    match remove(path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+    let name = path
+        .file_name()
+        .and_then(|name| CString::new(name.as_bytes()).ok())
+        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let parent = match openat(CWD, parent.unwrap_or(Path::new(".")), flags, Mode::empty()) {
+        Ok(parent) => parent,
+        Err(error) => return unless_missing(error),
+    };
+    match remove_entry(parent.as_fd(), &name, None, 0) {
+        Err(Errno::ACCESS | Errno::PERM) => {
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            make_writable(&open(path, flags, Mode::empty())?);
-            remove(path)
+            make_writable(&open_inside(parent.as_fd(), &name, flags)?);
+            remove_entry(parent.as_fd(), &name, None, 0)
         }
         result => result,
     }
+    .or_else(unless_missing)
 }
 
 /// As [`remove_tree`], where it holds up nobody else: on a thread for blocking work.
@@ -59,15 +83,98 @@ fn remove_trifle(path: &Path) -> bool {
     matches!(removed, Ok(()) | Err(Errno::NOENT))
 }
 
-fn remove(path: &Path) -> io::Result<()> {
-    let result = match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
+fn unless_missing(error: Errno) -> io::Result<()> {
+    match error {
+        Errno::NOENT | Errno::NOTDIR => Ok(()),
+        error => Err(error.into()),
+    }
+}
+
+/// Removes one entry of `parent`. Deep directories are moved up to `top` before they are emptied.
+fn remove_entry(
+    parent: BorrowedFd<'_>,
+    name: &CStr,
+    top: Option<BorrowedFd<'_>>,
+    depth: usize,
+) -> rustix::io::Result<()> {
+    let directory = match open_below(parent, name) {
+        Ok(directory) => directory,
+        Err(Errno::NOTDIR | Errno::LOOP) => return unlinkat(parent, name, AtFlags::empty()),
+        Err(error) => return Err(error),
     };
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
+    if let Some(top) = top.filter(|_| depth >= DEEPEST) {
+        let inode = fstat(&directory)?.st_ino;
+        let moved = CString::new(format!(".removed-{inode}")).map_err(|_| Errno::INVAL)?;
+        if renameat(parent, name, top, &moved).is_ok() {
+            return Ok(());
+        }
+    }
+    let mut removed = empty(directory.as_fd(), top.unwrap_or(directory.as_fd()), depth);
+    // Each round at the top takes away what the one before has moved there.
+    let mut rounds = if depth == 0 { MOST_ROUNDS } else { 1 };
+    loop {
+        rounds -= 1;
+        match unlinkat(parent, name, AtFlags::REMOVEDIR) {
+            Err(Errno::NOTEMPTY) if removed.is_ok() && rounds > 0 => {
+                removed = empty(directory.as_fd(), directory.as_fd(), depth);
+            }
+            Err(error) => return removed.and(Err(error)),
+            Ok(()) => return Ok(()),
+        }
+    }
+}
+
+/// Removes what a directory holds, and returns the first error after trying everything.
+fn empty(directory: BorrowedFd<'_>, top: BorrowedFd<'_>, depth: usize) -> rustix::io::Result<()> {
+    let mut result = Ok(());
+    for (name, kind) in entries(directory)? {
+        let removed = match kind {
+            FileType::Directory | FileType::Unknown => {
+                remove_entry(directory, &name, Some(top), depth + 1)
+            }
+            _ => unlinkat(directory, &name, AtFlags::empty()),
+        };
+        match removed {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => result = result.and(Err(error)),
+        }
+    }
+    result
+}
+
+fn entries(directory: BorrowedFd<'_>) -> rustix::io::Result<Vec<(CString, FileType)>> {
+    let mut entries = Vec::new();
+    // A descriptor opened for its path alone cannot be read, but leads to one that can.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    for entry in Dir::new(openat(directory, c".", flags, Mode::empty())?)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            entries.push((entry.file_name().to_owned(), entry.file_type()));
+        }
+    }
+    Ok(entries)
+}
+
+/// Opens a directory inside another; `XDEV` where something is mounted on it.
+fn open_below(parent: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    open_inside(parent, name, flags)
+}
+
+fn open_inside(parent: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    match openat2(parent, name, flags, Mode::empty(), ResolveFlags::NO_XDEV) {
+        // A kernel before 5.6, or a filter that does not know the call: a bind mount of the same
+        // file system cannot be told then.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let directory = openat(parent, name, flags, Mode::empty())?;
+            let around = statat(parent, c"", AtFlags::EMPTY_PATH)?.st_dev;
+            if fstat(&directory)?.st_dev == around {
+                Ok(directory)
+            } else {
+                Err(Errno::XDEV)
+            }
+        }
+        opened => opened,
     }
 }
 
@@ -83,24 +190,17 @@ fn make_writable(directory: &OwnedFd) {
 }
 
 fn directories(parent: BorrowedFd<'_>) -> Vec<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(readable) = openat(parent, c".", flags, Mode::empty()) else {
-        return Vec::new();
-    };
-    let Ok(entries) = Dir::new(readable) else {
-        return Vec::new();
-    };
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let entries = entries(parent).unwrap_or_default().into_iter();
     entries
-        .flatten()
-        .filter(|entry| matches!(entry.file_type(), FileType::Directory | FileType::Unknown))
-        .filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b".."))
-        .filter_map(|entry| openat(parent, entry.file_name(), flags, Mode::empty()).ok())
+        .filter(|(_, kind)| matches!(kind, FileType::Directory | FileType::Unknown))
+        .filter_map(|(name, _)| open_inside(parent, &name, flags).ok())
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
@@ -153,7 +253,7 @@ mod tests {
         }
         // Called directly: root, who may run the tests, never meets the refusal.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY;
-        make_writable(&open(directory.path().join("a"), flags, Mode::empty()).unwrap());
+        make_writable(&openat(CWD, directory.path().join("a"), flags, Mode::empty()).unwrap());
         for name in ["a/b/c", "a/b", "a"] {
             let mode = fs::metadata(directory.path().join(name))
                 .unwrap()
@@ -163,5 +263,20 @@ mod tests {
         }
         let mode = fs::metadata(&outside).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o500);
+    }
+
+    #[test]
+    fn trees_deeper_than_open_files_are_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("deep");
+        fs::create_dir(&root).unwrap();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let mut at = openat(CWD, &root, flags, Mode::empty()).unwrap();
+        for _ in 0..1_200 {
+            rustix::fs::mkdirat(&at, "a", Mode::RWXU).unwrap();
+            at = openat(&at, "a", flags, Mode::empty()).unwrap();
+        }
+        remove_tree(&root).unwrap();
+        assert!(!root.exists());
     }
 }

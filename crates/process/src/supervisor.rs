@@ -14,6 +14,8 @@ use crate::error::ProcessError;
 use crate::guardian::Guardian;
 use crate::job_group::JobGroup;
 use crate::journal::Journal;
+use crate::mount::Mount;
+use crate::overlay::{Layers, Overlays};
 use crate::scope;
 use crate::temp_dir::TempDir;
 use crate::tree::ProcessTree;
@@ -144,6 +146,29 @@ impl Supervisor {
             source,
         })?;
         TempDir::create(path, &self.shared)
+    }
+
+    /// Finds out, by trying, how overlays can be made in the empty directory `scratch`. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there can be none: for want of rights, or because the file system is not fit.
+    pub fn overlays(&self, scratch: &Path) -> Result<Overlays, ProcessError> {
+        Mount::probe(scratch, &self.shared)
+    }
+
+    /// Mounts an overlay on the directory `target`. Blocks for a moment.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the journal cannot be written or the system refuses.
+    pub fn mount(
+        &self,
+        overlays: Overlays,
+        layers: &Layers<'_>,
+        target: &Path,
+    ) -> Result<Mount, ProcessError> {
+        Mount::create(overlays, layers, target, &self.shared)
     }
 
     /// Returns the journal, for things that others make.

@@ -1,9 +1,11 @@
 //! The command line: what can be asked, and how it is explained.
 
+mod isolation;
 mod pairs;
 mod project;
 mod run;
 
+pub(crate) use isolation::IsolationArgs;
 pub(crate) use pairs::KeyValue;
 pub(crate) use project::ProjectArgs;
 pub(crate) use run::{Progress, RunArgs};

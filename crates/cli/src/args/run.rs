@@ -1,4 +1,4 @@
-use super::ProjectArgs;
+use super::{IsolationArgs, ProjectArgs};
 use crate::output::Style;
 use clap::{Args, ValueEnum};
 use std::num::NonZeroU32;
@@ -67,9 +67,9 @@ pub(crate) struct RunArgs {
     /// Show what would run, in order, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Run in the working tree itself instead of a copy; one run at a time
-    #[arg(long)]
-    pub(crate) in_place: bool,
+    /// What keeps jobs apart.
+    #[command(flatten)]
+    pub(crate) isolation: IsolationArgs,
     /// Start shells as login shells, so that they read your profile
     #[arg(long)]
     pub(crate) login: bool,

@@ -30,10 +30,10 @@ impl<'a> Again<'a> {
         for secret in &args.secret {
             option("--secret", secret);
         }
-        for (flag, given) in [("--in-place", args.in_place), ("--login", args.login)] {
-            if given {
-                words.push(format!(" {flag}"));
-            }
+        let isolation = args.isolation.words();
+        words.extend(isolation.iter().map(|word| format!(" {word}")));
+        if args.login {
+            words.push(" --login".to_owned());
         }
         Self {
             settings: words.concat(),

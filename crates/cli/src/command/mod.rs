@@ -3,6 +3,7 @@
 mod again;
 mod audience;
 mod executors;
+mod isolation;
 mod lint;
 mod list;
 mod manual;

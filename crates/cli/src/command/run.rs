@@ -1,5 +1,6 @@
 use super::again::Again;
 use super::audience::Audience;
+use super::isolation;
 use super::secrets::secrets;
 use super::{find_project, print, variables};
 use crate::args::RunArgs;
@@ -10,7 +11,7 @@ use crate::signal::Signals;
 use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
-use runwright::local::{LocalError, LocalProject, LocalRun, Place, RunOptions, StateDir};
+use runwright::local::{LocalError, LocalProject, LocalRun, RunOptions, StateDir};
 use runwright::pipeline::config::parse_duration;
 use runwright::pipeline::plan::NeedsMode;
 use runwright::pipeline::{PipelineReport, Plan, ResolvedPipeline, Selection};
@@ -36,6 +37,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             return Ok(Exit::Usage);
         }
     };
+    if !args.dry_run {
+        isolation::allow_mounts(options.isolation)?;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -88,11 +92,7 @@ fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
         secrets: secrets(&args.secret)?,
         concurrency: args.concurrency,
         timeout,
-        place: if args.in_place {
-            Place::InPlace
-        } else {
-            Place::Copy
-        },
+        isolation: args.isolation.chosen(),
     })
 }
 

@@ -7,6 +7,7 @@ mod events;
 #[cfg(feature = "fail-points")]
 mod fail_points;
 mod fault;
+mod isolation;
 mod list;
 mod own_pipeline;
 mod project;

@@ -176,7 +176,10 @@ impl Project {
         while let Some(dir) = open.pop() {
             for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
                 let path = entry.path();
-                let is_build = |name: &str| name.starts_with("builds-");
+                let is_build = |name: &str| {
+                    let made = ["builds-", "probe-", "snapshot-"];
+                    made.iter().any(|start| name.starts_with(start))
+                };
                 let mut parts = path
                     .components()
                     .filter_map(|part| part.as_os_str().to_str());
@@ -192,6 +195,14 @@ impl Project {
         }
         found
     }
+}
+
+/// Returns the lines of the mount table that name something below a directory.
+pub(crate) fn mounts_below(directory: &Path) -> Vec<String> {
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let directory = format!("{}/", directory.display());
+    let lines = table.lines().filter(|line| line.contains(&directory));
+    lines.map(str::to_owned).collect()
 }
 
 /// Waits for a condition and gives up loudly.

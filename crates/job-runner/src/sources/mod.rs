@@ -1,14 +1,27 @@
 //! Where a job's files come from.
 
-mod file_list;
 mod git;
 pub(crate) mod in_place;
-mod local_copy;
-mod own_repository;
+mod snapshot;
+mod worktree;
 
+mod attachment;
+mod base;
+mod copier;
+mod error;
+mod file_list;
+mod means;
+mod own_repository;
+mod take;
+
+pub(crate) use attachment::Attachment;
+pub use error::SnapshotError;
 pub use file_list::ListError;
 pub(crate) use git::{GitSources, NativeGit};
-pub use local_copy::{CopyError, LocalCopy};
+pub use means::SnapshotMeans;
+pub(crate) use snapshot::{Brought, Place, Stay};
+pub use snapshot::{Snapshot, SnapshotUsers};
+pub use worktree::{Worktree, WorktreeError};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,8 +31,11 @@ use std::sync::Arc;
 pub enum Sources {
     /// From the repository the job names, with git.
     Git(LocalRepositories),
-    /// From a working tree on this host, as it is at this moment.
-    LocalCopy(Arc<LocalCopy>),
+    /// From a working tree on this host, as it was when the first job asked.
+    Snapshot(Arc<Snapshot>),
+    /// From the commit that is checked out in a working tree on this host, with a Git worktree for
+    /// each job.
+    Worktree(Arc<Worktree>),
     /// The job runs in this directory itself. Nothing is copied and nothing removed.
     InPlace(PathBuf),
     /// From nowhere: the job starts in an empty directory.

@@ -1,10 +1,10 @@
 //! What cannot work, and how the log says so.
 
-use crate::support::{Bench, Repository, files_below};
+use crate::support::{Bench, Repository, files_below, snapshot_of};
 use executor_core::job::Job;
 use executor_core::{Dialect, FailureReason, JobOutcome, JobVariable};
 use executor_testkit::JobBuilder;
-use job_runner::{BuildRunnerOptions, LocalCopy, Sources};
+use job_runner::{BuildRunnerOptions, Sources};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -131,13 +131,10 @@ async fn a_working_tree_that_vanishes() {
     let repository = Repository::new();
     let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {
-        sources: Sources::LocalCopy(Arc::new(LocalCopy::new(repository.path()))),
+        sources: snapshot_of(repository.path(), root.path()),
         ..BuildRunnerOptions::default()
     };
     let bench = Bench::shell(root.path(), options);
-    // The first job lists the files; the tree goes before the second copies them.
-    bench.run(plain().build()).await;
-    bench.observer.output().clear();
     std::fs::remove_dir_all(repository.path()).expect("removed");
     let outcome = bench.run(plain().build()).await;
     expect(
@@ -179,7 +176,7 @@ async fn a_working_tree_in_place_is_never_made_anew() {
 async fn a_tree_that_was_never_there() {
     let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {
-        sources: Sources::LocalCopy(Arc::new(LocalCopy::new(root.path().join("nowhere")))),
+        sources: snapshot_of(&root.path().join("nowhere"), root.path()),
         ..BuildRunnerOptions::default()
     };
     let bench = Bench::shell(root.path(), options);
@@ -277,7 +274,7 @@ async fn a_full_disk() {
         return;
     };
     let options = BuildRunnerOptions {
-        sources: Sources::LocalCopy(Arc::new(LocalCopy::new(repository.path()))),
+        sources: snapshot_of(repository.path(), root.path()),
         ..BuildRunnerOptions::default()
     };
     let bench = Bench::shell(root.path(), options);
@@ -288,7 +285,35 @@ async fn a_full_disk() {
         FailureReason::RunnerSystemFailure,
         "No space left on device",
     );
+    drop(bench);
     assert_eq!(files_below(root.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn a_full_disk_for_the_snapshot() {
+    let repository = Repository::new();
+    repository.write("big", &"x".repeat(1 << 20));
+    let root = tempfile::tempdir().expect("a directory");
+    let Some(_disk) = SmallDisk::mount(root.path().join("snapshots")) else {
+        eprintln!("NOT TESTED: a full disk for a snapshot, since mounting one takes root");
+        return;
+    };
+    let options = BuildRunnerOptions {
+        sources: snapshot_of(repository.path(), root.path()),
+        ..BuildRunnerOptions::default()
+    };
+    let bench = Bench::shell(root.path(), options);
+    // A second job tries anew, and nothing of the first try is in its way.
+    for _ in 0..2 {
+        let outcome = bench.run(plain().build()).await;
+        expect(
+            &bench,
+            &outcome,
+            FailureReason::RunnerSystemFailure,
+            "No space left on device",
+        );
+        assert_eq!(files_below(root.path()), Vec::<PathBuf>::new());
+    }
 }
 
 #[tokio::test]
@@ -326,15 +351,16 @@ async fn a_full_disk_for_artifacts() {
 }
 
 #[tokio::test]
-async fn a_local_copy_for_an_executor_that_is_elsewhere() {
+async fn a_snapshot_for_an_executor_that_is_elsewhere() {
     let provider = executor_testkit::ScriptedProvider::new();
+    let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {
-        sources: Sources::LocalCopy(Arc::new(LocalCopy::new("."))),
+        sources: snapshot_of(root.path(), root.path()),
         ..BuildRunnerOptions::default()
     };
     let bench = Bench::scripted(&provider, options);
     let outcome = bench.run(plain().build()).await;
-    let said = "a copy of the working tree needs an executor";
+    let said = "the files of the working tree need an executor";
     expect(
         &bench,
         &outcome,

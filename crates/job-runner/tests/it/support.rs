@@ -8,7 +8,7 @@ use executor_core::{
 };
 use executor_shell::{ShellConfig, Supervisor};
 use executor_testkit::{JobBuilder, RecordingObserver, ScriptedProvider, runner_config};
-use job_runner::{BuildRunner, BuildRunnerOptions, LocalRepositories, Sources};
+use job_runner::{BuildRunner, BuildRunnerOptions, LocalRepositories, Snapshot, Sources};
 use process::Settings;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -182,6 +182,11 @@ impl Repository {
     pub(crate) fn git(&self, args: &[&str]) -> String {
         git(self.path(), args)
     }
+}
+
+/// Returns a snapshot of the tree at `source`, kept below `root`.
+pub(crate) fn snapshot_of(source: &Path, root: &Path) -> Sources {
+    Sources::Snapshot(Arc::new(Snapshot::new(source, root.join("snapshots"))))
 }
 
 #[expect(

@@ -5,6 +5,7 @@ mod capture;
 mod contain;
 mod crash;
 mod groups;
+mod mount;
 mod run;
 mod runner;
 mod stop;

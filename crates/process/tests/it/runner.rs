@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use process::{Containment, NeverStop, Settings, Stream, Supervisor, Timing};
+use process::{Containment, Layers, Mount, NeverStop, Settings, Stream, Supervisor, Timing};
 
 use crate::support::{noted, processes, sh};
 
@@ -126,6 +126,7 @@ pub(crate) fn journals(work: &Path) -> Vec<String> {
 pub(crate) fn left(work: &Path, runs: &[String]) -> Vec<String> {
     let mut left = journals(work);
     left.extend(entries(&work.join("temp")));
+    left.extend(mounts_below(work));
     // A job's processes have the path in their environment, or in their
     // arguments if they have shed that.
     let notes = work.join("notes").display().to_string();
@@ -169,6 +170,33 @@ pub(crate) fn again(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture"]);
     command
+}
+
+/// Mounts an overlay below `directory`, at a path that mount tables cannot write plainly.
+pub(crate) fn overlay(supervisor: &Supervisor, directory: &Path) -> Mount {
+    let [scratch, lower, upper, work, target] =
+        ["scratch", "lower", "upper", "work", "a target, at: \\ here"]
+            .map(|name| directory.join(name));
+    for directory in [&scratch, &lower, &upper, &work, &target] {
+        fs::create_dir(directory).unwrap();
+    }
+    fs::create_dir(lower.join("old")).unwrap();
+    fs::write(lower.join("old/file"), "from below").unwrap();
+    let overlays = supervisor.overlays(&scratch).unwrap();
+    let layers = Layers {
+        lower: &lower,
+        upper: &upper,
+        work: &work,
+    };
+    supervisor.mount(overlays, &layers, &target).unwrap()
+}
+
+/// Returns the lines of the mount table that name something below a directory.
+pub(crate) fn mounts_below(directory: &Path) -> Vec<String> {
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let directory = format!("{}/", fs::canonicalize(directory).unwrap().display());
+    let lines = table.lines().filter(|line| line.contains(&directory));
+    lines.map(str::to_owned).collect()
 }
 
 /// Is the keeper if the environment says so, and nothing otherwise.
@@ -219,6 +247,7 @@ async fn acts_as_runner() {
     if std::env::var_os(RESTLESS).is_none() {
         let directory = supervisor.temp_dir(&work.join("temp"), "job-").unwrap();
         fs::write(directory.path().join("file"), "x").unwrap();
+        let _mount = process::can_mount().then(|| overlay(&supervisor, directory.path()));
         let process = supervisor.tree().spawn(&command).unwrap();
         process
             .run(&mut sink, &NeverStop, &Timing::default())

@@ -52,6 +52,9 @@ pub enum LocalError {
     /// The selected jobs cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// The working tree cannot be kept for the jobs in the way that was asked for.
+    #[error(transparent)]
+    Snapshot(#[from] job_runner::SnapshotError),
     /// The state cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
@@ -79,7 +82,9 @@ impl LocalError {
             | Self::NotText { .. }
             | Self::Repository(job_runner::RepositoryError::None { .. })
             | Self::Plan(_) => Fault::Usage,
-            Self::Repository(_) | Self::State(_) | Self::Process(_) => Fault::Environment,
+            Self::Repository(_) | Self::Snapshot(_) | Self::State(_) | Self::Process(_) => {
+                Fault::Environment
+            }
         }
     }
 }

@@ -5,16 +5,18 @@
 
 mod context;
 mod error;
+mod isolation;
 mod project;
 mod run;
 mod state;
 
 pub use error::{Fault, LocalError};
+pub use isolation::Isolation;
 pub use project::{DEFAULT_FILE, LocalProject};
-pub use run::{LocalRun, Place, RunOptions};
+pub use run::{LocalRun, RunOptions};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 
 #[doc(no_inline)]
-pub use job_runner::RepositoryError;
+pub use job_runner::{RepositoryError, SnapshotError, SnapshotMeans};
 #[doc(no_inline)]
-pub use process::{ProcessError, Supervisor};
+pub use process::{ProcessError, Supervisor, can_mount, enter_user_namespace};

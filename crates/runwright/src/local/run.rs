@@ -2,13 +2,13 @@
 
 use super::context::context;
 use super::error::LocalError;
+use super::isolation::{self, Isolation, Prepared};
 use super::project::LocalProject;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use executor_core::variable::JobVariable;
 use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, RunnerConfig};
 use job_runner::{
-    BuildRunner, BuildRunnerOptions, LocalArtifactStore, LocalCopy, RepositoryFacts, Sources,
-    inspect,
+    BuildRunner, BuildRunnerOptions, LocalArtifactStore, RepositoryFacts, Sources, inspect,
 };
 use pipeline::{Driver, EventSink, PipelineReport, Plan, ResolvedPipeline, Selection};
 use process::{Settings, Supervisor, TempDir};
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a pipeline is run. The default runs all of it, on copies of the working tree.
+/// How a pipeline is run. The default runs all of it, on a snapshot of the working tree.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
     /// Which jobs.
@@ -30,18 +30,8 @@ pub struct RunOptions {
     pub concurrency: Option<NonZeroU32>,
     /// The longest the whole pipeline may take; `None` means any time.
     pub timeout: Option<Duration>,
-    /// Whether jobs run in the working tree itself.
-    pub place: Place,
-}
-
-/// Where jobs find their files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Place {
-    /// In copies of the working tree, one for each job.
-    #[default]
-    Copy,
-    /// In the working tree itself; one run at a time.
-    InPlace,
+    /// What keeps jobs apart from each other and from the working tree.
+    pub isolation: Isolation,
 }
 
 /// A pipeline that is ready to run.
@@ -94,27 +84,30 @@ impl LocalRun {
         options: RunOptions,
         supervisor: Supervisor,
     ) -> Result<Self, LocalError> {
-        let sources = sources(&project, &options);
+        let state = state.project(project.root());
+        let sources = Prepared::new(options.isolation, &project, &state);
         let facts = match &sources {
             // Two tools of git side by side: a trivial run is not much longer than one of them.
-            Sources::LocalCopy(copy) => {
+            Prepared::Snapshot(snapshot) => {
+                snapshot.check(&supervisor).await?;
                 let (inspecting, listing) = (supervisor.tree(), supervisor.tree());
                 let inspected = inspect(project.root(), &inspecting);
-                tokio::join!(inspected, copy.list_ahead(&listing)).0?
+                tokio::join!(inspected, snapshot.list_ahead(&listing)).0?
             }
-            _ => inspect(project.root(), &supervisor.tree()).await?,
+            Prepared::Worktree(_) | Prepared::InPlace => {
+                inspect(project.root(), &supervisor.tree()).await?
+            }
         };
-        let state = state.project(project.root());
-        let in_place = match options.place {
-            Place::InPlace => Some(state.lock_in_place()?),
-            Place::Copy => None,
+        let in_place = match options.isolation {
+            Isolation::None => Some(state.lock_in_place()?),
+            Isolation::Snapshot(_) | Isolation::Worktree => None,
         };
         let directory = state.new_pipeline()?;
         let plan = Arc::new(plan(directory.id, &project, pipeline, &facts, &options)?);
         Ok(Self {
+            sources: sources.of_plan(&plan, &project),
             plan,
             options,
-            sources,
             supervisor,
             state,
             directory,
@@ -175,6 +168,7 @@ impl LocalRun {
                 let report = self
                     .drive(executor, provider, events, cancellation, &builds)
                     .await;
+                isolation::discard(&self.sources).await;
                 if let Err(error) = builds.remove().await {
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,
@@ -249,14 +243,6 @@ impl LocalRun {
 
 /// How long a job that was told to stop may take: somebody sits there and waits.
 const GRACE: Duration = Duration::from_secs(10);
-
-fn sources(project: &LocalProject, options: &RunOptions) -> Sources {
-    let root = project.root();
-    match options.place {
-        Place::Copy => Sources::LocalCopy(Arc::new(LocalCopy::new(root))),
-        Place::InPlace => Sources::InPlace(root.to_owned()),
-    }
-}
 
 fn plan(
     id: u64,

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 /// journal/                            what runs have made and must remove
 /// projects/<key>/last-pipeline        the id given last
 /// projects/<key>/in-place.lock        held by a run in the working tree itself
+/// projects/<key>/snapshots/           the working tree as running pipelines see it
 /// projects/<key>/pipelines/<id>/      logs, artifacts and builds of one pipeline
 /// ```
 #[derive(Debug, Clone)]
@@ -153,6 +154,11 @@ impl ProjectState {
                 tracing::debug!(path = %path.display(), %error, "Old pipeline stays.");
             }
         }
+    }
+
+    /// Returns where the snapshots of running pipelines are.
+    pub(super) fn snapshots(&self) -> PathBuf {
+        self.dir.join("snapshots")
     }
 
     /// Takes the lock of a run in the working tree itself.

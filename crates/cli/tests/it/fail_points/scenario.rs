@@ -47,12 +47,21 @@ pub(super) enum Scenario {
     Copies,
     /// A run in the tree itself.
     InPlace,
+    /// Two jobs on overlays.
+    Overlays,
+    /// A run in a Git worktree.
+    Worktree,
     /// A run after another that was killed together with its guardian, in the middle of a job.
     AfterDeath,
 }
 
-pub(super) const SCENARIOS: [Scenario; 3] =
-    [Scenario::Copies, Scenario::InPlace, Scenario::AfterDeath];
+pub(super) const SCENARIOS: [Scenario; 5] = [
+    Scenario::Copies,
+    Scenario::InPlace,
+    Scenario::Overlays,
+    Scenario::Worktree,
+    Scenario::AfterDeath,
+];
 
 /// A project with a cell for its processes.
 #[derive(Debug)]
@@ -104,7 +113,7 @@ impl Stage {
         }
         let what = format!("pause before process::guardian::start {}", pipe.display());
         let out = fs::File::create(self.project.scratch().join("out")).unwrap();
-        let mut command = self.command(&["run", "wait"], &what);
+        let mut command = self.command(&["run", "wait", "--snapshot", "overlay"], &what);
         let mut run = command.stdout(out).stderr(Stdio::null()).spawn().unwrap();
         self.project.wait_for("wait | waiting");
         run.kill().unwrap();
@@ -125,6 +134,8 @@ impl Stage {
         let arguments: &[&str] = match scenario {
             Scenario::Copies => &["run"],
             Scenario::InPlace => &["run", "--in-place", "probe"],
+            Scenario::Overlays => &["run", "--snapshot", "overlay"],
+            Scenario::Worktree => &["run", "--isolation", "worktree", "probe"],
             Scenario::AfterDeath => &["run", "probe"],
         };
         self.command(arguments, what).output().unwrap()

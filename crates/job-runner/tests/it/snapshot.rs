@@ -1,14 +1,14 @@
 //! Jobs in copies of a working tree.
 
-use crate::support::{Bench, Repository, files_below, git, succeeds};
+use crate::support::{Bench, Repository, files_below, git, snapshot_of, succeeds};
 use executor_core::JobState;
 use executor_testkit::JobBuilder;
-use job_runner::{BuildRunnerOptions, LocalCopy, Sources};
-use std::sync::Arc;
+use job_runner::{BuildRunnerOptions, Sources};
+use std::path::Path;
 
-fn options(repository: &Repository) -> BuildRunnerOptions {
+fn options(repository: &Repository, root: &Path) -> BuildRunnerOptions {
     BuildRunnerOptions {
-        sources: Sources::LocalCopy(Arc::new(LocalCopy::new(repository.path()))),
+        sources: snapshot_of(repository.path(), root),
         ..BuildRunnerOptions::default()
     }
 }
@@ -30,7 +30,7 @@ async fn a_job_sees_the_tree_as_it_is_and_cannot_change_it() {
     let before = repository.git(&["status", "--porcelain"]);
 
     let root = tempfile::tempdir().expect("a directory");
-    let bench = Bench::shell(root.path(), options(&repository));
+    let bench = Bench::shell(root.path(), options(&repository, root.path()));
     let job = JobBuilder::new(1)
         .script([
             "cat tracked.txt new.txt; echo",
@@ -96,7 +96,7 @@ async fn links_modes_submodules_and_worktrees_come_along() {
         (tree.as_path(), "git log -1 --format=%s | grep more"),
     ] {
         let options = BuildRunnerOptions {
-            sources: Sources::LocalCopy(Arc::new(LocalCopy::new(source))),
+            sources: snapshot_of(source, root.path()),
             ..BuildRunnerOptions::default()
         };
         let bench = Bench::shell(root.path(), options);
@@ -130,7 +130,7 @@ async fn a_submodule_is_a_repository_in_the_copy_too() {
     repository.commit("with two");
     repository.git(&["submodule", "--quiet", "deinit", "-f", "absent"]);
     let root = tempfile::tempdir().expect("a directory");
-    let bench = Bench::shell(root.path(), options(&repository));
+    let bench = Bench::shell(root.path(), options(&repository, root.path()));
     let job = JobBuilder::new(1).script([
         "echo head=$(git -C deep/module rev-parse HEAD)",
         "test -z \"$(git status --porcelain)\" && test ! -e absent/src",
@@ -165,7 +165,7 @@ async fn refs_that_only_git_can_read_are_told_of() {
         return;
     }
     let root = tempfile::tempdir().expect("a directory");
-    let bench = Bench::shell(root.path(), options(&repository));
+    let bench = Bench::shell(root.path(), options(&repository, root.path()));
     let job = JobBuilder::new(1).script(["test -e src/main.c && test ! -e .git"]);
     let outcome = bench.run(job.build()).await;
     assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
@@ -183,9 +183,9 @@ async fn jobs_of_a_run_share_one_listing_and_run_side_by_side() {
         repository.write(&format!("many/{}/{number}", number % 7), "x");
     }
     let root = tempfile::tempdir().expect("a directory");
-    let mut first = Bench::shell(root.path(), options(&repository));
+    let mut first = Bench::shell(root.path(), options(&repository, root.path()));
     first.slot.concurrent_project_id = 1;
-    let second = Bench::shell(root.path(), options(&repository));
+    let second = Bench::shell(root.path(), options(&repository, root.path()));
     let script = [
         "test $(find many -type f | wc -l) = 300",
         "echo $CI_PROJECT_DIR",
@@ -209,7 +209,7 @@ async fn a_directory_without_git_is_copied_whole() {
     std::fs::write(tree.path().join("a/.hg/state"), "x").expect("written");
     let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {
-        sources: Sources::LocalCopy(Arc::new(LocalCopy::new(tree.path()))),
+        sources: snapshot_of(tree.path(), root.path()),
         ..BuildRunnerOptions::default()
     };
     let bench = Bench::shell(root.path(), options);
@@ -221,7 +221,7 @@ async fn a_directory_without_git_is_copied_whole() {
 #[tokio::test]
 async fn builds_below_the_tree_are_not_copied_into_themselves() {
     let repository = Repository::new();
-    let bench = Bench::shell(repository.path(), options(&repository));
+    let bench = Bench::shell(repository.path(), options(&repository, repository.path()));
     std::fs::create_dir_all(repository.path().join("builds/old")).expect("made");
     repository.write("builds/old/file", "x");
     let outcome = bench
@@ -260,7 +260,7 @@ async fn builds_are_kept_on_request() {
     let root = tempfile::tempdir().expect("a directory");
     let keep = BuildRunnerOptions {
         keep_builds: true,
-        ..options(&repository)
+        ..options(&repository, root.path())
     };
     let bench = Bench::shell(root.path(), keep);
     bench
@@ -280,7 +280,7 @@ async fn the_journal_knows_a_build_as_long_as_it_is_there() {
         ..process::Settings::default()
     };
     let supervisor = process::Supervisor::start(settings).expect("started");
-    let bench = Bench::shell_of(&supervisor, root.path(), options(&repository));
+    let bench = Bench::shell_of(&supervisor, root.path(), options(&repository, root.path()));
     let job = JobBuilder::new(1)
         .variable(executor_core::JobVariable::public(
             "STATE",
@@ -289,6 +289,7 @@ async fn the_journal_knows_a_build_as_long_as_it_is_there() {
         .script(["grep -r \"dir.$CI_PROJECT_DIR\\$\" $STATE"]);
     let outcome = bench.run(job.build()).await;
     assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    drop(bench);
     supervisor.shutdown().await.expect("an orderly end");
     assert_eq!(files_below(&state), Vec::<std::path::PathBuf>::new());
 }

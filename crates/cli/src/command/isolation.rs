@@ -1,0 +1,12 @@
+use crate::failure::Failure;
+use runwright::local::{Isolation, LocalError, SnapshotMeans, can_mount, enter_user_namespace};
+
+/// Gives this process the right to mount overlays, where somebody asked for them and it has not.
+///
+/// There must be no second thread yet.
+pub(super) fn allow_mounts(isolation: Isolation) -> Result<(), Failure> {
+    if isolation == Isolation::Snapshot(SnapshotMeans::Overlay) && !can_mount() {
+        enter_user_namespace().map_err(LocalError::from)?;
+    }
+    Ok(())
+}

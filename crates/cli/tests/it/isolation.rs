@@ -1,0 +1,371 @@
+//! Where jobs find their files: snapshots by all means, worktrees, the tree itself.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::project::{Done, Project, mounts_below, processes_with, wait_until};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Two jobs beside each other that look at the same tree and change it.
+const LOOKERS: &str = r#"
+.look:
+  script:
+    - test "$(cat modified)" = new
+    - test "$(cat added)" = added && test "$(cat untracked)" = untracked
+    - test ! -e deleted && test ! -e ignored
+    - test ! -e before && test "$(cat after)" = renamed
+    - test -x tool && ./tool
+    - test "$(readlink link)" = added && test "$(cat link)" = added
+    - test "$(git rev-parse HEAD)" = "$CI_COMMIT_SHA"
+    - git status --porcelain
+    - echo dirty > modified; rm -r added; mkdir added; mv directory moved
+    - test -e moved/file && test ! -e directory
+    - git -c user.name=x -c user.email=x@y commit -qam mine
+    - echo looked
+one: {extends: .look}
+two: {extends: .look}
+"#;
+
+/// Returns a project whose tree differs from its commit in all ways there are.
+fn dirty_project(pipeline: &str) -> Project {
+    let project = Project::with_pipeline(pipeline);
+    project.write(".gitignore", "ignored\n");
+    for name in ["modified", "deleted", "directory/file"] {
+        project.write(name, "old");
+    }
+    project.write("before", "renamed");
+    project.write("tool", "#!/bin/sh\nexit 0\n");
+    // Enough for `auto` to mount where it can.
+    for number in 0..100 {
+        project.write(&format!("many/{}/{number}", number % 7), "x");
+    }
+    project.commit();
+    project.write("modified", "new");
+    project.write("added", "added");
+    project.git(&["add", "added"]);
+    project.write("untracked", "untracked");
+    project.write("ignored", "ignored");
+    let path = |name: &str| project.dir().join(name);
+    fs::remove_file(path("deleted")).unwrap();
+    project.git(&["mv", "before", "after"]);
+    fs::set_permissions(path("tool"), fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("added", path("link")).unwrap();
+    project
+}
+
+fn status(directory: &Path) -> String {
+    let output = Command::new("git")
+        .args(["status", "--porcelain"])
+        .current_dir(directory)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// Says so where the tests are run by somebody who cannot do what they do.
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that does not test must not look as if it did"
+)]
+fn needs_root(what: &str) -> bool {
+    if !is_root() {
+        eprintln!("NOT TESTED: {what}, which takes root");
+    }
+    is_root()
+}
+
+fn expect_looked(project: &Project, arguments: &[&str]) -> Done {
+    let before = status(&project.dir());
+    let done = project.runwright(arguments).expect_code(0);
+    for job in ["one", "two"] {
+        let looked = format!("{job} | looked");
+        assert!(done.stdout.contains(&looked), "{}", done.stdout);
+        // A deleted file and an untracked one are what they are in the tree, too.
+        assert!(
+            done.stdout.contains(&format!("{job} |  D deleted")),
+            "{}",
+            done.stdout
+        );
+        assert!(
+            done.stdout.contains(&format!("{job} | ?? untracked")),
+            "{}",
+            done.stdout
+        );
+    }
+    assert_eq!(
+        status(&project.dir()),
+        before,
+        "nothing of ours is in the tree"
+    );
+    assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(mounts_below(&project.home()), Vec::<String>::new());
+    done
+}
+
+#[test]
+fn jobs_get_the_working_tree_as_it_is_by_all_means() {
+    // R-GLCI-38
+    let project = dirty_project(LOOKERS);
+    expect_looked(&project, &["run"]);
+    let done = expect_looked(&project, &["run", "--snapshot", "copy"]);
+    assert!(done.stdout.contains("Copied"), "{}", done.stdout);
+    if needs_root("overlays in the namespace of the host") {
+        let done = expect_looked(&project, &["run", "--snapshot", "overlay"]);
+        assert!(done.stdout.contains("Showing"), "{}", done.stdout);
+    }
+}
+
+#[test]
+fn jobs_see_the_state_the_run_began_with_whatever_happens_to_the_tree() {
+    let pipeline = "stages: [a, b]
+first:
+  stage: a
+  script: [cat file, echo go, \"while test ! -e $RELEASE; do sleep 0.05; done\"]
+later:
+  stage: b
+  retry: 1
+  script: [cat file, \"test ! -e new\", \"test -e $RELEASE.again || { touch $RELEASE.again; exit 1; }\"]
+";
+    for means in ["auto", "copy"] {
+        let project = Project::with_pipeline(pipeline);
+        project.write("file", "then");
+        let release = project.scratch().join("release");
+        let variable = format!("RELEASE={}", release.display());
+        let mut run = project.start(&["run", "--snapshot", means, "--variable", &variable]);
+        project.wait_for("first | go");
+        project.write("file", "now");
+        project.write("new", "");
+        fs::write(&release, "").unwrap();
+        assert!(run.wait().unwrap().success(), "{}", project.printed());
+        let printed = project.printed();
+        assert_eq!(printed.matches("later | then").count(), 2, "{printed}");
+    }
+}
+
+/// A job that stays in its directory until it is killed.
+const STAYS: &str = "
+stays:
+  script:
+    - setsid sh -c 'exec 3>held; sleep 600' &
+    - echo changed > file
+    - echo $CI_PROJECT_DIR
+    - sleep 600
+";
+
+#[test]
+fn an_overlay_does_not_outlive_a_killed_runner() {
+    if !needs_root("overlays of a killed runner") {
+        return;
+    }
+    for with_guardian in [false, true] {
+        let project = Project::with_pipeline(STAYS);
+        project.write("file", "x");
+        let mut run = project.start(&["run", "--snapshot", "overlay"]);
+        project.wait_for("stays | /");
+        assert_eq!(
+            mounts_below(&project.home()).len(),
+            1,
+            "{}",
+            project.printed()
+        );
+        let mut pids = vec![run.id()];
+        if with_guardian {
+            let journal = project.home().join("journal").display().to_string();
+            pids.extend(processes_with(&journal));
+            assert_eq!(pids.len(), 2);
+        }
+        let pids = pids.iter().map(ToString::to_string);
+        Command::new("kill")
+            .arg("-KILL")
+            .args(pids)
+            .status()
+            .unwrap();
+        run.wait().unwrap();
+        if with_guardian {
+            assert_eq!(mounts_below(&project.home()).len(), 1);
+            // The next start does it, and goes on.
+            project.write(".gitlab-ci.yml", "job: {script: [\"true\"]}\n");
+            project.runwright(&["run"]).expect_code(0);
+        }
+        wait_until("mounts and directories to be gone", || {
+            mounts_below(&project.home()).is_empty() && project.leftovers().is_empty()
+        });
+    }
+}
+
+#[test]
+fn a_user_who_is_not_root_gets_overlays_in_a_namespace() {
+    if !needs_root("becoming another user") {
+        return;
+    }
+    let project = dirty_project(LOOKERS);
+    let binary = project.scratch().join("runwright");
+    fs::copy(env!("CARGO_BIN_EXE_runwright"), &binary).unwrap();
+    fs::create_dir(project.home()).unwrap();
+    let nobody = 65_534;
+    let given = Command::new("chown")
+        .args(["-R", &format!("{nobody}:{nobody}")])
+        .arg(project.scratch())
+        .status();
+    assert!(given.unwrap().success());
+    chown(project.scratch(), Some(nobody), Some(nobody)).unwrap();
+    let as_nobody = |arguments: &[&str]| {
+        let id = nobody.to_string();
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--reuid", &id, "--regid", &id, "--clear-groups"])
+            .arg(&binary)
+            .args(arguments)
+            .current_dir(project.dir())
+            .env("HOME", project.home())
+            .env("RUNWRIGHT_HOME", project.home())
+            .stdin(Stdio::null());
+        command
+    };
+    let done = Done::from(
+        as_nobody(&["run", "--snapshot", "overlay"])
+            .output()
+            .unwrap(),
+    );
+    let done = done.expect_code(0);
+    assert!(done.stdout.contains("two | looked"), "{}", done.stdout);
+    assert!(done.stdout.contains("Showing"), "{}", done.stdout);
+    assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
+    // Without being asked for, a namespace is not entered.
+    let done = Done::from(as_nobody(&["run"]).output().unwrap()).expect_code(0);
+    assert!(done.stdout.contains("Copied"), "{}", done.stdout);
+
+    project.write(".gitlab-ci.yml", STAYS);
+    let out = fs::File::create(project.scratch().join("out")).unwrap();
+    let mut run = as_nobody(&["run", "--snapshot", "overlay"])
+        .stdout(out)
+        .spawn()
+        .unwrap();
+    project.wait_for("stays | /");
+    assert_eq!(
+        mounts_below(&project.home()),
+        Vec::<String>::new(),
+        "only inside"
+    );
+    run.kill().unwrap();
+    run.wait().unwrap();
+    wait_until("directories to be gone", || project.leftovers().is_empty());
+}
+
+#[test]
+fn each_job_has_a_worktree_that_git_knows_during_the_run_only() {
+    // R-PIPE-38
+    let pipeline = "
+.look:
+  script:
+    - git worktree list > \"$OUT.$CI_JOB_NAME\"
+    - test \"$(cat file)\" = committed && test ! -e untracked
+    - test \"$(git rev-parse HEAD)\" = \"$CI_COMMIT_SHA\"
+    - while test ! -e \"$OUT.one\" || test ! -e \"$OUT.two\"; do sleep 0.05; done
+one: {extends: .look}
+two: {extends: .look}
+";
+    let project = Project::with_pipeline(pipeline);
+    project.write("file", "committed");
+    project.write(".git/hooks/post-checkout", "#!/bin/sh\ntouch \"$HOOKED\"\n");
+    let hook = project.dir().join(".git/hooks/post-checkout");
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    project.commit();
+    project.write("file", "changed");
+    project.write("untracked", "x");
+    let out = project.scratch().join("list");
+    let variable = format!("OUT={}", out.display());
+    let arguments = [
+        "run",
+        "--isolation",
+        "worktree",
+        "--concurrency",
+        "2",
+        "--variable",
+        &variable,
+    ];
+    let hooked = project.scratch().join("hooked");
+    let done = project
+        .command(&arguments)
+        .env("HOOKED", &hooked)
+        .output()
+        .unwrap();
+    let done = Done::from(done).expect_code(0);
+    assert!(done.all().contains("not committed"), "{}", done.all());
+    assert!(!hooked.exists(), "the user's hooks are the user's");
+    for job in ["one", "two"] {
+        let listed = fs::read_to_string(format!("{}.{job}", out.display())).unwrap();
+        assert!(
+            listed.lines().count() >= 2 && listed.contains("builds-"),
+            "{listed}"
+        );
+    }
+    assert!(!project.dir().join(".git/worktrees").exists());
+    assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_worktree_does_not_outlive_a_killed_runner() {
+    let project = Project::with_pipeline(STAYS);
+    let mut run = project.start(&["run", "--isolation", "worktree"]);
+    project.wait_for("stays | /");
+    let registry = project.dir().join(".git/worktrees");
+    assert_eq!(fs::read_dir(&registry).unwrap().count(), 1);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    wait_until("the worktree to be gone", || {
+        fs::read_dir(&registry).unwrap().count() == 0 && project.leftovers().is_empty()
+    });
+}
+
+#[test]
+fn parallel_jobs_are_processes_of_this_host() {
+    // R-PIPE-35
+    let pipeline = "
+.meet:
+  script:
+    - echo $$ > \"$OUT.$CI_JOB_NAME\"
+    - while test ! -s \"$OUT.one\" || test ! -s \"$OUT.two\"; do sleep 0.05; done
+    - kill -0 $(cat \"$OUT.one\") $(cat \"$OUT.two\")
+    - touch \"$OUT.$CI_JOB_NAME.seen\"
+    - while test ! -e \"$OUT.one.seen\" || test ! -e \"$OUT.two.seen\"; do sleep 0.05; done
+    - test \"$(readlink /proc/self/ns/pid)\" = \"$HOST\"
+one: {extends: .meet}
+two: {extends: .meet}
+";
+    let project = Project::with_pipeline(pipeline);
+    let out = format!("OUT={}", project.scratch().join("pid").display());
+    let host = fs::read_link("/proc/self/ns/pid").unwrap();
+    let host = format!("HOST={}", host.display());
+    let done = project.runwright(&[
+        "run",
+        "--concurrency",
+        "2",
+        "--variable",
+        &out,
+        "--variable",
+        &host,
+    ]);
+    done.expect_code(0);
+}
+
+#[test]
+fn what_excludes_each_other_is_refused() {
+    let project = Project::with_pipeline("job: {script: [\"true\"]}\n");
+    for arguments in [
+        ["run", "--in-place", "--isolation=worktree"],
+        ["run", "--in-place", "--snapshot=copy"],
+        ["run", "--isolation=somehow", "job"],
+    ] {
+        project.runwright(&arguments).expect_code(2);
+    }
+}

@@ -1,0 +1,213 @@
+use super::copier::Copier;
+use super::error::SnapshotError;
+use super::means::{Clones, Size};
+use super::snapshot::Place;
+use super::take::{Contents, Taken, make_empty};
+use crate::off_thread::off_thread;
+use executor_core::BuildError;
+use fail_point::fail_point;
+use process::{Layers, Mount, Overlays, ProcessError, Supervisor, TempDir};
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The one copy of a working tree that jobs begin with. No job writes to it.
+///
+/// ```text
+/// <directory>/tree/            the copy
+/// <directory>/layer-<n>/       what one job changed of it
+/// ```
+#[derive(Debug)]
+pub(crate) struct Base {
+    /// None once it is removed.
+    directory: Mutex<Option<TempDir>>,
+    path: PathBuf,
+    contents: Contents,
+    size: Size,
+    warnings: Vec<String>,
+    next_layer: AtomicU64,
+}
+
+/// The name of the copy in the directory of a base.
+const TREE: &str = "tree";
+
+impl Base {
+    /// Makes a directory for a base below `parent`.
+    pub(crate) async fn directory(
+        parent: &Path,
+        supervisor: &Supervisor,
+    ) -> Result<TempDir, SnapshotError> {
+        let path = parent.to_owned();
+        let supervisor = supervisor.clone();
+        let make =
+            move || match fail_point!("job_runner::base::make_parent", fs::create_dir_all(&path)) {
+                Ok(()) => supervisor
+                    .temp_dir(&path, "snapshot-")
+                    .map_err(SnapshotError::Keep),
+                Err(source) => Err(SnapshotError::Target { path, source }),
+            };
+        off_thread(make).await.unwrap_or_else(|source| {
+            let path = parent.to_owned();
+            Err(SnapshotError::Target { path, source })
+        })
+    }
+
+    /// Returns where the copy goes in a directory of a base.
+    pub(crate) fn tree_in(directory: &Path) -> PathBuf {
+        directory.join(TREE)
+    }
+
+    /// Returns the base whose copy was made; blocks.
+    pub(crate) fn new(directory: TempDir, taken: Taken) -> Result<Self, SnapshotError> {
+        let Taken {
+            mut contents,
+            size,
+            repositories,
+            warnings,
+        } = taken;
+        let path = directory.path().to_owned();
+        let tree = Self::tree_in(&path);
+        for repository in repositories {
+            let git = repository.join(".git");
+            contents
+                .add_below(&tree, git)
+                .map_err(|source| SnapshotError::Target {
+                    path: tree.clone(),
+                    source,
+                })?;
+        }
+        Ok(Self {
+            directory: Mutex::new(Some(directory)),
+            path,
+            contents,
+            size,
+            warnings,
+            next_layer: AtomicU64::new(1),
+        })
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Returns what was to be said when the copy was made.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Removes it; nobody may use it any more.
+    pub(crate) async fn discard(&self) {
+        let directory = self.directory.lock();
+        let directory = directory.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(directory) = directory
+            && let Err(error) = directory.remove().await
+        {
+            let error = &error as &dyn Error;
+            tracing::warn!(error, "A snapshot is left for the next run to remove.");
+        }
+    }
+
+    /// Copies it to a job's directory.
+    pub(crate) async fn copy(
+        self: &Arc<Self>,
+        clones: Clones,
+        place: &Place<'_>,
+    ) -> Result<(), SnapshotError> {
+        let base = Arc::clone(self);
+        let to = place.project.to_owned();
+        let cancellation = place.cancellation.clone();
+        let copy = move || {
+            make_empty(&to).map_err(|source| SnapshotError::Target {
+                path: to.clone(),
+                source,
+            })?;
+            base.contents.make_directories(&to)?;
+            let work = Copier {
+                from: &Self::tree_in(&base.path),
+                to: &to,
+                clones,
+                cancellation: &cancellation,
+            };
+            let copied = work.copy(&base.contents.files)?;
+            match copied.missing.first() {
+                None => Ok(()),
+                Some(place) => Err(SnapshotError::File {
+                    path: base.contents.files[*place].clone(),
+                    source: io::ErrorKind::NotFound.into(),
+                }),
+            }
+        };
+        let copied = off_thread(copy).await;
+        copied.unwrap_or_else(|source| Err(target_error(place.project, source)))
+    }
+
+    /// Shows it in a job's directory, with a layer of its own for what the job changes.
+    pub(crate) async fn lay(
+        self: &Arc<Self>,
+        overlays: Overlays,
+        place: &Place<'_>,
+    ) -> Result<Layer, SnapshotError> {
+        let base = Arc::clone(self);
+        let supervisor = place.supervisor.clone();
+        let project = place.project.to_owned();
+        let lay = move || {
+            let number = base.next_layer.fetch_add(1, Ordering::Relaxed);
+            let directory = base.path.join(format!("layer-{number}"));
+            let [upper, work] = ["upper", "work"].map(|name| directory.join(name));
+            let made = make_empty(&project)
+                .and_then(|()| fail_point!("job_runner::layer::make", fs::create_dir_all(&upper)))
+                .and_then(|()| fs::create_dir(&work));
+            made.map_err(|source| target_error(&project, source))?;
+            let layers = Layers {
+                lower: &Self::tree_in(&base.path),
+                upper: &upper,
+                work: &work,
+            };
+            let mount = supervisor
+                .mount(overlays, &layers, &project)
+                .map_err(|error| SnapshotError::Overlay(Arc::new(error)))?;
+            Ok(Layer {
+                mount,
+                directory,
+                _base: base,
+            })
+        };
+        let laid = off_thread(lay).await;
+        laid.unwrap_or_else(|source| Err(target_error(place.project, source)))
+    }
+}
+
+fn target_error(path: &Path, source: io::Error) -> SnapshotError {
+    let path = path.to_owned();
+    SnapshotError::Target { path, source }
+}
+
+/// What one job changes of a base, shown over it in the job's directory.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    mount: Mount,
+    directory: PathBuf,
+    _base: Arc<Base>,
+}
+
+impl Layer {
+    /// Takes it out of the job's directory, which is empty then, and removes it.
+    pub(crate) async fn remove(self) -> Result<(), BuildError> {
+        let failed = |source: ProcessError| {
+            BuildError::system("runner", "unmount the build directory", source)
+        };
+        self.mount.unmount().await.map_err(failed)?;
+        let directory = self.directory;
+        let removed = off_thread(move || {
+            fail_point!(
+                "job_runner::layer::remove",
+                process::remove_tree(&directory)
+            )
+        });
+        let removed = removed.await.flatten();
+        removed.map_err(|source| BuildError::system("runner", "remove what the job wrote", source))
+    }
+}

@@ -1,0 +1,139 @@
+//! Overlays: a directory that shows another one, and keeps what is changed apart from it.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use fail_point::fail_point;
+use rustix::mount::MountFlags;
+
+/// The ways of making an overlay, best first.
+const KINDS: [Kind; 3] = [
+    // A directory of the lower layer can be renamed, and nothing waits for the disk: what a crash
+    // of the machine leaves of a job is worth nothing.
+    Kind {
+        options: "redirect_dir=on,index=off,volatile",
+        renames: true,
+    },
+    // Before Linux 5.10.
+    Kind {
+        options: "redirect_dir=on,index=off",
+        renames: true,
+    },
+    // In a user namespace. Renaming a directory of the lower layer answers "another device" here,
+    // as between two file systems, and programs like `mv` copy then.
+    Kind {
+        options: "userxattr,volatile",
+        renames: false,
+    },
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kind {
+    options: &'static str,
+    /// Whether directories of the lower layer can be renamed.
+    renames: bool,
+}
+
+/// The three directories of an overlay; the last two are on one file system.
+#[derive(Debug, Clone, Copy)]
+pub struct Layers<'a> {
+    /// What is shown. It must not change as long as it is.
+    pub lower: &'a Path,
+    /// Where changes are kept.
+    pub upper: &'a Path,
+    /// An empty directory for the kernel.
+    pub work: &'a Path,
+}
+
+/// How overlays are made here, as [`Supervisor::overlays`](crate::Supervisor::overlays) found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overlays {
+    kind: Kind,
+}
+
+impl Overlays {
+    /// Finds the best kind that works in the directory `scratch`, by trying. `unmount` ends a try.
+    pub(crate) fn probe(
+        scratch: &Path,
+        unmount: impl Fn(&Path) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let mut refused = None;
+        for kind in KINDS {
+            let overlays = Self { kind };
+            match overlays.attempt(scratch, &unmount) {
+                Ok(()) => return Ok(overlays),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        Err(refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))
+    }
+
+    /// Mounts an overlay on the directory `target`.
+    pub(crate) fn mount(self, layers: &Layers<'_>, target: &Path) -> io::Result<()> {
+        let mut options = Vec::new();
+        for (name, path) in [
+            ("lowerdir=", layers.lower),
+            (",upperdir=", layers.upper),
+            (",workdir=", layers.work),
+        ] {
+            options.extend_from_slice(name.as_bytes());
+            escape_into(&mut options, path);
+        }
+        options.push(b',');
+        options.extend_from_slice(self.kind.options.as_bytes());
+        let options = CString::new(options)?;
+        let flags = MountFlags::empty();
+        Ok(rustix::mount::mount(
+            "overlay", target, "overlay", flags, &*options,
+        )?)
+    }
+
+    /// Does what jobs do and overlays may refuse.
+    fn attempt(self, scratch: &Path, unmount: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+        let [lower, upper, work, target] =
+            ["lower", "upper", "work", "target"].map(|name| scratch.join(name));
+        for directory in [&upper, &work, &target] {
+            crate::remove_tree(directory)?;
+            fs::create_dir_all(directory)?;
+        }
+        fs::create_dir_all(lower.join("moved"))?;
+        fs::create_dir_all(lower.join("replaced/old"))?;
+        let layers = Layers {
+            lower: &lower,
+            upper: &upper,
+            work: &work,
+        };
+        self.mount(&layers, &target)?;
+        let works = fail_point!("process::overlay::probe", self.works(&target));
+        unmount(&target)?;
+        works
+    }
+
+    fn works(self, target: &Path) -> io::Result<()> {
+        if self.kind.renames {
+            fs::rename(target.join("moved"), target.join("elsewhere"))?;
+        }
+        let replaced = target.join("replaced");
+        fs::remove_dir_all(&replaced)?;
+        fs::create_dir(&replaced)?;
+        if fs::read_dir(&replaced)?.next().is_some() {
+            return Err(io::Error::other(
+                "what was removed in an overlay comes back",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Separators of the options are taken literally after a backslash.
+fn escape_into(options: &mut Vec<u8>, path: &Path) {
+    for byte in path.as_os_str().as_bytes() {
+        if matches!(byte, b'\\' | b':' | b',') {
+            options.push(b'\\');
+        }
+        options.push(*byte);
+    }
+}

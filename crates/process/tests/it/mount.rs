@@ -1,0 +1,118 @@
+//! Overlays, and what is mounted where something is to be removed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use process::{Settings, Supervisor, can_mount, remove_tree};
+
+use crate::runner::{mounts_below, overlay};
+use crate::support::{BOTH, supervisor};
+
+/// Says so where the system lets nobody mount.
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that does not test must not look as if it did"
+)]
+fn may_mount() -> bool {
+    if !can_mount() {
+        eprintln!("NOT TESTED: mounts, because this process may not mount");
+    }
+    can_mount()
+}
+
+#[tokio::test]
+async fn what_is_changed_in_an_overlay_does_not_reach_what_it_shows() {
+    if !may_mount() {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let mount = overlay(&supervisor(BOTH[0]), root.path());
+    let target = mount.path().to_owned();
+    assert_eq!(
+        fs::read_to_string(target.join("old/file")).unwrap(),
+        "from below"
+    );
+    fs::rename(target.join("old"), target.join("new")).unwrap();
+    fs::write(target.join("new/file"), "changed").unwrap();
+    fs::create_dir(target.join("old")).unwrap();
+    assert_eq!(fs::read_dir(target.join("old")).unwrap().count(), 0);
+    mount.unmount().await.unwrap();
+    let below = root.path().join("lower/old/file");
+    assert_eq!(fs::read_to_string(below).unwrap(), "from below");
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+    remove_tree(root.path()).unwrap();
+}
+
+#[tokio::test]
+async fn a_busy_overlay_leaves_the_file_system_with_what_is_mounted_on_it() {
+    if !may_mount() {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let supervisor = supervisor(BOTH[0]);
+    let mount = overlay(&supervisor, root.path());
+    let inner = mount.path().join("old");
+    let _busy = fs::File::open(mount.path().join("old/file")).unwrap();
+    let _unbind = bind(&root.path().join("scratch"), &inner);
+    drop(mount);
+    assert_eq!(mounts_below(root.path()), Vec::<String>::new());
+    assert!(root.path().join("scratch").is_dir());
+}
+
+#[tokio::test]
+async fn the_journal_knows_a_mount_as_long_as_it_is_there() {
+    if !may_mount() {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        state_dir: Some(state.path().to_owned()),
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::start(settings).unwrap();
+    let journal = state.path().join("journal").join(supervisor.id());
+    let line = |sign: &str, path: &Path| format!("{sign}mount\t{}\n", path.display());
+    let mount = overlay(&supervisor, root.path());
+    let path = mount.path().to_owned();
+    let text = fs::read_to_string(&journal).unwrap();
+    assert!(text.ends_with(&line("", &path)), "{text}");
+    mount.unmount().await.unwrap();
+    let text = fs::read_to_string(&journal).unwrap();
+    assert!(text.ends_with(&line("-", &path)), "{text}");
+    supervisor.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_mounted_in_a_tree_is_never_emptied_with_it() {
+    if !may_mount() {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let theirs = root.path().join("theirs");
+    let tree = root.path().join("tree");
+    fs::create_dir_all(tree.join("point")).unwrap();
+    fs::write(tree.join("file"), "x").unwrap();
+    fs::create_dir(&theirs).unwrap();
+    fs::write(theirs.join("kept"), "x").unwrap();
+    // On the same file system, so that only the mount tells them apart.
+    let _unbind = bind(&theirs, &tree.join("point"));
+    assert!(remove_tree(&tree).is_err());
+    assert!(remove_tree(&tree.join("point")).is_err());
+    assert!(theirs.join("kept").exists());
+    assert!(!tree.join("file").exists(), "the rest goes all the same");
+}
+
+/// Shows a directory at a second place until it is dropped.
+fn bind(from: &Path, to: &Path) -> Bound {
+    rustix::mount::mount_bind(from, to).unwrap();
+    Bound(to.to_owned())
+}
+
+struct Bound(PathBuf);
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let _ = rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH);
+    }
+}
