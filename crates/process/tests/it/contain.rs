@@ -1,6 +1,6 @@
 //! Nothing of a tree lives on.
 
-use process::{Command, Containment};
+use process::{Command, Containment, Settings, Supervisor};
 
 use crate::runner::again;
 use crate::support::{BOTH, lives, noted, run, run_group, sh, supervisor, tree, until};
@@ -147,6 +147,30 @@ async fn thousand_orphans_leave_no_zombies() {
         // Other tests' children die meanwhile, so the list need only come down.
         until("zombies to be collected", || zombies() < 100).await;
     }
+}
+
+#[tokio::test]
+async fn a_fork_bomb_is_held_by_the_limit_of_its_job() {
+    let settings = Settings {
+        pids_max: Some(40),
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::start(settings).unwrap();
+    let (bombed, beside) = (supervisor.tree(), supervisor.tree());
+    let controllers = run_group(&supervisor)
+        .map(|group| std::fs::read_to_string(group.join("cgroup.controllers")).unwrap());
+    if controllers.is_some_and(|names| names.split_whitespace().any(|name| name == "pids")) {
+        let bomb = "for i in $(seq 100); do sleep 600 & echo started; done";
+        let (outcome, output) = run(&bombed, &sh(bomb)).await;
+        assert!(!outcome.success(), "{outcome:?}");
+        let started = output.stdout.lines().count();
+        assert!((20..40).contains(&started), "{started} processes started");
+    } else {
+        eprintln!("NOT TESTED: a limit of processes, since the unified hierarchy has none here");
+    }
+    let (outcome, _) = run(&beside, &sh("true")).await;
+    assert!(outcome.success());
+    supervisor.shutdown().await.unwrap();
 }
 
 /// Counts our dead children.
