@@ -188,6 +188,31 @@ async fn the_whole_log_is_kept_while_the_shown_one_is_cut() {
 }
 
 #[tokio::test]
+async fn a_flood_past_the_limit_is_told_of_once_and_drained() {
+    let root = tempfile::tempdir().expect("a directory");
+    let mut bench = Bench::shell(root.path(), BuildRunnerOptions::default());
+    // The limit falls into the middle of a letter, wherever the letters begin.
+    for limit in [1 << 20, (1 << 20) + 1] {
+        bench.config.output_limit = limit;
+        bench.observer = executor_testkit::RecordingObserver::new();
+        let script = [
+            "letters=$(printf 'é%.0s' $(seq 30000))",
+            "for _ in $(seq 3000); do printf %s \"$letters\"; done",
+            "touch \"$CI_BUILDS_DIR/end\"",
+        ];
+        let outcome = bench.run(JobBuilder::new(6).script(script).build()).await;
+        assert_eq!(outcome.state, JobState::Success);
+        assert!(root.path().join("builds/end").exists(), "the job went on");
+        std::fs::remove_file(root.path().join("builds/end")).expect("removed");
+        assert!(outcome.trace.truncated);
+        let shown = String::from_utf8(bench.observer.output().all()).expect("no letter is cut");
+        assert_eq!(shown.matches("The log passed its limit").count(), 1);
+        let most = usize::try_from(limit).expect("small") + 1000;
+        assert!(shown.len() < most, "{} bytes", shown.len());
+    }
+}
+
+#[tokio::test]
 async fn the_last_words_of_a_stage_come_before_the_next() {
     let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {
