@@ -47,6 +47,11 @@ const TOOLS: &[Tool] = &[
         package: "git-lfs",
         optional: Some("sources with Git LFS"),
     },
+    Tool {
+        program: "faketime",
+        package: "faketime",
+        optional: Some("a clock that is set while jobs run"),
+    },
 ];
 
 /// Runs the tests with these further arguments for cargo test: all of the workspace, unless they choose a package.

@@ -3,10 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod bad_input;
+mod clock;
+mod daemons;
+mod disk;
 mod events;
 #[cfg(feature = "fail-points")]
 mod fail_points;
 mod fault;
+mod flood;
 mod isolation;
 mod list;
 mod own_pipeline;
@@ -14,3 +18,4 @@ mod project;
 mod run;
 mod schedule;
 mod signals;
+mod wide;

@@ -46,6 +46,24 @@ impl Done {
         self
     }
 
+    /// Returns how many seconds the pipeline took, as its last line says: `0.1 s`, `2 min 5 s`.
+    pub(crate) fn seconds(&self) -> f64 {
+        let mut lines = self.stdout.lines();
+        let line = lines.rfind(|line| line.starts_with("pipeline "));
+        let took = line.and_then(|line| line.rsplit_once(", "));
+        let (_, took) = took.unwrap_or_else(|| panic!("no time in {self:?}"));
+        let words: Vec<&str> = took.split(' ').collect();
+        let parts = words.chunks(2).map(|part| {
+            let unit = match part[1] {
+                "h" => 3600.0,
+                "min" => 60.0,
+                _ => 1.0,
+            };
+            part[0].parse::<f64>().unwrap() * unit
+        });
+        parts.sum()
+    }
+
     /// Asserts that a text was printed, on either stream.
     pub(crate) fn expect_text(self, text: &str) -> Self {
         assert!(
@@ -162,6 +180,13 @@ impl Project {
             .unwrap_or_default()
     }
 
+    /// Returns the end of what a started binary has printed.
+    pub(crate) fn printed_end(&self) -> String {
+        let bytes = fs::read(self.scratch.path().join("out")).unwrap_or_default();
+        let end = &bytes[bytes.len().saturating_sub(2000)..];
+        String::from_utf8_lossy(end).into_owned()
+    }
+
     /// Waits until a started binary has printed `text`.
     pub(crate) fn wait_for(&self, text: &str) {
         wait_until(&format!("{text:?} in the output"), || {
@@ -169,32 +194,43 @@ impl Project {
         });
     }
 
+    /// Returns the log of the only job that ever ran, as it is kept.
+    pub(crate) fn only_log(&self) -> Vec<u8> {
+        let mut logs: Vec<_> = files_below(&self.home())
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|it| it == "log"))
+            .collect();
+        assert_eq!(logs.len(), 1, "{logs:?}");
+        fs::read(logs.remove(0)).unwrap()
+    }
+
     /// Returns the files below the state directory that a run should not leave behind.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
-        let mut found = Vec::new();
-        let mut open = vec![self.home()];
-        while let Some(dir) = open.pop() {
-            for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-                let path = entry.path();
-                let is_build = |name: &str| {
-                    let made = ["builds-", "probe-", "snapshot-"];
-                    made.iter().any(|start| name.starts_with(start))
-                };
-                let mut parts = path
-                    .components()
-                    .filter_map(|part| part.as_os_str().to_str());
-                let below_builds = parts.any(is_build);
-                let below_journal = path.components().any(|part| part.as_os_str() == "journal");
-                if path.is_dir() {
-                    open.push(path.clone());
-                }
-                if below_builds || (below_journal && !path.ends_with("journal")) {
-                    found.push(path);
-                }
-            }
-        }
-        found
+        let is_left = |path: &PathBuf| {
+            let mut parts = path
+                .components()
+                .filter_map(|part| part.as_os_str().to_str());
+            let made = ["builds-", "probe-", "snapshot-"];
+            let below_builds = parts.any(|name| made.iter().any(|start| name.starts_with(start)));
+            let below_journal = path.components().any(|part| part.as_os_str() == "journal");
+            below_builds || (below_journal && !path.ends_with("journal"))
+        };
+        let mut files = files_below(&self.home());
+        files.retain(is_left);
+        files
     }
+}
+
+/// Returns all that is below a directory, links not followed.
+pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(files_below(&entry.path()));
+        }
+        found.push(entry.path());
+    }
+    found
 }
 
 /// Returns the lines of the mount table that name something below a directory.

@@ -6,11 +6,11 @@
 )]
 
 use super::cell::Cell;
-use crate::project::{Done, Project, processes_with};
+use crate::project::{Done, Project, files_below, processes_with};
 use fail_point::VARIABLE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Two jobs with all that reaches outside: artifacts, background processes, a read-only directory.
@@ -180,7 +180,9 @@ impl Stage {
         let scratch = self.project.scratch().display().to_string();
         assert_eq!(processes_with(&scratch), Vec::<u32>::new(), "{when}");
         let files = files_below(&self.project.home());
-        let partial = files.iter().find(|path| path.ends_with(".partial"));
+        let partial = files
+            .iter()
+            .find(|path| path.extension().is_some_and(|it| it == "partial"));
         assert_eq!(partial, None, "{when}");
         let tree = fs::read_dir(self.project.dir()).unwrap();
         let names: BTreeSet<_> = tree.map(|entry| entry.unwrap().file_name()).collect();
@@ -192,13 +194,4 @@ impl Stage {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         assert!(!mounts.contains(&scratch), "{when}: {mounts}");
     }
-}
-
-fn files_below(directory: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        found.push(entry.path().display().to_string());
-        found.extend(files_below(&entry.path()));
-    }
-    found
 }

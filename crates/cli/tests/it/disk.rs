@@ -1,0 +1,120 @@
+//! The disk that holds the state is full, and has room again.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "the tests mount a disk, and say so where they may not"
+)]
+
+use crate::project::{Project, files_below};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A project whose state is on a file system of 2 MiB.
+struct SmallHome {
+    project: Project,
+}
+
+impl SmallHome {
+    /// Mounts it; `None` where that is not allowed.
+    fn with_pipeline(pipeline: &str) -> Option<Self> {
+        let project = Project::with_pipeline(pipeline);
+        fs::create_dir(project.home()).unwrap();
+        let mounted = mount(&["-t", "tmpfs", "-o", "size=2m", "tmpfs"], &project.home());
+        if !mounted {
+            eprintln!("NOT TESTED: a full disk, since mounting one takes root");
+        }
+        mounted.then_some(Self { project })
+    }
+
+    /// Fills what room is left.
+    fn fill(&self) -> PathBuf {
+        let path = self.project.home().join("full");
+        let mut file = fs::File::create(&path).unwrap();
+        while file.write_all(&[0; 4096]).is_ok() {}
+        path
+    }
+
+    fn assert_nothing_left(&self) {
+        let left = self.project.leftovers();
+        assert!(left.is_empty(), "{left:?}");
+        let files = files_below(&self.project.home());
+        let partial = |path: &&PathBuf| path.display().to_string().contains("partial");
+        assert_eq!(files.iter().find(partial), None);
+    }
+}
+
+impl Drop for SmallHome {
+    fn drop(&mut self) {
+        let status = Command::new("umount").arg(self.project.home()).status();
+        assert!(status.unwrap().success(), "the disk stays mounted");
+    }
+}
+
+fn mount(arguments: &[&str], at: &Path) -> bool {
+    let output = Command::new("mount").args(arguments).arg(at).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+const FULL: &str = "No space left on device";
+
+#[test]
+fn a_log_that_fills_the_disk_ends_and_its_job_goes_on() {
+    let Some(home) = SmallHome::with_pipeline(
+        "flood:\n  script: [\"head -c 8000000 /dev/zero | tr '\\\\0' x | fold\", echo the-end]
+  after_script: [echo after]\nnext:\n  script: [echo next]\n",
+    ) else {
+        return;
+    };
+    let done = home.project.runwright(&["run", "flood"]).expect_code(0);
+    let told = done
+        .stdout
+        .matches("the log is not kept from here on")
+        .count();
+    assert_eq!(told, 1, "{}", done.stderr);
+    let done = done.expect_text(FULL).expect_text("flood | the-end");
+    done.expect_text("flood | after");
+    home.assert_nothing_left();
+
+    // The old log still has all the room.
+    home.fill();
+    let done = home.project.runwright(&["run", "next"]).expect_code(3);
+    done.expect_text(FULL);
+    home.assert_nothing_left();
+
+    assert!(mount(&["-o", "remount,size=64m"], &home.project.home()));
+    home.project.runwright(&["run", "next"]).expect_code(0);
+    home.assert_nothing_left();
+}
+
+#[test]
+fn a_job_that_fills_the_disk_gives_the_room_back() {
+    let Some(home) = SmallHome::with_pipeline(
+        "hog:\n  script: [cat /dev/zero >fill || echo is-full]\n  artifacts: {paths: [fill]}
+next:\n  script: [echo next]\n",
+    ) else {
+        return;
+    };
+    let done = home.project.runwright(&["run", "hog"]).expect_code(3);
+    let done = done.expect_text("hog | is-full");
+    done.expect_text(&format!("keep artifacts: copy artifact fill: {FULL}"));
+    home.assert_nothing_left();
+    home.project.runwright(&["run", "next"]).expect_code(0);
+}
+
+#[test]
+fn without_any_room_no_run_begins() {
+    let Some(home) = SmallHome::with_pipeline("job:\n  script: [echo ran]\n") else {
+        return;
+    };
+    home.project.runwright(&["run"]).expect_code(0);
+    let full = home.fill();
+    let done = home.project.runwright(&["run"]).expect_code(3);
+    let done = done.expect_text("error: prepare to run processes: journal ");
+    assert!(!done.expect_text(FULL).all().contains("job | "));
+    fs::remove_file(full).unwrap();
+    home.project.runwright(&["run"]).expect_code(0);
+    home.assert_nothing_left();
+}
