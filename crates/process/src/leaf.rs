@@ -59,6 +59,11 @@ impl Leaf {
         let _ = self.group.remove_blocking(Duration::ZERO);
     }
 
+    /// Returns whether it is certain that nothing in it lives.
+    pub(crate) fn is_deserted(&self) -> bool {
+        self.state.is_populated().is_ok_and(|populated| !populated)
+    }
+
     /// Kills what is left and waits until nothing lives.
     pub(crate) async fn empty(&self) -> io::Result<()> {
         if !self.state.is_populated()? {

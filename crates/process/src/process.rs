@@ -223,8 +223,13 @@ impl Process {
                 }
                 ended = self.child.ended(), if course.phase != Phase::Ended => {
                     ended.map_err(|source| self.wait_error(source))?;
-                    pump.drain();
                     course.phase = Phase::Ended;
+                    if self.scope.is_deserted() {
+                        // All that will ever come is in the pipes. Their end may be long in coming:
+                        // whatever else is started at this moment holds them too until it is loaded.
+                        return Ok(course);
+                    }
+                    pump.drain();
                     arm(deadline.as_mut(), timing.pipe_grace);
                 }
                 () = &mut deadline, if course.phase != Phase::Running => match course.phase {

@@ -90,6 +90,11 @@ impl Scope {
         }
     }
 
+    /// Returns whether it is certain that nothing lives in it any more.
+    pub(crate) fn is_deserted(&self) -> bool {
+        self.leaf.as_ref().is_some_and(Leaf::is_deserted)
+    }
+
     /// Kills what outlived the main process and waits until it is gone.
     pub(crate) async fn end(&mut self, leader: Option<Pid>) -> Result<(), ProcessError> {
         if let Some(leader) = leader {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use process::{
-    Command, Ended, ExitStatus, NeverStop, OutputSink, ProcessError, Stdin, Stream, Timing,
+    Command, Containment, Ended, ExitStatus, NeverStop, OutputSink, ProcessError, Stdin, Stream,
+    Timing,
 };
 
 use crate::support::{BOTH, run, run_with, sh, supervisor, tree};
@@ -141,6 +142,33 @@ async fn piped_input_is_the_callers() {
         .unwrap();
     assert!(outcome.success());
     assert_eq!(text, b"hello");
+}
+
+#[tokio::test]
+async fn a_pipe_held_from_outside_of_the_job_delays_nothing() {
+    let tree = tree(Containment::Auto);
+    if !tree.is_contained() {
+        return;
+    }
+    let command = Command::new("cat").stdin(Stdin::Piped);
+    let mut process = tree.spawn(&command).unwrap();
+    let stdin = process.take_stdin().unwrap();
+    stdin.writable().await.unwrap();
+    stdin.try_write(b"last words").unwrap();
+    let stdout = format!("/proc/{}/fd/1", process.id());
+    let held = std::fs::File::options().write(true).open(stdout).unwrap();
+    drop(stdin);
+    let mut text = Vec::new();
+    let mut sink = |_: Stream, bytes: &[u8]| text.extend_from_slice(bytes);
+    let timing = Timing {
+        pipe_grace: Duration::MAX,
+        ..Timing::default()
+    };
+    let outcome = process.run(&mut sink, &NeverStop, &timing).await.unwrap();
+    drop(held);
+    assert!(outcome.success() && !outcome.output_cut);
+    assert_eq!(text, b"last words");
+    tree.close().await.unwrap();
 }
 
 /// Counts what passes and keeps none of it.
