@@ -28,7 +28,8 @@ fn main() -> anyhow::Result<()> {
 
 async fn compare(rounds: usize) -> anyhow::Result<()> {
     let width = std::thread::available_parallelism()?;
-    let bench = Bench::start().await?;
+    let bench = Bench::start()?;
+    let runwright = bench.runwright().await?;
     let workloads = [
         Workload::one(),
         Workload::parallel(usize::try_from(JOBS)?),
@@ -41,10 +42,8 @@ async fn compare(rounds: usize) -> anyhow::Result<()> {
     let mut times = [const { Times::NONE }; 3];
     for round in 0..=rounds {
         for ((project, workload), times) in projects.iter().zip(&mut times) {
-            let command = bench
-                .runwright(project)
-                .args(["run", "--progress", "plain", "--concurrency"])
-                .arg(width.to_string());
+            let command = runwright.command(&bench, project);
+            let command = command.arg("--concurrency").arg(width.to_string());
             let bare = floor::run(workload, width)?;
             let ours = bench.run(&command).await?.succeeded()?.wall;
             // The first round warms up.

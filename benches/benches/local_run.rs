@@ -20,12 +20,11 @@ fn main() -> anyhow::Result<()> {
 }
 
 async fn compare() -> anyhow::Result<()> {
-    let bench = Bench::start().await?;
+    let bench = Bench::start()?;
+    let runwright = bench.runwright().await?;
     let project = bench.project(&Workload::one()).await?;
     let bash = bench.command("bash").args(["-c", "true"]);
-    let run = bench
-        .runwright(&project)
-        .args(["run", "--progress", "plain"]);
+    let run = runwright.command(&bench, &project);
 
     let (mut floors, mut runs, mut ratios, mut peak) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for round in 0..WARM_UP + ROUNDS {

@@ -1,64 +1,91 @@
 //! Runs programs and says what they took.
 
+use std::cell::Cell;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
-use process::{Command, NeverStop, Outcome, Settings, Stream, Supervisor, Timing};
-use tempfile::TempDir;
+use anyhow::{Context, ensure};
+use process::{
+    Command, NeverStop, Settings, Stream, Supervisor, TempDir, Timing, make_private_dir, recover,
+};
+use tokio::time::timeout;
 
-use crate::{Project, Workload};
+use crate::{Project, Run, Tool, Workload};
 
 /// Names a directory for the projects that are measured in; the variable of the README.
 const PLACE: &str = "RUNWRIGHT_BENCH_DIR";
 
 /// How much of the end of a program's output an error shows.
-const TAIL: usize = 2048;
+const TAIL: usize = 4096;
 
-/// Where measurements happen: a scratch directory in memory and the `runwright` that is measured.
+/// For the short programs of a bench.
+const DEADLINE: Duration = Duration::from_mins(2);
+
+/// For building everything anew on a slow machine.
+const BUILD_DEADLINE: Duration = Duration::from_mins(30);
+
+/// Where measurements happen: a scratch directory in memory, and whatever runs in it.
 ///
-/// Everything in the directory is removed when it is dropped.
+/// Everything in the directory is removed when it is dropped, and also when the bench is killed.
 #[derive(Debug)]
 pub struct Bench {
-    supervisor: Supervisor,
+    /// Before the supervisor, whose journal forgets it when it is removed.
     scratch: TempDir,
-    program: PathBuf,
-}
-
-/// One run of a program.
-#[derive(Debug)]
-pub struct Run {
-    /// From before its start until it and all it started had ended.
-    pub wall: Duration,
-    /// What it and the children it waited for computed.
-    pub cpu: Duration,
-    /// The most memory that one of its processes had resident.
-    pub peak: u64,
-    /// How much it wrote, to both streams.
-    pub bytes: u64,
-    outcome: Outcome,
-    tail: Vec<u8>,
+    supervisor: Supervisor,
+    projects: Cell<usize>,
+    target: PathBuf,
 }
 
 impl Bench {
-    /// Builds `runwright` in release mode and prepares the scratch directory.
-    ///
-    /// Call it inside a tokio runtime.
+    /// Makes the scratch directory. Call it inside a tokio runtime.
     ///
     /// # Errors
     ///
-    /// Fails if the program cannot be built or the directory cannot be made.
-    pub async fn start() -> anyhow::Result<Self> {
-        let mut bench = Self {
-            supervisor: Supervisor::start(Settings::default())?,
-            scratch: tempfile::Builder::new()
-                .prefix("runwright-bench-")
-                .tempdir_in(place())
-                .context("make a scratch directory")?,
-            program: PathBuf::new(),
-        };
-        bench.program = bench.build().await.context("build runwright")?;
-        Ok(bench)
+    /// Fails if the directory cannot be made.
+    pub fn start() -> anyhow::Result<Self> {
+        let own = std::env::current_exe()?;
+        // A bench is `<target>/<profile>/deps/<name>`, whatever the profile.
+        let target = own.ancestors().nth(3);
+        let target = target.context("this bench lies in no target folder")?;
+        let state = target.join("bench-state");
+        make_private_dir(&state).context("make a directory for the journal")?;
+        recover(&state)?;
+        let supervisor = Supervisor::start(Settings {
+            state_dir: Some(state),
+            ..Settings::default()
+        })?;
+        Ok(Self {
+            scratch: supervisor.temp_dir(&place(), "runwright-bench-")?,
+            supervisor,
+            projects: Cell::new(0),
+            target: target.to_owned(),
+        })
+    }
+
+    /// Builds `runwright` in release mode, into the target folder of this bench.
+    ///
+    /// Its state is in the scratch directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be built.
+    pub async fn runwright(&self) -> anyhow::Result<Tool> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        // With the environment as it is: cargo has told this bench how it was itself called.
+        let build = Command::new(cargo)
+            .args(["build", "--release", "--package", "cli", "--target-dir"])
+            .arg(&self.target)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .envs(std::env::vars_os());
+        let run = self.run_within(&build, BUILD_DEADLINE).await?;
+        run.succeeded().context("build runwright")?;
+        let program = self.target.join("release").join("runwright");
+        ensure!(program.is_file(), "{} is not there", program.display());
+        Ok(Tool::new("runwright", program)
+            .env("RUNWRIGHT_HOME", self.scratch.path().join("state"))
+            .run_with(&["run"])
+            .list_with(&["list"]))
     }
 
     /// Makes a project with the pipeline of a workload.
@@ -67,33 +94,38 @@ impl Bench {
     ///
     /// Fails as [`Project::create`] does.
     pub async fn project(&self, workload: &Workload) -> anyhow::Result<Project> {
-        let root = tempfile::Builder::new()
-            .prefix("project-")
-            .tempdir_in(&self.scratch)?
-            .keep();
+        let number = self.projects.replace(self.projects.get() + 1);
+        let root = self.scratch.path().join(format!("project-{number}"));
         Project::create(self, &root, workload).await
     }
 
-    /// Returns a command for `runwright` in a project, with its state in the scratch directory.
-    pub fn runwright(&self, project: &Project) -> Command {
-        self.command(&self.program)
-            .current_dir(project.root())
-            .env("RUNWRIGHT_HOME", self.scratch.path().join("state"))
-    }
-
     /// Returns a command that knows `PATH`, a home in the scratch directory and nothing else.
-    pub fn command(&self, program: impl AsRef<Path>) -> Command {
-        Command::new(program.as_ref())
+    pub fn command(&self, program: impl Into<OsString>) -> Command {
+        Command::new(program)
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.scratch.path())
+    }
+
+    /// Returns the target folder this bench was built in.
+    pub fn target(&self) -> &Path {
+        &self.target
     }
 
     /// Runs a command to its end, reading all it writes.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be started. That it failed is part of the [`Run`].
+    /// Fails if it cannot be started. That it failed, or took minutes, is part of the [`Run`].
     pub async fn run(&self, command: &Command) -> anyhow::Result<Run> {
+        self.run_within(command, DEADLINE).await
+    }
+
+    /// As [`run`](Self::run), with another limit on its time.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be started.
+    pub async fn run_within(&self, command: &Command, limit: Duration) -> anyhow::Result<Run> {
         let tree = self.supervisor.tree();
         let mut tail = Vec::new();
         // Only the end is kept: the memory of this process counts as its child's until the child
@@ -103,53 +135,15 @@ impl Bench {
             tail.drain(..tail.len().saturating_sub(TAIL));
         };
         let start = Instant::now();
-        let outcome = tree
-            .spawn(command)?
-            .run(&mut sink, &NeverStop, &Timing::default())
-            .await?;
+        let process = tree.spawn(command)?;
+        let timing = Timing::default();
+        let outcome = timeout(limit, process.run(&mut sink, &NeverStop, &timing)).await;
         let wall = start.elapsed();
         tree.close().await?;
-        Ok(Run {
-            wall,
-            cpu: outcome.usage.user + outcome.usage.system,
-            peak: outcome.usage.max_resident,
-            bytes: outcome.bytes.iter().sum(),
-            outcome,
-            tail,
+        Ok(match outcome {
+            Ok(outcome) => Run::ended(wall, &outcome?, tail),
+            Err(_) => Run::timed_out(wall, tail),
         })
-    }
-
-    /// Builds the program into the target folder this bench lies in, with what cargo told it.
-    async fn build(&self) -> anyhow::Result<PathBuf> {
-        let own = std::env::current_exe()?;
-        // A bench is `<target>/<profile>/deps/<name>`, whatever the profile.
-        let target = own.ancestors().nth(3);
-        let target = target.context("this bench lies in no target folder")?;
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let build = Command::new(cargo)
-            .args(["build", "--release", "--package", "cli", "--target-dir"])
-            .arg(target)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .envs(std::env::vars_os());
-        self.run(&build).await?.succeeded()?;
-        let program = target.join("release").join("runwright");
-        ensure!(program.is_file(), "{} is not there", program.display());
-        Ok(program)
-    }
-}
-
-impl Run {
-    /// Returns the run if the program ended well.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the end of what it wrote if it did not.
-    pub fn succeeded(self) -> anyhow::Result<Self> {
-        if !self.outcome.success() {
-            let tail = String::from_utf8_lossy(&self.tail);
-            bail!("{}: {}", self.outcome.status, tail.trim());
-        }
-        Ok(self)
     }
 }
 

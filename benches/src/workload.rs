@@ -1,19 +1,46 @@
 //! Pipelines by shape.
 
-use std::fmt::Write;
+/// A line of a log, with its end: as long as many a compiler's.
+const LINE_LENGTH: usize = 100;
 
-/// A pipeline for measuring: the same text each time it is made.
+const LISTED_STAGES: usize = 10;
+
+/// What listed jobs extend.
+const BASE: &str = "
+.base:
+  variables: {KIND: generated}
+  before_script: [make tools]
+  artifacts: {paths: [out]}
+";
+
+/// A pipeline for measuring, and what is done with it. The text is the same each time it is made.
 #[derive(Debug, Clone)]
 pub struct Workload {
     name: String,
+    action: Action,
+    stages: usize,
+    /// What comes before the jobs.
+    head: &'static str,
     jobs: Vec<Job>,
+}
+
+/// What is done with a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Its jobs run.
+    Run,
+    /// Its jobs are listed.
+    List,
 }
 
 /// One job of a [`Workload`].
 #[derive(Debug, Clone)]
 pub struct Job {
     name: String,
+    stage: usize,
     script: String,
+    /// More keys, as lines.
+    keys: String,
     /// Indexes of jobs that come earlier in the list.
     needs: Vec<usize>,
 }
@@ -31,10 +58,7 @@ impl Workload {
             _ => format!("{count} jobs, one stage"),
         };
         let jobs = (0..count).map(|number| Job::new(format!("job-{number}"), "true"));
-        Self {
-            name,
-            jobs: jobs.collect(),
-        }
+        Self::new(name, jobs.collect())
     }
 
     /// Makes `depth` layers of `width` jobs; each job needs two of the layer before.
@@ -55,8 +79,43 @@ impl Workload {
                 jobs.push(job);
             }
         }
+        Self::new(format!("{} jobs, depth {depth}", depth * width), jobs)
+    }
+
+    /// Makes one job that writes so many bytes in lines of a hundred.
+    ///
+    /// The producer must be cheap, or it is what is measured: this one writes about as fast as a
+    /// pipe takes it.
+    pub fn log(bytes: usize) -> Self {
+        let line = "x".repeat(LINE_LENGTH - 1);
+        // `yes` dies when `head` has enough, and with `pipefail` that would fail the job.
+        let script = format!("{{ yes {line} || :; }} | head -c {bytes}");
+        let name = format!("{} MB of log", bytes / 1_000_000);
+        Self::new(name, vec![Job::new("job".to_owned(), &script)])
+    }
+
+    /// Makes jobs in ten stages with the keys of everyday life, to be listed.
+    pub fn list(count: usize) -> Self {
+        let jobs = (0..count).map(|number| {
+            let mut job = Job::new(format!("job-{number}"), "make");
+            job.stage = number * LISTED_STAGES / count;
+            job.keys = format!("  extends: .base\n  variables: {{PART: \"{number}\"}}\n");
+            job
+        });
         Self {
-            name: format!("{} jobs, depth {depth}", depth * width),
+            action: Action::List,
+            stages: LISTED_STAGES,
+            head: BASE,
+            ..Self::new(format!("{count} jobs listed"), jobs.collect())
+        }
+    }
+
+    fn new(name: String, jobs: Vec<Job>) -> Self {
+        Self {
+            name,
+            action: Action::Run,
+            stages: 1,
+            head: "",
             jobs,
         }
     }
@@ -71,24 +130,32 @@ impl Workload {
         &self.jobs
     }
 
+    /// Returns what is done with it.
+    pub fn action(&self) -> Action {
+        self.action
+    }
+
     /// Returns the text of its `.gitlab-ci.yml`.
     pub fn yaml(&self) -> String {
         // Named in full, because one peer knows no default stages.
-        let mut text = "stages: [test]\n".to_owned();
+        let stages = (0..self.stages).map(|stage| format!("stage-{stage}"));
+        let stages = stages.collect::<Vec<_>>().join(", ");
+        let mut text = format!("stages: [{stages}]\n{}", self.head);
         for job in &self.jobs {
-            let (name, script) = (&job.name, &job.script);
-            write!(text, "\n{name}:\n  stage: test\n  script: [\"{script}\"]\n")
-                .expect("a string takes all text");
-            if !job.needs.is_empty() {
-                let needs: Vec<&str> = job
-                    .needs
-                    .iter()
-                    .map(|&need| self.jobs[need].name.as_str())
-                    .collect();
-                writeln!(text, "  needs: [{}]", needs.join(", ")).expect("a string takes all text");
-            }
+            text.push_str(&self.job_yaml(job));
         }
         text
+    }
+
+    fn job_yaml(&self, job: &Job) -> String {
+        let (name, stage, script, keys) = (&job.name, job.stage, &job.script, &job.keys);
+        let needs = job.needs.iter().map(|&need| &*self.jobs[need].name);
+        let needs = match needs.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => none,
+            some => format!("  needs: [{some}]\n"),
+        };
+        // A string of plain ASCII is written in YAML as in Rust.
+        format!("\n{name}:\n  stage: stage-{stage}\n  script: [{script:?}]\n{keys}{needs}")
     }
 }
 
@@ -96,7 +163,9 @@ impl Job {
     fn new(name: String, script: &str) -> Self {
         Self {
             name,
+            stage: 0,
             script: script.to_owned(),
+            keys: String::new(),
             needs: Vec::new(),
         }
     }

@@ -1,3 +1,4 @@
 //! The measurements measure what they say.
 
+mod contests;
 mod workloads;
