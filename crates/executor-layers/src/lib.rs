@@ -6,7 +6,9 @@
 //! does not.
 //!
 //! - [`ConcurrencyLimitLayer`]: at most so many jobs at once.
+//! - [`FallbackLayer`]: the next provider when one cannot.
 //! - [`RetryLayer`]: another try when `prepare` fails.
+//! - [`RouteByTagsLayer`]: the provider that fits the tags of a job.
 //! - [`TimeoutLayer`]: a deadline for each kind of call.
 //! - [`TracingLayer`]: a span around each attempt of a job and each call.
 //! - [`MetricsLayer`]: what happens, in numbers for Prometheus.
@@ -29,21 +31,27 @@
 //! [`ProviderStack`]: executor_core::ProviderStack
 
 mod concurrency_limit;
+mod fallback;
 mod forward;
+mod held;
 mod metrics;
 mod owner;
 mod rest;
 mod retry;
 mod room;
+mod route_by_tags;
+mod several;
 mod timeout;
 mod tracing;
 
 pub use concurrency_limit::{ConcurrencyLimitLayer, ConcurrencyLimitProvider, WhenFull};
+pub use fallback::{FallbackExecutor, FallbackLayer, FallbackProvider};
 pub use metrics::{
     MetricDefinition, MetricKind, Metrics, MetricsError, MetricsExecutor, MetricsLayer,
     MetricsOptions, MetricsProvider, StageDurations, VersionInfo,
 };
 pub use retry::{RetryExecutor, RetryLayer, RetryProvider};
+pub use route_by_tags::{RouteByTagsExecutor, RouteByTagsLayer, RouteByTagsProvider};
 pub use timeout::{TimeoutExecutor, TimeoutLayer, TimeoutProvider};
 // A crate has this name too.
 pub use self::tracing::{TracingExecutor, TracingLayer, TracingProvider};

@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod concurrency_limit;
+mod fallback;
 mod metrics;
 mod retry;
+mod route_by_tags;
 mod stacks;
 mod support;
 mod timeout;

@@ -2,8 +2,8 @@
 
 use executor_core::prelude::*;
 use executor_layers::{
-    ConcurrencyLimitLayer, Metrics, MetricsLayer, MetricsOptions, RetryLayer, TimeoutLayer,
-    TracingLayer,
+    ConcurrencyLimitLayer, FallbackLayer, Metrics, MetricsLayer, MetricsOptions, RetryLayer,
+    RouteByTagsLayer, TimeoutLayer, TracingLayer,
 };
 use executor_shell::ShellConfig;
 use executor_testkit::{
@@ -11,20 +11,20 @@ use executor_testkit::{
 };
 use std::time::Duration;
 
-/// Held during a suite on a real shell: it measures this process, and uses the machine.
-static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
-
 const LONG: Duration = Duration::from_mins(10);
 
-/// A layer with settings that change nothing about jobs which behave.
-fn layer(name: &str) -> Box<dyn ProviderLayer> {
+/// A layer with settings that change nothing about jobs which behave; `spare` is never needed.
+fn layer(name: &str, spare: &Arc<dyn ExecutorProvider>) -> Box<dyn ProviderLayer> {
+    let spare = Arc::clone(spare);
     match name {
         "concurrency limit" => Box::new(ConcurrencyLimitLayer::concurrent(100)),
+        "fallback" => Box::new(FallbackLayer::to(spare).also_after_failed_prepare()),
         "metrics" => {
             let metrics = Metrics::new(MetricsOptions::default());
             Box::new(MetricsLayer::new(&metrics.unwrap()))
         }
         "retry" => Box::new(RetryLayer::new()),
+        "route" => Box::new(RouteByTagsLayer::new().with_route(["elsewhere"], spare)),
         "timeout" => Box::new(
             TimeoutLayer::new()
                 .with_acquire(LONG)
@@ -40,16 +40,16 @@ fn layer(name: &str) -> Box<dyn ProviderLayer> {
 
 /// Returns a provider with these layers around it, the first one innermost.
 fn stack(provider: Arc<dyn ExecutorProvider>, layers: [&str; 3]) -> Arc<dyn ExecutorProvider> {
+    let spare = Arc::clone(&provider);
     let bare = ProviderStack::from_arc(provider);
     let stacked = layers
         .iter()
-        .fold(bare, |stack, name| stack.layer(&*layer(name)));
+        .fold(bare, |stack, name| stack.layer(&*layer(name, &spare)));
     stacked.build()
 }
 
 /// Runs the whole suite on the shell executor through layers.
 async fn check(layers: [&str; 3]) {
-    let _alone = ALONE.lock().await;
     let directory = tempfile::tempdir().unwrap();
     let path = |name| Some(directory.path().join(name).to_str().unwrap().to_owned());
     let mut config = runner_config("shell");
@@ -62,6 +62,9 @@ async fn check(layers: [&str; 3]) {
     });
     let options = SuiteOptions::new(config)
         .exit_codes([0, 1, 2, 127, 128, 255])
+        .line_bytes(1_000_000)
+        // Other tests of this process grow meanwhile.
+        .memory_growth(80_000_000)
         .jobs(10);
     let report = conformance(stack(Arc::new(shell), layers), options).await;
     report.assert_passed();
@@ -73,8 +76,18 @@ async fn concurrency_limits_around_the_shell() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn fallbacks_around_the_shell() {
+    check(["fallback"; 3]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn retries_around_the_shell() {
     check(["retry"; 3]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn routes_around_the_shell() {
+    check(["route"; 3]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,9 +106,18 @@ async fn spans_around_the_shell() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn different_layers_around_the_shell() {
-    check(["concurrency limit", "retry", "timeout"]).await;
-    check(["timeout", "retry", "concurrency limit"]).await;
+async fn a_limited_patient_stack_around_the_shell() {
+    check(["retry", "timeout", "concurrency limit"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watched_fallback_around_the_shell() {
+    check(["fallback", "tracing", "metrics"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_route_to_fallbacks_around_the_shell() {
+    check(["fallback", "route", "timeout"]).await;
 }
 
 /// Runs the whole suite on a scripted provider, which runs no script, so that many checks fail.
@@ -131,13 +153,17 @@ async fn around_a_scripted_provider_every_check_says_what_it_says_without() {
     assert!(!bare.failed().contains(&"stop_during_prepare"), "{bare}");
     for layers in [
         ["concurrency limit"; 3],
+        ["fallback"; 3],
         ["metrics"; 3],
         ["retry"; 3],
+        ["route"; 3],
         ["timeout"; 3],
         ["tracing"; 3],
         ["timeout", "concurrency limit", "retry"],
         ["tracing", "retry", "metrics"],
-        ["retry", "timeout", "concurrency limit"],
+        ["retry", "timeout", "route"],
+        ["retry", "fallback", "timeout"],
+        ["concurrency limit", "route", "fallback"],
     ] {
         let (stacked, scripted) = scripted(Some(layers)).await;
         assert_eq!(verdicts(&stacked), verdicts(&bare), "{layers:?}");

@@ -1,10 +1,12 @@
 //! What the tests of several layers use.
 
 mod deaf;
+mod terminals;
 
 pub(crate) use deaf::Deaf;
 use executor_core::prelude::*;
 use executor_testkit::{OptionsBuilder, RecordingTrace};
+pub(crate) use terminals::Terminals;
 
 /// Options to prepare with, and the log they write to.
 pub(crate) fn options() -> (PrepareOptions, RecordingTrace) {

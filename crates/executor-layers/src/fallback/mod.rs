@@ -1,0 +1,11 @@
+//! The next provider when one cannot.
+
+mod executor;
+mod layer;
+mod members;
+mod policy;
+mod provider;
+
+pub use executor::FallbackExecutor;
+pub use layer::FallbackLayer;
+pub use provider::FallbackProvider;

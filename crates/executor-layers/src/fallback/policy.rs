@@ -1,0 +1,88 @@
+//! What the next provider is worth asking for.
+
+use executor_core::{AcquireError, BuildError, CancelCause, Retryability};
+
+/// Returns whether another provider may prepare a job with which this one failed.
+///
+/// Not when the job or its settings are at fault, and not when somebody stopped it.
+pub(super) fn may_go_better_elsewhere(error: &BuildError) -> bool {
+    match error {
+        BuildError::System { .. }
+        | BuildError::ExternalDependency { .. }
+        | BuildError::Timeout { .. }
+        | BuildError::Canceled(CancelCause::EnvironmentLost) => true,
+        // An image that does not exist is the job's own mistake.
+        BuildError::ImagePull { retry, .. } => *retry != Retryability::Permanent,
+        _ => false,
+    }
+}
+
+/// Returns what to say when every provider has refused, in the order they were asked.
+///
+/// One with all in use tells the worker to come again, so it speaks for all; else the first one does.
+pub(super) fn verdict(refusals: Vec<AcquireError>) -> AcquireError {
+    let mut broken = None;
+    for refusal in refusals {
+        match refusal {
+            AcquireError::Provider(error) => {
+                broken.get_or_insert(error);
+            }
+            _ => return AcquireError::NoFreeExecutor,
+        }
+    }
+    broken.map_or(AcquireError::NoFreeExecutor, AcquireError::Provider)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::ExitCode;
+    use std::time::Duration;
+
+    #[test]
+    fn trouble_of_the_place_is_worth_another_place() {
+        let check = |error: BuildError, expect| {
+            assert_eq!(may_go_better_elsewhere(&error), expect, "{error:?}");
+        };
+        let timeout = BuildError::Timeout {
+            phase: "prepare",
+            limit: Duration::ZERO,
+        };
+        let pull = |retry| BuildError::ImagePull {
+            image: "ruby".to_owned(),
+            source: None,
+            retry,
+        };
+        let exit_code = ExitCode(1);
+        check(BuildError::system("docker", "connect", "refused"), true);
+        check(
+            BuildError::system("docker", "connect", "refused").given_up(),
+            true,
+        );
+        check(timeout, true);
+        check(pull(Retryability::Temporary), true);
+        check(pull(Retryability::GivenUp), true);
+        check(pull(Retryability::Permanent), false);
+        check(BuildError::config("no such user"), false);
+        check(BuildError::Script { exit_code }, false);
+        check(BuildError::Canceled(CancelCause::User), false);
+        check(BuildError::Canceled(CancelCause::EnvironmentLost), true);
+    }
+
+    #[test]
+    fn one_that_is_only_busy_speaks_for_all() {
+        let broken = |text: &str| AcquireError::Provider(text.into());
+        let withdrawn = AcquireError::Canceled(CancelCause::EnvironmentLost);
+        let check = |refusals, expect: &str| {
+            let verdict = verdict(refusals);
+            assert_eq!(executor_core::chain(&verdict), expect);
+        };
+        let first = "acquire an executor: first";
+        check(vec![broken("first"), broken("second")], first);
+        check(
+            vec![broken("first"), AcquireError::NoFreeExecutor],
+            "no free executor",
+        );
+        check(vec![withdrawn], "no free executor");
+    }
+}

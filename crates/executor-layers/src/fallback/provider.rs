@@ -1,0 +1,80 @@
+use crate::fallback::FallbackExecutor;
+use crate::fallback::layer::MovesOn;
+use crate::fallback::members::Members;
+use crate::several::shutdown_all;
+use async_trait::async_trait;
+use executor_core::{
+    AcquireError, BuildError, Cancellation, ConfigInfo, Dialect, Executor, ExecutorData,
+    ExecutorProvider, FeaturesInfo, ProviderError, RunnerConfig,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The providers that a [`FallbackLayer`](crate::FallbackLayer) put together.
+#[derive(Debug)]
+pub struct FallbackProvider {
+    pub(super) members: Arc<Members>,
+    pub(super) moves_on: MovesOn,
+}
+
+#[deny(clippy::missing_trait_methods)]
+#[async_trait]
+impl ExecutorProvider for FallbackProvider {
+    fn can_create(&self) -> Result<(), ProviderError> {
+        let mut result = Ok(());
+        for provider in self.members.providers() {
+            match provider.can_create() {
+                Ok(()) => return Ok(()),
+                // What is wrong with the preferred one is worth most.
+                error => result = result.and(error),
+            }
+        }
+        result
+    }
+
+    fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
+        let executor = self.members.create(data)?;
+        let members = Arc::clone(&self.members);
+        let executor = FallbackExecutor::new(executor, members, self.moves_on, data.clone());
+        Ok(Box::new(executor))
+    }
+
+    async fn acquire(
+        &self,
+        config: &RunnerConfig,
+        cancellation: &Cancellation,
+    ) -> Result<ExecutorData, AcquireError> {
+        let held = self.members.acquire_from(0, config, cancellation).await?;
+        Ok(self.members.put(held))
+    }
+
+    async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
+        let Some(all) = self.members.held(&data) else {
+            return;
+        };
+        while let Some(held) = all.take() {
+            self.members.release(config, held).await;
+        }
+    }
+
+    fn features(&self, features: &mut FeaturesInfo) -> Result<(), ProviderError> {
+        *features = features.union(self.members.features()?);
+        Ok(())
+    }
+
+    fn config_info(&self, config: &RunnerConfig, info: &mut ConfigInfo) {
+        self.members.first().config_info(config, info);
+    }
+
+    fn default_shell(&self) -> Option<Dialect> {
+        self.members.first().default_shell()
+    }
+
+    fn init(&self) -> Result<(), ProviderError> {
+        self.members.init()
+    }
+
+    async fn shutdown(&self, deadline: Duration) -> Result<(), ProviderError> {
+        shutdown_all(self.members.providers(), deadline).await
+    }
+}

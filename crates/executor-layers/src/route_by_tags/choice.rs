@@ -1,0 +1,77 @@
+//! Which route a job takes.
+
+use executor_core::PrepareOptions;
+use executor_core::variable::expand_with;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// The tags of a route or of a job.
+pub(super) type Tags = BTreeSet<String>;
+
+/// Returns the number of the route for a job of these tags; the route with number 0 is the default.
+///
+/// A route fits when it has all of the job's tags, as a runner does for GitLab. The first one that
+/// fits is taken, the default last. A job without tags takes the default.
+pub(super) fn choose<'r>(job: &Tags, routes: impl IntoIterator<Item = &'r Tags>) -> Option<usize> {
+    let fitting = |(_, route): &(usize, &Tags)| job.is_subset(route);
+    let mut routes = routes.into_iter().enumerate();
+    let default = routes.next()?;
+    if job.is_empty() {
+        return Some(default.0);
+    }
+    let chosen = routes.find(fitting);
+    chosen
+        .or(Some(default).filter(fitting))
+        .map(|(number, _)| number)
+}
+
+/// Returns the tags of the job that is to be prepared, references in them replaced.
+///
+/// GitLab leaves a reference to an unknown variable as it is, so that the tag fits no runner.
+pub(super) fn job_tags(options: &PrepareOptions) -> Tags {
+    let definition = options.job.definition.as_deref();
+    let tags = definition.and_then(|definition| definition.tags.as_deref());
+    let value = |name: &str| {
+        let value = options.variables.get(name).map(str::to_owned);
+        Some(Cow::<str>::Owned(
+            value.unwrap_or_else(|| format!("${name}")),
+        ))
+    };
+    let tags = tags.unwrap_or_default().iter();
+    tags.map(|tag| expand_with(tag, value).into_owned())
+        .collect()
+}
+
+/// Returns tags as they are shown: `[gpu, linux]`.
+pub(super) fn shown(tags: &Tags) -> String {
+    let tags: Vec<_> = tags.iter().map(String::as_str).collect();
+    format!("[{}]", tags.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tags(text: &str) -> Tags {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_first_route_with_all_tags_of_the_job_is_taken() {
+        // R-GLCI-17
+        let routes = ["docker linux", "gpu linux", "gpu linux cuda", "mac"].map(tags);
+        let check = |job: &str, expect| {
+            assert_eq!(choose(&tags(job), &routes), expect, "of {job:?}");
+        };
+        check("", Some(0));
+        check("gpu", Some(1));
+        check("linux gpu", Some(1));
+        check("cuda", Some(2));
+        check("mac", Some(3));
+        check("linux", Some(1));
+        check("docker", Some(0));
+        check("docker gpu", None);
+        check("GPU", None);
+        assert_eq!(choose(&tags("gpu"), []), None);
+    }
+}

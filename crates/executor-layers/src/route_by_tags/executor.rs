@@ -1,0 +1,95 @@
+use crate::forward::forward_executor;
+use crate::route_by_tags::routes::Routes;
+use crate::route_by_tags::unrouted::Unrouted;
+use async_trait::async_trait;
+use executor_core::ability::{PortProxy, StepsConnector, Terminal};
+use executor_core::{
+    BuildError, Cancellation, Dialect, Environment, Executor, ExecutorData, FeaturesInfo,
+    JobOutcome, PrepareOptions, ShellInfo, StageCell, StageCommand, StageResult,
+};
+use std::sync::Arc;
+
+/// An executor that is that of a route once it is prepared.
+#[derive(Debug)]
+pub struct RouteByTagsExecutor {
+    inner: Box<dyn Executor>,
+    routes: Arc<Routes>,
+    data: ExecutorData,
+    promised: FeaturesInfo,
+    /// Follows the executor of the route, for whoever took it before.
+    stage: StageCell,
+}
+
+impl RouteByTagsExecutor {
+    pub(super) fn new(routes: Arc<Routes>, data: ExecutorData) -> Self {
+        let shell = routes.default_provider().default_shell();
+        let shell = shell.unwrap_or_else(Dialect::platform_default);
+        let inner = Unrouted::new(ShellInfo::new(shell));
+        let stage = StageCell::new();
+        stage.follow(inner.stage_cell());
+        Self {
+            inner: Box::new(inner),
+            // A provider that cannot tell its features any more promises nothing.
+            promised: routes.features().unwrap_or_default(),
+            routes,
+            data,
+            stage,
+        }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+#[async_trait]
+impl Executor for RouteByTagsExecutor {
+    forward_executor!(inner: shell);
+
+    async fn prepare(
+        &mut self,
+        options: PrepareOptions,
+        cancellation: &Cancellation,
+    ) -> Result<Environment, BuildError> {
+        let routed = self.routes.executor(&self.data, &options, cancellation);
+        self.inner = routed.await?;
+        self.stage.follow(self.inner.stage_cell());
+        self.inner.prepare(options, cancellation).await
+    }
+
+    async fn run(
+        &mut self,
+        command: StageCommand,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        self.inner.run(command, cancellation).await
+    }
+
+    async fn finish(&mut self, outcome: &JobOutcome) {
+        self.inner.finish(outcome).await;
+    }
+
+    async fn cleanup(&mut self) -> Result<(), BuildError> {
+        self.inner.cleanup().await
+    }
+
+    forward_executor!(inner: current_stage, set_current_stage);
+
+    fn stage_cell(&self) -> StageCell {
+        self.stage.clone()
+    }
+
+    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
+        let is_promised = self.promised.native_steps_integration;
+        self.inner.steps().filter(|_| is_promised)
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        self.inner.terminal().filter(|_| self.promised.terminal)
+    }
+
+    forward_executor!(inner: file_transfer);
+
+    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
+        self.inner.port_proxy().filter(|_| self.promised.proxy)
+    }
+
+    forward_executor!(inner: suspend, resumable);
+}

@@ -1,0 +1,12 @@
+//! The provider that fits the tags of a job.
+
+mod choice;
+mod executor;
+mod layer;
+mod provider;
+mod routes;
+mod unrouted;
+
+pub use executor::RouteByTagsExecutor;
+pub use layer::RouteByTagsLayer;
+pub use provider::RouteByTagsProvider;

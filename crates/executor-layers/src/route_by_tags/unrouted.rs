@@ -1,0 +1,99 @@
+use async_trait::async_trait;
+use executor_core::ability::{
+    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+};
+use executor_core::{
+    BuildError, Cancellation, Environment, Executor, ExecutorStage, JobOutcome, PrepareOptions,
+    ShellInfo, StageCell, StageCommand, StageResult,
+};
+use std::sync::Arc;
+
+/// Stands where the executor of the chosen route will be, and has nothing to run or to clean up.
+#[derive(Debug)]
+pub(super) struct Unrouted {
+    shell: ShellInfo,
+    stage: StageCell,
+}
+
+impl Unrouted {
+    pub(super) fn new(shell: ShellInfo) -> Self {
+        Self {
+            shell,
+            stage: StageCell::new(),
+        }
+    }
+}
+
+fn no_route_yet<T>() -> Result<T, BuildError> {
+    Err(BuildError::config(
+        "the job was not prepared, so it has no route",
+    ))
+}
+
+#[async_trait]
+impl Executor for Unrouted {
+    fn shell(&self) -> &ShellInfo {
+        &self.shell
+    }
+
+    async fn prepare(
+        &mut self,
+        _options: PrepareOptions,
+        _cancellation: &Cancellation,
+    ) -> Result<Environment, BuildError> {
+        no_route_yet()
+    }
+
+    async fn run(
+        &mut self,
+        _command: StageCommand,
+        _cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        no_route_yet()
+    }
+
+    async fn finish(&mut self, _outcome: &JobOutcome) {
+        self.stage.set(ExecutorStage::FINISH);
+    }
+
+    async fn cleanup(&mut self) -> Result<(), BuildError> {
+        self.stage.set(ExecutorStage::CLEANUP);
+        Ok(())
+    }
+
+    fn current_stage(&self) -> ExecutorStage {
+        self.stage.get()
+    }
+
+    fn set_current_stage(&self, stage: ExecutorStage) {
+        self.stage.set(stage);
+    }
+
+    fn stage_cell(&self) -> StageCell {
+        self.stage.clone()
+    }
+
+    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
+        None
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        None
+    }
+
+    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
+        None
+    }
+
+    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
+        None
+    }
+
+    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
+        None
+    }
+
+    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
+        None
+    }
+}

@@ -1,0 +1,17 @@
+use executor_core::ability::{TerminalSession, TerminalSize};
+use executor_core::prelude::*;
+
+/// An ability that is there, and no more.
+#[derive(Debug)]
+pub(crate) struct Terminals;
+
+#[async_trait]
+impl Terminal for Terminals {
+    async fn open(
+        &self,
+        _size: TerminalSize,
+        _cancellation: &Cancellation,
+    ) -> Result<Box<dyn TerminalSession>, BuildError> {
+        Err(BuildError::config("nobody opens it here"))
+    }
+}
