@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod abilities;
 mod broken;
 mod doubles;
 mod honest;

@@ -96,13 +96,14 @@ async fn in_stage(
         let command = session.command(script).stage(stage.clone());
         let command = command.placement(placement);
         let stopped = session.stop(command, stop, suite.after_cancel()).await?;
-        expect_canceled(stopped, cause).map_err(|reason| reason.of(&stage))?;
+        expect_canceled(stopped, cause)?;
         let printed = session.trace.text(TraceStream::STDOUT);
-        ensure!(printed == "ready\n", "{stage} went on: {printed:?}");
+        ensure!(printed == "ready\n", "it went on: {printed:?}");
         Ok(())
     };
-    let outcome = outcome.await;
-    session.end(outcome).await
+    let outcome: Outcome = outcome.await;
+    let ended = session.end(outcome).await;
+    ended.map_err(|stop| stop.of(&stage))
 }
 
 /// A script whose time is up says so.

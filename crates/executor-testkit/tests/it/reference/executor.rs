@@ -1,6 +1,7 @@
 use super::fault::Fault;
 use super::process::{Running, kill_marked};
 use super::provider::Shared;
+use executor_core::Placement;
 use executor_core::ability::{
     FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
 };
@@ -18,6 +19,8 @@ pub(crate) struct ReferenceExecutor {
     shared: Arc<Shared>,
     mark: String,
     temp_dir: Option<PathBuf>,
+    prepared: bool,
+    stopped: bool,
     cleanups: u32,
 }
 
@@ -35,6 +38,8 @@ impl ReferenceExecutor {
             mark: format!("{}{number}.", shared.mark),
             shared,
             temp_dir: None,
+            prepared: false,
+            stopped: false,
             cleanups: 0,
         }
     }
@@ -65,6 +70,12 @@ impl ReferenceExecutor {
         fs::create_dir_all(temp_dir)?;
         fs::set_permissions(temp_dir, fs::Permissions::from_mode(0o700))?;
         let mut script = command.script.clone();
+        if self.has(Fault::JoinsLines) {
+            script = script.replace('\n', " ");
+        }
+        if self.has(Fault::AsciiScripts) {
+            script.retain(|character| character.is_ascii());
+        }
         if self.has(Fault::KeepsShell) {
             let state = temp_dir.join("state");
             let state = state.display();
@@ -118,7 +129,9 @@ impl ReferenceExecutor {
             shell.stdin(file);
         } else {
             shell.stdin(std::process::Stdio::null());
-            if !self.has(Fault::ShowsVariables) {
+            if self.has(Fault::ScriptAsArgument) {
+                shell.arg("-c").arg(&command.script);
+            } else if !self.has(Fault::ShowsVariables) {
                 shell.arg(&script);
             }
         }
@@ -126,7 +139,8 @@ impl ReferenceExecutor {
         shell.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         shell.envs(variables);
         shell.env("REFERENCE_MARK", &self.mark);
-        let directory = if self.has(Fault::WrongDirectory) {
+        let is_apart = self.has(Fault::SeparatesHelpers) && command.placement == Placement::Helper;
+        let directory = if self.has(Fault::WrongDirectory) || is_apart {
             self.temp_dir.as_deref().expect("prepare came first")
         } else {
             Path::new(&command.working_dir)
@@ -151,11 +165,22 @@ impl Executor for ReferenceExecutor {
             std::future::pending::<()>().await;
         }
         assert!(!self.has(Fault::Panics), "prepare is broken");
-        let dirs = self.base.prepare(options)?;
-        self.temp_dir = Some(PathBuf::from(&dirs.temp_dir));
-        if let Some(cause) = cancellation.cause() {
-            return Err(BuildError::Canceled(cause));
+        let dirs = self.base.prepare(options)?.clone();
+        let system = |error| BuildError::system("reference", "make directories", error);
+        let temp_dir = self.temp_dir.insert(PathBuf::from(&dirs.temp_dir));
+        fs::create_dir_all(temp_dir).map_err(system)?;
+        tokio::task::yield_now().await;
+        match cancellation.cause() {
+            Some(_) if self.has(Fault::FailsWhenStopped) => {
+                return Err(BuildError::config("somebody interfered"));
+            }
+            Some(cause) => return Err(BuildError::Canceled(cause)),
+            None => {}
         }
+        for directory in [&dirs.builds_dir, &dirs.cache_dir] {
+            fs::create_dir_all(directory).map_err(system)?;
+        }
+        self.prepared = true;
         if self.shared.remote {
             return self.base.remote_environment("reference", None);
         }
@@ -173,7 +198,17 @@ impl Executor for ReferenceExecutor {
         if let Some(cause) = cancellation.cause()
             && !self.has(Fault::IgnoresCancel)
         {
+            if self.has(Fault::CancelIsSuccess) {
+                return Ok(StageResult::exited(0));
+            }
             return Err(BuildError::Canceled(cause));
+        }
+        if self.has(Fault::RefusesEmptyScripts) && command.script.is_empty() {
+            return Err(BuildError::config("there is no script"));
+        }
+        if self.has(Fault::BreaksWithCancel) && self.stopped {
+            let cause = std::io::Error::other("the environment is gone");
+            return Err(BuildError::system("reference", "run the script", cause));
         }
         let system = |error| BuildError::system("reference", "start the script", error);
         let mut variables = command.variables.environment.clone();
@@ -181,6 +216,14 @@ impl Executor for ReferenceExecutor {
             let mut leaked = self.shared.variables.lock().unwrap();
             leaked.extend(variables.iter().filter(|(key, _)| key == "GIVEN").cloned());
             variables.extend(leaked.iter().cloned());
+        }
+        for (_, value) in &mut variables {
+            if self.has(Fault::TrimsVariables) {
+                *value = value.trim().to_owned();
+            }
+            if self.has(Fault::CutsVariables) {
+                value.truncate(64 * 1024);
+            }
         }
         variables.extend(self.write_files(&command).map_err(system)?);
         let shell = self.shell_command(&command, variables);
@@ -191,7 +234,9 @@ impl Executor for ReferenceExecutor {
             grace: options.config.graceful_kill_timeout,
             mark: self.mark.clone(),
         };
-        running.run(shell, cancellation).await
+        let result = running.run(shell, cancellation).await;
+        self.stopped |= matches!(result, Err(BuildError::Canceled(_)));
+        result
     }
 
     async fn finish(&mut self, outcome: &JobOutcome) {
@@ -203,6 +248,12 @@ impl Executor for ReferenceExecutor {
         self.cleanups += 1;
         if self.has(Fault::CleansUpOnce) && self.cleanups > 1 {
             return Err(BuildError::config("there is nothing to clean up"));
+        }
+        if self.has(Fault::NeedsPrepare) && !self.prepared {
+            return Err(BuildError::config("nothing was prepared"));
+        }
+        if self.has(Fault::ForgetsFailedPrepare) && !self.prepared {
+            return Ok(());
         }
         if !self.has(Fault::LeaksChildren) && !self.has(Fault::LeaksDetachedChildren) {
             kill_marked(&self.mark);

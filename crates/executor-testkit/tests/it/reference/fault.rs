@@ -63,4 +63,34 @@ pub(crate) enum Fault {
     CreateAllocates,
     /// A feature is reported that is not there.
     Boasts,
+    /// What is reported changes from one question to the next.
+    ChangesItsMind,
+    /// Lines of a script become one.
+    JoinsLines,
+    /// Characters outside of ASCII are lost from scripts.
+    AsciiScripts,
+    /// The script is an argument of the shell.
+    ScriptAsArgument,
+    /// A script without a command is refused.
+    RefusesEmptyScripts,
+    /// Values of variables lose the space around them.
+    TrimsVariables,
+    /// Values of variables end after 64 KiB.
+    CutsVariables,
+    /// Helper stages have a directory of their own.
+    SeparatesHelpers,
+    /// Of two pieces of output the second one is written first.
+    ReordersOutput,
+    /// A line is written when it is complete.
+    HoldsLines,
+    /// A line ends after 64 KiB.
+    CutsLines,
+    /// After a cancelled stage nothing runs, and that is called a passing trouble.
+    BreaksWithCancel,
+    /// A preparation that is stopped calls that a failure.
+    FailsWhenStopped,
+    /// `cleanup` does nothing after a preparation that failed.
+    ForgetsFailedPrepare,
+    /// `cleanup` fails when nothing was prepared.
+    NeedsPrepare,
 }

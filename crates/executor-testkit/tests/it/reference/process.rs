@@ -155,9 +155,13 @@ async fn pump(
     trace: Arc<dyn JobTrace>,
     fault: Option<Fault>,
 ) {
-    let mut buffer = vec![0; 64 * 1024];
-    let mut collected = Vec::new();
-    let mut in_line = false;
+    let size = match fault {
+        // So small that there are always several pieces.
+        Some(Fault::ReordersOutput) => 64,
+        _ => 64 * 1024,
+    };
+    let mut buffer = vec![0; size];
+    let mut in_line = 0;
     let mut held = Vec::new();
     loop {
         let read = match pipe.read(&mut buffer).await {
@@ -165,13 +169,32 @@ async fn pump(
             Ok(read) => &buffer[..read],
         };
         match fault {
-            Some(Fault::BuffersOutput) => collected.extend_from_slice(read),
+            Some(Fault::BuffersOutput) => held.extend_from_slice(read),
+            Some(Fault::HoldsLines) => {
+                held.extend_from_slice(read);
+                let end = held.iter().rposition(|byte| *byte == b'\n');
+                let rest = held.split_off(end.map_or(0, |at| at + 1));
+                trace.write(stream, &held);
+                held = rest;
+            }
             Some(Fault::LosesLastBytes) => {
                 // The piece before is written when there is one after it.
                 trace.write(stream, &held);
                 held = read.to_vec();
             }
-            Some(Fault::DecoratesPieces) if in_line => {
+            Some(Fault::ReordersOutput) if held.is_empty() => held = read.to_vec(),
+            Some(Fault::ReordersOutput) => {
+                trace.write(stream, read);
+                trace.write(stream, &std::mem::take(&mut held));
+            }
+            Some(Fault::CutsLines) => {
+                let most = LONGEST_LINE.saturating_sub(in_line);
+                let line_end = read.iter().position(|byte| *byte == b'\n');
+                let (line, rest) = read.split_at(line_end.unwrap_or(read.len()));
+                trace.write(stream, &line[..line.len().min(most)]);
+                trace.write(stream, rest);
+            }
+            Some(Fault::DecoratesPieces) if in_line > 0 => {
                 trace.write(stream, &[b"| ", read].concat());
             }
             Some(Fault::CorrectsText) => {
@@ -179,12 +202,18 @@ async fn pump(
             }
             _ => trace.write(stream, read),
         }
-        in_line = !read.ends_with(b"\n");
+        in_line = match read.iter().rposition(|byte| *byte == b'\n') {
+            Some(end) => read.len() - end - 1,
+            None => in_line + read.len(),
+        };
     }
-    if !collected.is_empty() {
-        trace.write(stream, &collected);
+    if fault != Some(Fault::LosesLastBytes) && !held.is_empty() {
+        trace.write(stream, &held);
     }
 }
+
+/// Where `CutsLines` cuts.
+const LONGEST_LINE: usize = 64 * 1024;
 
 /// Kills all processes of this host that carry the mark, whatever group they are in.
 pub(crate) fn kill_marked(mark: &str) {

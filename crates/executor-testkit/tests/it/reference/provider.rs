@@ -78,6 +78,7 @@ impl ReferenceProvider {
             mark: self.mark.clone(),
             ..Shared::default()
         });
+        let questions = AtomicU32::new(0);
         let provider = DefaultExecutorProvider::new(Dialect::Sh)
             .with_creator(move |_data| {
                 if fault == Some(Fault::CreateAllocates) {
@@ -98,6 +99,9 @@ impl ReferenceProvider {
             .with_features(move |features| {
                 features.variables = true;
                 features.terminal |= fault == Some(Fault::Boasts);
+                if fault == Some(Fault::ChangesItsMind) {
+                    features.image = questions.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+                }
             });
         Arc::new(provider)
     }
