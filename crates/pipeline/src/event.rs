@@ -5,7 +5,7 @@ use executor_core::{FailureReason, PipelineId};
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The version of the events' shape.
 pub const EVENT_VERSION: u32 = 1;
@@ -201,16 +201,44 @@ impl EventLog {
     }
 
     pub(crate) fn emit(&self, kind: EventKind) {
-        // The lock is held while the sink works: numbers and order of arrival must agree.
-        let mut seq = self.last_seq.lock().unwrap_or_else(PoisonError::into_inner);
-        *seq += 1;
+        self.burst(kind).emit(|_| ());
+    }
+
+    /// Begins a number of events of one moment that are much alike: the first one is `kind`.
+    ///
+    /// All others wait until it is dropped.
+    pub(crate) fn burst(&self, kind: EventKind) -> Burst<'_> {
         let now = Timestamp::now();
-        self.sink.event(&PipelineEvent {
-            v: EVENT_VERSION,
-            seq: *seq,
-            at: now.round(Unit::Millisecond).unwrap_or(now),
-            pipeline: self.pipeline,
-            kind,
-        });
+        Burst {
+            sink: &*self.sink,
+            last_seq: self.last_seq.lock().unwrap_or_else(PoisonError::into_inner),
+            event: PipelineEvent {
+                v: EVENT_VERSION,
+                seq: 0,
+                at: now.round(Unit::Millisecond).unwrap_or(now),
+                pipeline: self.pipeline,
+                kind,
+            },
+        }
+    }
+}
+
+/// Events of one moment, such as the lines that one read from a job's output has brought.
+///
+/// They share their memory, since a flood of lines should cost little more than its bytes.
+pub(crate) struct Burst<'l> {
+    sink: &'l dyn EventSink,
+    /// Held while the sink works: numbers and order of arrival must agree.
+    last_seq: MutexGuard<'l, u64>,
+    event: PipelineEvent,
+}
+
+impl Burst<'_> {
+    /// Hands out the next event: the last one after `change`.
+    pub(crate) fn emit(&mut self, change: impl FnOnce(&mut EventKind)) {
+        change(&mut self.event.kind);
+        *self.last_seq += 1;
+        self.event.seq = *self.last_seq;
+        self.sink.event(&self.event);
     }
 }

@@ -1,4 +1,4 @@
-use crate::event::{EventKind, EventLog, LogLevel, LogStream, StageState};
+use crate::event::{Burst, EventKind, EventLog, LogLevel, LogStream, StageState};
 use executor_core::stage::BuildStage;
 use executor_core::{JobObserver, StageReport, TraceStream};
 use std::collections::{HashMap, VecDeque};
@@ -57,8 +57,8 @@ impl LogObserver {
         let mut streams: Vec<_> = std::mem::take(&mut state.splitters).into_iter().collect();
         streams.sort_by_key(|(stream, _)| *stream);
         for (stream, mut splitter) in streams {
-            let last_lines = &mut state.last_lines;
-            splitter.finish(&mut |line| self.emit(stream, line, last_lines));
+            let mut lines = self.line_burst(stream, &mut state.last_lines);
+            splitter.finish(&mut |line| lines.take(&line));
         }
     }
 
@@ -94,26 +94,62 @@ impl LogObserver {
         });
     }
 
-    fn emit(&self, stream: TraceStream, line: Line<'_>, last_lines: &mut LastLines) {
-        if stream == TraceStream::STDOUT || stream == TraceStream::STDERR {
-            remember(last_lines, stream, &line);
+    /// Begins to hand out lines of a stream that came together.
+    fn line_burst<'l>(
+        &'l self,
+        stream: TraceStream,
+        last_lines: &'l mut LastLines,
+    ) -> LineBurst<'l> {
+        let first = EventKind::JobLog {
+            job: Arc::clone(&self.job),
+            stream: log_stream(stream),
+            line: String::new(),
+            cont: false,
+            open: false,
+            level: log_level(stream),
+        };
+        LineBurst {
+            stream,
+            events: self.events.burst(first),
+            last_lines,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lines of one stream on their way to becoming events.
+struct LineBurst<'l> {
+    stream: TraceStream,
+    events: Burst<'l>,
+    last_lines: &'l mut LastLines,
+}
+
+impl LineBurst<'_> {
+    fn take(&mut self, line: &Line<'_>) {
+        if matches!(self.stream, TraceStream::STDOUT | TraceStream::STDERR) {
+            remember(self.last_lines, self.stream, line);
         }
         // The end of a line whose text was shown already adds nothing.
         if line.continues && line.text.is_empty() {
             return;
         }
-        self.events.emit(EventKind::JobLog {
-            job: Arc::clone(&self.job),
-            stream: log_stream(stream),
-            line: line.text.into_owned(),
-            cont: line.continues,
-            open: !line.complete,
-            level: log_level(stream),
+        self.events.emit(|kind| {
+            if let EventKind::JobLog {
+                line: text,
+                cont,
+                open,
+                ..
+            } = kind
+            {
+                text.clear();
+                text.push_str(&line.text);
+                *cont = line.continues;
+                *open = !line.complete;
+            }
         });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -147,7 +183,8 @@ impl JobObserver for LogObserver {
             ..
         } = &mut *state;
         let splitter = splitters.entry(stream).or_default();
-        splitter.feed(data, &mut |line| self.emit(stream, line, last_lines));
+        let mut lines = self.line_burst(stream, last_lines);
+        splitter.feed(data, &mut |line| lines.take(&line));
     }
 
     fn idle(&self, stream: TraceStream) {
@@ -158,7 +195,8 @@ impl JobObserver for LogObserver {
             ..
         } = &mut *state;
         if let Some(splitter) = splitters.get_mut(&stream) {
-            splitter.flush_idle(&mut |line| self.emit(stream, line, last_lines));
+            let mut lines = self.line_burst(stream, last_lines);
+            splitter.flush_idle(&mut |line| lines.take(&line));
         }
     }
 }
@@ -202,9 +240,14 @@ fn remember(last_lines: &mut LastLines, stream: TraceStream, line: &Line<'_>) {
             return;
         }
     }
-    if last_lines.len() == LAST_LINES {
-        last_lines.pop_front();
+    let mut kept = String::new();
+    if last_lines.len() == LAST_LINES
+        && let Some((_, oldest)) = last_lines.pop_front()
+    {
+        // Its memory serves again: in a flood each line is among the last for a moment.
+        kept = oldest;
+        kept.clear();
     }
-    let kept = &line.text[..line.text.floor_char_boundary(LONGEST_LAST_LINE)];
-    last_lines.push_back((stream, kept.to_owned()));
+    kept.push_str(&line.text[..line.text.floor_char_boundary(LONGEST_LAST_LINE)]);
+    last_lines.push_back((stream, kept));
 }
