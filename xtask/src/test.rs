@@ -52,6 +52,11 @@ const TOOLS: &[Tool] = &[
         package: "faketime",
         optional: Some("a clock that is set while jobs run"),
     },
+    Tool {
+        program: "mkfs.btrfs",
+        package: "btrfs-progs",
+        optional: Some("snapshots that share blocks"),
+    },
 ];
 
 /// Runs the tests with these further arguments for cargo test: all of the workspace, unless they choose a package.

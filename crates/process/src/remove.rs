@@ -86,6 +86,10 @@ fn remove_trifle(path: &Path) -> bool {
 fn unless_missing(error: Errno) -> io::Result<()> {
     match error {
         Errno::NOENT | Errno::NOTDIR => Ok(()),
+        Errno::XDEV => Err(io::Error::new(
+            io::ErrorKind::CrossesDevices,
+            "something is mounted in it",
+        )),
         error => Err(error.into()),
     }
 }

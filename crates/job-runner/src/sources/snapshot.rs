@@ -151,6 +151,7 @@ impl Snapshot {
                 layer: None,
             });
         }
+        self.refuse(place).await?;
         let base = self.base.get_or_try_init(|| self.make_base(place)).await?;
         let layer = match self.way(base.size(), place).await? {
             Way::Overlay(overlays) => Some(Base::lay(base, overlays, place).await?),
@@ -166,18 +167,23 @@ impl Snapshot {
         })
     }
 
+    /// Refuses what was chosen and cannot be had, before anything is copied for it.
+    async fn refuse(&self, place: &Place<'_>) -> Result<(), SnapshotError> {
+        match (self.means, place.stay) {
+            (SnapshotMeans::Overlay, Stay::Longer) => Err(SnapshotError::Kept),
+            _ => self.check(place.supervisor).await,
+        }
+    }
+
     /// Decides how a job gets its directory.
     async fn way(&self, size: Size, place: &Place<'_>) -> Result<Way, SnapshotError> {
         let copy = Way::Copy(Clones::from(self.means));
         match (self.means, place.stay) {
-            (SnapshotMeans::Overlay, Stay::Longer) => Err(SnapshotError::Kept),
-            (SnapshotMeans::Overlay, Stay::Job) => {
-                self.probe(place.supervisor).await.map(Way::Overlay)
+            (SnapshotMeans::Overlay, _) => self.probe(place.supervisor).await.map(Way::Overlay),
+            (SnapshotMeans::Auto, Stay::Job) if size.is_worth_a_mount() => {
+                let overlays = self.probe(place.supervisor).await;
+                Ok(overlays.map_or(copy, Way::Overlay))
             }
-            (SnapshotMeans::Auto, Stay::Job) if size.is_worth_a_mount() => Ok(self
-                .probe(place.supervisor)
-                .await
-                .map_or(copy, Way::Overlay)),
             _ => Ok(copy),
         }
     }

@@ -6,6 +6,7 @@ mod artifacts;
 mod bad_input;
 mod git;
 mod life;
+mod means;
 mod repository;
 mod shell;
 mod snapshot;
