@@ -2,7 +2,7 @@ use super::dependents::Dependents;
 use super::needs::Needed;
 use super::node::Node;
 use super::stages::Stages;
-use super::tally::{Tally, Weight};
+use super::tally::Tally;
 use super::{Status, StatusChange};
 use crate::plan::Plan;
 use std::collections::{BTreeSet, VecDeque};
@@ -46,15 +46,11 @@ pub enum Finish<'a> {
 impl Machine {
     /// Returns the machine of a plan; nothing has begun.
     pub fn new(plan: &Plan) -> Self {
-        let mut pipeline = Tally::default();
-        for _ in plan.jobs() {
-            pipeline.add(Weight::Plain(Status::Created));
-        }
         Self {
             jobs: plan.jobs().iter().map(Node::new).collect(),
             dependents: Dependents::new(plan),
             stages: Stages::new(plan),
-            pipeline,
+            pipeline: Tally::of_created(plan.jobs().len()),
             active: 0,
             skipped: BTreeSet::new(),
             undecided: VecDeque::new(),

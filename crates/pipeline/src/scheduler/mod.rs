@@ -7,6 +7,7 @@ mod needs;
 mod node;
 mod observer;
 mod queue;
+mod record;
 mod retry;
 mod stages;
 mod status;

@@ -1,5 +1,6 @@
 use super::machine::{Finish, Machine};
 use super::observer::LogObserver;
+use super::record::Record;
 use super::{Status, StatusChange};
 use crate::config::parse_duration;
 use crate::event::{EventKind, EventLog, JobNode};
@@ -14,7 +15,6 @@ use executor_core::{
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
@@ -44,19 +44,6 @@ struct State {
     started_stages: Vec<bool>,
 }
 
-/// What is known of one job besides its status.
-#[derive(Debug, Clone)]
-struct Record {
-    name: Arc<str>,
-    stage: Arc<str>,
-    begun: Option<Instant>,
-    observer: Option<Arc<LogObserver>>,
-    attempts: u32,
-    duration: Duration,
-    outcome: Option<JobOutcome>,
-    last_lines: Vec<String>,
-}
-
 impl Queue {
     pub(super) fn new(plan: Arc<Plan>, events: Arc<EventLog>, cancellation: Cancellation) -> Self {
         let stages: Vec<Arc<str>> = plan
@@ -64,16 +51,8 @@ impl Queue {
             .iter()
             .map(|stage| stage.as_str().into())
             .collect();
-        let records = plan.jobs().iter().map(|job| Record {
-            name: job.name().into(),
-            stage: Arc::clone(&stages[job.stage_index]),
-            begun: None,
-            observer: None,
-            attempts: 0,
-            duration: Duration::ZERO,
-            outcome: None,
-            last_lines: Vec::new(),
-        });
+        let jobs = plan.jobs().iter();
+        let records = jobs.map(|job| Record::new(job.name(), &stages[job.stage_index]));
         let state = State {
             machine: Machine::new(&plan),
             pending: BinaryHeap::new(),
@@ -225,9 +204,7 @@ impl Queue {
         let record = &mut state.records[job];
         let name = Arc::clone(&record.name);
         let observer = Arc::new(LogObserver::new(name, Arc::clone(&self.events)));
-        record.begun = Some(Instant::now());
-        record.observer = Some(Arc::clone(&observer));
-        record.attempts += 1;
+        record.begin(Arc::clone(&observer));
         let changes = state.machine.started(job);
         self.apply(&mut state, &changes);
         let attempt = state.machine.attempt(job);
@@ -310,39 +287,6 @@ impl JobSource for Queue {
 impl State {
     fn next_delay(&self) -> Option<Instant> {
         self.delays.peek().map(|Reverse((end, _))| *end)
-    }
-}
-
-impl Record {
-    /// Notes how an attempt ended and returns how long it took.
-    fn end(&mut self, outcome: &JobOutcome) -> Duration {
-        let duration = self
-            .begun
-            .take()
-            .map_or(Duration::ZERO, |begun| begun.elapsed());
-        self.duration += duration;
-        self.outcome = Some(outcome.clone());
-        let observer = self.observer.take();
-        self.last_lines = observer
-            .map(|observer| observer.finish(outcome.state == JobState::Success))
-            .unwrap_or_default();
-        duration
-    }
-
-    fn report(&self, job: usize, machine: &Machine) -> JobReport {
-        let outcome = self.outcome.as_ref();
-        JobReport {
-            name: self.name.to_string(),
-            stage: self.stage.to_string(),
-            status: machine.status(job),
-            exit_code: outcome.and_then(JobOutcome::exit_code).map(|code| code.0),
-            failure_reason: outcome.and_then(JobOutcome::failure_reason),
-            error: outcome.and_then(|outcome| outcome.error.clone()),
-            allow_failure: machine.may_fail(job),
-            attempts: self.attempts,
-            duration: self.duration,
-            last_lines: self.last_lines.clone(),
-        }
     }
 }
 

@@ -24,16 +24,15 @@ struct Stage {
 impl Stages {
     pub(super) fn new(plan: &Plan) -> Self {
         let mut list = Vec::with_capacity(plan.stages().len());
-        let mut jobs = plan.jobs().iter().enumerate().peekable();
+        let mut end = 0;
         for stage in 0..plan.stages().len() {
-            let first = jobs.peek().map_or(plan.jobs().len(), |&(at, _)| at);
-            let mut tally = Tally::default();
-            while jobs.next_if(|(_, job)| job.stage_index == stage).is_some() {
-                tally.add(Weight::Plain(Status::Created));
-            }
-            let end = first + tally.len();
-            let jobs = first..end;
-            list.push(Stage { tally, jobs });
+            let first = end;
+            let rest = plan.jobs()[first..].iter();
+            end += rest.take_while(|job| job.stage_index == stage).count();
+            list.push(Stage {
+                tally: Tally::of_created(end - first),
+                jobs: first..end,
+            });
         }
         let mut stages = Self {
             list,

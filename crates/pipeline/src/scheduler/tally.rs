@@ -50,7 +50,15 @@ impl Tally {
     const IGNORED: usize = Self::WARNED + 1;
     const SLOTS: usize = Self::IGNORED + 1;
 
-    pub(super) fn add(&mut self, weight: Weight) {
+    /// Returns the tally of so many jobs of which none has begun.
+    pub(super) fn of_created(count: usize) -> Self {
+        let mut tally = Self::default();
+        tally.counts[Status::Created as usize] = count;
+        tally.awaited = count;
+        tally
+    }
+
+    fn add(&mut self, weight: Weight) {
         self.counts[weight.slot()] += 1;
         self.awaited += usize::from(weight.is_awaited());
     }
@@ -80,11 +88,6 @@ impl Tally {
         self.awaited -= other.awaited;
     }
 
-    /// Returns how many jobs the group has.
-    pub(super) fn len(&self) -> usize {
-        self.counts.iter().sum()
-    }
-
     /// Returns whether somebody behind the group has to wait for one of it.
     pub(super) fn is_awaited(&self) -> bool {
         self.awaited > 0
@@ -100,7 +103,7 @@ impl Tally {
             Canceled, Canceling, Created, Failed, Manual, Pending, Running, Scheduled, Skipped,
             Success, WaitingForResource,
         };
-        let total = self.len();
+        let total: usize = self.counts.iter().sum();
         let only = |statuses: &[Status], passed: &[usize]| {
             let plain: usize = statuses
                 .iter()

@@ -1,0 +1,68 @@
+use super::machine::Machine;
+use super::observer::LogObserver;
+use crate::report::JobReport;
+use executor_core::{JobOutcome, JobState};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What is known of one job besides its status.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    pub(super) name: Arc<str>,
+    pub(super) stage: Arc<str>,
+    /// The attempt that runs: since when, and who watches it.
+    running: Option<(Instant, Arc<LogObserver>)>,
+    attempts: u32,
+    duration: Duration,
+    outcome: Option<JobOutcome>,
+    last_lines: Vec<String>,
+}
+
+impl Record {
+    pub(super) fn new(name: &str, stage: &Arc<str>) -> Self {
+        Self {
+            name: name.into(),
+            stage: Arc::clone(stage),
+            running: None,
+            attempts: 0,
+            duration: Duration::ZERO,
+            outcome: None,
+            last_lines: Vec::new(),
+        }
+    }
+
+    /// Notes that an attempt begins.
+    pub(super) fn begin(&mut self, observer: Arc<LogObserver>) {
+        self.running = Some((Instant::now(), observer));
+        self.attempts += 1;
+    }
+
+    /// Notes how an attempt ended and returns how long it took.
+    pub(super) fn end(&mut self, outcome: &JobOutcome) -> Duration {
+        self.outcome = Some(outcome.clone());
+        let Some((begun, observer)) = self.running.take() else {
+            return Duration::ZERO;
+        };
+        let duration = begun.elapsed();
+        self.duration += duration;
+        self.last_lines = observer.finish(outcome.state == JobState::Success);
+        duration
+    }
+
+    pub(super) fn report(&self, job: usize, machine: &Machine) -> JobReport {
+        let outcome = self.outcome.as_ref();
+        JobReport {
+            name: self.name.to_string(),
+            stage: self.stage.to_string(),
+            status: machine.status(job),
+            exit_code: outcome.and_then(JobOutcome::exit_code).map(|code| code.0),
+            failure_reason: outcome.and_then(JobOutcome::failure_reason),
+            error: outcome.and_then(|outcome| outcome.error.clone()),
+            allow_failure: machine.may_fail(job),
+            attempts: self.attempts,
+            duration: self.duration,
+            last_lines: self.last_lines.clone(),
+        }
+    }
+}
