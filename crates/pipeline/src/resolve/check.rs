@@ -12,6 +12,10 @@ use std::collections::{HashMap, HashSet};
 /// How many jobs one may need.
 const MOST_NEEDS: usize = 50;
 
+/// How many mistyped names are given advice: each is compared with all names there are, and nobody
+/// reads that much.
+const MOST_ADVICE: usize = 50;
+
 /// Checks every name of a stage or job that a job gives.
 pub(super) fn check(config: &Config, expansion: &Expansion<'_>, diagnostics: &mut Diagnostics) {
     let mut checker = Checker {
@@ -19,6 +23,7 @@ pub(super) fn check(config: &Config, expansion: &Expansion<'_>, diagnostics: &mu
         stages: stage_indices(&config.stages),
         expansion,
         diagnostics,
+        advice_left: MOST_ADVICE,
     };
     for job in &config.jobs {
         checker.check_stage(job);
@@ -33,6 +38,7 @@ struct Checker<'c> {
     stages: HashMap<&'c str, usize>,
     expansion: &'c Expansion<'c>,
     diagnostics: &'c mut Diagnostics,
+    advice_left: usize,
 }
 
 impl<'c> Checker<'c> {
@@ -48,7 +54,7 @@ impl<'c> Checker<'c> {
             stages.join(", ")
         );
         let span = job.stage.as_ref().map_or(job.span, |stage| stage.span);
-        let help = did_you_mean(stage_name, stages.iter().map(String::as_str));
+        let help = self.advise(stage_name, stages.iter().map(String::as_str));
         self.report("unknown-stage", message, span, help);
     }
 
@@ -118,7 +124,7 @@ impl<'c> Checker<'c> {
     ) {
         let Some(other) = self.expansion.find(name) else {
             let names = self.config.jobs.iter().map(|job| job.name.as_str());
-            let help = did_you_mean(name, names.filter(|&known| known != job.name));
+            let help = self.advise(name, names.filter(|&known| known != job.name));
             let message = format!("{} job: undefined {what} `{name}`", job.name);
             self.report(unknown, message, span, help);
             return;
@@ -163,6 +169,11 @@ impl<'c> Checker<'c> {
         let span = first.needs.iter().flatten().next();
         let span = span.map_or(first.span, |need| need.span);
         self.report("needs-cycle", message, span, None);
+    }
+
+    fn advise(&mut self, name: &str, known: impl Iterator<Item = &'c str>) -> Option<String> {
+        self.advice_left = self.advice_left.checked_sub(1)?;
+        did_you_mean(name, known)
     }
 
     fn report(&mut self, code: &'static str, message: String, span: Span, help: Option<String>) {

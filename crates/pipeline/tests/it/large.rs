@@ -1,7 +1,8 @@
 //! Ten thousand jobs: what is asked for is counted, not timed.
 
-use executor_core::job::{ArtifactsDefinition, JobDefinition, Need};
+use executor_core::job::{ArtifactsDefinition, JobDefinition, Need, When};
 use pipeline::context::PipelineContext;
+use pipeline::diagnostic::Severity;
 use pipeline::scheduler::{Finish, Machine, StatusChange};
 use pipeline::{Plan, ResolvedPipeline, Selection, Status};
 use std::sync::Arc;
@@ -137,7 +138,7 @@ fn a_payload_lists_the_jobs_it_fetches_from_and_no_others() {
 #[test]
 fn playing_a_job_touches_what_was_skipped_behind_it() {
     let gate = JobDefinition {
-        when: executor_core::job::When::Manual,
+        when: When::Manual,
         allow_failure: true,
         ..job("gate".to_owned(), "one", None)
     };
@@ -150,4 +151,16 @@ fn playing_a_job_touches_what_was_skipped_behind_it() {
         statuses(&machine.play(0)),
         [(0, Status::Pending), (MANY + 1, Status::Created)]
     );
+}
+
+#[test]
+fn many_mistyped_names_are_all_reported_and_the_first_of_them_get_advice() {
+    let line = |at: usize| format!("job{at}: {{script: x, needs: [jbo{}]}}\n", at + 1);
+    let text: String = (0..MANY).map(line).collect();
+    let errors = ResolvedPipeline::from_text("ci.yml", &text).into_result();
+    let records = errors.unwrap_err().records(Severity::Error);
+    assert_eq!(records.len(), MANY);
+    let advised = records.iter().filter(|record| record.help.is_some());
+    assert_eq!(advised.count(), 50);
+    assert!(records[0].help.as_deref().unwrap().contains("job1"));
 }
