@@ -86,7 +86,7 @@ struct Measured {
 fn measure(runtime: &Runtime, pipeline: &ResolvedPipeline) -> anyhow::Result<Measured> {
     let start = processor_time();
     let plan = Plan::new(pipeline, PipelineContext::default(), &Selection::default())?;
-    let planned = processor_time() - start;
+    let planned = processor_time().saturating_sub(start);
     let sink = Arc::new(Transitions::default());
     let driver = Driver {
         provider: Arc::new(DefaultExecutorProvider::new(Dialect::platform_default())),
@@ -100,7 +100,7 @@ fn measure(runtime: &Runtime, pipeline: &ResolvedPipeline) -> anyhow::Result<Mea
     let plan = Arc::new(plan);
     let start = processor_time();
     let report = runtime.block_on(driver.run(plan, &Cancellation::new()));
-    let ran = processor_time() - start;
+    let ran = processor_time().saturating_sub(start);
     ensure!(report.exit == RunExit::Success, "the pipeline failed");
     let transitions = sink.0.load(Ordering::Relaxed);
     // Pending, running, success.
