@@ -5,8 +5,8 @@ use crate::owner::Owner;
 use crate::room::{Room, Seat};
 use async_trait::async_trait;
 use executor_core::{
-    AcquireError, CancelCause, Cancellation, ExecutorData, ExecutorProvider, ProviderLayer,
-    RunnerConfig,
+    AcquireError, CancelCause, Cancellation, ExecutorData, ExecutorProvider, ProviderError,
+    ProviderLayer, RunnerConfig,
 };
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,8 +15,8 @@ use std::time::Duration;
 /// What a [`ConcurrencyLimitLayer`] does when all is in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// It says [`AcquireError::NoFreeExecutor`] at once: the worker rests and comes again, whoever
-    /// has another provider asks that one.
+    /// It says [`AcquireError::NoFreeExecutor`] at once: the worker rests and comes again, and a
+    /// [`FallbackLayer`](crate::FallbackLayer) goes on to its next provider.
     #[default]
     Refuse,
     /// It waits until a job ends or a stop is asked for. The next job starts at once then, instead
@@ -42,24 +42,35 @@ pub enum WhenFull {
 ///
 /// # Examples
 ///
+/// Right: around each provider of a [`FallbackLayer`](crate::FallbackLayer), so that a full one sends
+/// the job to the next. Wrong: around them all, where a job is refused although the next one is idle.
+///
 /// ```
-/// use executor_core::{AcquireError, Cancellation, ProviderStack};
-/// use executor_layers::ConcurrencyLimitLayer;
+/// use executor_core::prelude::*;
+/// use executor_layers::{ConcurrencyLimitLayer, FallbackLayer};
 /// use executor_testkit::{ScriptedProvider, runner_config};
+///
+/// /// Says whether a second job finds capacity while the first one has some.
+/// async fn takes_two(provider: Arc<dyn ExecutorProvider>) -> Result<bool, AcquireError> {
+///     let (config, go_on) = (runner_config("two hosts"), Cancellation::new());
+///     let _first = provider.acquire(&config, &go_on).await?;
+///     let second = provider.acquire(&config, &go_on).await;
+///     Ok(second.is_ok())
+/// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), AcquireError> {
-/// let provider = ProviderStack::new(ScriptedProvider::new())
-///     .layer(&ConcurrencyLimitLayer::concurrent(1))
-///     .build();
-/// let (config, go_on) = (runner_config("one at a time"), Cancellation::new());
+/// let host = ScriptedProvider::new;
+/// let one = || ConcurrencyLimitLayer::concurrent(1);
 ///
-/// let first = provider.acquire(&config, &go_on).await?;
-/// let second = provider.acquire(&config, &go_on).await;
-/// assert!(matches!(second, Err(AcquireError::NoFreeExecutor)));
+/// let next = FallbackLayer::to(ProviderStack::new(host()).layer(&one()).build());
+/// let right = ProviderStack::new(host()).layer(&one()).layer(&next).build();
+/// assert!(takes_two(right).await?);
 ///
-/// provider.release(&config, first).await;
-/// provider.acquire(&config, &go_on).await.map(drop)
+/// let next = FallbackLayer::to(host().shared());
+/// let wrong = ProviderStack::new(host()).layer(&next).layer(&one()).build();
+/// assert!(!takes_two(wrong).await?);
+/// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone)]
@@ -184,7 +195,7 @@ impl ExecutorProvider for ConcurrencyLimitProvider {
 
     forward_provider!(inner: features, config_info, default_shell, init);
 
-    async fn shutdown(&self, deadline: Duration) -> Result<(), executor_core::ProviderError> {
+    async fn shutdown(&self, deadline: Duration) -> Result<(), ProviderError> {
         self.inner.shutdown(deadline).await
     }
 }
