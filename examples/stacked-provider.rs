@@ -1,8 +1,9 @@
-//! Layers around a provider, and why their order matters.
+//! Layers around a provider, one of them one's own, and why their order matters.
 //!
-//! One kind of layer, used twice around the shell executor: the runner takes one job at a time, the
-//! host has room for two. The layer added last is asked first, and should be the one that refuses
-//! most often: what it refuses, nobody below has to reserve and give back.
+//! The layer written here rents a host for each job, as an autoscaler would. The others come with
+//! Runwright: a deadline and further tries for preparations, and a limit of one job at a time. The
+//! layer added last is asked first, and should be the one that refuses most often: what it refuses,
+//! nobody below has to reserve and give back.
 //!
 //! ```text
 //! cargo run --example stacked-provider
@@ -10,53 +11,48 @@
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
 use executor_core::prelude::*;
+use executor_layers::{ConcurrencyLimitLayer, RetryLayer, TimeoutLayer};
 use executor_shell::ShellConfig;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Lets only so many jobs through at once.
-#[derive(Debug)]
-pub struct LimitLayer {
-    name: &'static str,
-    limit: usize,
+/// Rents a host for each job.
+#[derive(Debug, Clone, Default)]
+pub struct RentLayer {
+    /// How many were rented so far; clones share the number.
+    pub rented: Arc<AtomicU32>,
 }
 
-impl ProviderLayer for LimitLayer {
+impl ProviderLayer for RentLayer {
     fn layer(&self, inner: Arc<dyn ExecutorProvider>) -> Arc<dyn ExecutorProvider> {
-        let room = Arc::new(Semaphore::new(self.limit));
-        Arc::new(LimitProvider {
-            name: self.name,
-            inner,
-            room,
-        })
+        let rented = Arc::clone(&self.rented);
+        Arc::new(RentProvider { inner, rented })
     }
 }
 
 /// The wrapped provider.
 #[derive(Debug)]
-struct LimitProvider {
-    name: &'static str,
+struct RentProvider {
     inner: Arc<dyn ExecutorProvider>,
-    room: Arc<Semaphore>,
+    rented: Arc<AtomicU32>,
 }
 
-/// What this layer adds to the data of a job; the room is free again when it is dropped.
+/// What this layer adds to the data of a job; the host goes back when it is dropped.
 #[derive(Debug)]
-struct Room {
-    name: &'static str,
-    _permit: OwnedSemaphorePermit,
+struct Host {
+    number: u32,
 }
 
-impl Drop for Room {
+impl Drop for Host {
     fn drop(&mut self) {
-        println!("  {}: gives its room back", self.name);
+        println!("  host {} goes back", self.number);
     }
 }
 
 // A method that the contract gets later is not forgotten here: it does not compile without it.
 #[deny(clippy::missing_trait_methods)]
 #[async_trait]
-impl ExecutorProvider for LimitProvider {
+impl ExecutorProvider for RentProvider {
     fn can_create(&self) -> Result<(), ProviderError> {
         self.inner.can_create()
     }
@@ -70,18 +66,12 @@ impl ExecutorProvider for LimitProvider {
         config: &RunnerConfig,
         cancellation: &Cancellation,
     ) -> Result<ExecutorData, AcquireError> {
-        let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() else {
-            println!("  {}: has no room", self.name);
-            return Err(AcquireError::NoFreeExecutor);
-        };
-        println!("  {}: has room", self.name);
-        let room = Room {
-            name: self.name,
-            _permit: permit,
-        };
-        // If the inner provider refuses, the room is dropped and free again.
+        let number = self.rented.fetch_add(1, Ordering::Relaxed) + 1;
+        println!("  host {number} is rented");
+        let host = Host { number };
+        // If the inner provider refuses, the host is dropped and goes back.
         let data = self.inner.acquire(config, cancellation).await?;
-        Ok(data.with(room))
+        Ok(data.with(host))
     }
 
     async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
@@ -109,39 +99,35 @@ impl ExecutorProvider for LimitProvider {
     }
 }
 
-/// Returns the shell provider with both layers around it, the first one innermost.
-pub fn stack(layers: [LimitLayer; 2]) -> Arc<dyn ExecutorProvider> {
-    let [inner, outer] = layers;
-    let shell = executor_shell::provider(ShellConfig::default());
-    ProviderStack::new(shell)
-        .layer(&inner)
-        .layer(&outer)
+/// Asks the limit first: no host is rented for a job beyond it.
+pub fn limit_outside(rent: &RentLayer) -> Arc<dyn ExecutorProvider> {
+    patient_shell()
+        .layer(rent)
+        .layer(&ConcurrencyLimitLayer::concurrent(1))
         .build()
 }
 
-/// The limit of the runner, and that of the host.
-pub fn runner_and_host() -> (LimitLayer, LimitLayer) {
-    (
-        LimitLayer {
-            name: "runner",
-            limit: 1,
-        },
-        LimitLayer {
-            name: "host",
-            limit: 2,
-        },
-    )
+/// Rents a host first, and has to give it back when the limit refuses.
+pub fn limit_inside(rent: &RentLayer) -> Arc<dyn ExecutorProvider> {
+    patient_shell()
+        .layer(&ConcurrencyLimitLayer::concurrent(1))
+        .layer(rent)
+        .build()
+}
+
+/// The shell executor, whose preparation is tried three times within a minute.
+fn patient_shell() -> ProviderStack {
+    ProviderStack::new(executor_shell::provider(ShellConfig::default()))
+        .layer(&RetryLayer::new())
+        .layer(&TimeoutLayer::new().with_prepare(Duration::from_mins(1)))
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
-    println!("The runner is asked first, as it should be:");
-    let (runner, host) = runner_and_host();
-    ask_twice(&*stack([host, runner])).await?;
-
-    println!("The host is asked first, and reserves in vain:");
-    let (runner, host) = runner_and_host();
-    ask_twice(&*stack([runner, host])).await
+    println!("The limit is asked first, as it should be:");
+    ask_twice(&*limit_outside(&RentLayer::default())).await?;
+    println!("A host is rented first, and the second one in vain:");
+    ask_twice(&*limit_inside(&RentLayer::default())).await
 }
 
 async fn ask_twice(provider: &dyn ExecutorProvider) -> anyhow::Result<()> {
@@ -149,7 +135,7 @@ async fn ask_twice(provider: &dyn ExecutorProvider) -> anyhow::Result<()> {
     let go_on = Cancellation::new();
     println!(" first job");
     let data = provider.acquire(&config, &go_on).await?;
-    // The executor is the innermost provider's; the layers only counted.
+    // The executor is the innermost provider's, in the wrappers of those layers that act on jobs.
     let executor = provider.create(&data)?;
     println!("  runs in {}", executor.shell().dialect);
     println!(" second job, while the first one runs");
@@ -157,6 +143,7 @@ async fn ask_twice(provider: &dyn ExecutorProvider) -> anyhow::Result<()> {
         println!("  {error}");
     }
     println!(" end of the first job");
+    drop(executor);
     provider.release(&config, data).await;
     Ok(())
 }

@@ -48,6 +48,7 @@
 //!
 //! # Features
 //!
+//! - `layers`: the module `layers`, wrappers around any provider, one concern each.
 //! - `local` (default): [`local`] and [`pipeline`].
 //! - `shell` (default): [`shell`], the executor that runs jobs as processes of this host.
 
@@ -56,6 +57,9 @@ pub mod local;
 
 #[doc(inline)]
 pub use executor_core as core;
+#[cfg(feature = "layers")]
+#[doc(inline)]
+pub use executor_layers as layers;
 #[cfg(feature = "shell")]
 #[doc(inline)]
 pub use executor_shell as shell;
