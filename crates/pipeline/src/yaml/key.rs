@@ -5,6 +5,7 @@ use crate::source::Span;
 use std::sync::Arc;
 
 /// A key whose value was not read yet.
+#[derive(Debug)]
 pub(super) struct Key {
     pub(super) text: Arc<str>,
     is_text: bool,

@@ -1,11 +1,12 @@
 use super::Limits;
-use super::key::{Key, insert, merge};
-use super::node::{Kind, Mapping, Node};
+use super::node::{Kind, Node};
+use super::open::Open;
 use super::place::Places;
 use super::scalar;
+use super::tag::{Tagged, no_reference};
 use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput, Tag};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,32 +21,6 @@ pub(super) struct Loader<'t> {
     /// Anchored nodes by the parser's id; `None` while the node is still being read.
     anchors: HashMap<usize, Option<Arc<Node>>>,
     open: Vec<Open>,
-}
-
-/// A list or mapping whose end was not read yet.
-struct Open {
-    anchor: usize,
-    tag: Tagged,
-    span: Span,
-    weight: u32,
-    collection: Collection,
-}
-
-enum Collection {
-    Sequence(Vec<Arc<Node>>),
-    Mapping {
-        entries: Mapping,
-        /// The key whose value comes next.
-        key: Option<Key>,
-    },
-}
-
-/// What a tag asks for.
-#[derive(Clone, Copy, PartialEq)]
-enum Tagged {
-    No,
-    Text,
-    Reference,
 }
 
 impl<'t> Loader<'t> {
@@ -71,24 +46,22 @@ impl<'t> Loader<'t> {
             let node = match event {
                 Event::Alias(anchor) => Some(self.aliased(anchor, span)?),
                 Event::Scalar(text, style, anchor, tag) => {
-                    let tagged = tagged(tag.as_deref(), span, findings);
+                    let tagged = Tagged::of(tag.as_deref(), span, findings);
                     let node = scalar_node(&text, style, tagged, span)?;
-                    if text.contains('\0') && !self.is_at_key() {
+                    if text.contains('\0') && !self.open.last().is_some_and(Open::is_at_key) {
                         findings.push(nul_character(span));
                     }
                     self.remember(anchor, &node);
                     Some(node)
                 }
                 Event::SequenceStart(anchor, tag) => {
-                    let tagged = tagged(tag.as_deref(), span, findings);
-                    let collection = Collection::Sequence(Vec::new());
-                    self.start(anchor, tagged, span, collection)?;
+                    let tagged = Tagged::of(tag.as_deref(), span, findings);
+                    self.start(Open::sequence(anchor, tagged, span))?;
                     None
                 }
                 Event::MappingStart(anchor, tag) => {
-                    let tagged = tagged(tag.as_deref(), span, findings);
-                    let (entries, key) = (Mapping::new(), None);
-                    self.start(anchor, tagged, span, Collection::Mapping { entries, key })?;
+                    let tagged = Tagged::of(tag.as_deref(), span, findings);
+                    self.start(Open::mapping(anchor, tagged, span))?;
                     None
                 }
                 Event::SequenceEnd | Event::MappingEnd => Some(self.end(span)?),
@@ -111,32 +84,14 @@ impl<'t> Loader<'t> {
         matches!(self.parser.peek(), Some(Ok((Event::DocumentStart(_), _))))
     }
 
-    /// Returns whether a mapping's next key is to come; what a key may hold depends on its meaning.
-    fn is_at_key(&self) -> bool {
-        let collection = self.open.last().map(|open| &open.collection);
-        matches!(collection, Some(Collection::Mapping { key: None, .. }))
-    }
-
-    fn start(
-        &mut self,
-        anchor: usize,
-        tag: Tagged,
-        span: Span,
-        collection: Collection,
-    ) -> Result<(), Stop> {
+    fn start(&mut self, open: Open) -> Result<(), Stop> {
         if self.open.len() >= usize::from(self.limits.depth) {
-            return Err(too_deep(span, self.limits).into());
+            return Err(too_deep(open.span, self.limits).into());
         }
-        if anchor != 0 {
-            self.anchors.insert(anchor, None);
+        if open.anchor != 0 {
+            self.anchors.insert(open.anchor, None);
         }
-        self.open.push(Open {
-            anchor,
-            tag,
-            span,
-            weight: 1,
-            collection,
-        });
+        self.open.push(open);
         Ok(())
     }
 
@@ -145,23 +100,12 @@ impl<'t> Loader<'t> {
             .open
             .pop()
             .expect("the parser balances starts and ends");
-        let span = Span {
-            end: end.start.max(open.span.end),
-            ..open.span
-        };
-        let kind = match (open.collection, open.tag) {
-            (Collection::Sequence(items), Tagged::Reference) => reference(&items, span)?,
-            (Collection::Sequence(items), _) => Kind::Sequence(items),
-            (Collection::Mapping { .. }, Tagged::Reference) => {
-                return Err(no_reference(span).into());
-            }
-            (Collection::Mapping { entries, .. }, _) => Kind::Mapping(entries),
-        };
-        let node = Arc::new(Node::new(kind, span));
+        let anchor = open.anchor;
+        let node = Arc::new(open.close(end)?);
         if usize::from(node.depth()) + self.open.len() > usize::from(self.limits.depth) {
-            return Err(too_deep(span, self.limits).into());
+            return Err(too_deep(node.span, self.limits).into());
         }
-        self.remember(open.anchor, &node);
+        self.remember(anchor, &node);
         Ok(node)
     }
 
@@ -193,50 +137,6 @@ impl<'t> Loader<'t> {
     }
 }
 
-impl Open {
-    fn add(
-        &mut self,
-        node: Arc<Node>,
-        span: Span,
-        limits: &Limits,
-        findings: &mut Vec<Diagnostic>,
-    ) -> Result<(), Stop> {
-        self.weight = self.weight.saturating_add(node.weight());
-        if self.weight > limits.nodes {
-            let message = format!(
-                "the aliases here stand for more than {} values",
-                limits.nodes
-            );
-            return Err(Diagnostic::error("alias-bomb", message).at(span).into());
-        }
-        match &mut self.collection {
-            Collection::Sequence(items) => items.push(node),
-            Collection::Mapping { entries, key } => match key.take() {
-                None => *key = Some(Key::of(&node, span)?),
-                Some(key) if &*key.text == "<<" => merge(entries, key, node),
-                Some(key) => insert(entries, key, node, findings),
-            },
-        }
-        Ok(())
-    }
-}
-
-fn tagged(tag: Option<&Tag>, span: Span, findings: &mut Vec<Diagnostic>) -> Tagged {
-    let Some(tag) = tag else {
-        return Tagged::No;
-    };
-    match (tag.handle.as_str(), tag.suffix.as_str()) {
-        ("!", "reference") => Tagged::Reference,
-        ("tag:yaml.org,2002:", "str") | ("" | "!", "" | "!") => Tagged::Text,
-        ("tag:yaml.org,2002:", "int" | "float" | "bool" | "null" | "seq" | "map") => Tagged::No,
-        _ => {
-            let message = format!("the tag `{tag}` is ignored");
-            findings.push(Diagnostic::warning("unknown-tag", message).at(span));
-            Tagged::No
-        }
-    }
-}
-
 fn scalar_node(
     text: &str,
     style: ScalarStyle,
@@ -264,25 +164,6 @@ fn scalar_node(
 fn nul_character(span: Span) -> Diagnostic {
     let message = "the text holds a NUL character, which no process can be given";
     Diagnostic::error("nul-character", message).at(span)
-}
-
-fn reference(items: &[Arc<Node>], span: Span) -> Result<Kind, Stop> {
-    let path: Option<Vec<Arc<str>>> = items
-        .iter()
-        .map(|item| match &item.kind {
-            Kind::String(text) => Some(Arc::clone(text)),
-            _ => None,
-        })
-        .collect();
-    match path {
-        Some(path) if !path.is_empty() => Ok(Kind::Reference(path)),
-        _ => Err(no_reference(span).into()),
-    }
-}
-
-fn no_reference(span: Span) -> Diagnostic {
-    let message = "`!reference` needs a list of keys, for example `!reference [.setup, script]`";
-    Diagnostic::error("invalid-reference", message).at(span)
 }
 
 fn too_deep(span: Span, limits: &Limits) -> Diagnostic {

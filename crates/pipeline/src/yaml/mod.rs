@@ -10,8 +10,10 @@ mod key;
 mod limits;
 mod loader;
 mod node;
+mod open;
 mod place;
 mod scalar;
+mod tag;
 
 pub use decode::{DecodeError, decode};
 pub(crate) use document::load;

@@ -1,0 +1,99 @@
+use super::Limits;
+use super::key::{Key, insert, merge};
+use super::loader::Stop;
+use super::node::{Kind, Mapping, Node};
+use super::tag::{Tagged, no_reference, reference};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use std::sync::Arc;
+
+/// A list or mapping whose end was not read yet.
+#[derive(Debug)]
+pub(super) struct Open {
+    /// The parser's id of its anchor, 0 for none.
+    pub(super) anchor: usize,
+    tag: Tagged,
+    pub(super) span: Span,
+    weight: u32,
+    collection: Collection,
+}
+
+#[derive(Debug)]
+enum Collection {
+    Sequence(Vec<Arc<Node>>),
+    Mapping {
+        entries: Mapping,
+        /// The key whose value comes next.
+        key: Option<Key>,
+    },
+}
+
+impl Open {
+    pub(super) fn sequence(anchor: usize, tag: Tagged, span: Span) -> Self {
+        Self::new(anchor, tag, span, Collection::Sequence(Vec::new()))
+    }
+
+    pub(super) fn mapping(anchor: usize, tag: Tagged, span: Span) -> Self {
+        let (entries, key) = (Mapping::new(), None);
+        Self::new(anchor, tag, span, Collection::Mapping { entries, key })
+    }
+
+    fn new(anchor: usize, tag: Tagged, span: Span, collection: Collection) -> Self {
+        Self {
+            anchor,
+            tag,
+            span,
+            weight: 1,
+            collection,
+        }
+    }
+
+    /// Returns whether a mapping's next key is to come; what a key may hold depends on its meaning.
+    pub(super) fn is_at_key(&self) -> bool {
+        matches!(self.collection, Collection::Mapping { key: None, .. })
+    }
+
+    /// Adds what was read next in it.
+    pub(super) fn add(
+        &mut self,
+        node: Arc<Node>,
+        span: Span,
+        limits: &Limits,
+        findings: &mut Vec<Diagnostic>,
+    ) -> Result<(), Stop> {
+        self.weight = self.weight.saturating_add(node.weight());
+        if self.weight > limits.nodes {
+            let message = format!(
+                "the aliases here stand for more than {} values",
+                limits.nodes
+            );
+            return Err(Diagnostic::error("alias-bomb", message).at(span).into());
+        }
+        match &mut self.collection {
+            Collection::Sequence(items) => items.push(node),
+            Collection::Mapping { entries, key } => match key.take() {
+                None => *key = Some(Key::of(&node, span)?),
+                Some(key) if &*key.text == "<<" => merge(entries, key, node),
+                Some(key) => insert(entries, key, node, findings),
+            },
+        }
+        Ok(())
+    }
+
+    /// Returns the whole of it, now that its end was read.
+    pub(super) fn close(self, end: Span) -> Result<Node, Stop> {
+        let span = Span {
+            end: end.start.max(self.span.end),
+            ..self.span
+        };
+        let kind = match (self.collection, self.tag) {
+            (Collection::Sequence(items), Tagged::Reference) => reference(&items, span)?,
+            (Collection::Sequence(items), _) => Kind::Sequence(items),
+            (Collection::Mapping { .. }, Tagged::Reference) => {
+                return Err(no_reference(span).into());
+            }
+            (Collection::Mapping { entries, .. }, _) => Kind::Mapping(entries),
+        };
+        Ok(Node::new(kind, span))
+    }
+}
