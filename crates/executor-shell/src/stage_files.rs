@@ -161,7 +161,10 @@ impl StageFiles {
     /// Removes what belongs to one stage only; file variables stay for the jobs' terminal.
     pub(crate) fn remove_script(&self, script: &Path) {
         // Another try follows when the job ends.
-        let _ = fs::remove_file(script);
+        let _ = fail_point!(
+            "executor_shell::stage_files::remove_script",
+            fs::remove_file(script)
+        );
         let _ = fs::remove_file(self.directory.join(".exports.sh"));
     }
 

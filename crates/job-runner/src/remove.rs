@@ -19,7 +19,7 @@ pub(crate) fn build(temp: &Path, project: Option<&Path>, builds: &Path) -> io::R
     let parents = temp.ancestors().skip(1);
     for parent in parents.take_while(|parent| *parent != builds && parent.starts_with(builds)) {
         // Another job has its build there too, or the directory is not ours to remove.
-        if fs::remove_dir(parent).is_err() {
+        if fail_point!("job_runner::remove::parent", fs::remove_dir(parent)).is_err() {
             break;
         }
     }

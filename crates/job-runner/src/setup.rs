@@ -89,7 +89,10 @@ impl Stages<'_, '_> {
                 process::make_private_dir(&temp)
             )?;
             // What an earlier job exported is not this one's.
-            process::remove_tree(&temp.join(shells::ENV_FILE_NAME))
+            fail_point!(
+                "job_runner::setup::remove_exports",
+                process::remove_tree(&temp.join(shells::ENV_FILE_NAME))
+            )
         });
         let made = made.await.flatten();
         made.map_err(|source| BuildError::system("runner", message, source))

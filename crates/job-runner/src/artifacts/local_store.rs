@@ -125,7 +125,10 @@ fn save(
     let result = fill(files, partial, cancellation).and_then(|()| {
         let replace = || {
             process::remove_tree(target)?;
-            fs::create_dir_all(target.parent().unwrap_or(target))?;
+            fail_point!(
+                "job_runner::artifacts::make_target",
+                fs::create_dir_all(target.parent().unwrap_or(target))
+            )?;
             fail_point!(
                 "job_runner::artifacts::publish",
                 fs::rename(partial, target)

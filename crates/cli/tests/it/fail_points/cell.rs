@@ -53,12 +53,14 @@ impl Cell {
 
     /// Returns the processes in the cell and in the groups below.
     pub(super) fn processes(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        for group in std::iter::once(self.path.clone()).chain(self.groups()) {
-            let list = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
-            found.extend(list.lines().map(described));
-        }
+        let mut found = members(&self.path);
+        found.extend(self.processes_of_jobs());
         found
+    }
+
+    /// Returns the processes in the groups below: neither the program nor its guardian.
+    pub(super) fn processes_of_jobs(&self) -> Vec<String> {
+        self.groups().iter().flat_map(|it| members(it)).collect()
     }
 
     /// Returns the groups below the cell, which are the program's.
@@ -108,6 +110,11 @@ impl Drop for Cell {
         }
         let _ = fs::remove_dir(&self.path);
     }
+}
+
+fn members(group: &Path) -> Vec<String> {
+    let list = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    list.lines().map(described).collect()
 }
 
 fn described(pid: &str) -> String {
