@@ -43,6 +43,11 @@ const TOOLS: &[Tool] = &[
         optional: None,
     },
     Tool {
+        program: "perl",
+        package: "perl-base",
+        optional: None,
+    },
+    Tool {
         program: "git-lfs",
         package: "git-lfs",
         optional: Some("sources with Git LFS"),
