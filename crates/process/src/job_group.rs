@@ -12,8 +12,8 @@ use crate::leaf::Leaf;
 /// The group of a job, with a leaf for each of its processes.
 ///
 /// To make and remove these groups is about a tenth of what a small job costs, so a job that
-/// leaves its own [like new](Self::is_like_new) hands it on to a later one of the same run. Limits
-/// that a job sets itself do not stay with a leaf: no controller is handed down so far.
+/// leaves its own [like new](Self::is_like_new) hands it on to a later one of the same run. A leaf
+/// has no controller, so a job that looks for its own group finds no limit to change there.
 #[derive(Debug)]
 pub(crate) struct JobGroup {
     group: Group,

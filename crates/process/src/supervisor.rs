@@ -246,17 +246,19 @@ impl Shared {
     /// or else a new one. `None` where there are no groups.
     pub(crate) fn job_group(&self, number: u64) -> Option<JobGroup> {
         let parent = self.group.as_ref().filter(|_| self.uses_cgroups())?;
-        if let Some(spare) = self.spare_groups().pop() {
-            return Some(spare);
-        }
-        let group = JobGroup::create(parent.path().join(format!("job-{number}")))
+        let spare = self.spare_groups().pop();
+        let make = || {
+            let made = JobGroup::create(parent.path().join(format!("job-{number}")));
             // After the end of the run there is no group, and nothing can be started either.
-            .inspect_err(|error| {
+            let made = made.inspect_err(|error| {
                 if !self.is_closed() {
                     self.give_up_cgroups(error);
                 }
-            })
-            .ok()?;
+            });
+            made.ok()
+        };
+        let group = spare.or_else(make)?;
+        // Anew for a spare one: its last job could reach it.
         if let Some(limit) = self.settings.pids_max
             && !group.group().limit_pids(limit)
         {
