@@ -87,6 +87,7 @@ impl Members {
         for (index, member) in self.members.iter().enumerate().skip(from) {
             match member.acquire(config, cancellation).await {
                 Ok(data) => {
+                    tell_of_broken(&refusals);
                     return Ok(Held {
                         provider: index,
                         data,
@@ -95,17 +96,12 @@ impl Members {
                 Err(AcquireError::Canceled(cause)) if cancellation.is_canceled() => {
                     return Err(AcquireError::Canceled(cause));
                 }
-                Err(error) => {
-                    tracing::debug!(
-                        provider = index + 1,
-                        error = &error as &dyn std::error::Error,
-                        "A provider refused."
-                    );
-                    refusals.push(error);
-                }
+                Err(error) => refusals.push(error),
             }
         }
-        Err(verdict(refusals))
+        let verdict = verdict(&mut refusals);
+        tell_of_broken(&refusals);
+        Err(verdict)
     }
 
     /// Returns the data of a job with what was reserved for it.
@@ -154,5 +150,18 @@ impl Member {
             return Err(AcquireError::Provider(error.into()));
         }
         self.provider.acquire(config, cancellation).await
+    }
+}
+
+/// Logs what nobody else would tell, because another provider took the job or spoke for all.
+fn tell_of_broken(refusals: &[AcquireError]) {
+    for refusal in refusals {
+        if let AcquireError::Provider(error) = refusal {
+            let error: &dyn std::error::Error = &**error;
+            tracing::warn!(
+                error,
+                "A provider is broken, others are asked for its jobs."
+            );
+        }
     }
 }

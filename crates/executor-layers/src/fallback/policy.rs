@@ -17,20 +17,15 @@ pub(super) fn may_go_better_elsewhere(error: &BuildError) -> bool {
     }
 }
 
-/// Returns what to say when every provider has refused, in the order they were asked.
+/// Takes what to say out of the refusals of every provider, in the order they were asked.
 ///
 /// One with all in use tells the worker to come again, so it speaks for all; else the first one does.
-pub(super) fn verdict(refusals: Vec<AcquireError>) -> AcquireError {
-    let mut broken = None;
-    for refusal in refusals {
-        match refusal {
-            AcquireError::Provider(error) => {
-                broken.get_or_insert(error);
-            }
-            _ => return AcquireError::NoFreeExecutor,
-        }
+pub(super) fn verdict(refusals: &mut Vec<AcquireError>) -> AcquireError {
+    let is_broken = |refusal: &AcquireError| matches!(refusal, AcquireError::Provider(_));
+    if refusals.is_empty() || !refusals.iter().all(is_broken) {
+        return AcquireError::NoFreeExecutor;
     }
-    broken.map_or(AcquireError::NoFreeExecutor, AcquireError::Provider)
+    refusals.remove(0)
 }
 
 #[cfg(test)]
@@ -73,16 +68,16 @@ mod tests {
     fn one_that_is_only_busy_speaks_for_all() {
         let broken = |text: &str| AcquireError::Provider(text.into());
         let withdrawn = AcquireError::Canceled(CancelCause::EnvironmentLost);
-        let check = |refusals, expect: &str| {
-            let verdict = verdict(refusals);
+        let check = |mut refusals: Vec<_>, expect: &str, untold: usize| {
+            let verdict = verdict(&mut refusals);
             assert_eq!(executor_core::chain(&verdict), expect);
+            assert_eq!(refusals.len(), untold);
         };
+        let full = || AcquireError::NoFreeExecutor;
         let first = "acquire an executor: first";
-        check(vec![broken("first"), broken("second")], first);
-        check(
-            vec![broken("first"), AcquireError::NoFreeExecutor],
-            "no free executor",
-        );
-        check(vec![withdrawn], "no free executor");
+        check(vec![broken("first"), broken("second")], first, 1);
+        check(vec![broken("first"), full()], "no free executor", 2);
+        check(vec![withdrawn], "no free executor", 1);
+        check(vec![], "no free executor", 0);
     }
 }

@@ -58,7 +58,6 @@ mod tests {
 
     #[test]
     fn the_first_route_with_all_tags_of_the_job_is_taken() {
-        // R-GLCI-17
         let routes = ["docker linux", "gpu linux", "gpu linux cuda", "mac"].map(tags);
         let check = |job: &str, expect| {
             assert_eq!(choose(&tags(job), &routes), expect, "of {job:?}");

@@ -89,7 +89,6 @@ impl Hosts {
 
 #[tokio::test]
 async fn a_job_takes_the_route_with_all_its_tags_and_gives_back_what_it_took() {
-    // R-GLCI-17
     let check = async |tags: &[&str], expect| {
         let hosts = Hosts::new();
         let data = hosts.acquire().await;

@@ -117,6 +117,7 @@ async fn a_watched_fallback_around_the_shell() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_route_to_fallbacks_around_the_shell() {
+    // R-EXEC-20
     check(["fallback", "route", "timeout"]).await;
 }
 
