@@ -244,6 +244,21 @@ fn a_user_who_is_not_root_gets_overlays_in_a_namespace() {
     let done = Done::from(as_nobody(&["run"]).output().unwrap()).expect_code(0);
     assert!(done.stdout.contains("Copied"), "{}", done.stdout);
 
+    // What this user cannot read is named.
+    project.write("closed", "x");
+    fs::set_permissions(
+        project.dir().join("closed"),
+        fs::Permissions::from_mode(0o000),
+    )
+    .unwrap();
+    let done = Done::from(as_nobody(&["run"]).output().unwrap()).expect_code(3);
+    assert!(
+        done.stdout.contains("copy closed: Permission denied"),
+        "{}",
+        done.stdout
+    );
+    fs::remove_file(project.dir().join("closed")).unwrap();
+
     project.write(".gitlab-ci.yml", STAYS);
     let out = fs::File::create(project.scratch().join("out")).unwrap();
     let mut run = as_nobody(&["run", "--snapshot", "overlay"])
@@ -259,6 +274,36 @@ fn a_user_who_is_not_root_gets_overlays_in_a_namespace() {
     run.kill().unwrap();
     run.wait().unwrap();
     wait_until("directories to be gone", || project.leftovers().is_empty());
+}
+
+#[test]
+fn where_nobody_may_have_namespaces_overlays_are_refused_with_advice() {
+    if !needs_root("a system without namespaces for users") {
+        return;
+    }
+    let project = Project::with_pipeline("job: {script: [\"true\"]}\n");
+    // A namespace in which there can be no further one, and root without rights.
+    let script = "echo 0 >/proc/sys/user/max_user_namespaces && \
+        exec setpriv --bounding-set=-all \"$@\"";
+    let command = project.command(&["run", "--snapshot", "overlay"]);
+    let done = Command::new("unshare")
+        .args(["--user", "--map-root-user", "sh", "-c", script, "sh"])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(project.dir())
+        .env("RUNWRIGHT_HOME", project.home())
+        .output();
+    let done = Done::from(done.unwrap()).expect_code(3);
+    assert!(
+        done.stderr.contains("enter a user namespace"),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        done.stderr.contains("leave out `--snapshot overlay`"),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]

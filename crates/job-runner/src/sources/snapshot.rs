@@ -154,7 +154,14 @@ impl Snapshot {
         self.refuse(place).await?;
         let base = self.base.get_or_try_init(|| self.make_base(place)).await?;
         let layer = match self.way(base.size(), place).await? {
-            Way::Overlay(overlays) => Some(Base::lay(base, overlays, place).await?),
+            Way::Overlay(overlays) => match Base::lay(base, overlays, place).await {
+                Err(SnapshotError::Overlay(error)) if self.means == SnapshotMeans::Auto => {
+                    tell_of_refusal(&error);
+                    Base::copy(base, Clones::Wanted, place).await?;
+                    None
+                }
+                laid => Some(laid?),
+            },
             Way::Copy(clones) => {
                 Base::copy(base, clones, place).await?;
                 None
@@ -203,8 +210,7 @@ impl Snapshot {
                 Err(ProcessError::Overlay { path, source })
             });
             found.map_err(|error| {
-                let reason = &error as &dyn Error;
-                tracing::debug!(reason, "Overlays cannot be had; files are copied.");
+                tell_of_refusal(&error);
                 Arc::new(error)
             })
         };
@@ -215,7 +221,16 @@ impl Snapshot {
     async fn make_base(&self, place: &Place<'_>) -> Result<Arc<Base>, SnapshotError> {
         let directory = Base::directory(&self.directory, place.supervisor).await?;
         let tree = Base::tree_in(directory.path());
-        let taken = self.take(place, tree.clone()).await?;
+        let taken = match self.take(place, tree.clone()).await {
+            Ok(taken) => taken,
+            Err(error) => {
+                if let Err(left) = directory.remove().await {
+                    let left = &left as &dyn Error;
+                    tracing::warn!(error = left, "Half a snapshot is left for the next run.");
+                }
+                return Err(error);
+            }
+        };
         let base = off_thread(move || Base::new(directory, taken)).await;
         let base = base.unwrap_or_else(|source| Err(SnapshotError::Target { path: tree, source }));
         base.map(Arc::new)
@@ -261,4 +276,9 @@ impl Snapshot {
             },
         })
     }
+}
+
+fn tell_of_refusal(error: &ProcessError) {
+    let error = error as &dyn Error;
+    tracing::debug!(error, "An overlay cannot be had; files are copied.");
 }
