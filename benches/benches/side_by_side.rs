@@ -54,13 +54,16 @@ async fn compare(rounds: usize) -> anyhow::Result<bool> {
     Ok(missing.is_empty())
 }
 
-/// Parts the peers that are there from the reasons why others are not.
+/// Parts the peers that are there from rows for the others, whose reasons are printed.
 fn sort(peers: Vec<peer::Peer>) -> (Vec<Tool>, Vec<String>) {
     let (mut tools, mut missing) = (Vec::new(), Vec::new());
     for peer in peers {
         match peer.tool {
             Ok(tool) => tools.push(tool),
-            Err(error) => missing.push(format!("{:<26} NOT MEASURED: {error:#}", peer.name)),
+            Err(error) => {
+                println!("{} is NOT MEASURED: {error:#}\n", peer.name);
+                missing.push(format!("{:<26} NOT MEASURED, see above", peer.name));
+            }
         }
     }
     (tools, missing)

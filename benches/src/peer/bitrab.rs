@@ -19,6 +19,8 @@ pub(super) async fn install(bench: &Bench) -> anyhow::Result<Tool> {
                 "pip",
                 "install",
                 "--quiet",
+                "--retries",
+                "1",
                 "--disable-pip-version-check",
             ])
             .arg(format!("{NAME}=={VERSION}"));

@@ -22,7 +22,14 @@ pub(super) async fn install(bench: &Bench) -> anyhow::Result<Tool> {
     let directory = format!("{NAME}-{VERSION}-node-{NODE}");
     let installation = Installation::make(bench, &directory, |directory| {
         let npm = Command::new("npm")
-            .args(["install", "--no-audit", "--no-fund", "--prefix"])
+            .args([
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--fetch-retries",
+                "1",
+                "--prefix",
+            ])
             .arg(directory)
             .args([format!("{NAME}@{VERSION}"), format!("node@{NODE}")]);
         vec![npm]

@@ -10,7 +10,7 @@ use process::Command;
 use crate::Bench;
 
 /// For one command of a package manager, download included.
-const DEADLINE: Duration = Duration::from_mins(5);
+const DEADLINE: Duration = Duration::from_mins(3);
 
 /// Written last, so that what lacks it is half an installation.
 const MARKER: &str = "complete";
