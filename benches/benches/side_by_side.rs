@@ -48,7 +48,7 @@ async fn compare(rounds: usize) -> anyhow::Result<bool> {
     for contest in contests(&ours, &tools) {
         if words.is_empty() || words.iter().any(|word| contest.name().contains(word)) {
             let results = contest.hold(&bench, rounds).await?;
-            println!("\n{}", table(contest.name(), &results, &missing));
+            print!("\n{}", table(contest.name(), &results, &missing));
         }
     }
     Ok(missing.is_empty())

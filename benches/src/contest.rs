@@ -141,9 +141,11 @@ impl Entrant<'_> {
         let run = bench.run_within(&command, TIME_LIMIT).await?;
         if run.end != End::Success {
             let last_words = run.last_words();
-            let last_line = last_words.lines().next_back().unwrap_or_default();
+            // None where nobody read the output.
+            let last_line = last_words.lines().next_back();
+            let last_line = last_line.map_or_else(String::new, |line| format!(": {line}"));
             let wall = run.wall.as_secs_f64();
-            results.fault = Some(format!("{} after {wall:.1} s: {last_line}", run.end));
+            results.fault = Some(format!("{} after {wall:.1} s{last_line}", run.end));
         } else if !warm_up {
             match output {
                 Output::Pipe => results.piped.push(run.wall),
