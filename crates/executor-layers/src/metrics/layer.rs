@@ -31,52 +31,45 @@ use tokio::time::Instant;
 /// value for all steps that a job named itself (`step_other`), `executor_stage` 64, and `other` for
 /// the rest: a job cannot make a label grow.
 ///
-/// # Order
+/// # Examples
 ///
-/// Right is outside of all that refuses, waits or tries again, so that the numbers are those of the
-/// worker. One [`Metrics`] may be put around several providers; around two layers of one stack it
-/// would count each call twice.
+/// Right: outside of all that refuses, waits or tries again, so that the numbers are the worker's.
+/// Wrong: inside. What a limit refuses never comes that far, and a machine that is always full looks
+/// idle. Wrong as well: one [`Metrics`] in two layers of one stack, which counts each call twice;
+/// around two stacks it counts both together.
 ///
 /// ```
-/// use executor_core::{Cancellation, ProviderStack};
+/// use executor_core::{Cancellation, ExecutorProvider, ProviderStack};
 /// use executor_layers::{ConcurrencyLimitLayer, Metrics, MetricsLayer, MetricsOptions};
 /// use executor_testkit::{ScriptedProvider, runner_config};
 ///
+/// /// Asks for capacity until there is none.
+/// async fn fill(provider: &dyn ExecutorProvider) {
+///     let (config, go_on) = (runner_config("scripted"), Cancellation::new());
+///     let mut held = Vec::new();
+///     while let Ok(data) = provider.acquire(&config, &go_on).await {
+///         held.push(data);
+///     }
+/// }
+///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn main() -> Result<(), executor_layers::MetricsError> {
+/// let limit = ConcurrencyLimitLayer::concurrent(1);
 /// let metrics = Metrics::new(MetricsOptions::default())?;
-/// let provider = ProviderStack::new(ScriptedProvider::new())
-///     .layer(&ConcurrencyLimitLayer::concurrent(1))
+/// let right = ProviderStack::new(ScriptedProvider::new())
+///     .layer(&limit)
 ///     .layer(&MetricsLayer::new(&metrics))
 ///     .build();
-/// let (config, go_on) = (runner_config("scripted"), Cancellation::new());
-/// let _first = provider.acquire(&config, &go_on).await?;
-/// assert!(provider.acquire(&config, &go_on).await.is_err());
-///
+/// fill(&*right).await;
 /// assert!(metrics.scrape()?.contains(r#"outcome="no_free_executor""#));
-/// # Ok(())
-/// # }
-/// ```
 ///
-/// Wrong is inside: what a limit refuses never reaches the metrics, and a machine that is always
-/// full looks idle.
-///
-/// ```
-/// # use executor_core::{Cancellation, ProviderStack};
-/// # use executor_layers::{ConcurrencyLimitLayer, Metrics, MetricsLayer, MetricsOptions};
-/// # use executor_testkit::{ScriptedProvider, runner_config};
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let metrics = Metrics::new(MetricsOptions::default())?;
-/// let provider = ProviderStack::new(ScriptedProvider::new())
+/// let metrics = Metrics::new(MetricsOptions::default())?;
+/// let wrong = ProviderStack::new(ScriptedProvider::new())
 ///     .layer(&MetricsLayer::new(&metrics))
-///     .layer(&ConcurrencyLimitLayer::concurrent(1))
+///     .layer(&limit)
 ///     .build();
-/// # let (config, go_on) = (runner_config("scripted"), Cancellation::new());
-/// # let _first = provider.acquire(&config, &go_on).await?;
-/// assert!(provider.acquire(&config, &go_on).await.is_err());
-///
-/// assert!(!metrics.scrape()?.contains("no_free_executor"));
+/// fill(&*wrong).await;
+/// assert!(!metrics.scrape()?.contains(r#"outcome="no_free_executor""#));
 /// # Ok(())
 /// # }
 /// ```

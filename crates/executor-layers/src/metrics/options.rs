@@ -19,7 +19,7 @@ pub struct MetricsOptions {
     pub stage_durations: StageDurations,
 }
 
-/// Whether `gitlab_runner_job_stage_duration_seconds` is told: 11 series for each stage and runner.
+/// Whether `gitlab_runner_job_stage_duration_seconds` is told: 13 series for each stage and runner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StageDurations {
     /// It is not.

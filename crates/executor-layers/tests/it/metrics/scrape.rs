@@ -7,6 +7,7 @@ use executor_layers::{Metrics, MetricsError, MetricsLayer, MetricsOptions, Stage
 use executor_testkit::{
     Directive, Gate, JobBuilder, RecordingJobSource, ScriptedJobRunner, ScriptedProvider,
 };
+use std::sync::atomic::Ordering;
 
 #[tokio::test]
 async fn a_scrape_while_a_job_runs_shows_its_stage() {
@@ -21,18 +22,7 @@ async fn a_scrape_while_a_job_runs_shows_its_stage() {
     bench
         .scripted
         .on(BuildStage::script(), Directive::exit(0).until(gate.clone()));
-    let source = Arc::new(RecordingJobSource::new());
-    source.hand_out(JobBuilder::new(7).script(["make"]).build());
-    let worker = Worker {
-        config: Arc::new(bench.config.clone()),
-        provider: Arc::clone(&bench.provider),
-        source,
-        runner: Arc::new(ScriptedJobRunner::new()),
-        active: active.clone(),
-        slots: JobSlots::new(),
-        pause: Worker::DEFAULT_PAUSE,
-        on_trouble: OnTrouble::GiveUp,
-    };
+    let worker = worker(&bench, &active, 1);
     let go_on = Cancellation::new();
     let turns = worker.run(&go_on);
     tokio::pin!(turns);
@@ -65,6 +55,81 @@ async fn a_scrape_while_a_job_runs_shows_its_stage() {
     turns.await.unwrap();
     assert_eq!(running(&bench.scrape()), None);
     bench.scripted.assert_obeyed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scrapes_at_any_moment_show_stages_there_are() {
+    // R-EXEC-09
+    // R-EXEC-27
+    const JOBS: u64 = 300;
+    let active = ActiveJobs::new();
+    let bench = Bench::new(MetricsOptions {
+        active: active.clone(),
+        ..MetricsOptions::default()
+    });
+    let worker = worker(&bench, &active, JOBS);
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let ended = || over.load(Ordering::Relaxed);
+    let scrapes = std::thread::scope(|scope| {
+        let scrapers = [(); 2].map(|()| scope.spawn(|| scrape_until(&bench, ended)));
+        tokio::task::block_in_place(|| {
+            tokio::runtime::Handle::current().block_on(async {
+                let mut workers = tokio::task::JoinSet::new();
+                for worker in vec![worker; 4] {
+                    workers.spawn(async move { worker.run(&Cancellation::new()).await });
+                }
+                for turns in workers.join_all().await {
+                    turns.unwrap();
+                }
+            });
+        });
+        over.store(true, Ordering::Relaxed);
+        scrapers.map(|scraper| scraper.join().unwrap())
+    });
+    assert!(scrapes.iter().all(|count| *count > 0), "{scrapes:?}");
+    bench.expect(&format!("gitlab_runner_jobs_total{{{RUNNER}}}"), 300.0);
+    assert!(!bench.scrape().contains("gitlab_runner_jobs{"));
+    bench.scripted.assert_obeyed();
+}
+
+/// Scrapes again and again, and returns how often.
+fn scrape_until(bench: &Bench, ended: impl Fn() -> bool) -> u32 {
+    let stages = ["created", "prepare", "run", "finish", "cleanup"];
+    let mut count = 0;
+    while !ended() || count == 0 {
+        let text = bench.scrape();
+        let jobs = text
+            .lines()
+            .filter(|line| line.starts_with("gitlab_runner_jobs{"));
+        let mut running = 0;
+        for line in jobs {
+            let known = stages.map(|stage| format!(r#"executor_stage="{stage}""#));
+            assert!(known.iter().any(|stage| line.contains(stage)), "{line}");
+            let (_, number) = line.rsplit_once(' ').unwrap();
+            running += number.parse::<u32>().unwrap();
+        }
+        assert!(running <= 4, "there are four workers:\n{text}");
+        count += 1;
+    }
+    count
+}
+
+/// Returns a worker of the bench's runner, whose source has so many jobs.
+fn worker(bench: &Bench, active: &ActiveJobs, jobs: u64) -> Worker {
+    let source = RecordingJobSource::new();
+    for id in 1..=jobs {
+        source.hand_out(JobBuilder::new(id).script(["make"]).build());
+    }
+    Worker {
+        config: Arc::new(bench.config.clone()),
+        provider: Arc::clone(&bench.provider),
+        source: Arc::new(source),
+        runner: Arc::new(ScriptedJobRunner::new()),
+        active: active.clone(),
+        slots: JobSlots::new(),
+        pause: Worker::DEFAULT_PAUSE,
+        on_trouble: OnTrouble::GiveUp,
+    }
 }
 
 #[tokio::test]
