@@ -18,7 +18,7 @@ const JOB_BUCKETS: &[f64] = &[
     30.0, 60.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0, 10_800.0, 18_000.0, 36_000.0,
 ];
 
-/// GitLab Runner's, for stages of a build.
+/// For stages of a build: from a second to an hour, as GitLab Runner's.
 const STAGE_BUCKETS: &[f64] = &[
     1.0, 3.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 1_800.0, 3_600.0,
 ];
