@@ -12,7 +12,7 @@
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
 
 use anyhow::Context;
-use cli::output::{Advice, Console, SharedWriter, Style, summary};
+use cli::output::{Advice, Console, View, summary};
 use process::{CaptureLimits, Command, NeverStop, Settings, Supervisor};
 use runwright::core::Cancellation;
 use runwright::local::{LocalProject, LocalRun, RunOptions, StateDir};
@@ -42,18 +42,19 @@ async fn main() -> anyhow::Result<ExitCode> {
         ..ShellConfig::default()
     });
 
-    let style = Style::of_stdout();
-    let shown = SharedWriter::new(std::io::stdout())?;
-    let console = Arc::new(Console::new(shown.clone(), style));
+    let logs = run.logs();
+    let view = View::of_stdout();
+    let console = Arc::new(Console::start(view, std::io::stdout())?);
+    let sink = Arc::clone(&console);
     let report = run
-        .execute("shell", Arc::new(provider), console, &Cancellation::new())
+        .execute("shell", Arc::new(provider), sink, &Cancellation::new())
         .await?;
     let advice = Advice {
-        logs: None,
+        log: &|job| logs.of(job),
         again: &|job| format!("runwright run {job}"),
     };
-    shown.write(summary(&report, style, &advice).as_bytes());
-    shown.finish()?;
+    console.write(&summary(&report, view.style, &advice));
+    console.finish()?;
     Ok(ExitCode::from(report.exit.code()))
 }
 

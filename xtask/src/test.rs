@@ -48,6 +48,11 @@ const TOOLS: &[Tool] = &[
         optional: None,
     },
     Tool {
+        program: "tmux",
+        package: "tmux",
+        optional: None,
+    },
+    Tool {
         program: "git-lfs",
         package: "git-lfs",
         optional: Some("sources with Git LFS"),

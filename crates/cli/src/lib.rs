@@ -72,6 +72,6 @@ fn start_log() {
     // A second call in one process finds the log started, which is as good.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
-        .with_writer(std::io::stderr)
+        .with_writer(|| output::ErrorStream)
         .try_init();
 }

@@ -64,3 +64,41 @@ impl Signals {
         }
     }
 }
+
+/// What happened to the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TerminalChange {
+    /// It has another size.
+    Size,
+    /// The program was stopped and goes on: somebody else had the terminal meanwhile.
+    Resumed,
+}
+
+/// Listens to what happens to the terminal.
+#[derive(Debug)]
+pub(crate) struct TerminalSignals {
+    size: Signal,
+    resumed: Signal,
+}
+
+impl TerminalSignals {
+    /// Starts to listen.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses a handler.
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            size: signal(SignalKind::window_change())?,
+            resumed: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
+        })
+    }
+
+    /// Waits for the next change.
+    pub(crate) async fn next(&mut self) -> TerminalChange {
+        tokio::select! {
+            _ = self.size.recv() => TerminalChange::Size,
+            _ = self.resumed.recv() => TerminalChange::Resumed,
+        }
+    }
+}

@@ -68,7 +68,7 @@ mod variables;
 pub use artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, LocalArtifactStore};
 pub use options::BuildRunnerOptions;
 pub use repository::{Commit, Head, RepositoryError, RepositoryFacts, inspect, toplevel};
-pub use runner::BuildRunner;
+pub use runner::{BuildRunner, spool_file};
 pub use sources::{
     ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMeans, SnapshotUsers, Sources,
     Worktree, WorktreeError,

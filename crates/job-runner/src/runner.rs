@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use executor_core::{JobAssignment, JobId, JobOutcome, JobRunner, JobState, RunContext};
 use jiff::Timestamp;
 use process::Supervisor;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -28,8 +28,13 @@ impl BuildRunner {
     /// Returns the file with the whole log of an attempt of a job; `None` when none is kept.
     pub fn spool_path(&self, job: JobId, attempt: u32) -> Option<PathBuf> {
         let directory = self.options.spool_dir.as_ref()?;
-        Some(directory.join(format!("job-{job}-{attempt}.log")))
+        Some(spool_file(directory, job, attempt))
     }
+}
+
+/// Returns the file in a spool directory that holds the whole log of an attempt of a job.
+pub fn spool_file(directory: &Path, job: JobId, attempt: u32) -> PathBuf {
+    directory.join(format!("job-{job}-{attempt}.log"))
 }
 
 #[async_trait]

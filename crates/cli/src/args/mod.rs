@@ -8,7 +8,7 @@ mod run;
 pub(crate) use isolation::IsolationArgs;
 pub(crate) use pairs::KeyValue;
 pub(crate) use project::ProjectArgs;
-pub(crate) use run::{Progress, RunArgs};
+pub(crate) use run::RunArgs;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 use super::{IsolationArgs, ProjectArgs};
-use crate::output::Style;
-use clap::{Args, ValueEnum};
+use crate::output::{Layout, Progress};
+use clap::Args;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -15,6 +15,7 @@ Examples:
   TOKEN=... runwright run --secret TOKEN           with a masked variable from the environment
   runwright run --secret TOKEN=@token.txt          ... from a file
   runwright run --dry-run                          show what would run
+  runwright run --output group                     the log of each job in one block
 
 Ctrl-C cancels: after_script and cleanup still run. Twice: everything is ended at once.
 
@@ -74,9 +75,15 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) login: bool,
 
-    /// How to show progress
-    #[arg(long, value_enum, default_value = "auto", value_name = "HOW")]
+    /// Who reads standard output
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHO")]
     pub(crate) progress: Progress,
+    /// How logs are laid out; default: `live` on a terminal, `prefix` elsewhere and in CI
+    #[arg(long, value_enum, value_name = "LAYOUT")]
+    pub(crate) output: Option<Layout>,
+    /// Show all that the runner itself says, and fold nothing
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
     /// Write all events as JSON lines to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
@@ -91,29 +98,5 @@ impl RunArgs {
     /// Returns whether what the named jobs need runs as well.
     pub(crate) fn follow_needs(&self) -> bool {
         self.needs || !self.no_needs
-    }
-}
-
-/// How progress is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Progress {
-    /// `tty` on a terminal, `plain` elsewhere
-    Auto,
-    /// Lines with colours
-    Tty,
-    /// Lines without colours
-    Plain,
-    /// Events as JSON lines on standard output
-    Json,
-}
-
-impl Progress {
-    /// Returns how lines for people are coloured.
-    pub(crate) fn style(self) -> Style {
-        match self {
-            Self::Auto => Style::of_stdout(),
-            Self::Tty => Style::COLOURED,
-            Self::Plain | Self::Json => Style::PLAIN,
-        }
     }
 }

@@ -1,7 +1,10 @@
-use crate::args::{Progress, RunArgs};
+use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::output::{Console, NdJson, SharedWriter, Tee};
-use anyhow::Context;
+use crate::output::{
+    Console, NdJson, Place, SharedWriter, Shown, Style, Tee, error_line, show_errors_above,
+    show_errors_directly,
+};
+use anyhow::{Context, anyhow};
 use runwright::pipeline::event::EventSink;
 use std::fs::File;
 use std::io;
@@ -11,31 +14,53 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Audience {
     sink: Arc<dyn EventSink>,
-    progress: Progress,
-    shown: SharedWriter,
+    reader: Reader,
+    style: Style,
     file: Option<SharedWriter>,
+}
+
+/// Who reads standard output.
+#[derive(Debug)]
+enum Reader {
+    Person(Arc<Console>),
+    Program(SharedWriter),
 }
 
 impl Audience {
     pub(super) fn of(args: &RunArgs) -> Result<Self, Failure> {
-        let shown = start(SharedWriter::new(io::stdout()))?;
-        let mut sinks: Vec<Arc<dyn EventSink>> = vec![match args.progress {
-            Progress::Json => Arc::new(NdJson::new(shown.clone())),
-            progress => Arc::new(Console::new(shown.clone(), progress.style())),
-        }];
+        let place = Place::of_stdout();
+        let shown = Shown::choose(args.progress, args.output, args.verbose, place)
+            .map_err(|clash| Failure::usage(anyhow!(clash.message())).with_help(clash.help()))?;
+        let mut style = Style::PLAIN;
+        let (reader, sink): (Reader, Arc<dyn EventSink>) = match shown {
+            Shown::Json => {
+                let writer = started(SharedWriter::new(io::stdout()))?;
+                (
+                    Reader::Program(writer.clone()),
+                    Arc::new(NdJson::new(writer)),
+                )
+            }
+            Shown::Text(view) => {
+                style = view.style;
+                let console = Arc::new(started(Console::start(view, io::stdout()))?);
+                show_errors_above(&console);
+                (Reader::Person(Arc::clone(&console)), console)
+            }
+        };
+        let mut sinks = vec![sink];
         let mut file = None;
         if let Some(path) = &args.events {
             let created = File::create(path)
                 .with_context(|| format!("create {}", path.display()))
                 .map_err(Failure::usage)?;
-            let written = start(SharedWriter::new(created))?;
+            let written = started(SharedWriter::new(created))?;
             sinks.push(Arc::new(NdJson::new(written.clone())));
             file = Some(written);
         }
         Ok(Self {
             sink: Arc::new(Tee(sinks)),
-            progress: args.progress,
-            shown,
+            reader,
+            style,
             file,
         })
     }
@@ -44,25 +69,56 @@ impl Audience {
         Arc::clone(&self.sink)
     }
 
+    pub(super) fn style(&self) -> Style {
+        self.style
+    }
+
     /// Shows how the run ended, to people; programs have the last event.
     pub(super) fn show_summary(&self, text: &str) {
-        if self.progress != Progress::Json {
-            self.shown.write(text.as_bytes());
+        if let Reader::Person(console) = &self.reader {
+            console.write(text);
+        }
+    }
+
+    /// Says something that is no part of the run's own output.
+    pub(super) fn tell(&self, text: &str) {
+        match &self.reader {
+            // The mark of the key that was pressed stands behind the last line of the view.
+            Reader::Person(console) if console.is_live() => error_line(text),
+            _ => error_line(&format!("\n{text}")),
+        }
+    }
+
+    /// Draws again after the terminal got another size.
+    pub(super) fn resized(&self) {
+        if let Reader::Person(console) = &self.reader {
+            console.resized();
+        }
+    }
+
+    /// Draws again after somebody else had the terminal.
+    pub(super) fn resumed(&self) {
+        if let Reader::Person(console) = &self.reader {
+            console.resumed();
         }
     }
 
     /// Waits until all is shown and written.
     pub(super) fn finish(&self) -> anyhow::Result<()> {
-        let shown = self.shown.finish().context("write to standard output");
+        let shown = match &self.reader {
+            Reader::Person(console) => console.finish(),
+            Reader::Program(writer) => writer.finish(),
+        };
+        show_errors_directly();
         if let Some(file) = &self.file {
             file.finish().context("write the events")?;
         }
-        shown
+        shown.context("write to standard output")
     }
 }
 
-fn start(writer: io::Result<SharedWriter>) -> Result<SharedWriter, Failure> {
-    writer
+fn started<T>(output: io::Result<T>) -> Result<T, Failure> {
+    output
         .context("start to write output")
         .map_err(Failure::environment)
 }

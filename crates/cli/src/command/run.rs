@@ -6,18 +6,17 @@ use super::{find_project, print, variables};
 use crate::args::RunArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Advice, diagnostics, error_line, strip_controls, summary};
-use crate::signal::Signals;
+use crate::output::{Advice, Style, diagnostics, error_line, strip_controls, summary};
+use crate::signal::{Signals, TerminalChange, TerminalSignals};
 use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
-use runwright::local::{LocalError, LocalProject, LocalRun, RunOptions, StateDir};
+use runwright::local::{LocalError, LocalProject, LocalRun, RunLogs, RunOptions, StateDir};
 use runwright::pipeline::config::parse_duration;
 use runwright::pipeline::plan::NeedsMode;
 use runwright::pipeline::{PipelineReport, Plan, ResolvedPipeline, Selection};
 use runwright::shell::ShellConfig;
 use std::fmt::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -142,6 +141,9 @@ async fn execute(
     let mut signals = Signals::listen()
         .context("listen to signals")
         .map_err(Failure::environment)?;
+    let terminal = TerminalSignals::listen()
+        .context("listen to the terminal")
+        .map_err(Failure::environment)?;
     let interrupted = signals.seen();
     let cancellation = Cancellation::new();
     let audience = Arc::new(Audience::of(args)?);
@@ -149,12 +151,15 @@ async fn execute(
     let work = work(args, project, pipeline, options, &audience, &cancellation);
     let done = tokio::select! {
         done = work => done,
-        () = signals.drive(&cancellation, tell_of_signal) => {
+        () = signals.drive(&cancellation, |count| audience.tell(words_on_signal(count))) => {
+            return Err(Failure::environment(anyhow!("the signal handler ended")));
+        }
+        () = follow_terminal(terminal, &audience) => {
             return Err(Failure::environment(anyhow!("the signal handler ended")));
         }
     };
     if let Ok(done) = &done {
-        audience.show_summary(&done.summary(args));
+        audience.show_summary(&done.summary(args, audience.style()));
     }
     let was_interrupted = interrupted.load(Ordering::SeqCst);
     let shown = {
@@ -177,29 +182,39 @@ async fn execute(
     Ok(done.report.exit)
 }
 
-fn tell_of_signal(count: usize) {
-    error_line(if count == 1 {
-        "\ncancelling; once more to end everything at once"
+fn words_on_signal(count: usize) -> &'static str {
+    if count == 1 {
+        "cancelling; once more to end everything at once"
     } else {
-        "\nending everything at once"
-    });
+        "ending everything at once"
+    }
+}
+
+/// Keeps the view in step with the terminal. Never returns.
+async fn follow_terminal(mut terminal: TerminalSignals, audience: &Audience) {
+    loop {
+        match terminal.next().await {
+            TerminalChange::Size => audience.resized(),
+            TerminalChange::Resumed => audience.resumed(),
+        }
+    }
 }
 
 /// A run that has ended, and what is needed to tell of it.
 struct Done {
     report: PipelineReport,
     plan: Arc<Plan>,
-    logs: PathBuf,
+    logs: RunLogs,
 }
 
 impl Done {
-    fn summary(&self, args: &RunArgs) -> String {
+    fn summary(&self, args: &RunArgs, style: Style) -> String {
         let again = Again::new(args, &self.plan);
         let advice = Advice {
-            logs: Some(&self.logs),
+            log: &|job| self.logs.of(job),
             again: &|job| again.command(job),
         };
-        let mut text = summary(&self.report, args.progress.style(), &advice);
+        let mut text = summary(&self.report, style, &advice);
         if let Some(limit) = &args.timeout
             && self.report.exit == Exit::JobFailed
             && self.report.failed_jobs().next().is_none()
@@ -220,7 +235,7 @@ async fn work(
 ) -> Result<Done, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let run = LocalRun::prepare(project, pipeline, &state, options).await?;
-    let logs = run.directory().join("logs");
+    let logs = run.logs();
     let plan = Arc::clone(run.plan());
     let shell = ShellConfig {
         login: args.login,

@@ -1,75 +1,154 @@
-//! Events as lines for people.
+//! Events as text for people.
 
+use super::board::Board;
+use super::clean::strip_controls;
+use super::entry::{Entry, Source};
+use super::fold::Folding;
+use super::job::{Job, folding_of_block};
+use super::lines::Piece;
+use super::live::LiveFooter;
+use super::outcome::Outcome;
+use super::printer::Printer;
+use super::region::WIDEST_NAME;
 use super::shared::SharedWriter;
-use super::style::{Style, Tone, strip_controls};
+use super::style::{Mark, Tone};
+use super::view::{Layout, View};
+use super::width::{columns, fit};
 use runwright::pipeline::Status;
-use runwright::pipeline::event::{EventKind, EventSink, LogStream, PipelineEvent};
+use runwright::pipeline::event::{
+    EventKind, EventSink, JobNode, LogLevel, LogStream, PipelineEvent, StageState,
+};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-/// Shows a run line by line, each line of a job behind the job's name.
+/// Shows a run to people.
 #[derive(Debug)]
 pub struct Console {
-    style: Style,
+    view: View,
     writer: SharedWriter,
+    board: Arc<Mutex<Board>>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    jobs: HashMap<Arc<str>, usize>,
-    /// The width of the longest name, so that the lines stand in a column.
+    numbers: HashMap<Arc<str>, usize>,
+    /// The jobs that run, by their number.
+    jobs: HashMap<usize, Job>,
+    /// The job that wrote last; the next line is most likely from the same.
+    last: Option<(Arc<str>, usize)>,
+    /// The width of the longest name, so that lines stand in columns.
     width: usize,
+    /// The pipeline has one job, whose log needs no name and waits for nothing.
+    alone: bool,
+    /// The last line was an empty one.
+    ends_empty: bool,
 }
 
-/// Names longer than this do not widen the column.
-const WIDEST_NAME: usize = 28;
+/// What stands before the lines of a block.
+const INDENT: &str = "  ";
 
 impl Console {
-    /// Shows runs on `writer`.
-    pub fn new(writer: SharedWriter, style: Style) -> Self {
-        Self {
-            style,
+    /// Shows runs on `writer`; what the live view draws is made for standard output's size.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses a thread.
+    pub fn start(view: View, writer: impl Write + Send + 'static) -> io::Result<Self> {
+        let board = Arc::new(Mutex::new(Board::default()));
+        let writer = if view.layout == Layout::Live {
+            let footer = LiveFooter::new(Arc::clone(&board), view.style);
+            SharedWriter::with_footer(writer, Box::new(footer))?
+        } else {
+            SharedWriter::new(writer)?
+        };
+        Ok(Self {
+            view,
             writer,
+            board,
             state: Mutex::default(),
-        }
+        })
     }
 
-    fn line(&self, state: &State, job: &Arc<str>, text: &str) {
-        let number = state.jobs.get(job).copied().unwrap_or(0);
-        let padded = format!("{:<width$} |", strip_controls(job), width = state.width);
-        let prefix = self.style.paint(Tone::Job(number), &padded);
-        self.writer.write(
-            format!(
-                "{prefix} {text}
-"
-            )
-            .as_bytes(),
-        );
+    /// Shows text of the caller's own, in whole lines.
+    pub fn write(&self, text: &str) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let after_empty = std::mem::take(&mut state.ends_empty);
+        // One empty line between two parts is enough.
+        let text = text
+            .strip_prefix('\n')
+            .filter(|_| after_empty)
+            .unwrap_or(text);
+        self.writer.write(text.as_bytes());
+    }
+
+    /// Says that the terminal has another size.
+    pub fn resized(&self) {
+        self.writer.footer_changed();
+    }
+
+    /// Says that somebody else has had the terminal, as after `fg`.
+    pub fn resumed(&self) {
+        self.writer.footer_lost();
+    }
+
+    /// Returns whether text that others write to the terminal would damage the view.
+    pub fn is_live(&self) -> bool {
+        self.view.layout == Layout::Live
+    }
+
+    /// Waits until all is shown, and wipes the live view.
+    ///
+    /// # Errors
+    ///
+    /// When text was lost.
+    pub fn finish(&self) -> io::Result<()> {
+        self.writer.finish()
     }
 
     fn show(&self, state: &mut State, kind: &EventKind) {
         match kind {
-            EventKind::PipelineStarted { jobs, .. } => {
-                let names = jobs.iter().cloned().enumerate();
-                state.jobs = names.map(|(number, name)| (name, number)).collect();
-                let widths = jobs.iter().map(|name| name.chars().count());
-                state.width = widths
-                    .filter(|width| *width <= WIDEST_NAME)
-                    .max()
-                    .unwrap_or(0);
-            }
+            EventKind::PipelineStarted { graph, .. } => self.begin(state, graph),
             EventKind::JobLog {
-                job, stream, line, ..
+                job,
+                stream,
+                line,
+                cont,
+                open,
+                level,
             } => {
-                let text = match (stream, self.style.has_colours()) {
-                    (LogStream::System, _) => self.style.paint(Tone::Quiet, &strip_controls(line)),
-                    (_, true) => line.trim_end_matches('\r').to_owned(),
-                    (_, false) => strip_controls(line),
+                let piece = Piece {
+                    source: source_of(*stream, *level),
+                    text: line,
+                    continues: *cont,
+                    open: *open,
                 };
-                if *stream != LogStream::System || !text.trim().is_empty() {
-                    self.line(state, job, &text);
+                self.piece(state, job, piece);
+            }
+            EventKind::JobStage {
+                job,
+                name,
+                state: progress,
+                user_code,
+                duration_ms,
+            } => {
+                let entry = match progress {
+                    StageState::Started => Entry::StageStarted {
+                        name,
+                        user_code: *user_code,
+                    },
+                    ended => Entry::StageEnded {
+                        succeeded: *ended == StageState::Succeeded,
+                        millis: duration_ms.unwrap_or_default(),
+                    },
+                };
+                let mut out = Vec::new();
+                if let Some(job) = state.job(job) {
+                    job.stage(entry, &mut out);
                 }
+                self.writer.write(&out);
             }
             EventKind::JobFinished {
                 job,
@@ -77,41 +156,168 @@ impl Console {
                 exit_code,
                 failure_reason,
                 allow_failure,
+                attempt,
                 duration_ms,
                 ..
             } => {
-                let tone = match status {
-                    Status::Success => Tone::Good,
-                    Status::Failed if *allow_failure => Tone::Warning,
-                    _ => Tone::Bad,
+                let outcome = Outcome {
+                    status: *status,
+                    exit_code: *exit_code,
+                    reason: *failure_reason,
+                    may_fail: *allow_failure,
+                    attempt: *attempt,
+                    duration: Duration::from_millis(*duration_ms),
                 };
-                let mut words = vec![self.style.paint(tone, &status.to_string())];
-                match (exit_code, failure_reason) {
-                    (Some(code), _) if *code != 0 => words.push(format!("exit code {code}")),
-                    (None, Some(reason)) => words.push(reason.to_string()),
-                    _ => {}
-                }
-                if *status == Status::Failed && *allow_failure {
-                    words.push("allowed".to_owned());
-                }
-                words.push(seconds(*duration_ms));
-                self.line(state, job, &words.join(", "));
+                self.finished(state, job, &outcome);
             }
-            EventKind::JobStatus {
-                job,
-                status: Status::Manual,
-                ..
-            } => {
-                let text = self
-                    .style
-                    .paint(Tone::Quiet, "manual: play it with --manual");
-                self.line(state, job, &text);
+            EventKind::JobStatus { job, status, .. } => self.status(state, job, *status),
+            EventKind::PipelineDone { .. } => {
+                *self.lock_board() = Board::default();
+                self.writer.footer_changed();
             }
-            EventKind::StageStart { .. }
-            | EventKind::JobStatus { .. }
-            | EventKind::JobStage { .. }
-            | EventKind::PipelineDone { .. } => {}
+            EventKind::StageStart { .. } => {}
         }
+    }
+
+    fn begin(&self, state: &mut State, graph: &[JobNode]) {
+        let names = graph.iter().map(|node| Arc::clone(&node.job)).enumerate();
+        let widths = graph.iter().map(|node| columns(&strip_controls(&node.job)));
+        let width = widths.filter(|width| *width <= WIDEST_NAME).max();
+        *state = State {
+            numbers: names.map(|(number, name)| (name, number)).collect(),
+            width: width.unwrap_or(0),
+            alone: graph.len() == 1,
+            ..State::default()
+        };
+        if self.is_live() {
+            self.lock_board().begin(graph, Instant::now());
+            self.writer.footer_changed();
+        }
+    }
+
+    fn status(&self, state: &mut State, job: &Arc<str>, status: Status) {
+        if self.is_live() {
+            self.lock_board().set_status(job, status, Instant::now());
+            self.writer.footer_changed();
+        }
+        if status == Status::Running
+            && let Some(number) = state.number(job)
+        {
+            let view = match self.view.layout {
+                Layout::Prefix => Job::streamed(self.prefixed(state, job, number)),
+                Layout::Live if state.alone => Job::streamed(self.printer("", self.own_folding())),
+                Layout::Live | Layout::Group => Job::kept(),
+            };
+            state.jobs.insert(number, view);
+        }
+        if status == Status::Manual {
+            self.tell_of_manual(state, job);
+        }
+    }
+
+    fn tell_of_manual(&self, state: &mut State, job: &Arc<str>) {
+        let style = self.view.style;
+        let hint = style.paint(Tone::Quiet, "manual: play it with --manual");
+        let mut out = Vec::new();
+        match self.view.layout {
+            Layout::Prefix => {
+                let number = state.number(job).unwrap_or(0);
+                self.prefixed(state, job, number).own_line(&hint, &mut out);
+            }
+            Layout::Live | Layout::Group => {
+                let mark = fit(style.mark(Mark::Manual), style.mark_width(), "");
+                let name = strip_controls(job);
+                let name = fit(&name, state.width.max(columns(&name)), "");
+                let line = format!("{mark} {name}  {:>6}  {hint}\n", "");
+                out.extend_from_slice(line.as_bytes());
+            }
+        }
+        self.writer.write(&out);
+    }
+
+    fn piece(&self, state: &mut State, name: &Arc<str>, piece: Piece<'_>) {
+        let mut out = Vec::new();
+        let Some(job) = state.job(name) else {
+            return;
+        };
+        job.piece(piece, &mut out);
+        if self.is_live() && matches!(piece.source, Source::Stdout | Source::Stderr) {
+            // What stands right above is not said again.
+            let whole = if job.is_kept() { piece.text } else { "" };
+            let line = job.unfinished(piece.source).unwrap_or(whole);
+            if !line.trim().is_empty() || !job.is_kept() {
+                self.lock_board().set_last_line(name, line);
+            }
+            self.writer.footer_changed();
+        }
+        self.writer.write(&out);
+    }
+
+    fn finished(&self, state: &mut State, name: &Arc<str>, outcome: &Outcome) {
+        let Some(number) = state.number(name) else {
+            return;
+        };
+        // A job that never ran has no log, and its end is told all the same.
+        let mut job = state.jobs.remove(&number).unwrap_or_else(Job::kept);
+        if self.is_live() && outcome.may_fail {
+            self.lock_board().allow(name);
+        }
+        let style = self.view.style;
+        let mut out = Vec::new();
+        job.end_stream(&mut out);
+        if self.view.layout == Layout::Prefix {
+            let words = outcome.words(style);
+            self.prefixed(state, name, number)
+                .own_line(&words, &mut out);
+            self.writer.write(&out);
+            return;
+        }
+        out.extend_from_slice(
+            outcome
+                .line(&strip_controls(name), state.width, style)
+                .as_bytes(),
+        );
+        out.push(b'\n');
+        self.writer.write(&out);
+        state.ends_empty = false;
+        let shows_log = self.view.layout == Layout::Group || outcome.status == Status::Failed;
+        if job.is_kept() && shows_log {
+            let folding = folding_of_block(self.view.verbose, outcome.succeeded());
+            let mut any = false;
+            job.show_block(self.printer(INDENT, folding), |text| {
+                any |= !text.is_empty();
+                self.writer.write(text);
+            });
+            if any {
+                self.writer.write(b"\n");
+                state.ends_empty = true;
+            }
+        }
+    }
+
+    fn prefixed(&self, state: &State, job: &str, number: usize) -> Printer {
+        let name = fit_name(job, state.width);
+        let prefix = self
+            .view
+            .style
+            .paint(Tone::Job(number), &format!("{name} |"));
+        self.printer(&format!("{prefix} "), self.own_folding())
+    }
+
+    fn printer(&self, prefix: &str, folding: Folding) -> Printer {
+        Printer::new(prefix.to_owned(), self.view.style, folding)
+    }
+
+    fn own_folding(&self) -> Folding {
+        if self.view.verbose {
+            Folding::Verbose
+        } else {
+            Folding::Own
+        }
+    }
+
+    fn lock_board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -122,25 +328,35 @@ impl EventSink for Console {
     }
 }
 
-/// Returns a time as people read it: `0.3 s`, `2 min 5 s`.
-pub(super) fn seconds(millis: u64) -> String {
-    let whole = millis / 1000;
-    match whole {
-        0..=59 => format!("{whole}.{} s", millis % 1000 / 100),
-        60..=3599 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+impl State {
+    fn number(&mut self, name: &Arc<str>) -> Option<usize> {
+        if let Some((last, number)) = &self.last
+            && Arc::ptr_eq(last, name)
+        {
+            return Some(*number);
+        }
+        let number = *self.numbers.get(name)?;
+        self.last = Some((Arc::clone(name), number));
+        Some(number)
+    }
+
+    fn job(&mut self, name: &Arc<str>) -> Option<&mut Job> {
+        let number = self.number(name)?;
+        self.jobs.get_mut(&number)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn fit_name(name: &str, width: usize) -> String {
+    let name = strip_controls(name);
+    fit(&name, width.max(columns(&name)), "")
+}
 
-    #[test]
-    fn times_are_short() {
-        assert_eq!(seconds(0), "0.0 s");
-        assert_eq!(seconds(1_250), "1.2 s");
-        assert_eq!(seconds(125_000), "2 min 5 s");
-        assert_eq!(seconds(7_260_000), "2 h 1 min");
+fn source_of(stream: LogStream, level: Option<LogLevel>) -> Source {
+    match (stream, level) {
+        (_, Some(LogLevel::Warning)) => Source::Warning,
+        (_, Some(LogLevel::Info)) => Source::Info,
+        (LogStream::Stdout, None) => Source::Stdout,
+        (LogStream::Stderr, None) => Source::Stderr,
+        (LogStream::System, None) => Source::Service,
     }
 }

@@ -1,17 +1,64 @@
 //! What is printed: the only place of the project that prints, besides the examples.
+//!
+//! # Shape
+//!
+//! Events come in from the threads of jobs, one at a time, and go the same way in all layouts:
+//!
+//! ```text
+//! JobLog pieces -> Lines: whole lines -> Entry -> Fold: what is worth showing -> Printer: clean text
+//!                                          \-> Spill, until the job ends (group, live)
+//! ```
+//!
+//! [`Console`] is the sink that chooses the way: in [`Layout::Prefix`] a job's log is printed as it
+//! comes, behind its name; in [`Layout::Group`] and [`Layout::Live`] it waits for the job's end in a
+//! `Spill`, which holds little in memory and the rest in a file without a name. `Live` shows the
+//! logs of failed jobs only, and that of a pipeline's only job as it comes.
+//!
+//! [`SharedWriter`] takes text at once, and a thread of its own shows it. For `Live`, that thread
+//! draws a footer below the text: `region` says which lines (a pure function of a `Board`, a size
+//! and a time), `Screen` which bytes. A frame is one write: it goes to where the footer begins,
+//! writes the new text over it, and the footer again. There are ten frames a second at most, one a
+//! second when nothing happens, and none per line.
+//!
+//! # What the terminal is spared
+//!
+//! No raw mode, no hidden cursor, no switched-off wrapping, no second screen: there is nothing to
+//! restore, whatever ends the program. Footer lines end before the last column. Of what jobs write,
+//! only colours pass, and they end with their line.
 
+mod board;
+mod clean;
 mod console;
+mod entry;
+mod fold;
+mod job;
+mod lines;
+mod live;
+mod log;
 mod ndjson;
+mod outcome;
+mod place;
+mod printer;
+mod region;
+mod screen;
+mod section;
 mod shared;
+mod spill;
 mod style;
 mod summary;
+mod time;
+mod view;
+mod width;
 
+pub(crate) use clean::strip_controls;
 pub use console::Console;
+pub(crate) use log::{ErrorStream, show_errors_above, show_errors_directly};
 pub use ndjson::NdJson;
+pub use place::Place;
 pub use shared::SharedWriter;
-pub(crate) use style::strip_controls;
-pub use style::{Style, Tone};
+pub use style::{Mark, Style, Tone};
 pub use summary::{Advice, summary};
+pub use view::{Clash, Layout, Progress, Shown, View};
 
 use runwright::pipeline::diagnostic::Diagnostics;
 use runwright::pipeline::event::{EventSink, PipelineEvent};
@@ -21,12 +68,13 @@ use std::sync::Arc;
 impl Style {
     /// Decides for standard output.
     pub fn of_stdout() -> Self {
-        Self::decide(io::stdout().is_terminal(), |name| std::env::var_os(name))
+        Self::of(Place::of_stdout())
     }
 
     /// Decides for standard error.
     pub fn of_stderr() -> Self {
-        Self::decide(io::stderr().is_terminal(), |name| std::env::var_os(name))
+        let is_terminal = io::stderr().is_terminal();
+        Self::of(Place::read(is_terminal, |name| std::env::var_os(name)))
     }
 }
 
@@ -43,9 +91,9 @@ pub fn print(text: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Prints a line on standard error.
+/// Prints a line on standard error, or above the live view.
 pub fn error_line(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(ErrorStream, "{text}");
 }
 
 /// Prints what was found in a pipeline file on standard error.

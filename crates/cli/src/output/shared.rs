@@ -1,18 +1,36 @@
 //! A stream that takes text at once and shows it as fast as its reader reads.
 
-use std::collections::VecDeque;
+use super::spill::Spill;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// How much waits in memory for a slow reader; the rest waits on disk.
 const IN_MEMORY: usize = 4 << 20;
 
-/// How much is read back from disk at a time.
-const PIECE: usize = 64 << 10;
+/// Text of this size does not wait for the next frame.
+const BATCH: u64 = 64 << 10;
+
+/// The shortest time between two frames: ten a second are fluent and cost nothing.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// How often times are brought up to date when nothing else happens.
+const TICK: Duration = Duration::from_secs(1);
+
+/// What stands below all text of a stream.
+pub(super) trait Footer: Send {
+    /// Appends to `out` what shows `text`, which is empty or whole lines, and below it the footer as
+    /// it is now.
+    fn frame(&mut self, text: &[u8], out: &mut Vec<u8>);
+
+    /// Appends to `out` what shows `text`, which need not be whole lines, and no footer.
+    fn last_frame(&mut self, text: &[u8], out: &mut Vec<u8>);
+
+    /// Forgets what it has drawn: it is not there any more.
+    fn forget(&mut self);
+}
 
 /// A stream whose writers never wait for its reader.
 ///
@@ -31,21 +49,39 @@ struct Shared {
     error: Mutex<Option<io::Error>>,
 }
 
-/// What was taken and is not shown yet: first what is in memory, then what is on disk.
-#[derive(Default)]
+/// What was taken and is not shown yet.
 struct Backlog {
-    memory: VecDeque<u8>,
-    disk: Option<Disk>,
-    /// No more will come.
-    closed: bool,
-    /// Nobody reads any more.
-    broken: bool,
+    text: Spill,
+    stream: Stream,
+    footer: Change,
+    /// The thread sleeps until there is so much text.
+    sleeps_until: Option<u64>,
 }
 
-struct Disk {
-    file: File,
-    read: u64,
-    written: u64,
+/// Whether more is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Open,
+    /// No more will come.
+    Closed,
+    /// Nobody reads any more.
+    Broken,
+}
+
+/// What has happened to the footer since it was drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Change {
+    None,
+    /// It says something else.
+    Text,
+    /// It is not there any more.
+    Lost,
+}
+
+/// What the thread is to show next.
+enum Next {
+    Text { text: Vec<u8>, is_footer_lost: bool },
+    End,
 }
 
 impl SharedWriter {
@@ -55,16 +91,40 @@ impl SharedWriter {
     ///
     /// When the system refuses a thread.
     pub fn new(writer: impl Write + Send + 'static) -> io::Result<Self> {
+        Self::start(writer, None)
+    }
+
+    /// Returns a stream that ends in `writer`, with something below its text.
+    pub(super) fn with_footer(
+        writer: impl Write + Send + 'static,
+        footer: Box<dyn Footer>,
+    ) -> io::Result<Self> {
+        Self::start(writer, Some(footer))
+    }
+
+    fn start(
+        writer: impl Write + Send + 'static,
+        footer: Option<Box<dyn Footer>>,
+    ) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            backlog: Mutex::default(),
+            backlog: Mutex::new(Backlog {
+                text: Spill::new(IN_MEMORY),
+                stream: Stream::Open,
+                footer: Change::None,
+                sleeps_until: None,
+            }),
             changed: Condvar::new(),
             thread: Mutex::default(),
             error: Mutex::default(),
         });
         let theirs = Arc::clone(&shared);
-        let thread = thread::Builder::new()
-            .name("output".to_owned())
-            .spawn(move || theirs.show(writer))?;
+        let thread =
+            thread::Builder::new()
+                .name("output".to_owned())
+                .spawn(move || match footer {
+                    Some(footer) => theirs.show_above(writer, footer),
+                    None => theirs.show(writer),
+                })?;
         *lock(&shared.thread) = Some(thread);
         Ok(Self(shared))
     }
@@ -72,10 +132,44 @@ impl SharedWriter {
     /// Takes a piece of text, to be shown behind all that was taken before.
     pub fn write(&self, text: &[u8]) {
         let mut backlog = lock(&self.0.backlog);
-        if let Err(error) = backlog.push(text) {
+        if backlog.stream == Stream::Broken || text.is_empty() {
+            return;
+        }
+        if let Err(error) = backlog.text.push(text) {
             self.0.lost(error);
         }
-        self.0.changed.notify_all();
+        // Most lines of a flood wake nobody: a wake costs more than a line.
+        let waiting = backlog.text.len();
+        if backlog
+            .sleeps_until
+            .take_if(|enough| waiting >= *enough)
+            .is_some()
+        {
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// Says that what the footer shows has changed.
+    pub(super) fn footer_changed(&self) {
+        self.change_footer(Change::Text);
+    }
+
+    /// Says that what the footer has drawn is not there any more.
+    pub(super) fn footer_lost(&self) {
+        self.change_footer(Change::Lost);
+    }
+
+    fn change_footer(&self, change: Change) {
+        let mut backlog = lock(&self.0.backlog);
+        backlog.footer = backlog.footer.max(change);
+        // A thread that sleeps until its next frame looks by itself then.
+        if backlog
+            .sleeps_until
+            .take_if(|enough| *enough <= 1)
+            .is_some()
+        {
+            self.0.changed.notify_one();
+        }
     }
 
     /// Ends the stream and waits until all is shown, or nobody reads any more.
@@ -84,8 +178,8 @@ impl SharedWriter {
     ///
     /// When text was lost, but not because the reader went away: that one has seen enough.
     pub fn finish(&self) -> io::Result<()> {
-        lock(&self.0.backlog).closed = true;
-        self.0.changed.notify_all();
+        self.0.close(Stream::Closed);
+        self.0.changed.notify_one();
         if let Some(thread) = lock(&self.0.thread).take() {
             // A panic of the thread was printed by itself; nothing is left to be shown.
             let _ = thread.join();
@@ -98,18 +192,62 @@ impl SharedWriter {
 }
 
 impl Shared {
+    fn close(&self, how: Stream) {
+        let mut backlog = lock(&self.backlog);
+        if backlog.stream == Stream::Open {
+            backlog.stream = how;
+        }
+    }
+
     /// Shows what is taken until the stream ends.
     fn show(&self, mut writer: impl Write) {
-        while let Some(piece) = self.next() {
-            if let Err(error) = writer.write_all(&piece).and_then(|()| writer.flush()) {
-                self.lost(error);
-                *lock(&self.backlog) = Backlog {
-                    broken: true,
-                    ..Backlog::default()
-                };
+        while let Next::Text { text, .. } = self.next(None) {
+            if !self.put(&mut writer, &text) {
                 return;
             }
         }
+    }
+
+    /// Shows what is taken above a footer, until the stream ends.
+    fn show_above(&self, mut writer: impl Write, mut footer: Box<dyn Footer>) {
+        let mut out = Vec::new();
+        // The beginning of a line whose end is still on disk.
+        let mut rest: Vec<u8> = Vec::new();
+        let mut last = Instant::now();
+        while let Next::Text {
+            text,
+            is_footer_lost,
+        } = self.next(Some(last))
+        {
+            if is_footer_lost {
+                footer.forget();
+            }
+            rest.extend_from_slice(&text);
+            let end = memchr::memrchr(b'\n', &rest).map_or(0, |at| at + 1);
+            out.clear();
+            footer.frame(&rest[..end], &mut out);
+            rest.drain(..end);
+            if !out.is_empty() && !self.put(&mut writer, &out) {
+                return;
+            }
+            last = Instant::now();
+        }
+        out.clear();
+        footer.last_frame(&rest, &mut out);
+        self.put(&mut writer, &out);
+    }
+
+    /// Writes, and returns whether somebody still reads.
+    fn put(&self, writer: &mut impl Write, bytes: &[u8]) -> bool {
+        let written = writer.write_all(bytes).and_then(|()| writer.flush());
+        if let Err(error) = written {
+            self.lost(error);
+            let mut backlog = lock(&self.backlog);
+            backlog.stream = Stream::Broken;
+            backlog.text = Spill::new(0);
+            return false;
+        }
+        true
     }
 
     /// Remembers the first reason why text was lost.
@@ -117,64 +255,55 @@ impl Shared {
         lock(&self.error).get_or_insert(error);
     }
 
-    /// Waits for the next piece; `None` at the end of the stream.
-    fn next(&self) -> Option<Vec<u8>> {
+    /// Waits for what is to be shown next. With a footer, there is a time between two frames, and
+    /// there is a frame now and then without any text.
+    fn next(&self, last_frame: Option<Instant>) -> Next {
         let mut backlog = lock(&self.backlog);
         loop {
-            match backlog.take() {
-                Ok(Some(piece)) => return Some(piece),
-                Ok(None) => {}
-                Err(error) => self.lost(error),
+            let due =
+                last_frame.map_or(Duration::ZERO, |last| FRAME.saturating_sub(last.elapsed()));
+            let tick = last_frame.map(|last| TICK.saturating_sub(last.elapsed()));
+            let waiting = backlog.text.len();
+            let is_closed = backlog.stream != Stream::Open;
+            let is_time = due.is_zero() || waiting >= BATCH || is_closed;
+            if waiting > 0 && is_time {
+                return self.text(&mut backlog);
             }
-            if backlog.closed {
-                return None;
+            if is_closed {
+                return Next::End;
             }
-            backlog = self
-                .changed
-                .wait(backlog)
-                .unwrap_or_else(PoisonError::into_inner);
+            let is_due = due.is_zero() && backlog.footer != Change::None;
+            if is_due || tick.is_some_and(|tick| tick.is_zero()) {
+                return self.text(&mut backlog);
+            }
+            let (enough, sleep) = if waiting > 0 || backlog.footer != Change::None {
+                (BATCH, Some(due))
+            } else {
+                (1, tick)
+            };
+            backlog.sleeps_until = Some(enough);
+            backlog = if let Some(time) = sleep {
+                let woken = self.changed.wait_timeout(backlog, time);
+                woken.unwrap_or_else(PoisonError::into_inner).0
+            } else {
+                let woken = self.changed.wait(backlog);
+                woken.unwrap_or_else(PoisonError::into_inner)
+            };
+            backlog.sleeps_until = None;
         }
     }
-}
 
-impl Backlog {
-    fn push(&mut self, text: &[u8]) -> io::Result<()> {
-        if self.broken {
-            return Ok(());
+    /// Takes what waits.
+    fn text(&self, backlog: &mut Backlog) -> Next {
+        let text = backlog.text.take().unwrap_or_else(|error| {
+            self.lost(error);
+            None
+        });
+        let change = std::mem::replace(&mut backlog.footer, Change::None);
+        Next::Text {
+            text: text.unwrap_or_default(),
+            is_footer_lost: change == Change::Lost,
         }
-        if self.disk.is_none() && self.memory.len() + text.len() <= IN_MEMORY {
-            self.memory.extend(text);
-            return Ok(());
-        }
-        let disk = match &mut self.disk {
-            Some(disk) => disk,
-            disk @ None => disk.insert(Disk {
-                file: tempfile::tempfile()?,
-                read: 0,
-                written: 0,
-            }),
-        };
-        disk.file.write_all_at(text, disk.written)?;
-        disk.written += text.len() as u64;
-        Ok(())
-    }
-
-    fn take(&mut self) -> io::Result<Option<Vec<u8>>> {
-        if !self.memory.is_empty() {
-            return Ok(Some(std::mem::take(&mut self.memory).into()));
-        }
-        let Some(disk) = &mut self.disk else {
-            return Ok(None);
-        };
-        let left = usize::try_from(disk.written - disk.read).unwrap_or(usize::MAX);
-        let mut piece = vec![0; left.min(PIECE)];
-        let read = disk.file.read_exact_at(&mut piece, disk.read);
-        disk.read += piece.len() as u64;
-        if disk.read == disk.written || read.is_err() {
-            // The file has no name, so its space is free again.
-            self.disk = None;
-        }
-        read.map(|()| Some(piece))
     }
 }
 
@@ -191,6 +320,7 @@ impl fmt::Debug for SharedWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     /// A reader that takes nothing before it is told to.
@@ -250,7 +380,7 @@ mod tests {
             writer.write(&[b'x'; 1000]);
         }
         writer.finish().unwrap();
-        assert!(lock(&writer.0.backlog).broken);
+        assert_eq!(lock(&writer.0.backlog).stream, Stream::Broken);
     }
 
     #[test]

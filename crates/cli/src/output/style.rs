@@ -1,16 +1,22 @@
-//! Whether and how lines are coloured.
+//! How pieces of text look.
 
-use std::ffi::OsStr;
+use super::place::Place;
+use std::fmt::Write;
+use std::path::Path;
 
-/// Colours for one stream, or none.
+/// Colours, links and marks for one stream, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     colours: bool,
+    links: bool,
+    unicode: bool,
 }
 
 /// What a piece of text means; the colour follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
+    /// As it is.
+    Plain,
     /// It went well.
     Good,
     /// It failed.
@@ -25,29 +31,57 @@ pub enum Tone {
     Job(usize),
 }
 
-impl Style {
-    /// Colours nothing.
-    pub const PLAIN: Self = Self { colours: false };
-    /// Colours.
-    pub const COLOURED: Self = Self { colours: true };
+/// A mark at the beginning of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// It went well.
+    Success,
+    /// It failed.
+    Failure,
+    /// It failed and may.
+    Allowed,
+    /// It was stopped.
+    Canceled,
+    /// It waits for somebody.
+    Manual,
+    /// It runs.
+    Running,
+    /// A folded section.
+    Folded,
+}
 
-    /// Decides by the environment: `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, `TERM`, a terminal.
-    pub fn decide(
-        is_terminal: bool,
-        variable: impl Fn(&str) -> Option<std::ffi::OsString>,
-    ) -> Self {
-        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let on = |name: &str| set(name).is_some_and(|value| value != OsStr::new("0"));
-        if set("NO_COLOR").is_some() {
-            return Self::PLAIN;
-        }
-        if on("CLICOLOR_FORCE") {
-            return Self::COLOURED;
-        }
-        let refused = set("CLICOLOR").is_some_and(|value| value == OsStr::new("0"));
-        let dumb = set("TERM").is_some_and(|value| value == OsStr::new("dumb"));
+impl Style {
+    /// Text and nothing else.
+    pub const PLAIN: Self = Self {
+        colours: false,
+        links: false,
+        unicode: false,
+    };
+
+    /// Returns what suits the place.
+    pub fn of(place: Place) -> Self {
         Self {
-            colours: is_terminal && !refused && !dumb,
+            colours: place.colours,
+            links: place.links,
+            unicode: place.unicode,
+        }
+    }
+
+    /// Returns the same with colours.
+    #[must_use]
+    pub fn coloured(self) -> Self {
+        Self {
+            colours: true,
+            ..self
+        }
+    }
+
+    /// Returns the same with characters beyond ASCII.
+    #[must_use]
+    pub fn with_unicode(self) -> Self {
+        Self {
+            unicode: true,
+            ..self
         }
     }
 
@@ -58,10 +92,11 @@ impl Style {
 
     /// Returns `text` in the colour of its tone.
     pub fn paint(self, tone: Tone, text: &str) -> String {
-        if !self.colours {
+        if !self.colours || text.is_empty() {
             return text.to_owned();
         }
         let code = match tone {
+            Tone::Plain => return text.to_owned(),
             Tone::Good => "32",
             Tone::Bad => "31;1",
             Tone::Warning => "33",
@@ -71,81 +106,69 @@ impl Style {
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
+
+    /// Returns a mark: one character, or where only ASCII is read, a word of four letters at most.
+    pub fn mark(self, mark: Mark) -> &'static str {
+        let (sign, word) = match mark {
+            Mark::Success => ("✓", "ok"),
+            Mark::Failure => ("✗", "FAIL"),
+            Mark::Allowed => ("!", "warn"),
+            Mark::Canceled => ("■", "stop"),
+            Mark::Manual => ("○", "hand"),
+            Mark::Running => ("•", "*"),
+            Mark::Folded => ("▸", ">"),
+        };
+        if self.unicode { sign } else { word }
+    }
+
+    /// Returns how many columns the marks of finished jobs take.
+    pub(super) fn mark_width(self) -> usize {
+        if self.unicode { 1 } else { 4 }
+    }
+
+    /// Returns what stands for text that was left out.
+    pub(super) fn ellipsis(self) -> &'static str {
+        if self.unicode { "…" } else { ".." }
+    }
+
+    /// Returns a path, as a link where links are shown.
+    pub(super) fn path(self, path: &Path) -> String {
+        let shown = super::strip_controls(&path.display().to_string());
+        if !self.links || !path.is_absolute() {
+            return shown;
+        }
+        format!("\x1b]8;;{}\x1b\\{shown}\x1b]8;;\x1b\\", address(path))
+    }
 }
 
-/// Returns `text` without terminal control sequences, for output that is no terminal.
-pub(crate) fn strip_controls(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\x1b' => skip_sequence(&mut chars),
-            '\t' => out.push(c),
-            c if c.is_control() => {}
-            c => out.push(c),
+/// Returns the `file:` address of a path.
+fn address(path: &Path) -> String {
+    let mut address = "file://".to_owned();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            address.push(char::from(byte));
+        } else {
+            let _ = write!(address, "%{byte:02X}");
         }
     }
-    out
-}
-
-/// Skips what follows an escape character: a CSI, an OSC, or one character.
-fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    match chars.next() {
-        Some('[') => {
-            for c in chars.by_ref() {
-                if ('@'..='~').contains(&c) {
-                    break;
-                }
-            }
-        }
-        Some(']') => {
-            while let Some(c) = chars.next() {
-                if c == '\x07' {
-                    break;
-                }
-                if c == '\x1b' && chars.next_if_eq(&'\\').is_some() {
-                    break;
-                }
-            }
-        }
-        _ => {}
-    }
+    address
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn decide(is_terminal: bool, variables: &[(&str, &str)]) -> Style {
-        Style::decide(is_terminal, |name| {
-            variables
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| (*value).into())
-        })
-    }
-
     #[test]
-    fn the_environment_decides_about_colours() {
-        assert!(decide(true, &[]).has_colours());
-        assert!(!decide(false, &[]).has_colours());
-        assert!(!decide(true, &[("NO_COLOR", "1")]).has_colours());
-        assert!(decide(true, &[("NO_COLOR", "")]).has_colours());
-        assert!(decide(false, &[("CLICOLOR_FORCE", "1")]).has_colours());
-        assert!(!decide(false, &[("CLICOLOR_FORCE", "0")]).has_colours());
-        assert!(!decide(true, &[("CLICOLOR", "0")]).has_colours());
-        assert!(!decide(true, &[("TERM", "dumb")]).has_colours());
-        assert!(!decide(true, &[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")]).has_colours());
-    }
-
-    #[test]
-    fn control_sequences_are_taken_out() {
-        assert_eq!(strip_controls("\x1b[32;1m$ make\x1b[0;m"), "$ make");
+    fn a_path_is_a_link_only_where_links_are_shown() {
+        let path = Path::new("/tmp/a b/ü.log");
+        assert_eq!(Style::PLAIN.path(path), "/tmp/a b/ü.log");
+        let links = Style {
+            links: true,
+            ..Style::PLAIN
+        };
         assert_eq!(
-            strip_controls("a\x1b]8;;http://x\x07b\x1b]8;;\x1b\\c"),
-            "abc"
+            links.path(path),
+            "\x1b]8;;file:///tmp/a%20b/%C3%BC.log\x1b\\/tmp/a b/ü.log\x1b]8;;\x1b\\"
         );
-        assert_eq!(strip_controls("tab\there\r"), "tab\there");
-        assert_eq!(strip_controls("broken \x1b["), "broken ");
     }
 }

@@ -1,30 +1,30 @@
 //! How a run ended, in a few lines.
 
-use super::console::seconds;
-use super::style::{Style, Tone, strip_controls};
+use super::clean::{last_state, strip_controls};
+use super::style::{Mark, Style, Tone};
+use super::time::seconds;
+use super::width::fit;
 use runwright::core::chain;
 use runwright::pipeline::{JobReport, PipelineReport, Status};
 use std::fmt::{self, Write};
-use std::path::Path;
+use std::path::PathBuf;
 
 /// What a summary adds for the reader to go on with.
 pub struct Advice<'a> {
-    /// The directory with the whole logs, where they are kept.
-    pub logs: Option<&'a Path>,
+    /// Returns the file with the whole log of a job, where logs are kept.
+    pub log: &'a dyn Fn(&JobReport) -> Option<PathBuf>,
     /// Returns the command that runs a job again.
     pub again: &'a dyn Fn(&str) -> String,
 }
 
 impl fmt::Debug for Advice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Advice")
-            .field("logs", &self.logs)
-            .finish_non_exhaustive()
+        f.debug_struct("Advice").finish_non_exhaustive()
     }
 }
 
-/// Returns the summary of a run: each job that made it fail with its exit code, its last lines and
-/// how to run it again; then one sentence on the whole.
+/// Returns the summary of a run: each job that made it fail with its exit code, its last lines, its
+/// log and how to run it again; then one sentence on the whole.
 pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> String {
     let mut text = String::new();
     for job in report.failed_jobs() {
@@ -32,52 +32,45 @@ pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> St
     }
     if let Some(error) = &report.error {
         let chain = chain(error);
-        let _ = writeln!(text, "{} {chain}", style.paint(Tone::Bad, "error:"));
+        let _ = writeln!(text, "\n{} {chain}", style.paint(Tone::Bad, "error:"));
     }
     whole(&mut text, report, style);
-    if report.failed_jobs().next().is_some()
-        && let Some(logs) = advice.logs
-    {
-        let _ = writeln!(
-            text,
-            "{}",
-            style.paint(Tone::Quiet, &format!("logs: {}", logs.display()))
-        );
-    }
     text
 }
 
 fn failed_job(text: &mut String, job: &JobReport, style: Style, advice: &Advice<'_>) {
-    let head = style.paint(Tone::Bad, &format!("{} failed", strip_controls(&job.name)));
+    let name = strip_controls(&job.name);
+    let mark = fit(style.mark(Mark::Failure), style.mark_width(), "");
+    let head = style.paint(Tone::Bad, &format!("{mark} {name} failed"));
     let _ = write!(text, "\n{head} in stage {}", strip_controls(&job.stage));
     if let Some(code) = job.exit_code {
         let _ = write!(text, " with exit code {code}");
     } else if let Some(reason) = job.failure_reason {
-        let _ = write!(text, ": {reason}");
+        let _ = write!(text, ": {}", reason.as_str());
     }
     if job.attempts > 1 {
         let _ = write!(text, ", after {} attempts", job.attempts);
     }
-    text.push('\n');
+    let _ = writeln!(text, ", {}", seconds(job.duration));
     if job.exit_code.is_none()
         && let Some(error) = &job.error
     {
         let _ = writeln!(text, "  {}", error.chain());
     }
+    let bar = style.paint(Tone::Quiet, "|");
     for line in &job.last_lines {
-        let _ = writeln!(
-            text,
-            "  {} {}",
-            style.paint(Tone::Quiet, "|"),
-            strip_controls(line)
-        );
+        let line = strip_controls(last_state(line));
+        let _ = writeln!(text, "  {bar} {line}");
     }
-    let command = (advice.again)(&job.name);
-    let _ = writeln!(
-        text,
-        "  run it again: {}",
-        style.paint(Tone::Strong, &command)
-    );
+    if let Some(log) = (advice.log)(job) {
+        hint(text, style, "whole log:", &style.path(&log));
+    }
+    let command = style.paint(Tone::Strong, &(advice.again)(&job.name));
+    hint(text, style, "run again:", &command);
+}
+
+fn hint(text: &mut String, style: Style, what: &str, how: &str) {
+    let _ = writeln!(text, "  {} {how}", style.paint(Tone::Quiet, what));
 }
 
 fn whole(text: &mut String, report: &PipelineReport, style: Style) {
@@ -86,14 +79,13 @@ fn whole(text: &mut String, report: &PipelineReport, style: Style) {
         Status::Failed | Status::Canceled => Tone::Bad,
         _ => Tone::Warning,
     };
-    let counts = counts(report);
-    let millis = u64::try_from(report.duration.as_millis()).unwrap_or(u64::MAX);
     let _ = writeln!(
         text,
-        "\npipeline {}: {}{counts}, {}",
+        "\npipeline {}: {}{}, {}",
         report.id,
-        style.paint(tone, &report.status.to_string()),
-        seconds(millis)
+        style.paint(tone, report.status.as_str()),
+        counts(report),
+        seconds(report.duration)
     );
     let waiting: Vec<_> = report
         .jobs

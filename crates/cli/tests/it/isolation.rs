@@ -116,10 +116,10 @@ fn jobs_get_the_working_tree_as_it_is_by_all_means() {
     // R-GLCI-38
     let project = dirty_project(LOOKERS);
     expect_looked(&project, &["run"]);
-    let done = expect_looked(&project, &["run", "--snapshot", "copy"]);
+    let done = expect_looked(&project, &["run", "-v", "--snapshot", "copy"]);
     assert!(done.stdout.contains("Copied"), "{}", done.stdout);
     if needs_root("overlays in the namespace of the host") {
-        let done = expect_looked(&project, &["run", "--snapshot", "overlay"]);
+        let done = expect_looked(&project, &["run", "-v", "--snapshot", "overlay"]);
         assert!(done.stdout.contains("Showing"), "{}", done.stdout);
     }
 }
@@ -232,7 +232,7 @@ fn a_user_who_is_not_root_gets_overlays_in_a_namespace() {
         command
     };
     let done = Done::from(
-        as_nobody(&["run", "--snapshot", "overlay"])
+        as_nobody(&["run", "-v", "--snapshot", "overlay"])
             .output()
             .unwrap(),
     );
@@ -241,7 +241,7 @@ fn a_user_who_is_not_root_gets_overlays_in_a_namespace() {
     assert!(done.stdout.contains("Showing"), "{}", done.stdout);
     assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
     // Without being asked for, a namespace is not entered.
-    let done = Done::from(as_nobody(&["run"]).output().unwrap()).expect_code(0);
+    let done = Done::from(as_nobody(&["run", "-v"]).output().unwrap()).expect_code(0);
     assert!(done.stdout.contains("Copied"), "{}", done.stdout);
 
     // What this user cannot read is named.

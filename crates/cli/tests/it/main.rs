@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod clock;
+mod console;
 mod daemons;
 mod disk;
 mod events;
@@ -18,4 +19,6 @@ mod project;
 mod run;
 mod schedule;
 mod signals;
+mod terminal;
+mod tmux;
 mod wide;

@@ -6,12 +6,14 @@
 mod context;
 mod error;
 mod isolation;
+mod logs;
 mod project;
 mod run;
 mod state;
 
 pub use error::{Fault, LocalError};
 pub use isolation::Isolation;
+pub use logs::RunLogs;
 pub use project::{DEFAULT_FILE, LocalProject};
 pub use run::{LocalRun, RunOptions};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};

@@ -3,6 +3,7 @@
 use super::context::context;
 use super::error::LocalError;
 use super::isolation::{self, Isolation, Prepared};
+use super::logs::RunLogs;
 use super::project::LocalProject;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use executor_core::variable::JobVariable;
@@ -13,7 +14,7 @@ use job_runner::{
 use pipeline::{Driver, EventSink, PipelineReport, Plan, ResolvedPipeline, Selection};
 use process::{Settings, Supervisor, TempDir};
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -141,6 +142,18 @@ impl LocalRun {
         &self.supervisor
     }
 
+    /// Returns where the logs of the jobs will be.
+    pub fn logs(&self) -> RunLogs {
+        RunLogs {
+            directory: self.logs_directory(),
+            plan: Arc::clone(&self.plan),
+        }
+    }
+
+    fn logs_directory(&self) -> PathBuf {
+        self.directory.path.join("logs")
+    }
+
     /// Returns the directory with the logs of this run.
     pub fn directory(&self) -> &Path {
         &self.directory.path
@@ -208,7 +221,7 @@ impl LocalRun {
                 artifacts: Some(Arc::new(
                     LocalArtifactStore::new(directory.join("artifacts")).staging(builds.path()),
                 )),
-                spool_dir: Some(directory.join("logs")),
+                spool_dir: Some(self.logs_directory()),
                 // Whoever reads the log here folds nothing, so the markers would only be in the way.
                 sections: false,
                 ..BuildRunnerOptions::default()

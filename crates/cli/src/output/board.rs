@@ -1,0 +1,277 @@
+//! Where the jobs of a run stand, as far as the live view tells.
+
+use super::clean::{last_state, strip_controls};
+use runwright::pipeline::Status;
+use runwright::pipeline::event::JobNode;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How much is kept of a job's last line.
+const LONGEST_LINE: usize = 512;
+
+/// The jobs of a run and what is known of each.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    jobs: Vec<Job>,
+    index: HashMap<Arc<str>, usize>,
+    stages: Vec<Stage>,
+    begun: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Stage {
+    name: String,
+    /// How many of its jobs still keep later ones waiting.
+    open: usize,
+}
+
+/// A job of the run.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) name: String,
+    pub(super) status: Status,
+    /// When it began to run.
+    pub(super) since: Option<Instant>,
+    pub(super) last_line: String,
+    stage: usize,
+    needs: Option<Vec<usize>>,
+    /// It failed, and that lets the pipeline pass.
+    is_allowed: bool,
+}
+
+/// How many jobs are where.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) failed: usize,
+    pub(super) done: usize,
+    pub(super) skipped: usize,
+    pub(super) running: usize,
+    pub(super) waiting: usize,
+    pub(super) manual: usize,
+}
+
+impl Board {
+    /// Begins a run with these jobs.
+    pub(super) fn begin(&mut self, graph: &[JobNode], now: Instant) {
+        let places = graph.iter().enumerate();
+        self.index = places
+            .map(|(at, node)| (Arc::clone(&node.job), at))
+            .collect();
+        self.begun = Some(now);
+        self.stages.clear();
+        self.jobs.clear();
+        let mut stages: HashMap<&str, usize> = HashMap::new();
+        for node in graph {
+            // Jobs come by stage, so stages appear in their order.
+            let stage = *stages.entry(&node.stage).or_insert_with(|| {
+                self.stages.push(Stage {
+                    name: strip_controls(&node.stage),
+                    open: 0,
+                });
+                self.stages.len() - 1
+            });
+            self.stages[stage].open += 1;
+            let place = |name: &Arc<str>| self.index.get(name).copied();
+            let needs = node.needs.as_ref();
+            self.jobs.push(Job {
+                name: strip_controls(&node.job),
+                status: Status::Created,
+                since: None,
+                last_line: String::new(),
+                stage,
+                is_allowed: false,
+                needs: needs.map(|needs| needs.iter().filter_map(place).collect()),
+            });
+        }
+    }
+
+    /// Notes that a job has come to another status.
+    pub(super) fn set_status(&mut self, job: &str, status: Status, now: Instant) {
+        let Some(&at) = self.index.get(job) else {
+            return;
+        };
+        let job = &mut self.jobs[at];
+        let stage = &mut self.stages[job.stage];
+        match (is_out_of_the_way(job.status), is_out_of_the_way(status)) {
+            (false, true) => stage.open = stage.open.saturating_sub(1),
+            (true, false) => stage.open += 1,
+            _ => {}
+        }
+        if status == Status::Running {
+            job.since = Some(now);
+            job.last_line.clear();
+        }
+        job.status = status;
+    }
+
+    /// Notes that the failure of a job lets the pipeline pass.
+    pub(super) fn allow(&mut self, job: &str) {
+        if let Some(&at) = self.index.get(job) {
+            self.jobs[at].is_allowed = true;
+        }
+    }
+
+    /// Notes what a job wrote last.
+    pub(super) fn set_last_line(&mut self, job: &str, line: &str) {
+        let state = last_state(line);
+        let Some(&at) = self.index.get(job) else {
+            return;
+        };
+        let last = &mut self.jobs[at].last_line;
+        last.clear();
+        last.push_str(&state[..state.floor_char_boundary(LONGEST_LINE)]);
+    }
+
+    /// Returns when the run began.
+    pub(super) fn begun(&self) -> Option<Instant> {
+        self.begun
+    }
+
+    /// Returns the jobs that run.
+    pub(super) fn running(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().filter(|job| is_running(job.status))
+    }
+
+    /// Returns the jobs that wait for something other than a person, in order.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().filter(|job| is_waiting(job.status))
+    }
+
+    /// Returns what a job waits for.
+    pub(super) fn reason(&self, job: &Job) -> String {
+        match job.status {
+            Status::Pending => return "waits for a free worker".to_owned(),
+            Status::Scheduled => return "waits for its delay to pass".to_owned(),
+            Status::WaitingForResource => return "waits for its resource group".to_owned(),
+            _ => {}
+        }
+        let names: Vec<&str> = if let Some(needs) = &job.needs {
+            let needs = needs.iter().map(|&at| &self.jobs[at]);
+            let open = needs.filter(|need| !is_out_of_the_way(need.status));
+            open.map(|need| need.name.as_str()).collect()
+        } else {
+            let mut earlier = self.stages[..job.stage].iter().rev();
+            match earlier.find(|stage| stage.open > 0) {
+                Some(stage) => return format!("waits for stage {}", stage.name),
+                None => Vec::new(),
+            }
+        };
+        if names.is_empty() {
+            return "about to start".to_owned();
+        }
+        format!("waits for {}", names.join(", "))
+    }
+
+    /// Returns how many jobs are where.
+    pub(super) fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for job in &self.jobs {
+            match job.status {
+                Status::Failed if !job.is_allowed => counts.failed += 1,
+                Status::Manual => counts.manual += 1,
+                Status::Skipped => counts.skipped += 1,
+                Status::Success | Status::Failed | Status::Canceled => counts.done += 1,
+                status if is_running(status) => counts.running += 1,
+                _ => counts.waiting += 1,
+            }
+        }
+        counts
+    }
+}
+
+fn is_running(status: Status) -> bool {
+    matches!(status, Status::Running | Status::Canceling)
+}
+
+fn is_waiting(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Created | Status::Pending | Status::Scheduled | Status::WaitingForResource
+    )
+}
+
+/// Returns whether nobody waits for a job of this status any more.
+fn is_out_of_the_way(status: Status) -> bool {
+    status.is_final() || status == Status::Manual
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Returns a job of a graph; `needs` is a list of names, or `None`.
+    pub(in crate::output) fn node(job: &str, stage: &str, needs: Option<&[&str]>) -> JobNode {
+        let needs = needs.map(|needs| needs.iter().map(|&name| name.into()).collect());
+        JobNode {
+            job: job.into(),
+            stage: stage.into(),
+            needs,
+        }
+    }
+
+    fn reasons(board: &Board) -> Vec<String> {
+        let jobs = board.waiting();
+        let lines = jobs.map(|job| format!("{}: {}", job.name, board.reason(job)));
+        lines.collect()
+    }
+
+    #[test]
+    fn a_job_waits_for_its_needs_or_for_the_stage_before_it() {
+        let now = Instant::now();
+        let mut board = Board::default();
+        let graph = [
+            node("a", "build", None),
+            node("b", "build", None),
+            node("c", "test", Some(&["a", "b"])),
+            node("d", "test", Some(&[])),
+            node("e", "test", None),
+            node("f", "deploy", None),
+        ];
+        board.begin(&graph, now);
+        board.set_status("a", Status::Running, now);
+        board.set_status("b", Status::Running, now);
+        board.set_status("d", Status::Pending, now);
+        let expect = [
+            "c: waits for a, b",
+            "d: waits for a free worker",
+            "e: waits for stage build",
+            "f: waits for stage test",
+        ];
+        assert_eq!(reasons(&board), expect);
+        board.set_status("a", Status::Success, now);
+        board.set_status("b", Status::Failed, now);
+        board.set_status("c", Status::Skipped, now);
+        board.set_status("e", Status::Skipped, now);
+        board.set_status("d", Status::Running, now);
+        assert_eq!(reasons(&board), ["f: waits for stage test"]);
+        let mut counts = Counts {
+            failed: 1,
+            done: 1,
+            skipped: 2,
+            running: 1,
+            waiting: 1,
+            manual: 0,
+        };
+        assert_eq!(board.counts(), counts);
+        board.allow("b");
+        (counts.failed, counts.done) = (0, 2);
+        assert_eq!(board.counts(), counts);
+        // A retry makes the job stand in the way again.
+        board.set_status("d", Status::Failed, now);
+        assert_eq!(reasons(&board), ["f: about to start"]);
+        board.set_status("d", Status::Pending, now);
+        assert_eq!(reasons(&board)[1], "f: waits for stage test");
+    }
+
+    #[test]
+    fn only_the_last_state_of_a_line_is_kept() {
+        let now = Instant::now();
+        let mut board = Board::default();
+        board.begin(&[node("a", "test", None)], now);
+        board.set_status("a", Status::Running, now);
+        board.set_last_line("a", "10%\r20%");
+        board.set_last_line("unknown", "x");
+        assert_eq!(board.running().next().unwrap().last_line, "20%");
+    }
+}

@@ -1,0 +1,43 @@
+//! Our own log, kept from damaging the live view.
+
+use super::console::Console;
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The live view that has the terminal now. The log is one for the process, and so is this.
+static LIVE: Mutex<Weak<Console>> = Mutex::new(Weak::new());
+
+/// Lets what is written to standard error appear above the live view from now on, if both go to a
+/// terminal.
+pub(crate) fn show_errors_above(console: &Arc<Console>) {
+    if console.is_live() && io::stderr().is_terminal() {
+        *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(console);
+    }
+}
+
+/// Lets what is written to standard error go there again.
+pub(crate) fn show_errors_directly() {
+    *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = Weak::new();
+}
+
+/// Standard error, or the text above the live view.
+#[derive(Debug, Default)]
+pub(crate) struct ErrorStream;
+
+impl Write for ErrorStream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let live = LIVE
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .upgrade();
+        match live {
+            Some(console) => console.write(&String::from_utf8_lossy(bytes)),
+            None => io::stderr().lock().write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

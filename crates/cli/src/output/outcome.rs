@@ -1,0 +1,78 @@
+//! The line that tells how a job has ended.
+
+use super::style::{Mark, Style, Tone};
+use super::time::seconds;
+use super::width::{columns, fit};
+use runwright::core::FailureReason;
+use runwright::pipeline::Status;
+use std::time::Duration;
+
+/// How an attempt of a job has ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outcome {
+    pub(super) status: Status,
+    pub(super) exit_code: Option<i32>,
+    pub(super) reason: Option<FailureReason>,
+    pub(super) may_fail: bool,
+    pub(super) attempt: u32,
+    pub(super) duration: Duration,
+}
+
+impl Outcome {
+    pub(super) fn succeeded(&self) -> bool {
+        self.status == Status::Success
+    }
+
+    /// Returns the line without its end; names take `width` columns, or more if they are longer.
+    pub(super) fn line(&self, name: &str, width: usize, style: Style) -> String {
+        let (mark, tone) = self.mark();
+        let mark = fit(style.mark(mark), style.mark_width(), "");
+        let name = fit(name, width.max(columns(name)), "");
+        let time = seconds(self.duration);
+        let mut line = format!(
+            "{} {}  {time:>6}",
+            style.paint(tone, &mark),
+            style.paint(Tone::Strong, &name)
+        );
+        let remarks = self.remarks();
+        if !remarks.is_empty() {
+            line.push_str("  ");
+            line.push_str(&style.paint(tone, &remarks));
+        }
+        line
+    }
+
+    /// Returns the end of a log that was shown as it came: `failed, exit code 1, 0.3 s`.
+    pub(super) fn words(&self, style: Style) -> String {
+        let mut words = vec![style.paint(self.mark().1, self.status.as_str())];
+        words.extend(Some(self.remarks()).filter(|remarks| !remarks.is_empty()));
+        words.push(seconds(self.duration));
+        words.join(", ")
+    }
+
+    fn mark(&self) -> (Mark, Tone) {
+        match self.status {
+            Status::Success => (Mark::Success, Tone::Good),
+            Status::Failed if self.may_fail => (Mark::Allowed, Tone::Warning),
+            Status::Canceled => (Mark::Canceled, Tone::Warning),
+            _ => (Mark::Failure, Tone::Bad),
+        }
+    }
+
+    fn remarks(&self) -> String {
+        let mut remarks = Vec::new();
+        match (self.exit_code, self.reason) {
+            (Some(code), _) if code != 0 => remarks.push(format!("exit code {code}")),
+            (None, _) if self.status == Status::Canceled => remarks.push("canceled".to_owned()),
+            (None, Some(reason)) => remarks.push(reason.as_str().to_owned()),
+            _ => {}
+        }
+        if self.status == Status::Failed && self.may_fail {
+            remarks.push("allowed".to_owned());
+        }
+        if self.attempt > 1 {
+            remarks.push(format!("attempt {}", self.attempt));
+        }
+        remarks.join(", ")
+    }
+}

@@ -1,0 +1,132 @@
+//! Bytes that wait: the newest in memory, older ones on disk.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// How much is read back from disk at a time.
+const PIECE: usize = 64 << 10;
+
+/// A queue of bytes that holds no more than a fixed amount of them in memory.
+///
+/// What is too much goes to a file without a name, so its space is free again when this is dropped
+/// or the program ends, however it ends.
+pub(super) struct Spill {
+    limit: usize,
+    memory: Vec<u8>,
+    /// Older than what is in memory.
+    disk: Option<Disk>,
+}
+
+struct Disk {
+    file: File,
+    read: u64,
+    written: u64,
+}
+
+impl Spill {
+    /// Returns an empty queue that keeps about `limit` bytes in memory.
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            memory: Vec::new(),
+            disk: None,
+        }
+    }
+
+    /// Appends bytes.
+    ///
+    /// # Errors
+    ///
+    /// When older bytes cannot be brought to disk. They are dropped.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.memory.extend_from_slice(bytes);
+        if self.memory.len() <= self.limit {
+            return Ok(());
+        }
+        let moved = self.move_to_disk();
+        self.memory.clear();
+        moved
+    }
+
+    fn move_to_disk(&mut self) -> io::Result<()> {
+        let disk = match &mut self.disk {
+            Some(disk) => disk,
+            disk @ None => disk.insert(Disk {
+                file: tempfile::tempfile()?,
+                read: 0,
+                written: 0,
+            }),
+        };
+        disk.file.write_all_at(&self.memory, disk.written)?;
+        disk.written += self.memory.len() as u64;
+        Ok(())
+    }
+
+    /// Takes the oldest bytes, some or all of them; `None` when there are none.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read back. What was on disk is dropped.
+    pub(super) fn take(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let Some(disk) = &mut self.disk else {
+            let memory = std::mem::take(&mut self.memory);
+            return Ok((!memory.is_empty()).then_some(memory));
+        };
+        let left = usize::try_from(disk.written - disk.read).unwrap_or(usize::MAX);
+        let mut piece = vec![0; left.min(PIECE)];
+        let read = disk.file.read_exact_at(&mut piece, disk.read);
+        disk.read += piece.len() as u64;
+        if disk.read == disk.written || read.is_err() {
+            self.disk = None;
+        }
+        read.map(|()| Some(piece))
+    }
+
+    /// Returns how many bytes wait.
+    pub(super) fn len(&self) -> u64 {
+        let on_disk = self
+            .disk
+            .as_ref()
+            .map_or(0, |disk| disk.written - disk.read);
+        on_disk + self.memory.len() as u64
+    }
+}
+
+impl fmt::Debug for Spill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spill")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_in_order_and_memory_stays_small() {
+        let mut spill = Spill::new(1000);
+        let mut expected = Vec::new();
+        for number in 0..50_000_u32 {
+            let line = format!("{number}\n");
+            expected.extend_from_slice(line.as_bytes());
+            spill.push(line.as_bytes()).unwrap();
+            assert!(spill.memory.len() <= 1000);
+        }
+        assert_eq!(spill.len(), expected.len() as u64);
+        let mut found = Vec::new();
+        while let Some(piece) = spill.take().unwrap() {
+            assert!(piece.len() <= PIECE);
+            found.extend(piece);
+            if found.len() == PIECE {
+                spill.push(b"later").unwrap();
+            }
+        }
+        expected.extend_from_slice(b"later");
+        assert!(found == expected);
+        assert!(spill.take().unwrap().is_none());
+    }
+}

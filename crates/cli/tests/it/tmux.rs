@@ -1,0 +1,146 @@
+//! A real terminal, in which the binary runs and whose screen can be read.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::project::{Project, wait_until_told};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A terminal of a test's own; it ends with the test.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    socket: PathBuf,
+}
+
+impl Terminal {
+    /// Starts the binary in a terminal of this size. The shell that starts it tells its exit code.
+    pub(crate) fn start(project: &Project, size: (u16, u16), arguments: &str) -> Self {
+        let terminal = Self {
+            // Two terminals of one test do not meet, even while the first still ends.
+            socket: project
+                .scratch()
+                .join(format!("tmux-{}x{}", size.0, size.1)),
+        };
+        let program = env!("CARGO_BIN_EXE_runwright");
+        let script = format!(
+            "trap : INT; unset CI NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR LC_ALL LC_CTYPE; \
+             export LANG=C.UTF-8 RUNWRIGHT_HOME='{}'; \
+             {program} {arguments}; echo \"[exit code $?]\"; exec sleep 1000",
+            project.home().display()
+        );
+        let (columns, rows) = (size.0.to_string(), size.1.to_string());
+        let dir = project.dir();
+        let dir = dir.to_str().unwrap();
+        let start = [
+            "-f",
+            "/dev/null",
+            "-u",
+            "new-session",
+            "-d",
+            "-x",
+            &columns,
+            "-y",
+            &rows,
+            "-c",
+            dir,
+            "sh",
+            "-c",
+            &script,
+        ];
+        let started = terminal.tmux(&start);
+        assert!(started.status.success(), "{started:?}");
+        terminal
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new("tmux");
+        command.arg("-S").arg(&self.socket).args(arguments);
+        command
+            .output()
+            .expect("tmux is there: cargo xtask test brings it")
+    }
+
+    /// Returns all lines, also those that have left the screen; broken ones are joined.
+    pub(crate) fn text(&self) -> String {
+        let captured = self.tmux(&["capture-pane", "-p", "-J", "-S", "-"]);
+        let text = String::from_utf8_lossy(&captured.stdout);
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        lines.join("\n").trim_end().to_owned()
+    }
+
+    /// Returns the same with times and paths replaced.
+    pub(crate) fn normal_text(&self) -> String {
+        let scratch = self.socket.parent().unwrap().to_str().unwrap();
+        let text = self.text().replace(scratch, "SCRATCH");
+        let lines: Vec<String> = text.lines().map(normalised).collect();
+        lines.join("\n")
+    }
+
+    /// Waits until the text contains all of these.
+    pub(crate) fn wait_for(&self, parts: &[&str]) {
+        wait_until_told(
+            || format!("{parts:?} in\n{}", self.text()),
+            || {
+                let text = self.text();
+                parts.iter().all(|part| text.contains(part))
+            },
+        );
+    }
+
+    /// Presses a key, in tmux's words: `C-c`.
+    pub(crate) fn press(&self, key: &str) {
+        assert!(self.tmux(&["send-keys", key]).status.success());
+    }
+
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let resized = self.tmux(&["resize-window", "-x", &columns, "-y", &rows]);
+        assert!(resized.status.success(), "{resized:?}");
+    }
+
+    /// Returns whether the cursor shows, lines wrap, and no second screen is open.
+    pub(crate) fn is_as_before(&self) -> bool {
+        let flags = "#{cursor_flag} #{wrap_flag} #{alternate_on} #{insert_flag}";
+        let told = self.tmux(&["display-message", "-p", flags]);
+        told.stdout.starts_with(b"1 1 0 0")
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+/// Replaces what differs between two runs, and keeps columns where they are.
+fn normalised(line: &str) -> String {
+    if let Some((before, log)) = line.split_once("whole log: ") {
+        let file = log.rsplit('/').next().unwrap_or_default();
+        return format!("{before}whole log: .../{file}");
+    }
+    let mut words: Vec<String> = Vec::new();
+    let mut rest = line.split(' ').peekable();
+    while let Some(word) = rest.next() {
+        let next_is_seconds = rest.peek().is_some_and(|next| matches!(*next, "s" | "s,"));
+        let is_time = next_is_seconds && word.parse::<f64>().is_ok();
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        let is_clock = word.contains(':') && word.split(':').all(digits);
+        if !is_time && !is_clock {
+            words.push(word.to_owned());
+            continue;
+        }
+        // A longer time takes away from the space before it.
+        let mut width = word.len();
+        while words.len() > 1 && words.last().is_some_and(String::is_empty) {
+            words.pop();
+            width += 1;
+        }
+        let sign = if is_time { "T.T" } else { "T:TT" };
+        let width = if width > word.len() { width } else { 0 };
+        words.push(format!("{sign:>width$}"));
+    }
+    words.join(" ")
+}
