@@ -56,7 +56,10 @@ impl Mount {
         let mount = Self::record(&target, run)?;
         let scratch = target.parent().unwrap_or(scratch);
         let found = Overlays::probe(scratch, |path| unmount(path).map(drop));
-        mount.forget()?;
+        // What a try has left mounted, if it cannot be ended now, is ended after the run.
+        if unmount(&target).is_ok() {
+            mount.forget()?;
+        }
         found.map_err(|source| refused(scratch, source))
     }
 
@@ -90,12 +93,11 @@ impl Mount {
     ///
     /// Fails if the system refuses, or the journal cannot be written.
     pub async fn unmount(mut self) -> Result<(), ProcessError> {
+        let path = self.path.clone();
         let ended = tokio::task::spawn_blocking(move || self.end()).await;
         ended.unwrap_or_else(|error| {
-            Err(ProcessError::Unmount {
-                path: PathBuf::new(),
-                source: io::Error::other(error),
-            })
+            let source = io::Error::other(error);
+            Err(ProcessError::Unmount { path, source })
         })
     }
 

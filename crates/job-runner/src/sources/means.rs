@@ -15,8 +15,9 @@ pub enum SnapshotMeans {
     Copy,
 }
 
-/// How many files are worth a mount: it takes as long as copying and removing about thirty. The
-/// kernel's part of every later access counts too.
+/// How many files are worth a mount: it takes as long as copying and removing ten to thirty, to find
+/// out how to mount takes as long as another thirty, and every later access costs a little more.
+/// `cargo bench -p benches --bench snapshot` measures it.
 const WORTH_A_MOUNT: u64 = 64;
 /// How many bytes take as long as one more file.
 const BYTES_PER_FILE: u64 = 64 * 1024;
