@@ -70,11 +70,11 @@ const TABLE: &[Row] = &[
         imports: &["executor-core", "fail-point", "process", "shells", "trace"],
         tests_import: &[],
     },
-    // Wraps any executor and knows none; its tests put real layers around a real one.
+    // Wraps any executor and knows none; its tests put layers around a real one, below a real runner.
     Row {
         name: "executor-layers",
         imports: &["executor-core"],
-        tests_import: &["executor-shell"],
+        tests_import: &["executor-shell", "job-runner", "process"],
     },
     // 4: the facade, where each executor is a feature.
     Row {

@@ -4,6 +4,7 @@
 
 mod concurrency_limit;
 mod fallback;
+mod job_runner;
 mod metrics;
 mod retry;
 mod route_by_tags;
