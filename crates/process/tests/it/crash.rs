@@ -7,7 +7,7 @@ use std::time::Duration;
 use executor_core::{CancelCause, Cancellation};
 use process::{Containment, Settings, Stream, Supervisor, Timing, recover};
 
-use crate::runner::{Runner, guardian, journals, left, nested, state};
+use crate::runner::{Runner, guardian, journals, left, mounts_below, nested, state};
 use crate::support::{BOTH, lives, noted, processes, run, sh, tree, until, until_or};
 
 #[tokio::test]
@@ -125,7 +125,12 @@ async fn journal_of_a_live_twin_is_left_alone() {
         .spawn(&sh("sleep 600").env("STATE", state.path()))
         .unwrap();
     assert!(recover(state.path()).unwrap().is_empty());
-    assert!(lives(holder.id(), state.path()) && directory.path().exists());
+    assert!(directory.path().exists());
+    // The kernel shows the environment a moment after the program has begun.
+    until("the child to be seen alive", || {
+        lives(holder.id(), state.path())
+    })
+    .await;
     drop(holder);
     directory.remove().await.unwrap();
     tree.close().await.unwrap();
@@ -246,6 +251,10 @@ async fn runner_inside_a_job_dies_with_the_job() {
         Vec::<u32>::new()
     );
     outer.close().await.unwrap();
+    // What is no process is for the next start of the inner runner.
+    let recovered = recover(&state(work.path())).unwrap();
+    assert_eq!(recovered.len(), 1, "{recovered:?}");
+    assert_eq!(mounts_below(work.path()), Vec::<String>::new());
 }
 
 #[tokio::test]
