@@ -42,7 +42,6 @@ async fn main() -> anyhow::Result<ExitCode> {
         ..ShellConfig::default()
     });
 
-    let logs = run.logs();
     let view = View::of_stdout();
     let console = Arc::new(Console::start(view, std::io::stdout())?);
     let sink = Arc::clone(&console);
@@ -50,7 +49,8 @@ async fn main() -> anyhow::Result<ExitCode> {
         .execute("shell", Arc::new(provider), sink, &Cancellation::new())
         .await?;
     let advice = Advice {
-        log: &|job| logs.of(job),
+        // They go with the scratch directory when this program ends.
+        log: &|_job| None,
         again: &|job| format!("runwright run {job}"),
     };
     console.write(&summary(&report, view.style, &advice));

@@ -67,7 +67,7 @@ fn a_broken_source_file_fails_exactly_its_job() {
         .unwrap();
     let text = text(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    let (_log, summary) = text.rsplit_once("\nprogram failed").expect(&text);
+    let (_log, summary) = text.rsplit_once("\nFAIL program failed").expect(&text);
     assert!(
         summary.contains("cuont"),
         "the compiler's words are in the summary: {text}"
