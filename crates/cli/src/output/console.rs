@@ -4,7 +4,7 @@ use super::board::Board;
 use super::clean::strip_controls;
 use super::entry::{Entry, Source};
 use super::fold::Folding;
-use super::job::{Job, folding_of_block};
+use super::job::{Extent, Job, folding_of_block};
 use super::lines::Piece;
 use super::live::LiveFooter;
 use super::outcome::Outcome;
@@ -206,7 +206,7 @@ impl Console {
             let view = match self.view.layout {
                 Layout::Prefix => Job::streamed(self.prefixed(state, job, number)),
                 Layout::Live if state.alone => Job::streamed(self.printer("", self.own_folding())),
-                Layout::Live | Layout::Group => Job::kept(),
+                Layout::Live | Layout::Group => Job::kept(self.extent()),
             };
             state.jobs.insert(number, view);
         }
@@ -258,7 +258,8 @@ impl Console {
             return;
         };
         // A job that never ran has no log, and its end is told all the same.
-        let mut job = state.jobs.remove(&number).unwrap_or_else(Job::kept);
+        let job = state.jobs.remove(&number);
+        let mut job = job.unwrap_or_else(|| Job::kept(self.extent()));
         if self.is_live() && outcome.may_fail {
             self.lock_board().allow(name);
         }
@@ -306,6 +307,14 @@ impl Console {
 
     fn printer(&self, prefix: &str, folding: Folding) -> Printer {
         Printer::new(prefix.to_owned(), self.view.style, folding)
+    }
+
+    fn extent(&self) -> Extent {
+        if self.is_live() && !self.view.verbose {
+            Extent::End
+        } else {
+            Extent::Whole
+        }
     }
 
     fn own_folding(&self) -> Folding {

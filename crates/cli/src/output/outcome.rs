@@ -34,8 +34,12 @@ impl Outcome {
             style.paint(tone, &mark),
             style.paint(Tone::Strong, &name)
         );
-        let remarks = self.remarks();
+        let mut remarks = self.remarks();
+        if self.status == Status::Canceled {
+            remarks.insert(0, "canceled".to_owned());
+        }
         if !remarks.is_empty() {
+            let remarks = remarks.join(", ");
             line.push_str("  ");
             line.push_str(&style.paint(tone, &remarks));
         }
@@ -45,7 +49,7 @@ impl Outcome {
     /// Returns the end of a log that was shown as it came: `failed, exit code 1, 0.3 s`.
     pub(super) fn words(&self, style: Style) -> String {
         let mut words = vec![style.paint(self.mark().1, self.status.as_str())];
-        words.extend(Some(self.remarks()).filter(|remarks| !remarks.is_empty()));
+        words.extend(self.remarks());
         words.push(seconds(self.duration));
         words.join(", ")
     }
@@ -59,12 +63,13 @@ impl Outcome {
         }
     }
 
-    fn remarks(&self) -> String {
+    fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         match (self.exit_code, self.reason) {
             (Some(code), _) if code != 0 => remarks.push(format!("exit code {code}")),
-            (None, _) if self.status == Status::Canceled => remarks.push("canceled".to_owned()),
-            (None, Some(reason)) => remarks.push(reason.as_str().to_owned()),
+            (None, Some(reason)) if self.status != Status::Canceled => {
+                remarks.push(reason.as_str().to_owned());
+            }
             _ => {}
         }
         if self.status == Status::Failed && self.may_fail {
@@ -73,6 +78,41 @@ impl Outcome {
         if self.attempt > 1 {
             remarks.push(format!("attempt {}", self.attempt));
         }
-        remarks.join(", ")
+        remarks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_said_once() {
+        let check = |status, exit_code, may_fail, line: &str, words: &str| {
+            let outcome = Outcome {
+                status,
+                exit_code,
+                reason: Some(FailureReason::JobCanceled),
+                may_fail,
+                attempt: 2,
+                duration: Duration::from_millis(1250),
+            };
+            assert_eq!(outcome.line("a", 3, Style::PLAIN), line);
+            assert_eq!(outcome.words(Style::PLAIN), words);
+        };
+        check(
+            Status::Canceled,
+            None,
+            false,
+            "stop a     1.2 s  canceled, attempt 2",
+            "canceled, attempt 2, 1.2 s",
+        );
+        check(
+            Status::Failed,
+            Some(3),
+            true,
+            "warn a     1.2 s  exit code 3, allowed, attempt 2",
+            "failed, exit code 3, allowed, attempt 2, 1.2 s",
+        );
     }
 }

@@ -3,11 +3,14 @@
 use super::clean::{last_state, strip_controls};
 use super::style::{Mark, Style, Tone};
 use super::time::seconds;
-use super::width::fit;
+use super::width::{cut, fit};
 use runwright::core::chain;
 use runwright::pipeline::{JobReport, PipelineReport, Status};
 use std::fmt::{self, Write};
 use std::path::PathBuf;
+
+/// The log has the rest of longer lines.
+const WIDEST_LINE: usize = 400;
 
 /// What a summary adds for the reader to go on with.
 pub struct Advice<'a> {
@@ -60,6 +63,7 @@ fn failed_job(text: &mut String, job: &JobReport, style: Style, advice: &Advice<
     let bar = style.paint(Tone::Quiet, "|");
     for line in &job.last_lines {
         let line = strip_controls(last_state(line));
+        let line = cut(&line, WIDEST_LINE, style.ellipsis());
         let _ = writeln!(text, "  {bar} {line}");
     }
     if let Some(log) = (advice.log)(job) {
@@ -102,13 +106,17 @@ fn whole(text: &mut String, report: &PipelineReport, style: Style) {
     }
 }
 
-/// Returns how many jobs came to which status: ` (3 success, 1 failed)`.
+/// Returns how many jobs came to which end: ` (3 success, 1 failed, 1 allowed failure)`.
 fn counts(report: &PipelineReport) -> String {
-    let mut counts: Vec<(Status, usize)> = Vec::new();
+    let mut counts: Vec<((Status, bool), usize)> = Vec::new();
     for job in &report.jobs {
-        match counts.iter_mut().find(|(status, _)| *status == job.status) {
+        let end = (
+            job.status,
+            job.status == Status::Failed && job.allow_failure,
+        );
+        match counts.iter_mut().find(|(counted, _)| *counted == end) {
             Some((_, count)) => *count += 1,
-            None => counts.push((job.status, 1)),
+            None => counts.push((end, 1)),
         }
     }
     if counts.is_empty() {
@@ -116,7 +124,11 @@ fn counts(report: &PipelineReport) -> String {
     }
     let words: Vec<_> = counts
         .iter()
-        .map(|(status, count)| format!("{count} {status}"))
+        .map(|((status, is_allowed), count)| match (is_allowed, count) {
+            (false, _) => format!("{count} {status}"),
+            (true, 1) => "1 allowed failure".to_owned(),
+            (true, _) => format!("{count} allowed failures"),
+        })
         .collect();
     format!(" ({})", words.join(", "))
 }

@@ -59,7 +59,8 @@ fn an_allowed_failure_lets_the_pipeline_pass() {
     let project = Project::with_pipeline(
         "shaky:\n  allow_failure: true\n  script: [exit 1]\nfirm:\n  script: [\"true\"]\n",
     );
-    project.runwright(&["run"]).expect_code(0);
+    let done = project.runwright(&["run"]).expect_code(0);
+    done.expect_text("success (1 allowed failure, 1 success)");
 }
 
 #[test]
