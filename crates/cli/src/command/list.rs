@@ -2,7 +2,7 @@ use super::{find_project, print, variables};
 use crate::args::ListArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Style, Tone, diagnostics, strip_controls};
+use crate::output::{Style, Tone, columns, diagnostics, fit, strip_controls};
 use runwright::core::job::{JobDefinition, When};
 use runwright::pipeline::ResolvedPipeline;
 use std::sync::Arc;
@@ -48,17 +48,21 @@ fn table(jobs: &[&JobDefinition]) -> String {
         .iter()
         .map(|job| (strip_controls(&job.name), strip_controls(&job.stage), job))
         .collect();
-    let width = |text: &String| text.chars().count();
-    let names = rows.iter().map(|(name, ..)| width(name)).max().unwrap_or(0);
-    let stages = rows.iter().map(|(_, stage, _)| width(stage)).max();
+    let names = rows
+        .iter()
+        .map(|(name, ..)| columns(name))
+        .max()
+        .unwrap_or(0);
+    let stages = rows.iter().map(|(_, stage, _)| columns(stage)).max();
     let stages = stages.unwrap_or(0);
     let row = |(name, stage, job): &(String, String, &&JobDefinition)| {
         let tone = match job.when {
             When::Manual => Tone::Quiet,
             _ => Tone::Strong,
         };
-        let padding = " ".repeat(names - width(name));
-        let rest = format!("{padding}  {stage:<stages$}  {}", remarks(job));
+        let padding = " ".repeat(names - columns(name));
+        let stage = fit(stage, stages, "");
+        let rest = format!("{padding}  {stage}  {}", remarks(job));
         format!("{}{}\n", style.paint(tone, name), rest.trim_end())
     };
     rows.iter().map(row).collect()
@@ -76,7 +80,7 @@ fn remarks(job: &JobDefinition) -> String {
         remarks.push("may fail".to_owned());
     }
     if let Some(needs) = &job.needs {
-        let names: Vec<_> = needs.iter().map(|need| need.job.as_str()).collect();
+        let names: Vec<_> = needs.iter().map(|need| strip_controls(&need.job)).collect();
         remarks.push(if names.is_empty() {
             "needs nothing".to_owned()
         } else {

@@ -59,6 +59,7 @@ pub use shared::SharedWriter;
 pub use style::{Mark, Style, Tone};
 pub use summary::{Advice, summary};
 pub use view::{Clash, Layout, Progress, Shown, View};
+pub(crate) use width::{columns, fit};
 
 use runwright::pipeline::diagnostic::Diagnostics;
 use runwright::pipeline::event::{EventSink, PipelineEvent};

@@ -34,7 +34,7 @@ pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> St
         failed_job(&mut text, job, style, advice);
     }
     if let Some(error) = &report.error {
-        let chain = chain(error);
+        let chain = strip_controls(&chain(error));
         let _ = writeln!(text, "\n{} {chain}", style.paint(Tone::Bad, "error:"));
     }
     whole(&mut text, report, style);
@@ -58,7 +58,7 @@ fn failed_job(text: &mut String, job: &JobReport, style: Style, advice: &Advice<
     if job.exit_code.is_none()
         && let Some(error) = &job.error
     {
-        let _ = writeln!(text, "  {}", error.chain());
+        let _ = writeln!(text, "  {}", strip_controls(&error.chain()));
     }
     let bar = style.paint(Tone::Quiet, "|");
     for line in &job.last_lines {

@@ -15,7 +15,7 @@ fn columns_of(c: char) -> usize {
 }
 
 /// Returns how many columns `text` takes at most.
-pub(super) fn columns(text: &str) -> usize {
+pub(crate) fn columns(text: &str) -> usize {
     if super::clean::is_plain(text) {
         return text.len();
     }
@@ -45,7 +45,7 @@ pub(super) fn cut(text: &str, width: usize, ellipsis: &str) -> String {
 }
 
 /// Returns `text`, cut or filled to `width` columns.
-pub(super) fn fit(text: &str, width: usize, ellipsis: &str) -> String {
+pub(crate) fn fit(text: &str, width: usize, ellipsis: &str) -> String {
     let mut text = cut(text, width, ellipsis);
     let gap = width.saturating_sub(columns(&text));
     text.extend(std::iter::repeat_n(' ', gap));

@@ -27,6 +27,19 @@ fn jobs_are_listed_in_the_order_of_their_stages() {
 }
 
 #[test]
+fn the_list_stands_in_columns_and_acts_on_no_terminal() {
+    let project = Project::with_pipeline(
+        "日本語 🦀: {script: [a], stage: build}\n\"a\\e[2J\": {script: [a]}\nlast: {script: [a], needs: [\"a\\e[2J\"]}\n",
+    );
+    let listed = project.runwright(&["list"]).expect_code(0).stdout;
+    insta::assert_snapshot!(listed, @r#"
+    日本語 🦀  build
+    a          test
+    last       test   needs a
+    "#);
+}
+
+#[test]
 fn the_json_list_has_the_normalized_shape() {
     let project = Project::with_pipeline(PIPELINE);
     let listed = project.runwright(&["list", "--json"]).expect_code(0).stdout;

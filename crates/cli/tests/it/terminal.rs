@@ -349,6 +349,7 @@ fn a_pipe_gets_no_escape_whatever_the_layout() {
     }
 }
 
+// R-PIPE-21
 #[test]
 fn ci_and_dumb_terminals_get_plain_lines() {
     let project = Project::with_pipeline("a: {script: [echo hello]}\nb: {script: [echo hello]}\n");
