@@ -36,6 +36,7 @@
 pub mod ability;
 pub mod cancellation;
 pub mod job;
+pub mod panics;
 pub mod prelude;
 pub mod shell;
 pub mod stage;

@@ -6,6 +6,7 @@ use crate::config::RunnerConfig;
 use crate::data::ExecutorData;
 use crate::error::{AcquireError, BoxError, BuildError, ProviderError};
 use crate::features::{ConfigInfo, FeaturesInfo};
+use crate::panics::{Panic, caught};
 use crate::provider::ExecutorProvider;
 use crate::result::JobOutcome;
 use crate::slot::JobSlots;
@@ -144,7 +145,8 @@ impl Worker {
     /// Closes the turn when no job has come yet. The future must be awaited to its end: dropped
     /// halfway, it keeps what it acquired and leaves the job it took behind.
     pub async fn turn(&self, cancellation: &Cancellation) -> Result<Turn, WorkerError> {
-        let data = match self.provider.acquire(&self.config, cancellation).await {
+        let acquired = caught(self.provider.acquire(&self.config, cancellation)).await;
+        let data = match acquired.map_err(panicked)? {
             Ok(data) => data,
             Err(AcquireError::Canceled(_)) if cancellation.is_canceled() => {
                 return Ok(Turn::Closed);
@@ -156,8 +158,10 @@ impl Worker {
             Err(error) => return Err(WorkerError::Acquire(error)),
         };
         let turn = self.guarded_turn(data.clone(), cancellation.clone()).await;
-        self.provider.release(&self.config, data).await;
-        turn
+        let released = caught(self.provider.release(&self.config, data)).await;
+        let turn = turn?;
+        released.map_err(panicked)?;
+        Ok(turn)
     }
 
     /// Does what a turn does with capacity on a task of its own, so that a panic there cannot skip
@@ -247,4 +251,9 @@ impl Worker {
             None => JobOutcome::from_error(BuildError::Canceled(CancelCause::Shutdown)),
         }
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn panicked(panic: Panic) -> WorkerError {
+    WorkerError::Panicked(panic.to_string().into())
 }

@@ -11,7 +11,7 @@ const ANY: &[(&str, &str)] = &[
         "the bag of typed values that travels between layers, and holds the settings of executors",
     ),
     (
-        "crates/job-runner/src/caught.rs",
+        "crates/executor-core/src/panics.rs",
         "what a panic carries, which is how std hands over its message",
     ),
 ];

@@ -8,10 +8,13 @@ use executor_core::{
 use executor_testkit::SourceReply;
 use std::time::Duration;
 
-/// The call that panics, or withdraws for `acquire`.
+/// The call that panics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Call {
+    /// Does not panic, but withdraws.
+    Withdraw,
     Acquire,
+    Release,
     Features,
     ConfigInfo,
     DefaultShell,
@@ -48,14 +51,16 @@ impl ExecutorProvider for Breaks<dyn ExecutorProvider> {
         config: &RunnerConfig,
         cancellation: &Cancellation,
     ) -> Result<ExecutorData, AcquireError> {
-        if self.at == Call::Acquire {
+        if self.at == Call::Withdraw {
             return Err(AcquireError::Canceled(CancelCause::EnvironmentLost));
         }
+        self.pass(Call::Acquire);
         self.inner.acquire(config, cancellation).await
     }
 
     async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
         self.inner.release(config, data).await;
+        self.pass(Call::Release);
     }
 
     fn features(&self, features: &mut FeaturesInfo) -> Result<(), ProviderError> {
@@ -116,7 +121,12 @@ async fn check(at: Call) {
     let words = executor_core::chain(&error);
     assert!(words.contains("this call is broken"), "{words}");
     let counts = bench.provider.counts();
-    assert_eq!((counts.acquire, counts.release), (1, 1), "{at:?}");
+    let acquired = usize::from(at != Call::Acquire);
+    assert_eq!(
+        (counts.acquire, counts.release),
+        (acquired, acquired),
+        "{at:?}"
+    );
     bench.provider.assert_obeyed();
 }
 
@@ -126,6 +136,9 @@ async fn capacity_comes_back_after_a_panic_of_the_provider() {
     check(Call::Features).await;
     check(Call::ConfigInfo).await;
     check(Call::DefaultShell).await;
+    check(Call::Release).await;
+    // Nothing was had then, and the worker is there to ask again.
+    check(Call::Acquire).await;
 }
 
 #[tokio::test]
@@ -151,7 +164,7 @@ async fn a_provider_that_withdraws_by_itself_does_not_end_the_worker() {
     let bench = Bench::new();
     let mut worker = bench.worker();
     worker.provider = Arc::new(Breaks {
-        at: Call::Acquire,
+        at: Call::Withdraw,
         inner: worker.provider,
     });
     let cancellation = Cancellation::new();

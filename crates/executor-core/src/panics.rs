@@ -1,0 +1,74 @@
+//! Going on after a panic, until what has to be done is done.
+
+use std::any::Any;
+use std::fmt;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+/// A panic that was caught; it displays its words.
+///
+/// Whoever has one tells of it, or goes on with it when all is done.
+pub struct Panic(Box<dyn Any + Send>);
+
+/// Awaits `call` and returns its panic instead of passing it on.
+///
+/// # Errors
+///
+/// The panic.
+pub async fn caught<T>(call: impl Future<Output = T>) -> Result<T, Panic> {
+    let mut call = pin!(call);
+    let polled = poll_fn(|context| {
+        // The call is not polled again after a panic, so nobody sees its broken state.
+        match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))) {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => Poll::Ready(Err(Panic(panic))),
+        }
+    });
+    polled.await
+}
+
+impl Panic {
+    /// Panics again, as if it had not been caught.
+    pub fn resume(self) -> ! {
+        resume_unwind(self.0)
+    }
+}
+
+impl fmt::Display for Panic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| self.0.downcast_ref::<&str>().copied());
+        f.write_str(text.unwrap_or("without a message"))
+    }
+}
+
+impl fmt::Debug for Panic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Panic({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_caught_with_its_words_wherever_it_comes() {
+        assert_eq!(caught(async { 7 }).await.unwrap(), 7);
+        let late = caught(async {
+            tokio::task::yield_now().await;
+            panic!("after {}", "a while")
+        });
+        let panic: Result<(), _> = late.await;
+        assert_eq!(panic.unwrap_err().to_string(), "after a while");
+        let panic: Result<(), _> = caught(async { panic!("at once") }).await;
+        let panic = panic.unwrap_err();
+        assert_eq!(panic.to_string(), "at once");
+        let again: Result<(), _> = caught(async { panic.resume() }).await;
+        assert_eq!(format!("{again:?}"), "Err(Panic(at once))");
+        let wordless = Panic(Box::new(7));
+        assert_eq!(wordless.to_string(), "without a message");
+    }
+}
