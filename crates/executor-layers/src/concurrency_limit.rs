@@ -187,10 +187,11 @@ impl ExecutorProvider for ConcurrencyLimitProvider {
     }
 
     async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
+        let permit = self.owner.find::<Permit>(&data);
+        // Free at the end of this call, also when the inner one panics.
+        let _seat =
+            permit.and_then(|permit| permit.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.inner.release(config, data.clone()).await;
-        if let Some(permit) = self.owner.find::<Permit>(&data) {
-            drop(permit.lock().unwrap_or_else(PoisonError::into_inner).take());
-        }
     }
 
     forward_provider!(inner: features, config_info, default_shell, init);

@@ -3,6 +3,7 @@ use crate::fallback::layer::MovesOn;
 use crate::fallback::members::Members;
 use crate::several::shutdown_all;
 use async_trait::async_trait;
+use executor_core::panics::caught;
 use executor_core::{
     AcquireError, BuildError, Cancellation, ConfigInfo, Dialect, Executor, ExecutorData,
     ExecutorProvider, FeaturesInfo, ProviderError, RunnerConfig,
@@ -52,8 +53,15 @@ impl ExecutorProvider for FallbackProvider {
         let Some(all) = self.members.held(&data) else {
             return;
         };
+        let mut panic = None;
         while let Some(held) = all.take() {
-            self.members.release(config, held).await;
+            // One that panics must not keep what the others have reserved.
+            if let Err(caught) = caught(self.members.release(config, held)).await {
+                panic.get_or_insert(caught);
+            }
+        }
+        if let Some(panic) = panic {
+            panic.resume();
         }
     }
 

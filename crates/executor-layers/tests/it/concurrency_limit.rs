@@ -1,5 +1,6 @@
 //! Who gets capacity, and when it is free again.
 
+use executor_core::panics::caught;
 use executor_core::prelude::*;
 use executor_core::{
     ActiveJobs, JobAssignment, JobRunner, JobSlots, OnTrouble, RunContext, Turn, Worker,
@@ -179,4 +180,18 @@ impl JobRunner for CreatesOnly {
         let created = context.provider.create(&context.data);
         created.map_or_else(JobOutcome::from_error, |_| JobOutcome::success())
     }
+}
+
+#[tokio::test]
+async fn a_seat_is_free_although_the_release_panics() {
+    let (scripted, provider) = limited(&ConcurrencyLimitLayer::concurrent(1));
+    let panics = Directive::fail(Failure::panic("a bug at the end")).times(1);
+    scripted.on(Moment::Release, panics);
+    let (config, go_on) = (RunnerConfig::new("a", "scripted"), Cancellation::new());
+    let data = provider.acquire(&config, &go_on).await.unwrap();
+    // Whoever still holds a clone holds no seat.
+    let _clone = data.clone();
+    caught(provider.release(&config, data)).await.unwrap_err();
+    let again = provider.acquire(&config, &go_on).await.unwrap();
+    provider.release(&config, again).await;
 }

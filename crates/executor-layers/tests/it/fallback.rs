@@ -1,6 +1,7 @@
 //! Who is asked, who runs the job, and who gets what back.
 
 use crate::support::{Terminals, options, prepare, warnings};
+use executor_core::panics::caught;
 use executor_core::prelude::*;
 use executor_core::{BoxError, chain};
 use executor_layers::FallbackLayer;
@@ -352,4 +353,25 @@ async fn the_data_of_each_provider_is_found_and_foreign_data_is_refused() -> Res
     outer.release(&pair.config, ExecutorData::new()).await;
     pair.assert_obeyed();
     Ok(())
+}
+
+#[tokio::test]
+async fn one_that_panics_at_release_keeps_nothing_from_the_others() {
+    let pair = Pair::new();
+    broken(Moment::Prepare, &pair.first);
+    let panics = || Directive::fail(Failure::panic("a bug at the end"));
+    pair.first.on(Moment::Cleanup, panics());
+    pair.first.on(Moment::Release, panics());
+    pair.second.on(Moment::Release, panics());
+    let provider = pair.provider_that_moves_on();
+    let data = provider.acquire(&pair.config, &pair.go_on).await.unwrap();
+    let mut executor = provider.create(&data).unwrap();
+    // The panic of a cleanup on the way leaves both with what they have reserved.
+    caught(prepare(&mut *executor)).await.unwrap_err();
+    assert_eq!(pair.leased(), (1, 1));
+    drop(executor);
+
+    let panic = caught(provider.release(&pair.config, data)).await;
+    assert_eq!(panic.unwrap_err().to_string(), "a bug at the end");
+    assert_eq!(pair.leased(), (0, 0));
 }

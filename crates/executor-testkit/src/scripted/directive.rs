@@ -19,6 +19,9 @@ pub enum Moment {
     Finish,
     /// `Executor::cleanup`.
     Cleanup,
+    /// `ExecutorProvider::release`, after what was leased is free; only waits and panics have an
+    /// effect.
+    Release,
 }
 
 impl From<BuildStage> for Moment {

@@ -340,23 +340,12 @@ impl ExecutorProvider for ScriptedProvider {
 
     async fn release(&self, _config: &RunnerConfig, data: ExecutorData) {
         self.script.record(Event::Release);
-        let mut state = self.script.state();
-        let Some(lease) = data.get::<Lease>() else {
-            state
-                .violations
-                .push("provider: release without a lease".to_owned());
-            return;
-        };
-        let Some(executors) = state.leases.remove(&lease.number) else {
-            let text = format!("provider: lease {} was released twice", lease.number);
-            state.violations.push(text);
-            return;
-        };
-        for executor in executors {
-            if state.open.contains(&executor) {
-                let text = format!("executor({executor}): its lease was released before cleanup");
-                state.violations.push(text);
-            }
+        self.script.end_lease(&data);
+        let directive = self.script.directive(&Moment::Release, "");
+        directive.pass().await;
+        if let Some(failure) = directive.failure() {
+            // Only a panic can get out of here; there is nobody to give the error to.
+            let _ = failure.strike();
         }
     }
 

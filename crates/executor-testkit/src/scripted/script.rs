@@ -1,14 +1,14 @@
 //! What a scripted provider and its executors share: their orders, and what came of them.
 
 use crate::event::Event;
-use crate::scripted::provider::Abilities;
+use crate::scripted::provider::{Abilities, Lease};
 use crate::scripted::{Directive, Moment};
 use crate::sync::lock;
 use crate::timeline::Timeline;
 use executor_core::variable::JobVariable;
 use executor_core::{
-    BuildDirs, ConfigInfo, Dialect, Environment, FeaturesInfo, PrepareOptions, ShellInfo,
-    StageCommand, Workspace,
+    BuildDirs, ConfigInfo, Dialect, Environment, ExecutorData, FeaturesInfo, PrepareOptions,
+    ShellInfo, StageCommand, Workspace,
 };
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -91,6 +91,27 @@ impl Script {
 
     pub(crate) fn violation(&self, text: String) {
         self.state().violations.push(text);
+    }
+
+    /// Takes a lease back; complains about one that is not out or still in use.
+    pub(crate) fn end_lease(&self, data: &ExecutorData) {
+        let mut state = self.state();
+        let Some(lease) = data.get::<Lease>() else {
+            let text = "provider: release without a lease";
+            state.violations.push(text.to_owned());
+            return;
+        };
+        let Some(executors) = state.leases.remove(&lease.number) else {
+            let text = format!("provider: lease {} was released twice", lease.number);
+            state.violations.push(text);
+            return;
+        };
+        for executor in executors {
+            if state.open.contains(&executor) {
+                let text = format!("executor({executor}): its lease was released before cleanup");
+                state.violations.push(text);
+            }
+        }
     }
 
     /// Returns what to do at this moment: what was ordered, or to succeed.
