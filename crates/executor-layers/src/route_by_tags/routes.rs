@@ -115,7 +115,8 @@ impl Routes {
     ) -> Result<ExecutorData, BuildError> {
         let route = &self.list[number];
         let Patience { pause, longest } = self.patience;
-        let deadline = Instant::now() + longest;
+        // A time that no clock will reach is none.
+        let deadline = Instant::now().checked_add(longest);
         let mut is_first = true;
         loop {
             match acquire_until(deadline, route, &options.config, cancellation).await {
@@ -126,7 +127,8 @@ impl Routes {
                 }
                 Err(_) => {}
             }
-            if Instant::now() + pause >= deadline {
+            let is_last = |end: Instant| end.duration_since(Instant::now()) <= pause;
+            if deadline.is_some_and(is_last) {
                 return Err(too_busy(route, longest));
             }
             if is_first {
@@ -139,15 +141,19 @@ impl Routes {
     }
 }
 
-/// Acquires from the route's provider, which may wait by itself, but no longer than until then.
+/// Acquires from the route's provider, which may wait by itself, but no longer than until then; without a
+/// deadline for ever.
 async fn acquire_until(
-    deadline: Instant,
+    deadline: Option<Instant>,
     route: &Route,
     config: &RunnerConfig,
     cancellation: &Cancellation,
 ) -> Result<ExecutorData, AcquireError> {
     let stop = cancellation.child();
     let mut acquire = route.provider.acquire(config, &stop);
+    let Some(deadline) = deadline else {
+        return acquire.await;
+    };
     tokio::select! {
         biased;
         acquired = &mut acquire => return acquired,

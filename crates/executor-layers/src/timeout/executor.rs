@@ -65,7 +65,9 @@ impl Executor for TimeoutExecutor {
         options: PrepareOptions,
         cancellation: &Cancellation,
     ) -> Result<Environment, BuildError> {
-        self.grace = options.config.graceful_kill_timeout + options.config.force_kill_timeout;
+        let config = &options.config;
+        let graceful = config.graceful_kill_timeout;
+        self.grace = graceful.saturating_add(config.force_kill_timeout);
         let Some(limit) = self.layer.prepare else {
             return self.inner.prepare(options, cancellation).await;
         };

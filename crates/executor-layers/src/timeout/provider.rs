@@ -72,7 +72,8 @@ impl ExecutorProvider for TimeoutProvider {
         };
         let deadline = deadline.min(limit);
         let shutdown = self.inner.shutdown(deadline);
-        let ended = tokio::time::timeout(deadline + self.layer.patience, shutdown).await;
+        let ended =
+            tokio::time::timeout(deadline.saturating_add(self.layer.patience), shutdown).await;
         ended.unwrap_or_else(|_| {
             Err(ProviderError::new(format!(
                 "the provider did not end within {}",

@@ -324,3 +324,23 @@ async fn every_route_must_be_able_to_and_starts_and_ends() {
     let error = hosts.provider.can_create().unwrap_err();
     assert_eq!(error.to_string(), "no driver for the card");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_no_clock_ends_is_for_ever() {
+    let gpu = ScriptedProvider::new();
+    gpu.set_capacity(Some(0));
+    let layer = RouteByTagsLayer::new()
+        .with_route(["gpu"], gpu.shared())
+        .with_longest_wait(Duration::MAX);
+    let hosts = Hosts {
+        provider: layer.layer(ScriptedProvider::new().shared()),
+        ..Hosts::new()
+    };
+    let mut executor = hosts.provider.create(&hosts.acquire().await).unwrap();
+    let (prepared, ()) = tokio::join!(hosts.prepare(&mut *executor, &["gpu"]), async {
+        tokio::time::sleep(Duration::from_hours(24)).await;
+        gpu.set_capacity(None);
+    });
+    prepared.unwrap();
+    assert_eq!(gpu.leased(), 1);
+}

@@ -205,3 +205,26 @@ async fn without_a_limit_nothing_is_stopped() {
     assert_eq!(scripted.counts().shutdown, 1);
     scripted.assert_obeyed();
 }
+
+#[tokio::test(start_paused = true)]
+async fn limits_that_no_clock_reaches_are_none() {
+    let scripted = ScriptedProvider::new();
+    let layer = TimeoutLayer::new()
+        .with_acquire(Duration::MAX)
+        .with_prepare(Duration::MAX)
+        .with_shutdown(Duration::MAX)
+        .with_patience(Duration::MAX);
+    let provider = layer.layer(scripted.shared());
+    let (mut options, _) = options();
+    let mut config = runner_config("patient");
+    config.graceful_kill_timeout = Duration::MAX;
+    let go_on = Cancellation::new();
+    let data = provider.acquire(&config, &go_on).await.unwrap();
+    options.config = Arc::new(config.clone());
+    let mut executor = provider.create(&data).unwrap();
+    executor.prepare(options, &go_on).await.unwrap();
+    executor.cleanup().await.unwrap();
+    provider.release(&config, data).await;
+    provider.shutdown(Duration::MAX).await.unwrap();
+    scripted.assert_obeyed();
+}
