@@ -38,7 +38,8 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
 /// Returns the jobs by stage, and within a stage as the file has them.
 fn in_order(pipeline: &ResolvedPipeline) -> Vec<&JobDefinition> {
     let mut jobs: Vec<&JobDefinition> = pipeline.jobs.iter().map(AsRef::as_ref).collect();
-    jobs.sort_by_key(|job| pipeline.stage_index(&job.stage));
+    let places = pipeline.stage_indices();
+    jobs.sort_by_key(|job| places.get(&*job.stage));
     jobs
 }
 

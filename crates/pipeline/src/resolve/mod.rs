@@ -30,13 +30,8 @@ impl ResolvedPipeline {
         found.map(AsRef::as_ref)
     }
 
-    /// Returns the place of a stage in the order of stages.
-    pub fn stage_index(&self, stage: &str) -> Option<usize> {
-        self.stages.iter().position(|name| name == stage)
-    }
-
-    /// Returns the places of all stages by name, for whoever asks for many.
-    pub(crate) fn stage_indices(&self) -> HashMap<&str, usize> {
+    /// Returns the places of all stages by name.
+    pub fn stage_indices(&self) -> HashMap<&str, usize> {
         stage_indices(&self.stages)
     }
 }
