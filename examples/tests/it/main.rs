@@ -11,3 +11,4 @@ mod stacked_provider_example;
 mod custom_executor;
 mod local_pipeline;
 mod stacked_provider;
+mod watched_run;

@@ -92,6 +92,7 @@ fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
         concurrency: args.concurrency,
         timeout,
         isolation: args.isolation.chosen(),
+        ..RunOptions::default()
     })
 }
 

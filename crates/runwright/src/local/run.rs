@@ -33,6 +33,8 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// What keeps jobs apart from each other and from the working tree.
     pub isolation: Isolation,
+    /// Where the jobs are listed while they run: keep a clone to see them, or to tell metrics.
+    pub active: ActiveJobs,
 }
 
 /// A pipeline that is ready to run.
@@ -237,7 +239,7 @@ impl LocalRun {
             provider,
             runner: Arc::new(runner),
             config: Arc::new(config),
-            active: ActiveJobs::new(),
+            active: self.options.active.clone(),
             concurrency: self.concurrency(),
             timeout: self.options.timeout,
             sink: events,

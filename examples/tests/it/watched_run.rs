@@ -1,0 +1,89 @@
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the test makes a repository with git"
+)]
+
+use executor_core::{ActiveJobs, Cancellation, ProviderLayer};
+use executor_layers::{Metrics, MetricsLayer, MetricsOptions};
+use runwright::local::{LocalProject, LocalRun, RunOptions, StateDir};
+use runwright::pipeline::RunExit;
+use runwright::pipeline::event::{EventKind, EventSink, PipelineEvent, StageState};
+use runwright::shell::{self, ShellConfig};
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+/// Scrapes when the script of a job begins.
+#[derive(Debug)]
+struct Scraper {
+    metrics: Metrics,
+    scraped: Mutex<String>,
+}
+
+impl EventSink for Scraper {
+    fn event(&self, event: &PipelineEvent) {
+        if let EventKind::JobStage { name, state, .. } = &event.kind
+            && &**name == "step_script"
+            && *state == StageState::Started
+        {
+            *self.scraped.lock().unwrap() = self.metrics.scrape().unwrap();
+        }
+    }
+}
+
+fn make_repository(directory: &Path) {
+    std::fs::write(directory.join(".gitlab-ci.yml"), "test: {script: 'true'}\n").unwrap();
+    let git = ["-c", "user.name=T", "-c", "user.email=t@example.com"];
+    for arguments in [
+        &["init", "-q"][..],
+        &["add", "-A"],
+        &["-c", "commit.gpgsign=false", "commit", "-qm", "Test"],
+    ] {
+        let mut command = Command::new("git");
+        command.args(git).args(arguments).current_dir(directory);
+        assert!(command.status().unwrap().success(), "{command:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_jobs_of_a_local_run_are_seen_by_its_metrics_while_they_run() {
+    let repository = tempfile::tempdir().unwrap();
+    let state = tempfile::tempdir().unwrap();
+    make_repository(repository.path());
+    let active = ActiveJobs::new();
+    let metrics = Metrics::new(MetricsOptions {
+        active: active.clone(),
+        ..MetricsOptions::default()
+    });
+    let metrics = metrics.unwrap();
+
+    let project = LocalProject::find(repository.path(), None).unwrap();
+    let (pipeline, _warnings) = project.pipeline().unwrap().into_result().unwrap();
+    let options = RunOptions {
+        active,
+        ..RunOptions::default()
+    };
+    let state = StateDir::at(state.path());
+    let run = LocalRun::prepare(project, &pipeline, &state, options);
+    let run = run.await.unwrap();
+    let shell = shell::provider(ShellConfig {
+        login: false,
+        supervisor: Some(run.supervisor().clone()),
+        ..ShellConfig::default()
+    });
+    let provider = MetricsLayer::new(&metrics).layer(Arc::new(shell));
+    let sink = Arc::new(Scraper {
+        metrics: metrics.clone(),
+        scraped: Mutex::default(),
+    });
+    let go_on = Cancellation::new();
+    let report = run.execute("shell", provider, sink.clone(), &go_on);
+    assert_eq!(report.await.unwrap().exit, RunExit::Success);
+
+    let scraped = sink.scraped.lock().unwrap();
+    let runs = r#"runner_name="local",stage="step_script",state="running""#;
+    assert!(scraped.contains(runs), "{scraped}");
+    let after = metrics.scrape().unwrap();
+    assert!(!after.contains(runs), "{after}");
+    assert!(after.contains("gitlab_runner_jobs_total"), "{after}");
+}
