@@ -2,9 +2,10 @@
 
 use super::active::RunningJobs;
 use super::definition::{self as define, MetricDefinition};
-use super::labels::{RunnerLabels, build_stage_label};
+use super::labels::{BoundedLabel, RunnerLabels, build_stage_label};
 use super::options::{MetricsOptions, StageDurations, VersionInfo};
 use super::record::Ended;
+use executor_core::job::JobInfo;
 use executor_core::{AcquireError, FailureReason, RunnerConfig, StageReport, StageResult};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
@@ -17,6 +18,9 @@ use std::time::Duration;
 const JOB_BUCKETS: &[f64] = &[
     30.0, 60.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0, 10_800.0, 18_000.0, 36_000.0,
 ];
+
+/// For the time in the queue: from a second to an hour, as GitLab Runner's.
+const QUEUE_BUCKETS: &[f64] = STAGE_BUCKETS;
 
 /// For stages of a build: from a second to an hour, as GitLab Runner's.
 const STAGE_BUCKETS: &[f64] = &[
@@ -35,6 +39,11 @@ pub(super) struct Collectors {
     jobs_total: IntCounterVec,
     job_execution_mode_total: IntCounterVec,
     job_duration_seconds: HistogramVec,
+    /// What payloads say of how busy their projects are: a source could say anything.
+    project_jobs_running: BoundedLabel,
+    job_queue_duration_seconds: HistogramVec,
+    job_queue_size: IntGaugeVec,
+    job_queue_depth: IntGaugeVec,
     job_stage_duration_seconds: HistogramVec,
     failed_jobs_total: IntCounterVec,
     concurrent: Option<IntGauge>,
@@ -62,6 +71,13 @@ impl Collectors {
             jobs_total: counter(&define::JOBS_TOTAL)?,
             job_execution_mode_total: counter(&define::JOB_EXECUTION_MODE_TOTAL)?,
             job_duration_seconds: histogram(&define::JOB_DURATION_SECONDS, JOB_BUCKETS)?,
+            project_jobs_running: BoundedLabel::default(),
+            job_queue_duration_seconds: histogram(
+                &define::JOB_QUEUE_DURATION_SECONDS,
+                QUEUE_BUCKETS,
+            )?,
+            job_queue_size: gauge(&define::JOB_QUEUE_SIZE)?,
+            job_queue_depth: gauge(&define::JOB_QUEUE_DEPTH)?,
             job_stage_duration_seconds: histogram(
                 &define::JOB_STAGE_DURATION_SECONDS,
                 STAGE_BUCKETS,
@@ -112,6 +128,25 @@ impl Collectors {
                 .with_label_values(&labels.all())
                 .observe(waited.as_secs_f64());
         }
+    }
+
+    /// Notes what the payload of a job says of the queue it came from; one that was in none says
+    /// nothing.
+    pub(super) fn came_from_queue(&self, labels: &RunnerLabels, job: &JobInfo) {
+        let jobs_running = job.project_jobs_running_on_instance_runners_count.as_str();
+        if jobs_running.is_empty() && job.time_in_queue_seconds <= 0.0 {
+            return;
+        }
+        let jobs_running = self.project_jobs_running.bound(jobs_running);
+        self.job_queue_duration_seconds
+            .with_label_values(&labels.and(jobs_running))
+            .observe(job.time_in_queue_seconds);
+        self.job_queue_size
+            .with_label_values(&labels.all())
+            .set(job.queue_size);
+        self.job_queue_depth
+            .with_label_values(&labels.all())
+            .set(job.queue_depth);
     }
 
     /// Notes how long something took that runs no code of the user.
@@ -196,11 +231,14 @@ impl Collectors {
     }
 
     fn each(&self) -> impl Iterator<Item = &dyn Collector> {
-        let always: [&dyn Collector; 18] = [
+        let always: [&dyn Collector; 21] = [
             &self.running,
             &self.jobs_total,
             &self.job_execution_mode_total,
             &self.job_duration_seconds,
+            &self.job_queue_duration_seconds,
+            &self.job_queue_size,
+            &self.job_queue_depth,
             &self.job_stage_duration_seconds,
             &self.failed_jobs_total,
             &self.limit,

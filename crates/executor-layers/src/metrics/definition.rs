@@ -64,6 +64,15 @@ definitions! {
     JOB_DURATION_SECONDS: Histogram "gitlab_runner_job_duration_seconds"
         ["runner", "runner_name", "system_id", "mode"] "seconds"
         "Time from the first executor of a job to the end of its last cleanup.";
+    JOB_QUEUE_DURATION_SECONDS: Histogram "gitlab_runner_job_queue_duration_seconds"
+        ["runner", "runner_name", "system_id", "project_jobs_running"] "seconds"
+        "Time a job waited in the queue of its source, by what its payload says of that.";
+    JOB_QUEUE_SIZE: Gauge "gitlab_runner_job_queue_size"
+        ["runner", "runner_name", "system_id"] "jobs"
+        "Jobs in the queue the last job came from, by what its payload says of that.";
+    JOB_QUEUE_DEPTH: Gauge "gitlab_runner_job_queue_depth"
+        ["runner", "runner_name", "system_id"] "jobs"
+        "Place in the queue where the last job was found, by what its payload says of that.";
     JOB_STAGE_DURATION_SECONDS: Histogram "gitlab_runner_job_stage_duration_seconds"
         ["runner", "runner_name", "system_id", "stage"] "seconds"
         "Time of each stage of a build; only when asked for.";

@@ -46,6 +46,10 @@ impl Executor for MetricsExecutor {
         cancellation: &Cancellation,
     ) -> Result<Environment, BuildError> {
         let labels = self.labels.insert(self.collectors.labels(&options.config));
+        if self.record.is_new() {
+            self.collectors
+                .came_from_queue(labels, &options.job.job_info);
+        }
         let start = Instant::now();
         let prepared = self.inner.prepare(options, cancellation).await;
         self.collectors

@@ -29,6 +29,8 @@ pub(super) struct JobRecord(Mutex<Known>);
 #[derive(Debug, Default)]
 struct Known {
     began: Option<Instant>,
+    /// Whether its payload was looked at: further attempts have the same one.
+    was_seen: bool,
     ended: Option<Instant>,
     user_code: Duration,
     mode: Mode,
@@ -55,6 +57,11 @@ pub(super) struct Ended {
 impl JobRecord {
     pub(super) fn began(&self) {
         self.lock().began.get_or_insert_with(Instant::now);
+    }
+
+    /// Returns whether the job's payload is seen for the first time.
+    pub(super) fn is_new(&self) -> bool {
+        !std::mem::replace(&mut self.lock().was_seen, true)
     }
 
     pub(super) fn failed_to_prepare(&self, reason: FailureReason) {

@@ -1,9 +1,12 @@
 //! A provider behind a layer that counts.
 
 use executor_core::StageReport;
+use executor_core::job::JobInfo;
 use executor_core::prelude::*;
 use executor_layers::{Metrics, MetricsLayer, MetricsOptions};
-use executor_testkit::{CommandBuilder, OptionsBuilder, ScriptedProvider, runner_config};
+use executor_testkit::{
+    CommandBuilder, JobBuilder, OptionsBuilder, ScriptedProvider, runner_config,
+};
 use std::time::Duration;
 
 pub(super) const RUNNER: &str = r#"runner="abcdefghi",runner_name="testkit",system_id="s_1""#;
@@ -13,6 +16,8 @@ pub(super) struct Bench {
     pub(super) provider: Arc<dyn ExecutorProvider>,
     pub(super) metrics: Metrics,
     pub(super) config: RunnerConfig,
+    /// What the payloads of jobs say of them.
+    pub(super) info: JobInfo,
 }
 
 impl Bench {
@@ -30,6 +35,7 @@ impl Bench {
             scripted,
             metrics,
             config,
+            info: JobInfo::default(),
         }
     }
 
@@ -48,7 +54,11 @@ impl Bench {
     ) {
         let go_on = Cancellation::new();
         let mut executor = self.provider.create(data).unwrap();
-        let options = OptionsBuilder::new().config(self.config.clone()).build();
+        let job = JobBuilder::new(1).with(|job| job.job_info = self.info.clone());
+        let options = OptionsBuilder::new()
+            .config(self.config.clone())
+            .job(job.build())
+            .build();
         if executor.prepare(options, &go_on).await.is_ok() {
             for stage in stages {
                 let command = CommandBuilder::new("").stage(stage.clone()).build();

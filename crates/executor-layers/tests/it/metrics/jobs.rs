@@ -193,3 +193,26 @@ async fn what_a_script_used_and_left_is_counted() {
         bench.expect(&format!("runwright_output_bytes_total{{{labels}}}"), bytes);
     }
 }
+
+#[tokio::test]
+async fn what_a_payload_says_of_its_queue_is_told_once_for_a_job() {
+    let mut bench = Bench::new(MetricsOptions::default());
+    bench.job(&[], &JobOutcome::success()).await;
+    assert!(!bench.scrape().contains("gitlab_runner_job_queue"));
+
+    bench.info.time_in_queue_seconds = 42.5;
+    bench.info.project_jobs_running_on_instance_runners_count = "3".to_owned();
+    (bench.info.queue_size, bench.info.queue_depth) = (7, 2);
+    let data = bench.acquire().await.unwrap();
+    // A further attempt did not wait again.
+    for _ in 0..2 {
+        bench.attempt(&data, &[], &JobOutcome::success()).await;
+    }
+    bench.provider.release(&bench.config, data).await;
+    let waited = format!(r#"{{project_jobs_running="3",{RUNNER}}}"#);
+    let of = |name: &str, labels: &str| format!("gitlab_runner_job_queue_{name}{labels}");
+    bench.expect(&of("duration_seconds_sum", &waited), 42.5);
+    bench.expect(&of("duration_seconds_count", &waited), 1.0);
+    bench.expect(&of("size", &format!("{{{RUNNER}}}")), 7.0);
+    bench.expect(&of("depth", &format!("{{{RUNNER}}}")), 2.0);
+}
