@@ -25,6 +25,8 @@ mod guide {
     mod events {}
     #[doc = include_str!("../../docs/book/src/metrics.md")]
     mod metrics {}
+    #[doc = include_str!("../../docs/book/src/embedding.md")]
+    mod embedding {}
     #[doc = include_str!("../../docs/book/src/writing-an-executor.md")]
     mod writing_an_executor {}
     #[doc = include_str!("../../docs/book/src/layers.md")]
