@@ -9,9 +9,11 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// Decides which jobs of a pipeline may start, as a pure function of what happened.
 ///
-/// Every input returns the status changes it led to, in order. An input costs the needs and stages
-/// it touches, never the whole pipeline: counters at each job and stage say what their predecessors
-/// came to.
+/// Every input returns the status changes it led to, in order; one that does not fit where its job
+/// stands, such as a second end, leads to none. An input costs the needs and stages it touches,
+/// never the whole pipeline: counters at each job and stage say what their predecessors came to.
+///
+/// A job is given as its place in the plan; a place that the plan does not have is a panic.
 #[derive(Debug, Clone)]
 pub struct Machine {
     jobs: Vec<Node>,

@@ -26,10 +26,12 @@ fn compare(plan: &Plan, dice: &mut Dice) {
     let changes = course.machine.start();
     course.check(&changes, "the start");
     while let Some(job) = course.job_that_can_go_on(dice) {
+        course.confuse(dice);
         if dice.once_in(60) {
             course.reference.cancel();
             let changes = course.machine.cancel();
             course.check(&changes, "a cancel");
+            assert_eq!(course.machine.cancel(), [], "after a second cancel");
         } else {
             course.go_on(job, dice);
         }
@@ -61,6 +63,24 @@ impl Course<'_> {
             [] => None,
             others => Some(*dice.pick(others)),
         }
+    }
+
+    /// Says what does not fit where a job stands: nothing comes of it.
+    fn confuse(&mut self, dice: &mut Dice) {
+        use Status::{Canceling, Manual, Pending, Running, Scheduled};
+        let job = dice.below(self.seen.len());
+        let stands = self.seen[job];
+        let machine = &mut self.machine;
+        let changes = match dice.below(5) {
+            0 if stands != Pending => machine.started(job),
+            1 if !matches!(stands, Pending | Running | Canceling) => {
+                machine.finished(job, Finish::Success)
+            }
+            2 if stands != Manual => machine.play(job),
+            3 if stands != Scheduled => machine.delay_over(job),
+            _ => machine.start(),
+        };
+        assert_eq!(changes, [], "of a job that is {stands}");
     }
 
     fn go_on(&mut self, job: usize, dice: &mut Dice) {
