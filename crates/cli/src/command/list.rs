@@ -2,7 +2,7 @@ use super::{find_project, print, variables};
 use crate::args::ListArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Style, Tone, columns, diagnostics, fit, strip_controls};
+use crate::output::{Style, Tone, columns, diagnostics, fit, shown_name};
 use runwright::core::job::{JobDefinition, When};
 use runwright::pipeline::ResolvedPipeline;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn table(jobs: &[&JobDefinition]) -> String {
     let style = Style::of_stdout();
     let rows: Vec<_> = jobs
         .iter()
-        .map(|job| (strip_controls(&job.name), strip_controls(&job.stage), job))
+        .map(|job| (shown_name(&job.name), shown_name(&job.stage), job))
         .collect();
     let names = rows
         .iter()
@@ -81,7 +81,7 @@ fn remarks(job: &JobDefinition) -> String {
         remarks.push("may fail".to_owned());
     }
     if let Some(needs) = &job.needs {
-        let names: Vec<_> = needs.iter().map(|need| strip_controls(&need.job)).collect();
+        let names: Vec<_> = needs.iter().map(|need| shown_name(&need.job)).collect();
         remarks.push(if names.is_empty() {
             "needs nothing".to_owned()
         } else {

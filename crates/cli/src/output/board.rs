@@ -1,6 +1,6 @@
 //! Where the jobs of a run stand, as far as the live view tells.
 
-use super::clean::{last_state, strip_controls};
+use super::clean::{last_state, shown_name};
 use runwright::pipeline::Status;
 use runwright::pipeline::event::JobNode;
 use std::collections::HashMap;
@@ -66,7 +66,7 @@ impl Board {
             // Jobs come by stage, so stages appear in their order.
             let stage = *stages.entry(&node.stage).or_insert_with(|| {
                 self.stages.push(Stage {
-                    name: strip_controls(&node.stage),
+                    name: shown_name(&node.stage),
                     open: 0,
                 });
                 self.stages.len() - 1
@@ -75,7 +75,7 @@ impl Board {
             let place = |name: &Arc<str>| self.index.get(name).copied();
             let needs = node.needs.as_ref();
             self.jobs.push(Job {
-                name: strip_controls(&node.job),
+                name: shown_name(&node.job),
                 status: Status::Created,
                 since: None,
                 last_line: String::new(),

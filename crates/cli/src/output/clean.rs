@@ -51,6 +51,11 @@ pub(crate) fn strip_controls(text: &str) -> String {
     out
 }
 
+/// Returns the name of a job or a stage as it stands in a column: a tab would move what follows.
+pub(crate) fn shown_name(name: &str) -> String {
+    strip_controls(name).replace('\t', " ")
+}
+
 /// Returns what a line that overwrites itself shows at last.
 pub(super) fn last_state(text: &str) -> &str {
     let mut states = text.rsplit('\r');

@@ -1,7 +1,7 @@
 //! Events as text for people.
 
 use super::board::Board;
-use super::clean::strip_controls;
+use super::clean::shown_name;
 use super::entry::{Entry, Source};
 use super::fold::Folding;
 use super::job::{Extent, Job, folding_of_block};
@@ -181,7 +181,7 @@ impl Console {
 
     fn begin(&self, state: &mut State, graph: &[JobNode]) {
         let names = graph.iter().map(|node| Arc::clone(&node.job)).enumerate();
-        let widths = graph.iter().map(|node| columns(&strip_controls(&node.job)));
+        let widths = graph.iter().map(|node| columns(&shown_name(&node.job)));
         let width = widths.filter(|width| *width <= WIDEST_NAME).max();
         *state = State {
             numbers: names.map(|(number, name)| (name, number)).collect(),
@@ -226,7 +226,7 @@ impl Console {
             }
             Layout::Live | Layout::Group => {
                 let mark = fit(style.mark(Mark::Manual), style.mark_width(), "");
-                let name = strip_controls(job);
+                let name = shown_name(job);
                 let name = fit(&name, state.width.max(columns(&name)), "");
                 let line = format!("{mark} {name}  {:>6}  {hint}\n", "");
                 out.extend_from_slice(line.as_bytes());
@@ -275,7 +275,7 @@ impl Console {
         }
         out.extend_from_slice(
             outcome
-                .line(&strip_controls(name), state.width, style)
+                .line(&shown_name(name), state.width, style)
                 .as_bytes(),
         );
         out.push(b'\n');
@@ -356,7 +356,7 @@ impl State {
 }
 
 fn fit_name(name: &str, width: usize) -> String {
-    let name = strip_controls(name);
+    let name = shown_name(name);
     fit(&name, width.max(columns(&name)), "")
 }
 

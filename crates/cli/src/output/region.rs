@@ -225,6 +225,21 @@ mod tests {
         lines.join("\n")
     }
 
+    #[test]
+    fn no_name_moves_what_stands_behind_it() {
+        let now = Instant::now();
+        let graph = [node("a\tb\u{1b}[2Jc", "x\ty", None), node("d", "z", None)];
+        let mut board = Board::default();
+        board.begin(&graph, now);
+        board.set_status(&graph[0].job, Status::Running, now);
+        insta::assert_snapshot!(draw(&board, size(80, 24), now), @r#"
+
+        • a bc   0:00
+          d            waits for stage x y
+        0:00  1 running, 1 waiting
+        "#);
+    }
+
     // R-PIPE-21
     #[test]
     fn what_runs_and_what_waits_is_drawn_for_any_size() {
@@ -260,9 +275,7 @@ mod tests {
           … and 42 more wa…
         2:05  1 failed, 3…
         "#);
-        insta::assert_snapshot!(draw(&board, size(80, 3), now), @r#"
-        2:05  1 failed, 3 running, 42 waiting
-        "#);
+        insta::assert_snapshot!(draw(&board, size(80, 3), now), @"2:05  1 failed, 3 running, 42 waiting");
         for columns in 0..100 {
             for rows in 0..40 {
                 draw(&board, size(columns, rows), now);

@@ -1,6 +1,6 @@
 //! How a run ended, in a few lines.
 
-use super::clean::{last_state, strip_controls};
+use super::clean::{last_state, shown_name, strip_controls};
 use super::style::{Mark, Style, Tone};
 use super::time::seconds;
 use super::width::{cut, fit};
@@ -42,10 +42,10 @@ pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> St
 }
 
 fn failed_job(text: &mut String, job: &JobReport, style: Style, advice: &Advice<'_>) {
-    let name = strip_controls(&job.name);
+    let name = shown_name(&job.name);
     let mark = fit(style.mark(Mark::Failure), style.mark_width(), "");
     let head = style.paint(Tone::Bad, &format!("{mark} {name} failed"));
-    let _ = write!(text, "\n{head} in stage {}", strip_controls(&job.stage));
+    let _ = write!(text, "\n{head} in stage {}", shown_name(&job.stage));
     if let Some(code) = job.exit_code {
         let _ = write!(text, " with exit code {code}");
     } else if let Some(reason) = job.failure_reason {
@@ -95,7 +95,7 @@ fn whole(text: &mut String, report: &PipelineReport, style: Style) {
         .jobs
         .iter()
         .filter(|job| job.status == Status::Manual)
-        .map(|job| strip_controls(&job.name))
+        .map(|job| shown_name(&job.name))
         .collect();
     if report.status == Status::Manual && !waiting.is_empty() {
         let _ = writeln!(
