@@ -15,6 +15,7 @@
     reason = "the floor is a plain pipe between two plain processes"
 )]
 
+use executor_core::TraceStream;
 use std::error::Error;
 use std::io::{Read, Write, pipe};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use trace::{LogFormat, MaskRules, Spool, Stream, TracePipeline};
+use trace::{LogFormat, MaskRules, Spool, TracePipeline};
 
 const ROUNDS: usize = 7;
 const PIECE: usize = 64 * 1024;
@@ -119,7 +120,7 @@ fn keep_log(
 ) -> Result<f64> {
     let seconds = seconds(|| {
         let trace = start_trace(parts, path)?;
-        bring(lines, &mut |piece| trace.write(Stream::JOB_STDOUT, piece))?;
+        bring(lines, &mut |piece| trace.write(TraceStream::STDOUT, piece))?;
         let kept = trace.finish().bytes;
         let stamp = if parts == Parts::Masks { 0 } else { STAMP };
         if kept == (lines * (stamp + LINE.len())) as u64 {

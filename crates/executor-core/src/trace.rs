@@ -14,7 +14,7 @@ pub enum StreamKind {
 /// One stream of a job's log. Order is kept within a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TraceStream {
-    /// Who writes: 0 the runner, 1 the job, from 15 the services.
+    /// Who writes, as logs with timestamps show it: 0 the runner, 1 the job, from 15 the services.
     pub source: u8,
     /// Over which descriptor.
     pub kind: StreamKind,
@@ -44,6 +44,8 @@ impl TraceStream {
     };
 
     /// Returns the stream of the service with this index, from 0.
+    ///
+    /// Services past the last two-digit number, in hexadecimal, share it.
     pub const fn service(index: u8, kind: StreamKind) -> Self {
         Self {
             source: 15u8.saturating_add(index),
@@ -102,4 +104,15 @@ fn write_line<T: JobTrace + ?Sized>(trace: &T, stream: TraceStream, text: &str) 
     line.extend_from_slice(text.as_bytes());
     line.push(b'\n');
     trace.write(stream, &line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn services_are_numbered_from_15() {
+        let source = |index| TraceStream::service(index, StreamKind::Stdout).source;
+        assert_eq!([source(0), source(3), source(255)], [0x0f, 0x12, 0xff]);
+    }
 }

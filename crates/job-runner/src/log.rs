@@ -3,8 +3,7 @@
 use executor_core::job::{Job, SecretString};
 use executor_core::variable::JobVariables;
 use executor_core::{
-    BuildError, JobObserver, JobTrace, Retryability, RunnerConfig, StreamKind, TraceStream,
-    TraceSummary,
+    BuildError, JobObserver, JobTrace, Retryability, RunnerConfig, TraceStream, TraceSummary,
 };
 use fail_point::fail_point;
 use shells::git::secrets_in;
@@ -12,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use trace::{
     LogFormat, MaskRules, OutputLimit, SectionGuard, SectionLook, SectionMarks, Spool, SpoolError,
-    Stream, StreamId, TracePipeline, TraceSink,
+    TracePipeline, TraceSink,
 };
 
 /// How the log is kept.
@@ -100,7 +99,7 @@ impl JobLog {
 
 impl JobTrace for JobLog {
     fn write(&self, stream: TraceStream, data: &[u8]) {
-        self.pipeline.write(to_stream(stream), data);
+        self.pipeline.write(stream, data);
     }
 
     fn idle(&self, stream: TraceStream) {
@@ -117,8 +116,8 @@ impl JobTrace for JobLog {
 struct ObserverSink(Arc<dyn JobObserver>);
 
 impl TraceSink for ObserverSink {
-    fn write(&mut self, stream: Stream, text: &[u8]) {
-        self.0.output(from_stream(stream), text);
+    fn write(&mut self, stream: TraceStream, text: &[u8]) {
+        self.0.output(stream, text);
     }
 
     fn spool_failed(&mut self, error: &SpoolError) {
@@ -179,46 +178,4 @@ fn masks(job: &Job, config: &RunnerConfig) -> MaskRules {
         .secrets(address.iter().map(SecretString::expose));
     let prefixes = &job.features.token_mask_prefixes;
     prefixes.iter().fold(rules, MaskRules::token_prefix)
-}
-
-fn to_stream(stream: TraceStream) -> Stream {
-    let id = match stream.source {
-        0 => StreamId::RUNNER,
-        service @ 15.. => StreamId::service(service - 15),
-        _ => StreamId::JOB,
-    };
-    let kind = match stream.kind {
-        StreamKind::Stdout => trace::StreamKind::Stdout,
-        StreamKind::Stderr => trace::StreamKind::Stderr,
-    };
-    Stream::new(id, kind)
-}
-
-fn from_stream(stream: Stream) -> TraceStream {
-    let kind = match stream.kind {
-        trace::StreamKind::Stdout => StreamKind::Stdout,
-        trace::StreamKind::Stderr => StreamKind::Stderr,
-    };
-    TraceStream {
-        source: stream.id.number(),
-        kind,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn streams_keep_their_identity() {
-        for stream in [
-            TraceStream::SYSTEM,
-            TraceStream::SYSTEM_WARNING,
-            TraceStream::STDOUT,
-            TraceStream::STDERR,
-            TraceStream::service(2, StreamKind::Stderr),
-        ] {
-            assert_eq!(from_stream(to_stream(stream)), stream);
-        }
-    }
 }

@@ -1,7 +1,8 @@
 //! The log of a job: masking, sections, timestamps, spool, limit, checksum.
 //!
 //! ```
-//! use trace::{LogFormat, MaskRules, Spool, Stream, TracePipeline};
+//! use executor_core::TraceStream;
+//! use trace::{LogFormat, MaskRules, Spool, TracePipeline};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
@@ -12,8 +13,8 @@
 //!     .spool(Spool::create(&path)?)
 //!     .start();
 //! // The secret comes in two pieces and is still hidden.
-//! trace.write(Stream::JOB_STDOUT, b"password: correct ");
-//! trace.write(Stream::JOB_STDOUT, b"horse\n");
+//! trace.write(TraceStream::STDOUT, b"password: correct ");
+//! trace.write(TraceStream::STDOUT, b"horse\n");
 //! let summary = trace.finish();
 //! assert_eq!(std::fs::read(&path)?, b"password: [MASKED]\n");
 //! assert_eq!(summary.bytes, 19);
@@ -50,7 +51,6 @@ mod sink;
 mod spool;
 mod spool_writer;
 mod stamp;
-mod stream;
 mod variants;
 
 pub use clock::{Clock, SystemClock};
@@ -65,4 +65,3 @@ pub use section::{SectionId, SectionLook, SectionMarks, SectionName, SectionTrac
 pub use sink::{NullSink, TraceSink};
 pub use spool::{Digest, Spool, SpoolError, SpoolReader};
 pub use stamp::Stamper;
-pub use stream::{Stream, StreamId, StreamKind};

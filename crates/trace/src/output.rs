@@ -6,7 +6,7 @@ use crate::limit::{Limiter, OutputLimit};
 use crate::sink::TraceSink;
 use crate::spool::{Digest, Digester, SpoolError};
 use crate::spool_writer::SpoolWriter;
-use crate::stream::Stream;
+use executor_core::TraceStream;
 
 /// What the spool keeps of a log that passes its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Output {
     /// Takes the masked text of a stream, and the same as it stands in the log.
     pub(crate) fn take(
         &mut self,
-        stream: Stream,
+        stream: TraceStream,
         text: &[u8],
         log: &[u8],
         stamp: impl Fn(&str) -> Vec<u8>,
@@ -120,7 +120,7 @@ impl Output {
         }
     }
 
-    fn show(&mut self, stream: Stream, text: &[u8]) {
+    fn show(&mut self, stream: TraceStream, text: &[u8]) {
         let admitted = self.sink_limiter.admit(text);
         if let Some(last) = admitted.text.last() {
             self.sink.write(stream, admitted.text);
@@ -129,7 +129,7 @@ impl Output {
         if admitted.reached {
             let line = self.sink_limiter.notice();
             let notice = own_line(self.sink_end, line.as_bytes());
-            self.sink.write(Stream::RUNNER_WARNING, &notice);
+            self.sink.write(TraceStream::SYSTEM_WARNING, &notice);
         }
     }
 
@@ -175,7 +175,7 @@ mod tests {
     struct Recorder(Arc<Mutex<(Vec<u8>, usize)>>);
 
     impl TraceSink for Recorder {
-        fn write(&mut self, _stream: Stream, text: &[u8]) {
+        fn write(&mut self, _stream: TraceStream, text: &[u8]) {
             self.0
                 .lock()
                 .expect("no test panics here")
@@ -194,7 +194,7 @@ mod tests {
         let mut output = Output::new(Box::new(recorder.clone()));
         output.spool = Some(SpoolWriter::new(Spool::on_full_disk()));
         for _ in 0..3 {
-            output.take(Stream::JOB_STDOUT, b"line\n", b"line\n", |notice| {
+            output.take(TraceStream::STDOUT, b"line\n", b"line\n", |notice| {
                 notice.into()
             });
         }
@@ -214,7 +214,7 @@ mod tests {
         let mut output = Output::new(Box::new(recorder.clone()));
         output.spool = Some(SpoolWriter::new(Spool::on_full_disk()));
         let flood = b"line\n".repeat(20_000);
-        output.take(Stream::JOB_STDOUT, &flood, &flood, |notice| notice.into());
+        output.take(TraceStream::STDOUT, &flood, &flood, |notice| notice.into());
         let summary = output.finish();
         assert_eq!(recorder.0.lock().expect("no test panics here").1, 1);
         assert!(summary.spool_error.is_some());

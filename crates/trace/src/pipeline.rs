@@ -14,7 +14,7 @@ use crate::sink::{NullSink, TraceSink};
 use crate::spool::{Spool, SpoolError};
 use crate::spool_writer::SpoolWriter;
 use crate::stamp::Stamper;
-use crate::stream::Stream;
+use executor_core::TraceStream;
 
 /// Larger writes are taken in pieces, so that the buffers stay small.
 const PIECE: usize = 64 * 1024;
@@ -160,7 +160,7 @@ struct Shared {
 
 struct Lanes {
     masks: MaskSet,
-    by_stream: Vec<(Stream, Arc<Mutex<Lane>>)>,
+    by_stream: Vec<(TraceStream, Arc<Mutex<Lane>>)>,
     /// Set when the log is finished.
     summary: Option<TraceSummary>,
 }
@@ -174,7 +174,7 @@ struct Lane {
 
 /// What follows the masker.
 struct Onward {
-    stream: Stream,
+    stream: TraceStream,
     stamper: Option<Stamper>,
     log: Vec<u8>,
     finished: bool,
@@ -187,7 +187,7 @@ impl TracePipeline {
     }
 
     /// Takes output of a stream. After [`finish`](Self::finish) it is dropped.
-    pub fn write(&self, stream: Stream, bytes: &[u8]) {
+    pub fn write(&self, stream: TraceStream, bytes: &[u8]) {
         let Some(lane) = self.shared.lane(stream) else {
             return;
         };
@@ -236,7 +236,7 @@ impl TracePipeline {
         let now = self.shared.clock.now();
         let mut sections = lock(&self.shared.sections);
         let (id, text) = sections.start(now, SectionName::new(name), look, header);
-        self.write(Stream::RUNNER, text.as_bytes());
+        self.write(TraceStream::SYSTEM, text.as_bytes());
         SectionGuard {
             trace: self.clone(),
             id,
@@ -260,7 +260,7 @@ impl TracePipeline {
     /// the summary.
     pub fn finish(&self) -> TraceSummary {
         let closing = lock(&self.shared.sections).end_all(self.shared.clock.now());
-        self.write(Stream::RUNNER, closing.as_bytes());
+        self.write(TraceStream::SYSTEM, closing.as_bytes());
         let mut lanes = lock(&self.shared.lanes);
         if let Some(summary) = &lanes.summary {
             return summary.clone();
@@ -285,7 +285,7 @@ impl fmt::Debug for TracePipeline {
 
 impl Shared {
     /// Returns the lane of a stream, a new one for a new stream, none at the end.
-    fn lane(&self, stream: Stream) -> Option<Arc<Mutex<Lane>>> {
+    fn lane(&self, stream: TraceStream) -> Option<Arc<Mutex<Lane>>> {
         let mut lanes = lock(&self.lanes);
         if lanes.summary.is_some() {
             return None;
@@ -358,7 +358,7 @@ impl Shared {
             LogFormat::Plain => line.as_bytes().to_vec(),
             LogFormat::Stamped => {
                 let mut notice = Vec::new();
-                let mut stamper = Stamper::new(Stream::RUNNER);
+                let mut stamper = Stamper::new(TraceStream::SYSTEM);
                 stamper.feed(self.clock.now(), line.as_bytes(), &mut notice);
                 notice
             }
@@ -381,6 +381,6 @@ impl Drop for SectionGuard {
         let now = self.trace.shared.clock.now();
         let mut sections = lock(&self.trace.shared.sections);
         let text = sections.end(now, self.id);
-        self.trace.write(Stream::RUNNER, text.as_bytes());
+        self.trace.write(TraceStream::SYSTEM, text.as_bytes());
     }
 }

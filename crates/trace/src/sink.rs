@@ -1,7 +1,7 @@
 //! The live consumer of a log.
 
 use crate::spool::SpoolError;
-use crate::stream::Stream;
+use executor_core::TraceStream;
 
 /// Takes a job's masked log while the job runs: a terminal, an event stream.
 ///
@@ -12,7 +12,7 @@ pub trait TraceSink: Send {
     /// Takes masked text without stamps, up to the output limit.
     ///
     /// Pieces of one stream come in order. A piece is not a line and may end inside one.
-    fn write(&mut self, stream: Stream, text: &[u8]);
+    fn write(&mut self, stream: TraceStream, text: &[u8]);
 
     /// Learns, once, that the log is no longer kept. The job goes on.
     fn spool_failed(&mut self, error: &SpoolError);
@@ -23,7 +23,7 @@ pub trait TraceSink: Send {
 pub struct NullSink;
 
 impl TraceSink for NullSink {
-    fn write(&mut self, _stream: Stream, _text: &[u8]) {}
+    fn write(&mut self, _stream: TraceStream, _text: &[u8]) {}
 
     fn spool_failed(&mut self, _error: &SpoolError) {}
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use memchr::{memchr, memrchr};
 
-use crate::stream::Stream;
+use executor_core::{StreamKind, TraceStream};
 
 /// `YYYY-MM-DDTHH:MM:SS.ffffffZ SSx` and the flag.
 const HEADER: usize = 32;
@@ -18,7 +18,7 @@ const SECONDS_PER_DAY: u64 = 24 * 60 * 60;
 /// Puts a time and the stream's name before each line of one stream.
 ///
 /// A line reads `2026-11-20T17:02:03.000004Z 01O text`. The time is UTC, the number is
-/// the [`StreamId`](crate::StreamId) in hexadecimal, `O` or `E` the output. A `+` in
+/// the stream's [source](TraceStream::source) in hexadecimal, `O` or `E` the output. A `+` in
 /// place of the blank before the text says that the text goes on where the line before
 /// of the same stream stopped: an unfinished line is written if it outgrows 8 KiB, if
 /// it holds a carriage return (a progress bar), or when the stream falls silent.
@@ -39,13 +39,16 @@ pub struct Stamper {
 
 impl Stamper {
     /// Starts at the beginning of `stream`.
-    pub fn new(stream: Stream) -> Self {
+    pub fn new(stream: TraceStream) -> Self {
         let mut header = *b"0000-00-00T00:00:00.000000Z 00O ";
         let hexadecimal = b"0123456789abcdef";
-        let number = stream.id.number();
+        let number = stream.source;
         header[28] = hexadecimal[usize::from(number >> 4)];
         header[29] = hexadecimal[usize::from(number & 0x0f)];
-        header[30] = stream.kind.letter();
+        header[30] = match stream.kind {
+            StreamKind::Stdout => b'O',
+            StreamKind::Stderr => b'E',
+        };
         Self {
             header,
             second: None,
@@ -226,7 +229,7 @@ mod tests {
 
     #[test]
     fn stamps_never_go_back() {
-        let mut stamper = Stamper::new(Stream::JOB_STDERR);
+        let mut stamper = Stamper::new(TraceStream::STDERR);
         let mut out = Vec::new();
         stamper.feed(at(10, 5), b"a\n", &mut out);
         stamper.feed(at(9, 0), b"b\n", &mut out);

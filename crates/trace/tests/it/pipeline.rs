@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
+use executor_core::TraceStream;
 use trace::{
-    Keep, LogFormat, MaskRules, OutputLimit, SectionLook, Spool, SpoolError, Stream, TraceBuilder,
+    Keep, LogFormat, MaskRules, OutputLimit, SectionLook, Spool, SpoolError, TraceBuilder,
     TracePipeline, TraceSink,
 };
 
@@ -13,7 +14,7 @@ use trace::{
 #[derive(Clone, Default)]
 struct Recorder(Arc<Mutex<Pieces>>);
 
-type Pieces = Vec<(Stream, Vec<u8>)>;
+type Pieces = Vec<(TraceStream, Vec<u8>)>;
 
 impl Recorder {
     fn pieces(&self) -> MutexGuard<'_, Pieces> {
@@ -26,7 +27,7 @@ impl Recorder {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    fn of(&self, wanted: Stream) -> Vec<u8> {
+    fn of(&self, wanted: TraceStream) -> Vec<u8> {
         let shown = self.pieces();
         let own = shown.iter().filter(|(stream, _)| *stream == wanted);
         own.flat_map(|(_, text)| text.clone()).collect()
@@ -34,12 +35,15 @@ impl Recorder {
 }
 
 impl TraceSink for Recorder {
-    fn write(&mut self, stream: Stream, text: &[u8]) {
+    fn write(&mut self, stream: TraceStream, text: &[u8]) {
         self.pieces().push((stream, text.to_vec()));
     }
 
     fn spool_failed(&mut self, error: &SpoolError) {
-        self.write(Stream::RUNNER, format!("warning: {error}\n").as_bytes());
+        self.write(
+            TraceStream::SYSTEM,
+            format!("warning: {error}\n").as_bytes(),
+        );
     }
 }
 
@@ -83,22 +87,22 @@ fn each_stream_is_masked_at_every_split() {
     let text = b"a correct horse b\n";
     for split in 0..=text.len() {
         let log = Log::plain();
-        for stream in [Stream::JOB_STDOUT, Stream::JOB_STDERR] {
+        for stream in [TraceStream::STDOUT, TraceStream::STDERR] {
             log.trace.write(stream, &text[..split]);
         }
-        for stream in [Stream::JOB_STDERR, Stream::JOB_STDOUT] {
+        for stream in [TraceStream::STDERR, TraceStream::STDOUT] {
             log.trace.write(stream, &text[split..]);
         }
         log.trace.finish();
-        assert_eq!(log.recorder.of(Stream::JOB_STDOUT), b"a [MASKED] b\n");
-        assert_eq!(log.recorder.of(Stream::JOB_STDERR), b"a [MASKED] b\n");
+        assert_eq!(log.recorder.of(TraceStream::STDOUT), b"a [MASKED] b\n");
+        assert_eq!(log.recorder.of(TraceStream::STDERR), b"a [MASKED] b\n");
     }
 }
 
 #[test]
 fn kept_log_is_stamped_and_the_sink_is_not() {
     let log = Log::new(|builder| builder);
-    log.trace.write(Stream::JOB_STDOUT, b"say correct horse\n");
+    log.trace.write(TraceStream::STDOUT, b"say correct horse\n");
     let summary = log.trace.finish();
     let line = b"2023-11-14T22:13:20.000000Z 01O say [MASKED]\n";
     assert_eq!(log.kept(), line);
@@ -111,14 +115,14 @@ fn kept_log_is_stamped_and_the_sink_is_not() {
 #[test]
 fn prompt_appears_unless_it_can_begin_a_secret() {
     let log = Log::new(|builder| builder);
-    log.trace.write(Stream::JOB_STDOUT, b"Password: ");
+    log.trace.write(TraceStream::STDOUT, b"Password: ");
     assert_eq!(log.recorder.all(), "Password: ");
     log.trace.flush_idle();
     assert!(log.kept().ends_with(b"01O Password: \n"));
-    log.trace.write(Stream::JOB_STDOUT, b"correct hor");
+    log.trace.write(TraceStream::STDOUT, b"correct hor");
     log.trace.flush_idle();
     assert_eq!(log.recorder.all(), "Password: ");
-    log.trace.write(Stream::JOB_STDOUT, b"se");
+    log.trace.write(TraceStream::STDOUT, b"se");
     log.trace.flush_idle();
     assert_eq!(log.recorder.all(), "Password: [MASKED]");
     assert!(log.kept().ends_with(b"01O+[MASKED]\n"));
@@ -128,12 +132,12 @@ fn prompt_appears_unless_it_can_begin_a_secret() {
 fn added_mask_works_in_all_streams() {
     let log = Log::plain();
     log.trace
-        .write(Stream::JOB_STDERR, b"before: s3cr3t-value\n");
+        .write(TraceStream::STDERR, b"before: s3cr3t-value\n");
     log.trace.add_mask("s3cr3t-value");
     log.trace
-        .write(Stream::JOB_STDERR, b"after: s3cr3t-value\n");
+        .write(TraceStream::STDERR, b"after: s3cr3t-value\n");
     log.trace
-        .write(Stream::JOB_STDOUT, b"after: s3cr3t-value\n");
+        .write(TraceStream::STDOUT, b"after: s3cr3t-value\n");
     log.trace.finish();
     let text = String::from_utf8(log.kept()).unwrap();
     assert_eq!(
@@ -150,7 +154,7 @@ fn output_past_the_limit_is_kept_but_not_shown() {
     };
     let log = Log::new(small);
     for _ in 0..3 {
-        log.trace.write(Stream::JOB_STDOUT, "aé€\n".as_bytes());
+        log.trace.write(TraceStream::STDOUT, "aé€\n".as_bytes());
     }
     let summary = log.trace.finish();
     let notice = "The log passed its limit of 7 bytes";
@@ -165,7 +169,7 @@ fn output_past_the_limit_is_kept_but_not_shown() {
 
     let log = Log::new(|builder| small(builder).keep(Keep::View));
     for _ in 0..3 {
-        log.trace.write(Stream::JOB_STDOUT, "aé€\n".as_bytes());
+        log.trace.write(TraceStream::STDOUT, "aé€\n".as_bytes());
     }
     let summary = log.trace.finish();
     assert_eq!(log.kept(), shown.as_bytes());
@@ -176,7 +180,7 @@ fn output_past_the_limit_is_kept_but_not_shown() {
 fn notice_of_a_stamped_log_is_a_line_of_the_runner() {
     let log = Log::new(|builder| builder.limit(OutputLimit::Bytes(40)).keep(Keep::View));
     log.trace
-        .write(Stream::JOB_STDOUT, b"a line that is too long\n");
+        .write(TraceStream::STDOUT, b"a line that is too long\n");
     log.trace.finish();
     let text = String::from_utf8(log.kept()).unwrap();
     let lines: Vec<_> = text.lines().collect();
@@ -194,10 +198,10 @@ fn long_line_nul_and_invalid_bytes_are_kept() {
     let mut line = vec![b'x'; 10 << 20];
     line.extend_from_slice(b"\0\xff\xfe\xc3\n");
     for piece in line.chunks(100_000) {
-        log.trace.write(Stream::JOB_STDOUT, piece);
+        log.trace.write(TraceStream::STDOUT, piece);
     }
     let summary = log.trace.finish();
-    assert!(log.kept() == line && log.recorder.of(Stream::JOB_STDOUT) == line);
+    assert!(log.kept() == line && log.recorder.of(TraceStream::STDOUT) == line);
     assert_eq!(summary.crc32, crc32fast::hash(&line));
 }
 
@@ -207,12 +211,12 @@ fn flood_is_in_the_file_when_the_job_falls_silent() {
     let piece = "a line of the flood\n".repeat(5000);
     for round in 1..=20 {
         for _ in 0..10 {
-            log.trace.write(Stream::JOB_STDOUT, piece.as_bytes());
+            log.trace.write(TraceStream::STDOUT, piece.as_bytes());
         }
         log.trace.flush_idle();
         assert_eq!(log.kept().len(), round * 10 * piece.len());
     }
-    log.trace.write(Stream::JOB_STDOUT, piece.as_bytes());
+    log.trace.write(TraceStream::STDOUT, piece.as_bytes());
     let summary = log.trace.finish();
     assert!(log.kept() == piece.repeat(201).as_bytes());
     assert_eq!(summary.crc32, crc32fast::hash(&log.kept()));
@@ -256,7 +260,7 @@ fn job_without_a_spool_is_told_once() {
     let error = Spool::create("/nowhere/at/all/job.log").unwrap_err();
     let builder = TracePipeline::builder().sink(recorder.clone());
     let trace = builder.without_spool(error).start();
-    trace.write(Stream::JOB_STDOUT, b"text\n");
+    trace.write(TraceStream::STDOUT, b"text\n");
     let summary = trace.finish();
     let expect = "warning: create log spool /nowhere/at/all/job.log\ntext\n";
     assert_eq!(recorder.all(), expect);
@@ -269,10 +273,10 @@ fn job_without_a_spool_is_told_once() {
 #[test]
 fn finished_log_takes_nothing_more() {
     let log = Log::plain();
-    log.trace.write(Stream::JOB_STDOUT, b"one correct");
+    log.trace.write(TraceStream::STDOUT, b"one correct");
     let first = log.trace.finish();
-    log.trace.write(Stream::JOB_STDOUT, b" two");
-    log.trace.write(Stream::JOB_STDERR, b" three");
+    log.trace.write(TraceStream::STDOUT, b" two");
+    log.trace.write(TraceStream::STDERR, b" three");
     let second = log.trace.finish();
     assert_eq!(log.kept(), b"one correct");
     assert_eq!((first.bytes, first.crc32), (second.bytes, second.crc32));
@@ -286,13 +290,13 @@ fn threads_write_at_once_and_each_stream_keeps_its_order() {
         lines.collect::<String>().into_bytes()
     };
     std::thread::scope(|scope| {
-        for (stream, name) in [(Stream::JOB_STDOUT, "out"), (Stream::JOB_STDERR, "err")] {
+        for (stream, name) in [(TraceStream::STDOUT, "out"), (TraceStream::STDERR, "err")] {
             let (trace, text) = (&log.trace, lines(name));
             scope.spawn(move || text.chunks(13).for_each(|piece| trace.write(stream, piece)));
         }
     });
     log.trace.finish();
-    for (stream, name) in [(Stream::JOB_STDOUT, "out"), (Stream::JOB_STDERR, "err")] {
+    for (stream, name) in [(TraceStream::STDOUT, "out"), (TraceStream::STDERR, "err")] {
         let text = String::from_utf8(log.recorder.of(stream)).unwrap();
         let expect = String::from_utf8(lines(name)).unwrap();
         assert_eq!(text, expect.replace("correct horse", "[MASKED]"));

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use trace::{Stamper, Stream, StreamId, StreamKind};
+use executor_core::{StreamKind, TraceStream};
+use trace::Stamper;
 
-fn check(stream: Stream, pieces: &[&str], expect: &[&str]) {
+fn check(stream: TraceStream, pieces: &[&str], expect: &[&str]) {
     let mut stamper = Stamper::new(stream);
     let mut out = Vec::new();
     let start = SystemTime::UNIX_EPOCH + Duration::new(1_795_194_123, 4_000);
@@ -20,7 +21,7 @@ fn check(stream: Stream, pieces: &[&str], expect: &[&str]) {
 fn whole_and_split_lines() {
     // R-STEP-38
     check(
-        Stream::JOB_STDOUT,
+        TraceStream::STDOUT,
         &["one\ntwo\n", "thr", "ee\n\nlast"],
         &[
             "2026-11-20T17:02:03.000004Z 01O one",
@@ -35,7 +36,7 @@ fn whole_and_split_lines() {
 #[test]
 fn progress_is_written_at_once_and_goes_on() {
     check(
-        Stream::JOB_STDERR,
+        TraceStream::STDERR,
         &["1%\r", "2%\r", "done\r\n", "next\r\n", "a\rb"],
         &[
             "2026-11-20T17:02:03.000004Z 01E 1%\r",
@@ -50,7 +51,7 @@ fn progress_is_written_at_once_and_goes_on() {
 #[test]
 fn line_end_in_two_pieces_is_one_line_end() {
     check(
-        Stream::RUNNER,
+        TraceStream::SYSTEM,
         &["one\r", "\ntwo\r", "\n"],
         &[
             "2026-11-20T17:02:03.000004Z 00O one\r",
@@ -62,7 +63,7 @@ fn line_end_in_two_pieces_is_one_line_end() {
 #[test]
 fn section_marker_and_its_header_stay_together() {
     check(
-        Stream::RUNNER,
+        TraceStream::SYSTEM,
         &[
             "section_start:1:a\r\x1b[0KHeader\n",
             "section_end:2:a\r\x1b[0K",
@@ -77,7 +78,7 @@ fn section_marker_and_its_header_stay_together() {
 #[test]
 fn long_line_is_written_in_parts() {
     let part = "x".repeat(5000);
-    let service = Stream::new(StreamId::service(0), StreamKind::Stdout);
+    let service = TraceStream::service(0, StreamKind::Stdout);
     check(
         service,
         &[&part, &part, "end\n"],
@@ -90,7 +91,7 @@ fn long_line_is_written_in_parts() {
 
 #[test]
 fn silence_writes_an_unfinished_line() {
-    let mut stamper = Stamper::new(Stream::JOB_STDOUT);
+    let mut stamper = Stamper::new(TraceStream::STDOUT);
     let mut out = Vec::new();
     stamper.feed(SystemTime::UNIX_EPOCH, b"Password: ", &mut out);
     assert!(out.is_empty());
