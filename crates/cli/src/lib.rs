@@ -18,6 +18,7 @@ mod executors;
 mod exit_code;
 mod failure;
 pub mod output;
+mod quoted;
 mod signal;
 
 pub use exit_code::Exit;

@@ -1,4 +1,5 @@
 use crate::args::RunArgs;
+use crate::quoted::quoted;
 use runwright::pipeline::Plan;
 use std::path::Path;
 
@@ -52,31 +53,5 @@ impl<'a> Again<'a> {
         });
         let needs = if alone { " --no-needs" } else { "" };
         format!("runwright run {}{needs}{}", quoted(job), self.settings)
-    }
-}
-
-/// Returns `text` as a shell reads it back; plain words stay as they are.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    if text.chars().any(char::is_control) {
-        // The form that keeps control characters out of the terminal; bash and zsh read it.
-        return format!("$'{}'", text.escape_default());
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_needs_it() {
-        assert_eq!(quoted("unit-tests"), "unit-tests");
-        assert_eq!(quoted("test 1/2"), "'test 1/2'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted("red\u{1b}[31m"), r"$'red\u{1b}[31m'");
     }
 }

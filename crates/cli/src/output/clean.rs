@@ -87,12 +87,15 @@ fn clean(text: &str, out: &mut String, mut colours: Option<&mut String>) {
                 }
             }
             '\t' => out.push(c),
-            // These change the order in which a whole line is shown.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
-            c if c.is_control() => {}
+            c if c.is_control() || is_direction(c) => {}
             c => out.push(c),
         }
     }
+}
+
+/// Returns whether the character changes the order in which a whole line is shown.
+pub(crate) fn is_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Skips what follows the beginning of a control sequence, and returns where it ends.

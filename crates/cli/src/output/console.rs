@@ -14,6 +14,7 @@ use super::shared::SharedWriter;
 use super::style::{Mark, Tone};
 use super::view::{Layout, View};
 use super::width::{columns, fit};
+use crate::quoted::quoted;
 use runwright::pipeline::Status;
 use runwright::pipeline::event::{
     EventKind, EventSink, JobNode, LogLevel, LogStream, PipelineEvent, StageState,
@@ -217,7 +218,10 @@ impl Console {
 
     fn tell_of_manual(&self, state: &mut State, job: &Arc<str>) {
         let style = self.view.style;
-        let hint = style.paint(Tone::Quiet, "manual: play it with --manual");
+        let hint = style.paint(
+            Tone::Quiet,
+            &format!("manual: play it with --manual {}", quoted(job)),
+        );
         let mut out = Vec::new();
         match self.view.layout {
             Layout::Prefix => {

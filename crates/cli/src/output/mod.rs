@@ -50,7 +50,7 @@ mod time;
 mod view;
 mod width;
 
-pub(crate) use clean::{shown_name, strip_controls};
+pub(crate) use clean::{is_direction, shown_name, strip_controls};
 pub use console::Console;
 pub(crate) use log::{ErrorStream, show_errors_above, show_errors_directly};
 pub use ndjson::NdJson;

@@ -4,6 +4,7 @@ use super::clean::{last_state, shown_name, strip_controls};
 use super::style::{Mark, Style, Tone};
 use super::time::seconds;
 use super::width::{cut, fit};
+use crate::quoted::quoted;
 use runwright::core::chain;
 use runwright::pipeline::{JobReport, PipelineReport, Status};
 use std::fmt::{self, Write};
@@ -91,17 +92,18 @@ fn whole(text: &mut String, report: &PipelineReport, style: Style) {
         counts(report),
         seconds(report.duration)
     );
-    let waiting: Vec<_> = report
-        .jobs
-        .iter()
-        .filter(|job| job.status == Status::Manual)
-        .map(|job| shown_name(&job.name))
-        .collect();
+    let is_waiting = |job: &&JobReport| job.status == Status::Manual;
+    let waiting: Vec<_> = report.jobs.iter().filter(is_waiting).collect();
     if report.status == Status::Manual && !waiting.is_empty() {
+        let names: Vec<_> = waiting.iter().map(|job| shown_name(&job.name)).collect();
+        let options = waiting
+            .iter()
+            .map(|job| format!(" --manual {}", quoted(&job.name)));
         let _ = writeln!(
             text,
-            "it waits for {}: play it with --manual",
-            waiting.join(", ")
+            "it waits for {}: go on with{}",
+            names.join(", "),
+            options.collect::<String>()
         );
     }
 }

@@ -122,7 +122,7 @@ fn lines_come_behind_names_or_in_blocks() {
     bad-one | c
     good    | success, 1.2 s
     bad-one | failed, exit code 3, 1.2 s
-    later   | manual: play it with --manual
+    later   | manual: play it with --manual later
     "#);
     insta::assert_snapshot!(shown(Layout::Group, Style::PLAIN, two_jobs()), @r#"
     ok   good      1.2 s
@@ -133,7 +133,7 @@ fn lines_come_behind_names_or_in_blocks() {
       b
       c
 
-    hand later            manual: play it with --manual
+    hand later            manual: play it with --manual later
     "#);
 }
 
