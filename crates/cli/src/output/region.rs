@@ -240,9 +240,9 @@ mod tests {
         "#);
     }
 
-    // R-PIPE-21
     #[test]
     fn what_runs_and_what_waits_is_drawn_for_any_size() {
+        // R-PIPE-21
         let (board, now) = busy(40);
         insta::assert_snapshot!(draw(&board, size(80, 24), now), @r#"
 

@@ -147,9 +147,9 @@ mod tests {
     use super::Progress::{Auto, Json, Plain, Tty};
     use super::*;
 
-    // R-PIPE-21
     #[test]
     fn reader_and_layout_go_together_or_are_refused() {
+        // R-PIPE-21
         let place = |is_terminal, ci: bool| {
             Place::read(is_terminal, |name| match name {
                 "TERM" => Some("xterm".into()),

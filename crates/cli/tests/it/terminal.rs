@@ -57,9 +57,9 @@ fn wait_until_held(terminal: &Terminal) {
     );
 }
 
-// R-PIPE-21
 #[test]
 fn what_runs_and_what_waits_shows_at_80_columns_and_at_200() {
+    // R-PIPE-21
     let project = project();
     let terminal = start(&project, (80, 24), "");
     wait_until_held(&terminal);
@@ -349,9 +349,9 @@ fn a_pipe_gets_no_escape_whatever_the_layout() {
     }
 }
 
-// R-PIPE-21
 #[test]
 fn ci_and_dumb_terminals_get_plain_lines() {
+    // R-PIPE-21
     let project = Project::with_pipeline("a: {script: [echo hello]}\nb: {script: [echo hello]}\n");
     let program = env!("CARGO_BIN_EXE_runwright");
     for (name, value, colours) in [("CI", "true", true), ("TERM", "dumb", false)] {
