@@ -6,6 +6,7 @@ mod concurrency_limit;
 mod fallback;
 mod job_runner;
 mod metrics;
+mod panics;
 mod retry;
 mod route_by_tags;
 mod stacks;

@@ -39,7 +39,10 @@ fn layer(name: &str, spare: &Arc<dyn ExecutorProvider>) -> Box<dyn ProviderLayer
 }
 
 /// Returns a provider with these layers around it, the first one innermost.
-fn stack(provider: Arc<dyn ExecutorProvider>, layers: [&str; 3]) -> Arc<dyn ExecutorProvider> {
+pub(crate) fn stack(
+    provider: Arc<dyn ExecutorProvider>,
+    layers: [&str; 3],
+) -> Arc<dyn ExecutorProvider> {
     let spare = Arc::clone(&provider);
     let bare = ProviderStack::from_arc(provider);
     let stacked = layers
