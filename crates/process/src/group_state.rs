@@ -36,7 +36,8 @@ impl GroupState {
 
     /// Returns whether the group is as empty as when it was made, but for `below` groups in it.
     ///
-    /// A job can reach its own group, and may have frozen it or made groups in it.
+    /// A job can reach its own group, and may have made groups in it; what it may have set there is
+    /// for a [`GroupWatch`](crate::group_watch::GroupWatch) to see.
     pub(crate) fn is_like_new(&self, below: usize) -> io::Result<bool> {
         let events = read(&self.events)?;
         let is_zero = |name| number(&events, name) == Some(0);

@@ -246,7 +246,7 @@ impl Shared {
     /// or else a new one. `None` where there are no groups.
     pub(crate) fn job_group(&self, number: u64) -> Option<JobGroup> {
         let parent = self.group.as_ref().filter(|_| self.uses_cgroups())?;
-        let spare = self.spare_groups().pop();
+        let spare = self.spare_group();
         let make = || {
             let made = JobGroup::create(parent.path().join(format!("job-{number}")));
             // After the end of the run there is no group, and nothing can be started either.
@@ -258,13 +258,25 @@ impl Shared {
             made.ok()
         };
         let group = spare.or_else(make)?;
-        // Anew for a spare one: its last job could reach it.
         if let Some(limit) = self.settings.pids_max
-            && !group.group().limit_pids(limit)
+            && !group.limit_pids(limit)
         {
             tracing::warn!(limit, "The number of processes cannot be limited here.");
         }
         Some(group)
+    }
+
+    /// Returns a group that a job left behind, and that nobody has touched since.
+    fn spare_group(&self) -> Option<JobGroup> {
+        loop {
+            let mut group = self.spare_groups().pop()?;
+            if group.is_like_new() {
+                return Some(group);
+            }
+            group.close_spare();
+            // What lives there now ends with the run.
+            let _ = group.group().remove_blocking(Duration::ZERO);
+        }
     }
 
     /// Goes on without cgroups after the kernel refused to make one or to start a child in one.

@@ -1,6 +1,7 @@
 //! What becomes of a job's cgroup.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use process::{Containment, ProcessTree, Supervisor};
@@ -71,10 +72,47 @@ async fn a_group_that_is_not_as_it_was_goes_to_nobody() {
     killed.kill();
     killed.close().await.unwrap();
     assert!(!group.exists());
+    for (file, value) in [
+        ("cgroup.max.depth", "1"),
+        ("cgroup.max.descendants", "1"),
+        ("1/cgroup.max.descendants", "0"),
+        // Back again is no excuse.
+        ("1/cgroup.freeze", "0"),
+    ] {
+        let limited = async |group: &Path| fs::write(group.join(file), value).unwrap();
+        check_spoiled(&supervisor, &run_group, limited).await;
+    }
+    let of_threads = async |group: &Path| {
+        fs::write(group.join("1/cgroup.type"), "threaded").unwrap();
+    };
+    check_spoiled(&supervisor, &run_group, of_threads).await;
+    let closed = async |group: &Path| {
+        let mode = fs::Permissions::from_mode(0o400);
+        fs::set_permissions(group.join("1/cgroup.procs"), mode).unwrap();
+    };
+    check_spoiled(&supervisor, &run_group, closed).await;
     let divided = async |group: &Path| fs::create_dir(group.join("1/inner")).unwrap();
     check_spoiled(&supervisor, &run_group, divided).await;
     let more = async |group: &Path| fs::create_dir(group.join("inner")).unwrap();
     check_spoiled(&supervisor, &run_group, more).await;
     supervisor.shutdown().await.unwrap();
     assert!(!run_group.exists());
+}
+
+#[tokio::test]
+async fn a_group_that_is_touched_while_it_waits_goes_to_nobody() {
+    let supervisor = supervisor(Containment::Auto);
+    let Some(run_group) = run_group(&supervisor) else {
+        return;
+    };
+    let first = supervisor.tree();
+    let group = job_group(&first, &run_group).await;
+    first.close().await.unwrap();
+    assert!(group.exists());
+    fs::write(group.join("cgroup.max.depth"), "1").unwrap();
+    let next = supervisor.tree();
+    assert!(!group.exists());
+    assert_ne!(job_group(&next, &run_group).await, group);
+    next.close().await.unwrap();
+    supervisor.shutdown().await.unwrap();
 }

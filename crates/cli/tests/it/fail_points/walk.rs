@@ -26,6 +26,8 @@ const WARNED_OF: &[&str] = &[
     "job_runner::remove::temp",
     "job_runner::worktree::forget",
     "process::cgroup::remove",
+    // Where a job has ended: its group is left to the end of the run.
+    "process::cgroup::kill 2",
     "process::guardian::dismiss",
     "process::guardian::start",
     "process::journal::remove",
