@@ -215,3 +215,26 @@ fn files_without_end_are_refused_at_once() {
         .runwright(&["run", "--timeout", "500000000000 years"])
         .expect_code(0);
 }
+
+#[test]
+fn a_project_may_have_any_name() {
+    for name in [
+        "new\nline \"x\"",
+        "tab\there",
+        "quo\"te",
+        "back\\slash, co:lon",
+    ] {
+        let outer = Project::empty_directory();
+        let git = |arguments: &[&str]| outer.git(&[&["-C", name], arguments].concat());
+        let pipeline = "job: {script: [git log --format=%s, cat file]}";
+        outer.write(&format!("{name}/.gitlab-ci.yml"), pipeline);
+        git(&["init", "-q"]);
+        git(&["add", "."]);
+        git(&["commit", "-qm", "the only one"]);
+        outer.write(&format!("{name}/file"), "as it is");
+        let done = outer.runwright(&["run", "-C", name]).expect_code(0);
+        for said in ["job | the only one", "job | as it is"] {
+            assert!(done.stdout.contains(said), "{name:?}: {}", done.stdout);
+        }
+    }
+}

@@ -2,6 +2,7 @@ use crate::repository::{GitDir, HeadRef, head, origin, resolve};
 use shells::git::without_credentials;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Whether a copy has become a repository.
@@ -39,7 +40,7 @@ pub(crate) fn create(source: &GitDir, project: &Path) -> io::Result<Repository> 
     fs::create_dir_all(target.join("objects/pack"))?;
     fs::create_dir_all(target.join("refs/heads"))?;
     let objects = fs::canonicalize(source.common.join("objects"))?;
-    fs::write(target.join("objects/info/alternates"), alternate(&objects)?)?;
+    fs::write(target.join("objects/info/alternates"), alternate(&objects))?;
     fs::write(target.join("config"), config(&user_config, &commit))?;
     copy_refs(&source.common.join("refs"), &target.join("refs"))?;
     copy_if_there(
@@ -58,10 +59,25 @@ pub(crate) fn create(source: &GitDir, project: &Path) -> io::Result<Repository> 
     Ok(Repository::Made)
 }
 
-fn alternate(objects: &Path) -> io::Result<String> {
-    let path = objects.to_str().filter(|path| !path.contains(['\n', '"']));
-    let path = path.ok_or_else(|| io::Error::other("its path cannot be an alternate of git's"))?;
-    Ok(format!("{path}\n"))
+/// Returns the line that names a directory of objects; quoted where git would not take it as it is.
+fn alternate(objects: &Path) -> Vec<u8> {
+    let path = objects.as_os_str().as_bytes();
+    let mut line = Vec::with_capacity(path.len() + 1);
+    if path.contains(&b'\n') {
+        line.push(b'"');
+        for byte in path {
+            match byte {
+                b'\n' => line.extend_from_slice(b"\\n"),
+                b'"' | b'\\' => line.extend_from_slice(&[b'\\', *byte]),
+                byte => line.push(*byte),
+            }
+        }
+        line.push(b'"');
+    } else {
+        line.extend_from_slice(path);
+    }
+    line.push(b'\n');
+    line
 }
 
 fn config(user_config: &str, commit: &str) -> String {
@@ -116,5 +132,19 @@ fn copy_if_there(from: &Path, to: &Path) -> io::Result<()> {
     match fs::copy(from, to) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other.map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_of_objects_are_named_as_git_reads_them() {
+        let check = |path: &str, expect: &str| {
+            assert_eq!(alternate(Path::new(path)), expect.as_bytes(), "{path:?}");
+        };
+        check("/a \"b\"\\c/objects", "/a \"b\"\\c/objects\n");
+        check("/a\nb\"\\/objects", "\"/a\\nb\\\"\\\\/objects\"\n");
     }
 }

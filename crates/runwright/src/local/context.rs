@@ -32,7 +32,7 @@ fn project(facts: &RepositoryFacts) -> Project {
     let folder = facts
         .toplevel
         .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
+        .map(|name| name.to_string_lossy().replace(char::is_control, "-"));
     let path = from_remote
         .unwrap_or_else(|| format!("local/{}", folder.unwrap_or_else(|| "project".to_owned())));
     Project {
