@@ -8,13 +8,20 @@ use std::path::Path;
 /// Removes a job's temporary directory, its project where that is not to stay, and the parents
 /// below `builds` that this leaves empty.
 pub(crate) fn build(temp: &Path, project: Option<&Path>, builds: &Path) -> io::Result<()> {
+    if remove_links(temp, builds)? {
+        // What was there is elsewhere now, and goes with all builds.
+        return Ok(());
+    }
     let removed = project
         .map_or(Ok(()), |project| {
-            fail_point!("job_runner::remove::project", process::remove_tree(project))
+            fail_point!(
+                "job_runner::remove::project",
+                process::remove_job_tree(project)
+            )
         })
         .and(fail_point!(
             "job_runner::remove::temp",
-            process::remove_tree(temp)
+            process::remove_job_tree(temp)
         ));
     let parents = temp.ancestors().skip(1);
     for parent in parents.take_while(|parent| *parent != builds && parent.starts_with(builds)) {
@@ -24,6 +31,22 @@ pub(crate) fn build(temp: &Path, project: Option<&Path>, builds: &Path) -> io::R
         }
     }
     removed
+}
+
+/// Removes links in the place of directories between `builds` and `temp`, and returns whether there
+/// were any: a job could have put them there, and they lead to what is not ours.
+fn remove_links(temp: &Path, builds: &Path) -> io::Result<bool> {
+    let mut found = false;
+    for parent in temp.ancestors().skip(1) {
+        if parent == builds || !parent.starts_with(builds) {
+            break;
+        }
+        if fs::symlink_metadata(parent).is_ok_and(|it| it.is_symlink()) {
+            fs::remove_file(parent)?;
+            found = true;
+        }
+    }
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -42,5 +65,18 @@ mod tests {
         build(&temp, Some(&project), &builds).expect("removed");
         assert!(builds.join("a/keep").exists());
         assert!(!builds.join("a/b").exists());
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_parent_goes_and_what_it_leads_to_stays() {
+        let root = tempfile::tempdir().expect("a directory");
+        let (builds, theirs) = (root.path().join("builds"), root.path().join("theirs"));
+        fs::create_dir_all(builds.join("a")).expect("made");
+        fs::create_dir_all(theirs.join("project")).expect("made");
+        std::os::unix::fs::symlink(&theirs, builds.join("a/b")).expect("linked");
+        let project = builds.join("a/b/project");
+        build(&builds.join("a/b/project.tmp"), Some(&project), &builds).expect("removed");
+        assert!(theirs.join("project").exists());
+        assert!(fs::symlink_metadata(builds.join("a/b")).is_err());
     }
 }

@@ -96,7 +96,9 @@ pub enum ProcessError {
     },
 
     /// A kind or value that a journal line cannot hold.
-    #[error("the journal cannot note what has a tab or a newline in its name, or no name: {kind:?}")]
+    #[error(
+        "the journal cannot note what has a tab or a newline in its name, or no name: {kind:?}"
+    )]
     Unrecordable {
         /// The record's kind.
         kind: String,

@@ -144,7 +144,12 @@ remove_dir() {
     if [ -L "$1" ] || [ ! -d "$1" ]; then
         return
     fi
-    # What somebody else has mounted there is not to be emptied.
+    # What a job has mounted there is not to be emptied. The newest is on top.
+    attempt=0
+    while [ -n "$(mounted "$1")" ] && [ "$attempt" -lt 64 ]; do
+        umount -l -- "$(mounted "$1" | tail -n 1)" || break
+        attempt=$((attempt + 1))
+    done
     if [ -n "$(mounted "$1")" ]; then
         unfinished=1
         return

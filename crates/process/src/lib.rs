@@ -80,6 +80,7 @@ mod private_dir;
 mod temp_dir;
 
 mod mount;
+mod mount_table;
 mod overlay;
 mod unmount;
 mod user_namespace;
@@ -118,4 +119,5 @@ pub use stop::{NeverStop, StopSignal};
 pub use supervisor::{Containment, Settings, Supervisor};
 pub use temp_dir::TempDir;
 pub use tree::ProcessTree;
+pub use unmount::remove_job_tree;
 pub use user_namespace::{can_mount, enter_user_namespace};

@@ -103,12 +103,30 @@ impl Mount {
 
     fn end(&mut self) -> Result<(), ProcessError> {
         self.mounted = false;
-        let unmounted = fail_point!("process::mount::unmount", unmount(&self.path));
+        let unmounted = self
+            .refuse_if_moved()
+            .and_then(|()| fail_point!("process::mount::unmount", unmount(&self.path).map(drop)));
         unmounted.map_err(|source| ProcessError::Unmount {
             path: self.path.clone(),
             source,
         })?;
         self.forget()
+    }
+
+    /// Sees that the path has not become one with links, which lead to what is not the run's: a job
+    /// can move the directories around its own.
+    fn refuse_if_moved(&self) -> io::Result<()> {
+        let Some(parent) = self.path.parent() else {
+            return Ok(());
+        };
+        match std::fs::canonicalize(parent) {
+            Ok(real) if real == parent => Ok(()),
+            Ok(_) => Err(io::Error::other("a link has come into its path")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(io::Error::other("the directory it is in was moved away"))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Takes the record back: nothing is mounted.

@@ -10,9 +10,8 @@ use fail_point::fail_point;
 use crate::cgroup;
 use crate::error::ProcessError;
 use crate::journal::{self, Record};
-use crate::remove::remove_tree;
 use crate::scan::{self, Sought, State};
-use crate::unmount::unmount;
+use crate::unmount::{remove_job_tree, unmount};
 
 /// How long the last child of a dead runner may hold its lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -257,7 +256,7 @@ impl Recovered {
         if fs::symlink_metadata(path).is_err() {
             return;
         }
-        match fail_point!("process::recover::remove_dir", remove_tree(path)) {
+        match fail_point!("process::recover::remove_dir", remove_job_tree(path)) {
             Ok(()) => self.directories.push(path.to_owned()),
             Err(error) => self
                 .failures

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fs::DirBuilder;
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -9,8 +10,9 @@ use std::sync::{Arc, Weak};
 use fail_point::fail_point;
 
 use crate::error::ProcessError;
-use crate::remove::{remove_tree, remove_tree_off_thread};
+use crate::remove::remove_tree_off_thread;
 use crate::supervisor::Shared;
+use crate::unmount::remove_job_tree;
 
 /// A directory only its owner may enter, removed when this is dropped.
 ///
@@ -67,10 +69,7 @@ impl TempDir {
     /// [`recover`](crate::recover). Fails if the journal cannot be written.
     pub async fn remove(mut self) -> Result<(), ProcessError> {
         self.removed = true;
-        let removed = fail_point!(
-            "process::temp_dir::remove",
-            remove_tree_off_thread(&self.path).await
-        );
+        let removed = fail_point!("process::temp_dir::remove", self.remove_off_thread().await);
         removed.map_err(|source| ProcessError::TempDir {
             path: self.path.clone(),
             source,
@@ -79,12 +78,24 @@ impl TempDir {
     }
 }
 
+impl TempDir {
+    async fn remove_off_thread(&self) -> io::Result<()> {
+        match remove_tree_off_thread(&self.path).await {
+            // A job has left something mounted in it: rare, so a blocked thread does no harm.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                remove_job_tree(&self.path)
+            }
+            removed => removed,
+        }
+    }
+}
+
 impl Drop for TempDir {
     fn drop(&mut self) {
         if self.removed {
             return;
         }
-        let removed = remove_tree(&self.path).map_err(|source| ProcessError::TempDir {
+        let removed = remove_job_tree(&self.path).map_err(|source| ProcessError::TempDir {
             path: self.path.clone(),
             source,
         });

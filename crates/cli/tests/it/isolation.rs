@@ -76,7 +76,7 @@ fn is_root() -> bool {
     clippy::print_stderr,
     reason = "a test that does not test must not look as if it did"
 )]
-fn needs_root(what: &str) -> bool {
+pub(crate) fn needs_root(what: &str) -> bool {
     if !is_root() {
         eprintln!("NOT TESTED: {what}, which takes root");
     }

@@ -14,6 +14,7 @@ mod fault;
 mod flood;
 mod isolation;
 mod list;
+mod nasty_jobs;
 mod own_pipeline;
 mod project;
 mod run;

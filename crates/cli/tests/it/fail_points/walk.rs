@@ -31,6 +31,7 @@ const WARNED_OF: &[&str] = &[
     "process::guardian::dismiss",
     "process::guardian::start",
     "process::journal::remove",
+    "process::mount::unmount",
     "process::recover::end_cgroup",
     "process::recover::remove_dir",
     "process::recover::remove_journal",
