@@ -181,6 +181,10 @@ pub enum LogStream {
 pub trait EventSink: Send + Sync + Debug {
     /// Takes one event.
     fn event(&self, event: &PipelineEvent);
+
+    /// Called after each event, or once after several that came together, such as the lines of one
+    /// read. What a sink gathers until then it can pass on at one time.
+    fn flush(&self) {}
 }
 
 /// Numbers the events and hands them to the sink, one after the other.
@@ -240,5 +244,48 @@ impl Burst<'_> {
         *self.last_seq += 1;
         self.event.seq = *self.last_seq;
         self.sink.event(&self.event);
+    }
+}
+
+impl Drop for Burst<'_> {
+    fn drop(&mut self) {
+        self.sink.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts events, and what came between two flushes.
+    #[derive(Debug, Default)]
+    struct Counter(Mutex<(usize, Vec<usize>)>);
+
+    impl EventSink for Counter {
+        fn event(&self, _: &PipelineEvent) {
+            self.0.lock().unwrap().0 += 1;
+        }
+
+        fn flush(&self) {
+            let mut counts = self.0.lock().unwrap();
+            let since = std::mem::take(&mut counts.0);
+            counts.1.push(since);
+        }
+    }
+
+    #[test]
+    fn events_that_come_together_are_flushed_together() {
+        let counter = Arc::new(Counter::default());
+        let sink: Arc<dyn EventSink> = Arc::clone(&counter) as _;
+        let log = EventLog::new(PipelineId(1), sink);
+        let kind = || EventKind::StageStart {
+            stage: "test".into(),
+        };
+        log.emit(kind());
+        let mut burst = log.burst(kind());
+        (0..3).for_each(|_| burst.emit(|_| ()));
+        drop(burst);
+        log.emit(kind());
+        assert_eq!(counter.0.lock().unwrap().1, [1, 3, 1]);
     }
 }

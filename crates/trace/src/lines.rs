@@ -106,7 +106,8 @@ fn without_return(line: &[u8]) -> &[u8] {
 
 /// Hands out text, in pieces if the replacement of invalid bytes made it too long.
 fn emit_line(bytes: &[u8], continues: &mut bool, complete: bool, emit: &mut impl FnMut(Line<'_>)) {
-    let text = String::from_utf8_lossy(bytes);
+    // Most lines are valid, which is quicker to see than where one is not.
+    let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
     let mut rest = &*text;
     while rest.len() > MAX_LINE {
         let (piece, tail) = rest.split_at(rest.floor_char_boundary(MAX_LINE));

@@ -46,7 +46,12 @@ struct State {
     alone: bool,
     /// The last line was an empty one.
     ends_empty: bool,
+    /// What is to be shown at the next flush.
+    out: Vec<u8>,
 }
+
+/// So much text does not wait for the next flush.
+const ENOUGH: usize = 64 << 10;
 
 /// What stands before the lines of a block.
 const INDENT: &str = "  ";
@@ -82,7 +87,8 @@ impl Console {
             .strip_prefix('\n')
             .filter(|_| after_empty)
             .unwrap_or(text);
-        self.writer.write(text.as_bytes());
+        state.out.extend_from_slice(text.as_bytes());
+        self.pass_on(&mut state.out);
     }
 
     /// Says that the terminal has another size.
@@ -106,10 +112,12 @@ impl Console {
     ///
     /// When text was lost.
     pub fn finish(&self) -> io::Result<()> {
+        self.flush();
         self.writer.finish()
     }
 
-    fn show(&self, state: &mut State, kind: &EventKind) {
+    /// Appends to `out` what is to be shown now that this has happened.
+    fn show(&self, state: &mut State, kind: &EventKind, out: &mut Vec<u8>) {
         match kind {
             EventKind::PipelineStarted { graph, .. } => self.begin(state, graph),
             EventKind::JobLog {
@@ -126,7 +134,7 @@ impl Console {
                     continues: *cont,
                     open: *open,
                 };
-                self.piece(state, job, piece);
+                self.piece(state, job, piece, out);
             }
             EventKind::JobStage {
                 job,
@@ -145,11 +153,9 @@ impl Console {
                         millis: duration_ms.unwrap_or_default(),
                     },
                 };
-                let mut out = Vec::new();
                 if let Some(job) = state.job(job) {
-                    job.stage(entry, &mut out);
+                    job.stage(entry, out);
                 }
-                self.writer.write(&out);
             }
             EventKind::JobFinished {
                 job,
@@ -169,9 +175,9 @@ impl Console {
                     attempt: *attempt,
                     duration: Duration::from_millis(*duration_ms),
                 };
-                self.finished(state, job, &outcome);
+                self.finished(state, job, &outcome, out);
             }
-            EventKind::JobStatus { job, status, .. } => self.status(state, job, *status),
+            EventKind::JobStatus { job, status, .. } => self.status(state, job, *status, out),
             EventKind::PipelineDone { .. } => {
                 *self.lock_board() = Board::default();
                 self.writer.footer_changed();
@@ -196,7 +202,7 @@ impl Console {
         }
     }
 
-    fn status(&self, state: &mut State, job: &Arc<str>, status: Status) {
+    fn status(&self, state: &mut State, job: &Arc<str>, status: Status, out: &mut Vec<u8>) {
         if self.is_live() {
             self.lock_board().set_status(job, status, Instant::now());
             self.writer.footer_changed();
@@ -212,21 +218,20 @@ impl Console {
             state.jobs.insert(number, view);
         }
         if status == Status::Manual {
-            self.tell_of_manual(state, job);
+            self.tell_of_manual(state, job, out);
         }
     }
 
-    fn tell_of_manual(&self, state: &mut State, job: &Arc<str>) {
+    fn tell_of_manual(&self, state: &mut State, job: &Arc<str>, out: &mut Vec<u8>) {
         let style = self.view.style;
         let hint = style.paint(
             Tone::Quiet,
             &format!("manual: play it with --manual {}", quoted(job)),
         );
-        let mut out = Vec::new();
         match self.view.layout {
             Layout::Prefix => {
                 let number = state.number(job).unwrap_or(0);
-                self.prefixed(state, job, number).own_line(&hint, &mut out);
+                self.prefixed(state, job, number).own_line(&hint, out);
             }
             Layout::Live | Layout::Group => {
                 let mark = fit(style.mark(Mark::Manual), style.mark_width(), "");
@@ -236,15 +241,13 @@ impl Console {
                 out.extend_from_slice(line.as_bytes());
             }
         }
-        self.writer.write(&out);
     }
 
-    fn piece(&self, state: &mut State, name: &Arc<str>, piece: Piece<'_>) {
-        let mut out = Vec::new();
+    fn piece(&self, state: &mut State, name: &Arc<str>, piece: Piece<'_>, out: &mut Vec<u8>) {
         let Some(job) = state.job(name) else {
             return;
         };
-        job.piece(piece, &mut out);
+        job.piece(piece, out);
         if self.is_live() && matches!(piece.source, Source::Stdout | Source::Stderr) {
             // What stands right above is not said again.
             let whole = if job.is_kept() { piece.text } else { "" };
@@ -254,10 +257,9 @@ impl Console {
             }
             self.writer.footer_changed();
         }
-        self.writer.write(&out);
     }
 
-    fn finished(&self, state: &mut State, name: &Arc<str>, outcome: &Outcome) {
+    fn finished(&self, state: &mut State, name: &Arc<str>, outcome: &Outcome, out: &mut Vec<u8>) {
         let Some(number) = state.number(name) else {
             return;
         };
@@ -268,13 +270,10 @@ impl Console {
             self.lock_board().allow(name);
         }
         let style = self.view.style;
-        let mut out = Vec::new();
-        job.end_stream(&mut out);
+        job.end_stream(out);
         if self.view.layout == Layout::Prefix {
             let words = outcome.words(style);
-            self.prefixed(state, name, number)
-                .own_line(&words, &mut out);
-            self.writer.write(&out);
+            self.prefixed(state, name, number).own_line(&words, out);
             return;
         }
         out.extend_from_slice(
@@ -283,7 +282,6 @@ impl Console {
                 .as_bytes(),
         );
         out.push(b'\n');
-        self.writer.write(&out);
         state.ends_empty = false;
         let shows_log = self.view.layout == Layout::Group || outcome.status == Status::Failed;
         if job.is_kept() && shows_log {
@@ -291,10 +289,13 @@ impl Console {
             let mut any = false;
             job.show_block(self.printer(INDENT, folding), |text| {
                 any |= !text.is_empty();
-                self.writer.write(text);
+                out.extend_from_slice(text);
+                if out.len() >= ENOUGH {
+                    self.pass_on(out);
+                }
             });
             if any {
-                self.writer.write(b"\n");
+                out.push(b'\n');
                 state.ends_empty = true;
             }
         }
@@ -329,6 +330,11 @@ impl Console {
         }
     }
 
+    fn pass_on(&self, out: &mut Vec<u8>) {
+        self.writer.write(out);
+        out.clear();
+    }
+
     fn lock_board(&self) -> MutexGuard<'_, Board> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -337,7 +343,17 @@ impl Console {
 impl EventSink for Console {
     fn event(&self, event: &PipelineEvent) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.show(&mut state, &event.kind);
+        let mut out = std::mem::take(&mut state.out);
+        self.show(&mut state, &event.kind, &mut out);
+        if out.len() >= ENOUGH {
+            self.pass_on(&mut out);
+        }
+        state.out = out;
+    }
+
+    fn flush(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.pass_on(&mut state.out);
     }
 }
 

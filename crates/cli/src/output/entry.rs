@@ -27,7 +27,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// All of them; a letter each stands for them where they are kept.
+    /// All of them in their order; a letter each stands for them where they are kept.
     pub(super) const ALL: [(Self, u8); 5] = [
         (Self::Stdout, b'o'),
         (Self::Stderr, b'e'),
@@ -42,8 +42,8 @@ impl<'t> Entry<'t> {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match *self {
             Self::Line(source, text) => {
-                let letter = Source::ALL.iter().find(|(it, _)| *it == source);
-                out.push(letter.map_or(b'o', |(_, letter)| *letter));
+                let (_, letter) = Source::ALL[source as usize];
+                out.push(letter);
                 out.extend_from_slice(text.as_bytes());
             }
             Self::StageStarted { name, user_code } => {

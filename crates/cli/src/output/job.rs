@@ -5,7 +5,6 @@ use super::fold::Folding;
 use super::lines::{Lines, Piece};
 use super::printer::Printer;
 use super::spill::Spill;
-use std::io;
 
 /// Longer logs of failed jobs would push all else out of a terminal; the live view shows their end.
 const MOST_LINES: u64 = 1000;
@@ -25,7 +24,7 @@ pub(super) struct Job {
 
 #[derive(Debug)]
 enum Way {
-    Stream(Printer),
+    Stream(Box<Printer>),
     Block(Block),
 }
 
@@ -53,7 +52,7 @@ impl Job {
     pub(super) fn streamed(printer: Printer) -> Self {
         Self {
             lines: Lines::default(),
-            way: Way::Stream(printer),
+            way: Way::Stream(Box::new(printer)),
         }
     }
 
@@ -116,12 +115,10 @@ impl Job {
             let text = format!("({left_out} earlier lines are in the whole log)");
             printer.own_line(&text, &mut out);
         }
-        loop {
-            match block.kept.take() {
-                Ok(Some(piece)) => rest.extend_from_slice(&piece),
-                Ok(None) => break,
-                Err(_) => failed = true,
-            }
+        let mut piece = Vec::new();
+        while block.kept.len() > 0 {
+            failed |= block.kept.take(&mut piece).is_err();
+            rest.extend_from_slice(&piece);
             let end = memchr::memrchr(b'\n', &rest).map_or(0, |at| at + 1);
             // All that was kept is text, and no part of it ends within a character.
             let whole = String::from_utf8_lossy(&rest[..end]);
@@ -164,17 +161,15 @@ impl Way {
 impl Block {
     fn take(&mut self, entry: Entry<'_>) {
         self.lines += u64::from(is_of_the_job(&entry));
-        let mut bytes = Vec::with_capacity(128);
-        match (entry, self.extent) {
+        let kept = self.kept.append(|bytes| match (entry, self.extent) {
             (Entry::Line(source, text), Extent::End) if is_too_long(text) => {
                 let (shown, rest) = text.split_at(text.floor_char_boundary(LONGEST_LINE));
                 let text = format!("{shown} ({} more bytes)", rest.len());
-                Entry::Line(source, &text).write(&mut bytes);
+                Entry::Line(source, &text).write(bytes);
             }
-            (entry, _) => entry.write(&mut bytes),
-        }
-        let pushed: io::Result<()> = self.kept.push(&bytes);
-        self.lost |= pushed.is_err();
+            (entry, _) => entry.write(bytes),
+        });
+        self.lost |= kept.is_err();
     }
 
     /// Returns how many of the job's first lines are not shown.

@@ -112,4 +112,8 @@ impl EventSink for Tee {
     fn event(&self, event: &PipelineEvent) {
         self.0.iter().for_each(|sink| sink.event(event));
     }
+
+    fn flush(&self) {
+        self.0.iter().for_each(|sink| sink.flush());
+    }
 }

@@ -2,30 +2,42 @@
 
 use super::shared::SharedWriter;
 use runwright::pipeline::event::{EventSink, PipelineEvent};
+use std::sync::{Mutex, PoisonError};
 
 /// Writes each event as one line of JSON.
 #[derive(Debug)]
 pub struct NdJson {
     writer: SharedWriter,
+    /// What is to be written at the next flush.
+    lines: Mutex<Vec<u8>>,
 }
 
 impl NdJson {
     /// Writes to `writer`.
     pub fn new(writer: SharedWriter) -> Self {
-        Self { writer }
+        Self {
+            writer,
+            lines: Mutex::default(),
+        }
     }
 }
 
 impl EventSink for NdJson {
     fn event(&self, event: &PipelineEvent) {
-        let mut line = match serde_json::to_vec(event) {
-            Ok(line) => line,
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let whole = lines.len();
+        match serde_json::to_writer(&mut *lines, event) {
+            Ok(()) => lines.push(b'\n'),
             Err(error) => {
+                lines.truncate(whole);
                 tracing::warn!(%error, "An event could not be written.");
-                return;
             }
-        };
-        line.push(b'\n');
-        self.writer.write(&line);
+        }
+    }
+
+    fn flush(&self) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        self.writer.write(&lines);
+        lines.clear();
     }
 }

@@ -4,7 +4,6 @@ use super::clean::{Cleaner, strip_controls};
 use super::entry::{Entry, Source};
 use super::fold::{Fold, Folding, Shown};
 use super::style::{Mark, Style, Tone};
-use std::collections::HashMap;
 
 /// Turns what a job's log is made of into lines that can be shown, each behind a prefix.
 #[derive(Debug)]
@@ -12,7 +11,8 @@ pub(super) struct Printer {
     prefix: String,
     style: Style,
     fold: Fold,
-    cleaners: HashMap<Source, Cleaner>,
+    /// One for each source, in the order of [`Source::ALL`].
+    cleaners: [Cleaner; Source::ALL.len()],
 }
 
 impl Printer {
@@ -20,13 +20,13 @@ impl Printer {
     pub(super) fn new(prefix: String, style: Style, folding: Folding) -> Self {
         let cleaners = Source::ALL.map(|(source, _)| {
             let colours = style.has_colours() && source != Source::Info;
-            (source, Cleaner::new(colours))
+            Cleaner::new(colours)
         });
         Self {
             prefix,
             style,
             fold: Fold::new(folding),
-            cleaners: cleaners.into(),
+            cleaners,
         }
     }
 
@@ -60,19 +60,10 @@ impl Printer {
     }
 }
 
-fn put(
-    prefix: &str,
-    style: Style,
-    cleaners: &mut HashMap<Source, Cleaner>,
-    shown: Shown<'_>,
-    out: &mut Vec<u8>,
-) {
+fn put(prefix: &str, style: Style, cleaners: &mut [Cleaner], shown: Shown<'_>, out: &mut Vec<u8>) {
     match shown {
         Shown::Line(source, text) => {
-            let Some(cleaner) = cleaners.get_mut(&source) else {
-                return;
-            };
-            let text = cleaner.line(text);
+            let text = cleaners[source as usize].line(text);
             match source {
                 Source::Info => put_line(prefix, &style.paint(Tone::Quiet, &text), out),
                 _ => put_line(prefix, &text, out),

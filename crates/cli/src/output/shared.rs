@@ -16,6 +16,10 @@ const BATCH: u64 = 64 << 10;
 /// The shortest time between two frames: ten a second are fluent and cost nothing.
 const FRAME: Duration = Duration::from_millis(100);
 
+/// The same without anything below the text: too short to be seen, and long enough for the lines of
+/// a flood to come together.
+const MOMENT: Duration = Duration::from_millis(5);
+
 /// How often times are brought up to date when nothing else happens.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -78,9 +82,19 @@ enum Change {
     Lost,
 }
 
+/// When there is something to show.
+struct Pace {
+    /// When something was shown last.
+    last: Instant,
+    /// The shortest time between two frames.
+    frame: Duration,
+    /// The longest, whether there is text or not.
+    tick: Option<Duration>,
+}
+
 /// What the thread is to show next.
 enum Next {
-    Text { text: Vec<u8>, is_footer_lost: bool },
+    Text { is_footer_lost: bool },
     End,
 }
 
@@ -191,6 +205,16 @@ impl SharedWriter {
     }
 }
 
+impl Pace {
+    fn new(frame: Duration, tick: Option<Duration>) -> Self {
+        Self {
+            last: Instant::now(),
+            frame,
+            tick,
+        }
+    }
+}
+
 impl Shared {
     fn close(&self, how: Stream) {
         let mut backlog = lock(&self.backlog);
@@ -201,10 +225,13 @@ impl Shared {
 
     /// Shows what is taken until the stream ends.
     fn show(&self, mut writer: impl Write) {
-        while let Next::Text { text, .. } = self.next(None) {
+        let mut text = Vec::new();
+        let mut pace = Pace::new(MOMENT, None);
+        while let Next::Text { .. } = self.next(&pace, &mut text) {
             if !self.put(&mut writer, &text) {
                 return;
             }
+            pace.last = Instant::now();
         }
     }
 
@@ -213,12 +240,9 @@ impl Shared {
         let mut out = Vec::new();
         // The beginning of a line whose end is still on disk.
         let mut rest: Vec<u8> = Vec::new();
-        let mut last = Instant::now();
-        while let Next::Text {
-            text,
-            is_footer_lost,
-        } = self.next(Some(last))
-        {
+        let mut text = Vec::new();
+        let mut pace = Pace::new(FRAME, Some(TICK));
+        while let Next::Text { is_footer_lost } = self.next(&pace, &mut text) {
             if is_footer_lost {
                 footer.forget();
             }
@@ -230,7 +254,7 @@ impl Shared {
             if !out.is_empty() && !self.put(&mut writer, &out) {
                 return;
             }
-            last = Instant::now();
+            pace.last = Instant::now();
         }
         out.clear();
         footer.last_frame(&rest, &mut out);
@@ -255,26 +279,25 @@ impl Shared {
         lock(&self.error).get_or_insert(error);
     }
 
-    /// Waits for what is to be shown next. With a footer, there is a time between two frames, and
-    /// there is a frame now and then without any text.
-    fn next(&self, last_frame: Option<Instant>) -> Next {
+    /// Waits for what is to be shown next and puts it in place of `text`.
+    fn next(&self, pace: &Pace, text: &mut Vec<u8>) -> Next {
         let mut backlog = lock(&self.backlog);
         loop {
-            let due =
-                last_frame.map_or(Duration::ZERO, |last| FRAME.saturating_sub(last.elapsed()));
-            let tick = last_frame.map(|last| TICK.saturating_sub(last.elapsed()));
+            let passed = pace.last.elapsed();
+            let due = pace.frame.saturating_sub(passed);
+            let tick = pace.tick.map(|tick| tick.saturating_sub(passed));
             let waiting = backlog.text.len();
             let is_closed = backlog.stream != Stream::Open;
             let is_time = due.is_zero() || waiting >= BATCH || is_closed;
             if waiting > 0 && is_time {
-                return self.text(&mut backlog);
+                return self.text(&mut backlog, text);
             }
             if is_closed {
                 return Next::End;
             }
             let is_due = due.is_zero() && backlog.footer != Change::None;
             if is_due || tick.is_some_and(|tick| tick.is_zero()) {
-                return self.text(&mut backlog);
+                return self.text(&mut backlog, text);
             }
             let (enough, sleep) = if waiting > 0 || backlog.footer != Change::None {
                 (BATCH, Some(due))
@@ -294,14 +317,12 @@ impl Shared {
     }
 
     /// Takes what waits.
-    fn text(&self, backlog: &mut Backlog) -> Next {
-        let text = backlog.text.take().unwrap_or_else(|error| {
+    fn text(&self, backlog: &mut Backlog, text: &mut Vec<u8>) -> Next {
+        if let Err(error) = backlog.text.take(text) {
             self.lost(error);
-            None
-        });
+        }
         let change = std::mem::replace(&mut backlog.footer, Change::None);
         Next::Text {
-            text: text.unwrap_or_default(),
             is_footer_lost: change == Change::Lost,
         }
     }

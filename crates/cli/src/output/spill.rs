@@ -41,7 +41,12 @@ impl Spill {
     ///
     /// When older bytes cannot be brought to disk. They are dropped.
     pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.memory.extend_from_slice(bytes);
+        self.append(|memory| memory.extend_from_slice(bytes))
+    }
+
+    /// Lets `write` append bytes, as [`push`](Self::push) does.
+    pub(super) fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        write(&mut self.memory);
         if self.memory.len() <= self.limit {
             return Ok(());
         }
@@ -64,24 +69,29 @@ impl Spill {
         Ok(())
     }
 
-    /// Takes the oldest bytes, some or all of them; `None` when there are none.
+    /// Puts the oldest bytes, some or all of them, in place of what is in `piece`, whose memory
+    /// serves again. It is empty afterwards when there are none.
     ///
     /// # Errors
     ///
     /// When they cannot be read back. What was on disk is dropped.
-    pub(super) fn take(&mut self) -> io::Result<Option<Vec<u8>>> {
+    pub(super) fn take(&mut self, piece: &mut Vec<u8>) -> io::Result<()> {
+        piece.clear();
         let Some(disk) = &mut self.disk else {
-            let memory = std::mem::take(&mut self.memory);
-            return Ok((!memory.is_empty()).then_some(memory));
+            std::mem::swap(&mut self.memory, piece);
+            return Ok(());
         };
         let left = usize::try_from(disk.written - disk.read).unwrap_or(usize::MAX);
-        let mut piece = vec![0; left.min(PIECE)];
-        let read = disk.file.read_exact_at(&mut piece, disk.read);
+        piece.resize(left.min(PIECE), 0);
+        let read = disk.file.read_exact_at(piece, disk.read);
         disk.read += piece.len() as u64;
         if disk.read == disk.written || read.is_err() {
             self.disk = None;
         }
-        read.map(|()| Some(piece))
+        if read.is_err() {
+            piece.clear();
+        }
+        read
     }
 
     /// Returns how many bytes wait.
@@ -118,15 +128,20 @@ mod tests {
         }
         assert_eq!(spill.len(), expected.len() as u64);
         let mut found = Vec::new();
-        while let Some(piece) = spill.take().unwrap() {
+        let mut piece = Vec::new();
+        loop {
+            spill.take(&mut piece).unwrap();
+            if piece.is_empty() {
+                break;
+            }
             assert!(piece.len() <= PIECE);
-            found.extend(piece);
+            found.extend_from_slice(&piece);
             if found.len() == PIECE {
                 spill.push(b"later").unwrap();
             }
         }
         expected.extend_from_slice(b"later");
         assert!(found == expected);
-        assert!(spill.take().unwrap().is_none());
+        assert_eq!(spill.len(), 0);
     }
 }
