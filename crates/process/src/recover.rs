@@ -10,6 +10,7 @@ use fail_point::fail_point;
 use crate::cgroup;
 use crate::error::ProcessError;
 use crate::journal::{self, Record};
+use crate::mount_table::points_within;
 use crate::scan::{self, Sought, State};
 use crate::unmount::{remove_job_tree, unmount};
 
@@ -240,6 +241,10 @@ impl Recovered {
     fn unmount(&mut self, path: &Path) {
         // Where a link has come into the path, it leads to what is not the run's.
         if fs::canonicalize(path).is_ok_and(|real| real != path) {
+            return;
+        }
+        // Who may not unmount is told so even where nothing is mounted, as after a namespace has ended.
+        if points_within(path).is_ok_and(|points| points.is_empty()) {
             return;
         }
         match fail_point!("process::recover::unmount", unmount(path)) {
