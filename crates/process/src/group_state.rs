@@ -5,22 +5,56 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
+use rustix::fs::{AtFlags, statat};
+use rustix::io::Errno;
+
 /// A directory has two links of its own, and one for each directory in it.
 const OWN_LINKS: u64 = 2;
+
+/// What can be set in a group without controllers and stays set, with the value of a new one.
+///
+/// A group with a controller has many more such files, so it is never taken for a new one.
+const SETTINGS: [(&str, &str); 4] = [
+    ("cgroup.controllers", ""),
+    ("cgroup.type", "domain"),
+    ("cgroup.max.depth", "max"),
+    ("cgroup.max.descendants", "max"),
+];
+
+/// The files of a group whose owners and modes say who may do what with it.
+const GUARDED: [&str; 8] = [
+    "",
+    "cgroup.procs",
+    "cgroup.threads",
+    "cgroup.kill",
+    "cgroup.freeze",
+    "cgroup.type",
+    "cgroup.subtree_control",
+    "cgroup.max.descendants",
+];
 
 /// The files of a group that are read again and again, kept open.
 #[derive(Debug)]
 pub(crate) struct GroupState {
     directory: File,
     events: File,
+    settings: Vec<File>,
+    access: Access,
 }
+
+/// Owner, group and mode of each guarded file; none for a file this kernel does not have.
+type Access = [Option<(u32, u32, u32)>; GUARDED.len()];
 
 impl GroupState {
     /// Opens the files of the group at `path`.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let settings = SETTINGS.iter().map(|(name, _)| File::open(path.join(name)));
+        let directory = File::open(path)?;
         Ok(Self {
-            directory: File::open(path)?,
             events: File::open(path.join("cgroup.events"))?,
+            settings: settings.collect::<io::Result<_>>()?,
+            access: access(&directory)?,
+            directory,
         })
     }
 
@@ -34,20 +68,41 @@ impl GroupState {
         read_number(&self.events, "populated").map(|number| number != Some(0))
     }
 
-    /// Returns whether the group is as empty as when it was made, but for `below` groups in it.
+    /// Returns whether the group is as when it was made, but for `below` groups in it.
     ///
-    /// A job can reach its own group, and may have made groups in it; what it may have set there is
-    /// for a [`GroupWatch`](crate::group_watch::GroupWatch) to see.
+    /// A job can reach its own group, and may have made groups or set something there. It is looked
+    /// for, not watched: to end an `inotify` takes the kernel as long as a whole small run.
     pub(crate) fn is_like_new(&self, below: usize) -> io::Result<bool> {
         let events = read(&self.events)?;
         let is_zero = |name| number(&events, name) == Some(0);
         let links = OWN_LINKS + below as u64;
-        Ok(
-            is_zero("populated")
-                && is_zero("frozen")
-                && self.directory.metadata()?.nlink() == links,
-        )
+        if !is_zero("populated")
+            || !is_zero("frozen")
+            || self.directory.metadata()?.nlink() != links
+            || access(&self.directory)? != self.access
+        {
+            return Ok(false);
+        }
+        for (file, (_, value)) in self.settings.iter().zip(SETTINGS) {
+            if read(file)?.trim_end() != value {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
+}
+
+/// Reads who may do what with the group.
+fn access(directory: &File) -> io::Result<Access> {
+    let mut access = [None; GUARDED.len()];
+    for (name, access) in GUARDED.iter().zip(&mut access) {
+        *access = match statat(directory, *name, AtFlags::EMPTY_PATH) {
+            Ok(stat) => Some((stat.st_uid, stat.st_gid, stat.st_mode)),
+            Err(Errno::NOENT) => None,
+            Err(error) => return Err(error.into()),
+        };
+    }
+    Ok(access)
 }
 
 /// Reads the number after `name` in a file of such pairs, one a line; `None` if it is not there.

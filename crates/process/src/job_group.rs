@@ -7,21 +7,17 @@ use std::time::Duration;
 
 use crate::cgroup::Group;
 use crate::group_state::{GroupState, read_number};
-use crate::group_watch::GroupWatch;
 use crate::leaf::Leaf;
 
 /// The group of a job, with a leaf for each of its processes.
 ///
 /// To make and remove these groups is about a tenth of what a small job costs, so a job that
-/// leaves its own [like new](Self::is_like_new) hands it on to a later one of the same run. What a
-/// job may have set in it is watched, not looked for; where it cannot be watched, nobody else gets it.
-/// Only what the kernel counts goes on: times of processors, peaks of memory.
+/// leaves its own [like new](Self::is_like_new) hands it on to a later one of the same run. Only
+/// what the kernel counts goes on: times of processors.
 #[derive(Debug)]
 pub(crate) struct JobGroup {
     group: Group,
     state: GroupState,
-    /// None once it is not certain that the watch has seen everything.
-    watch: Option<GroupWatch>,
     /// Tells of processes killed for want of memory; not there without the controller.
     memory_events: Option<File>,
     /// Leaves without a tenant.
@@ -39,11 +35,9 @@ impl JobGroup {
         let opened = GroupState::open(group.path());
         let state = opened.inspect_err(|_| drop(group.remove_blocking(Duration::ZERO)))?;
         let memory_events = File::open(group.path().join("memory.events")).ok();
-        let watch = GroupWatch::new(group.path()).ok();
         Ok(Self {
             group,
             state,
-            watch,
             memory_events,
             spare: Vec::new(),
             lent: 0,
@@ -62,15 +56,7 @@ impl JobGroup {
             leaf
         } else {
             self.made += 1;
-            let path = self.group.path().join(self.made.to_string());
-            let leaf = Leaf::create(path.clone())?;
-            // A process of the job that is there already could be quicker than the watch.
-            let is_first_there = self.lent == 0;
-            self.watch = self
-                .watch
-                .take()
-                .filter(|watch| is_first_there && watch.add(&path).is_ok());
-            leaf
+            Leaf::create(self.group.path().join(self.made.to_string()))?
         };
         self.lent += 1;
         Ok(leaf)
@@ -96,20 +82,12 @@ impl JobGroup {
 
     /// Limits the number of processes; false without the controller.
     pub(crate) fn limit_pids(&self, limit: u64) -> bool {
-        let limited = self.group.limit_pids(limit);
-        if let Some(watch) = &self.watch {
-            // This was ourselves; no job is here yet.
-            watch.is_touched();
-        }
-        limited
+        self.group.limit_pids(limit)
     }
 
     /// Returns whether another job can have the group: nothing of this one is left in it.
-    ///
-    /// What was seen once is not seen again, so a group that is refused is to be removed.
     pub(crate) fn is_like_new(&self) -> bool {
         self.lent == 0
-            && self.watch.as_ref().is_some_and(|it| !it.is_touched())
             && self.state.is_like_new(self.spare.len()).unwrap_or(false)
             && self.spare.iter().all(Leaf::is_like_new)
     }

@@ -93,7 +93,6 @@ mod cgroup;
 mod children;
 mod error;
 mod group_state;
-mod group_watch;
 mod job_group;
 mod leaf;
 mod pump;

@@ -76,8 +76,6 @@ async fn a_group_that_is_not_as_it_was_goes_to_nobody() {
         ("cgroup.max.depth", "1"),
         ("cgroup.max.descendants", "1"),
         ("1/cgroup.max.descendants", "0"),
-        // Back again is no excuse.
-        ("1/cgroup.freeze", "0"),
     ] {
         let limited = async |group: &Path| fs::write(group.join(file), value).unwrap();
         check_spoiled(&supervisor, &run_group, limited).await;
