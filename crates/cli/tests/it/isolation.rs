@@ -414,3 +414,22 @@ fn what_excludes_each_other_is_refused() {
         project.runwright(&arguments).expect_code(2);
     }
 }
+
+#[test]
+fn state_inside_the_project_is_seen_by_nobody() {
+    let project =
+        Project::with_pipeline("job: {script: [git status --porcelain, 'test ! -e .state']}");
+    let run = |name: &str| {
+        let mut command = project.command(&["run", "--output", "prefix"]);
+        command.env("RUNWRIGHT_HOME", project.dir().join(name));
+        let done = Done::from(command.output().unwrap()).expect_code(0);
+        assert!(!done.stdout.contains("?? "), "{}", done.stdout);
+    };
+    run(".state");
+    // The second run finds the logs of the first.
+    run(".state");
+    let mut status = Command::new("git");
+    let status = status.args(["status", "--porcelain"]);
+    let told = status.current_dir(project.dir()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&told.stdout), "");
+}

@@ -71,6 +71,7 @@ impl LocalRun {
         }
         // A name that is not there is found out before anything is written.
         check_selection(pipeline, &options)?;
+        state.make_unseen_in(&root)?;
         recover(state.clone()).await?;
         let supervisor = supervise(state)?;
         let prepared = Self::reserve(project, pipeline, state, options, supervisor.clone()).await;

@@ -76,6 +76,22 @@ impl StateDir {
         &self.root
     }
 
+    /// Makes the directory, if it is not there, so that Git does not see it in the working tree
+    /// `tree`: neither in `git status` nor among the files that jobs get.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub(super) fn make_unseen_in(&self, tree: &Path) -> Result<(), StateError> {
+        // One that is there may hold files of the user's, which are not ours to hide.
+        if !self.root.starts_with(tree) || self.root.exists() {
+            return Ok(());
+        }
+        make_dir(&self.root)?;
+        let file = self.root.join(".gitignore");
+        fs::write(&file, "*\n").map_err(io_error("write", &file))
+    }
+
     /// Returns the part of the state that belongs to the project in `directory`.
     pub fn project(&self, directory: &Path) -> ProjectState {
         ProjectState {
@@ -284,6 +300,22 @@ mod tests {
             3,
             "an id in use is not given again"
         );
+    }
+
+    #[test]
+    fn only_a_new_directory_inside_the_tree_is_hidden() {
+        let tree = tempfile::tempdir().unwrap();
+        let hidden = |directory: &Path| {
+            let state = StateDir::at(directory);
+            state.make_unseen_in(tree.path()).unwrap();
+            directory.join(".gitignore").exists()
+        };
+        assert!(hidden(&tree.path().join("below/state")));
+        fs::create_dir(tree.path().join("mine")).unwrap();
+        assert!(!hidden(&tree.path().join("mine")));
+        assert!(!hidden(tree.path()));
+        let elsewhere = tempfile::tempdir().unwrap();
+        assert!(!hidden(&elsewhere.path().join("state")));
     }
 
     #[test]
