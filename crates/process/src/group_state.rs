@@ -11,7 +11,8 @@ use rustix::io::Errno;
 /// A directory has two links of its own, and one for each directory in it.
 const OWN_LINKS: u64 = 2;
 
-/// What can be set in a group without controllers and stays set, with the value of a new one.
+/// What can be set in a group without controllers, stays set and holds something up, with the value
+/// of a new one.
 ///
 /// A group with a controller has many more such files, so it is never taken for a new one.
 const SETTINGS: [(&str, &str); 4] = [
@@ -22,7 +23,7 @@ const SETTINGS: [(&str, &str); 4] = [
 ];
 
 /// The files of a group whose owners and modes say who may do what with it.
-const GUARDED: [&str; 8] = [
+const GUARDED: [&str; 9] = [
     "",
     "cgroup.procs",
     "cgroup.threads",
@@ -30,6 +31,7 @@ const GUARDED: [&str; 8] = [
     "cgroup.freeze",
     "cgroup.type",
     "cgroup.subtree_control",
+    "cgroup.max.depth",
     "cgroup.max.descendants",
 ];
 

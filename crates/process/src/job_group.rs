@@ -80,11 +80,6 @@ impl JobGroup {
         self.spare.clear();
     }
 
-    /// Limits the number of processes; false without the controller.
-    pub(crate) fn limit_pids(&self, limit: u64) -> bool {
-        self.group.limit_pids(limit)
-    }
-
     /// Returns whether another job can have the group: nothing of this one is left in it.
     pub(crate) fn is_like_new(&self) -> bool {
         self.lent == 0

@@ -259,7 +259,7 @@ impl Shared {
         };
         let group = spare.or_else(make)?;
         if let Some(limit) = self.settings.pids_max
-            && !group.limit_pids(limit)
+            && !group.group().limit_pids(limit)
         {
             tracing::warn!(limit, "The number of processes cannot be limited here.");
         }
