@@ -36,10 +36,16 @@
 
 pub mod config;
 pub mod context;
+pub mod create;
 pub mod diagnostic;
 pub mod event;
+pub mod expression;
+pub mod include;
+pub mod pattern;
 pub mod plan;
 pub mod report;
+pub mod repository;
+pub mod rules;
 pub mod scheduler;
 pub mod source;
 pub mod yaml;
