@@ -51,14 +51,18 @@ pub mod source;
 pub mod yaml;
 
 mod compose;
+mod dialect;
 mod graph;
+mod options;
 mod pipeline;
 mod resolve;
 mod slug;
 mod suggest;
 
 pub use diagnostic::{Checked, Diagnostic, Diagnostics};
+pub use dialect::Dialect;
 pub use event::{EventSink, PipelineEvent};
+pub use options::LoadOptions;
 pub use pipeline::Pipeline;
 pub use plan::{Plan, PlanError, PlannedJob, Selection};
 pub use report::{JobReport, PipelineReport, RunExit};

@@ -1,3 +1,4 @@
+use crate::LoadOptions;
 use crate::compose::compose;
 use crate::config::{self, Config};
 use crate::diagnostic::{Checked, Diagnostic, Diagnostics};
@@ -20,17 +21,18 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Reads a pipeline file; `name` is what messages call it.
-    ///
-    /// All mistakes are reported at once, as far as one does not hide another: a text that is no
-    /// YAML has no keywords, and an `extends` that leads nowhere leaves nothing to check. Nothing is
-    /// said to be missing from a file that includes others.
+    /// Reads a pipeline file on its own; `name` is what messages call it.
     pub fn from_text(name: &str, text: &str) -> Checked<Self> {
-        Self::from_text_with(name, text, &Limits::default())
+        Self::load(name, text, &LoadOptions::default())
     }
 
-    /// Reads a pipeline file as [`Pipeline::from_text`] does, with other limits.
-    pub fn from_text_with(name: &str, text: &str, limits: &Limits) -> Checked<Self> {
+    /// Reads a pipeline file with all that belongs to it; `name` is its path relative to the
+    /// project, and what messages call it.
+    ///
+    /// All mistakes are reported at once, as far as one does not hide another: a text that is no
+    /// YAML has no keywords, and an `extends` that leads nowhere leaves nothing to check.
+    pub fn load(name: &str, text: &str, options: &LoadOptions<'_>) -> Checked<Self> {
+        let limits = &options.limits;
         let mut diagnostics = Diagnostics::default();
         if text.len() > limits.bytes {
             let (size, most) = (text.len(), limits.bytes);

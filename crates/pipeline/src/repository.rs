@@ -72,6 +72,36 @@ pub enum RepositoryError {
     Unreadable(String),
 }
 
+/// A repository of which nothing is known: it has no files, and nobody knows what changed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoRepository;
+
+impl Repository for NoRepository {
+    fn changed_files(&self) -> Result<Option<Paths>, RepositoryError> {
+        Ok(None)
+    }
+
+    fn changed_since(&self, reference: &str) -> Result<Paths, RepositoryError> {
+        Err(RepositoryError::UnknownReference(reference.to_owned()))
+    }
+
+    fn files(&self) -> Result<Paths, RepositoryError> {
+        Ok(Paths::default())
+    }
+
+    fn files_of(&self, project: &str, _reference: Option<&str>) -> Result<Paths, RepositoryError> {
+        Err(RepositoryError::UnknownProject(project.to_owned()))
+    }
+
+    fn blob_id(&self, _path: &str) -> Result<Option<String>, RepositoryError> {
+        Ok(None)
+    }
+
+    fn last_commit_of(&self, _path: &str) -> Result<Option<String>, RepositoryError> {
+        Ok(None)
+    }
+}
+
 /// A repository of which everything is known beforehand. The default knows of no file and of no
 /// changes.
 #[derive(Debug, Clone, Default)]

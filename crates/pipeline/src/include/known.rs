@@ -1,0 +1,108 @@
+use super::{FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile};
+use crate::repository::Paths;
+use indexmap::IndexMap;
+use std::sync::Arc;
+
+/// Files by their paths.
+pub type FilesByPath = IndexMap<String, Arc<str>>;
+
+/// A source of which every file is known beforehand: those of the pipeline's project, of other
+/// projects and at addresses. It has no template; components and unknown addresses it does not
+/// fetch.
+#[derive(Debug, Clone, Default)]
+pub struct KnownFiles {
+    /// The files of the pipeline's project.
+    pub own: FilesByPath,
+    /// The files of other projects by the projects' paths; their commits all have the same ones.
+    pub projects: IndexMap<String, FilesByPath>,
+    /// The texts at addresses.
+    pub remote: FilesByPath,
+}
+
+impl KnownFiles {
+    /// Returns a source that has these files of the pipeline's project.
+    pub fn with_own<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Self {
+        let files = files.into_iter();
+        Self {
+            own: files
+                .map(|(path, text)| (path.to_owned(), Arc::from(text)))
+                .collect(),
+            ..Self::default()
+        }
+    }
+
+    fn files(&self, home: &FileHome) -> Result<&FilesByPath, IncludeError> {
+        match home {
+            FileHome::Own => Ok(&self.own),
+            FileHome::Project { path, .. } => self.project(path),
+            FileHome::Nowhere => Err(IncludeError::Missing),
+        }
+    }
+
+    fn project(&self, path: &str) -> Result<&FilesByPath, IncludeError> {
+        let is_it = |known: &str| known.eq_ignore_ascii_case(path);
+        let mut projects = self.projects.iter();
+        let found = projects.find_map(|(known, files)| is_it(known).then_some(files));
+        found.ok_or_else(|| IncludeError::UnknownProject(path.to_owned()))
+    }
+
+    fn fetch_one(&self, request: &IncludeRequest) -> Result<IncludedFile, IncludeError> {
+        let not_fetched = |what: &str| {
+            let words = format!("{what} is not among the files given beforehand");
+            Err(IncludeError::NotFetched(words))
+        };
+        match &request.location {
+            IncludeLocation::Local { path } => {
+                let name = match &request.from {
+                    FileHome::Project { path: project, .. } => format!("{project}/{path}"),
+                    _ => path.clone(),
+                };
+                let text = self.files(&request.from)?.get(path);
+                found(name, text, request.from.clone())
+            }
+            IncludeLocation::Project {
+                project,
+                file,
+                reference,
+            } => {
+                let home = FileHome::Project {
+                    path: project.as_str().into(),
+                    sha: reference.as_deref().unwrap_or("HEAD").into(),
+                };
+                let text = self.project(project)?.get(file);
+                found(format!("{project}/{file}"), text, home)
+            }
+            IncludeLocation::Remote { url, .. } => match self.remote.get(url) {
+                Some(text) => found(url.clone(), Some(text), FileHome::Nowhere),
+                None => not_fetched("the address"),
+            },
+            IncludeLocation::Template { .. } => Err(IncludeError::Missing),
+            IncludeLocation::Component { .. } => not_fetched("the component"),
+            IncludeLocation::Artifact { .. } => not_fetched("the artifact"),
+        }
+    }
+}
+
+fn found(
+    name: String,
+    text: Option<&Arc<str>>,
+    home: FileHome,
+) -> Result<IncludedFile, IncludeError> {
+    Ok(IncludedFile {
+        name,
+        text: Arc::clone(text.ok_or(IncludeError::Missing)?),
+        home,
+        component: Vec::new(),
+    })
+}
+
+impl IncludeSource for KnownFiles {
+    fn paths(&self, home: &FileHome) -> Result<Paths, IncludeError> {
+        Ok(self.files(home)?.keys().cloned().collect())
+    }
+
+    fn fetch(&self, requests: &[IncludeRequest]) -> Vec<Result<IncludedFile, IncludeError>> {
+        let requests = requests.iter();
+        requests.map(|request| self.fetch_one(request)).collect()
+    }
+}

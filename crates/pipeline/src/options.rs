@@ -1,0 +1,54 @@
+use crate::dialect::Dialect;
+use crate::include::{IncludeSource, NoIncludes};
+use crate::repository::{NoRepository, Repository};
+use crate::yaml::Limits;
+use executor_core::variable::JobVariables;
+use indexmap::IndexMap;
+use serde_json::Value;
+
+/// Everything besides its text that decides what a pipeline file means.
+///
+/// The default knows no other files, no inputs and no variables.
+///
+/// # Examples
+///
+/// ```
+/// use pipeline::include::KnownFiles;
+/// use pipeline::{LoadOptions, Pipeline};
+///
+/// let files = KnownFiles::with_own([("ci/test.yml", "test: {script: make test}")]);
+/// let options = LoadOptions { includes: &files, ..LoadOptions::default() };
+/// let text = "include: ci/test.yml\nbuild: {script: make}\n";
+/// let loaded = Pipeline::load(".gitlab-ci.yml", text, &options);
+/// # let _ = loaded;
+/// ```
+#[derive(Debug, Clone)]
+pub struct LoadOptions<'a> {
+    /// What the texts may cost.
+    pub limits: Limits,
+    /// Whose reading is meant.
+    pub dialect: Dialect,
+    /// The inputs given to the pipeline (`spec:inputs`).
+    pub inputs: IndexMap<String, Value>,
+    /// The variables that are known before there is a pipeline: predefined ones, those of the
+    /// project and those given to the pipeline, but none from the file. Includes, their rules and
+    /// `expand_vars` see these alone.
+    pub variables: JobVariables,
+    /// Where included files come from.
+    pub includes: &'a dyn IncludeSource,
+    /// What rules of includes ask about files.
+    pub repository: &'a dyn Repository,
+}
+
+impl Default for LoadOptions<'_> {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            dialect: Dialect::default(),
+            inputs: IndexMap::new(),
+            variables: JobVariables::default(),
+            includes: &NoIncludes,
+            repository: &NoRepository,
+        }
+    }
+}
