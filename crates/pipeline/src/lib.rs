@@ -41,6 +41,7 @@ pub mod diagnostic;
 pub mod event;
 pub mod expression;
 pub mod include;
+pub mod inputs;
 pub mod pattern;
 pub mod plan;
 pub mod report;

@@ -2,6 +2,7 @@ use crate::LoadOptions;
 use crate::compose::compose;
 use crate::config::{self, Config};
 use crate::diagnostic::{Checked, Diagnostic, Diagnostics};
+use crate::inputs::{self, Interpolation, no_header_files};
 use crate::resolve::{self, ResolvedPipeline};
 use crate::yaml::{Limits, Node, load};
 use std::sync::Arc;
@@ -44,7 +45,16 @@ impl Pipeline {
             };
         }
         let file = diagnostics.sources_mut().add(name, text);
+        let interpolation = Interpolation::default();
         let config = load(file, limits, &mut diagnostics)
+            .and_then(|loaded| {
+                inputs::apply(
+                    &loaded,
+                    &interpolation,
+                    &mut no_header_files,
+                    &mut diagnostics,
+                )
+            })
             .and_then(|root| read(&root, limits, &mut diagnostics));
         Checked {
             value: config.map(|config| Self { config }),

@@ -29,7 +29,10 @@ mod tests {
         let mut diagnostics = Diagnostics::default();
         let file = diagnostics.sources_mut().add("ci.yml", text);
         let limits = Limits::default();
-        let root = load(file, &limits, &mut diagnostics).expect("the test's YAML is valid");
-        (compose(&root, &limits, &mut diagnostics), diagnostics)
+        let loaded = load(file, &limits, &mut diagnostics).expect("the test's YAML is valid");
+        (
+            compose(&loaded.content, &limits, &mut diagnostics),
+            diagnostics,
+        )
     }
 }

@@ -5,7 +5,16 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{FileId, Span};
 use std::sync::Arc;
 
-/// Loads the content of one pipeline file.
+/// The documents of one pipeline file that count.
+#[derive(Debug, Clone)]
+pub struct LoadedFile {
+    /// The document before the content, when it has `spec`.
+    pub header: Option<Arc<Node>>,
+    /// What the file says of jobs; its inputs are not put in yet.
+    pub content: Arc<Node>,
+}
+
+/// Loads one pipeline file.
 ///
 /// Returns nothing after an error; warnings and errors are added to `diagnostics`, whose sources
 /// hold the file.
@@ -13,7 +22,7 @@ pub(crate) fn load(
     file: FileId,
     limits: &Limits,
     diagnostics: &mut Diagnostics,
-) -> Option<Arc<Node>> {
+) -> Option<LoadedFile> {
     let source = diagnostics.sources().file(file);
     let mut findings = Vec::new();
     let loaded = check_text(file, source.text())
@@ -22,7 +31,7 @@ pub(crate) fn load(
         diagnostics.push(finding);
     }
     match loaded {
-        Ok(root) => Some(root),
+        Ok(loaded) => Some(loaded),
         Err(error) => {
             diagnostics.push(*error);
             None
@@ -45,33 +54,42 @@ fn check_text(file: FileId, text: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Loads the document that holds the pipeline.
+/// Loads the documents.
 ///
-/// A first document with `spec` is a header. Without one, the first document counts and others are
-/// not looked at, as GitLab does it.
+/// A first document with `spec` is a header, and the last document is the content. Without a header
+/// the first document counts and others are not looked at, as GitLab does it.
 fn load_content(
     file: FileId,
     text: &str,
     limits: &Limits,
     findings: &mut Vec<Diagnostic>,
-) -> Result<Arc<Node>, Stop> {
+) -> Result<LoadedFile, Stop> {
     let mut loader = Loader::new(file, text, limits);
-    let root = loader.next_document(findings)?;
-    let root = root.ok_or_else(|| {
+    let first = loader.next_document(findings)?;
+    let first = first.ok_or_else(|| {
         Diagnostic::error("empty-file", "the file holds no value")
             .at(Span::of_offset(file, text, 0))
     })?;
     if !loader.has_more() {
-        return Ok(root);
+        return Ok(LoadedFile {
+            header: None,
+            content: first,
+        });
     }
-    let header = root.as_mapping().and_then(|root| root.get("spec"));
-    if let Some(header) = header {
-        let message = "`spec` is not supported yet";
-        return Err(Diagnostic::error("unsupported-keyword", message)
-            .at(header.key_span)
-            .into());
+    if first.get("spec").is_some() {
+        let mut content = Arc::clone(&first);
+        while let Some(next) = loader.next_document(findings)? {
+            content = next;
+        }
+        return Ok(LoadedFile {
+            header: Some(first),
+            content,
+        });
     }
     let message = "only the first document of the file is read; the others are ignored";
-    findings.push(Diagnostic::warning("more-documents", message).at(root.span));
-    Ok(root)
+    findings.push(Diagnostic::warning("more-documents", message).at(first.span));
+    Ok(LoadedFile {
+        header: None,
+        content: first,
+    })
 }

@@ -16,6 +16,7 @@ mod scalar;
 mod tag;
 
 pub use decode::{DecodeError, decode};
+pub use document::LoadedFile;
 pub(crate) use document::load;
 pub use limits::Limits;
 pub use node::{Entry, Kind, Mapping, Node};

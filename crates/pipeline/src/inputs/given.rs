@@ -1,0 +1,137 @@
+use crate::diagnostic::Diagnostics;
+use crate::source::{Span, clamp};
+use crate::yaml::{Kind, Mapping, Node};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// An input given from outside of all files (`--input NAME=VALUE`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputArgument {
+    /// Its name.
+    pub name: String,
+    /// Its value; text becomes what the input's type asks for.
+    pub value: Value,
+}
+
+/// The values a file is given for its inputs.
+#[derive(Debug, Clone, Default)]
+pub struct GivenInputs {
+    pub(super) list: Vec<GivenInput>,
+}
+
+/// A value given for an input.
+#[derive(Debug, Clone)]
+pub struct GivenInput {
+    /// The input's name.
+    pub name: Arc<str>,
+    /// Where the name is given.
+    pub span: Span,
+    /// The value.
+    pub value: Arc<Node>,
+}
+
+/// A variable as `expand_vars` sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputVariable {
+    /// Its value.
+    pub value: String,
+    /// Whether it may not be shown; such a variable cannot be put into a file.
+    pub is_masked: bool,
+}
+
+impl GivenInputs {
+    /// Returns the inputs that an `include` gives (`include:inputs`).
+    pub fn from_mapping(inputs: &Mapping) -> Self {
+        let given = inputs.iter().map(|(name, entry)| GivenInput {
+            name: Arc::clone(name),
+            span: entry.key_span,
+            value: Arc::clone(&entry.value),
+        });
+        Self {
+            list: given.collect(),
+        }
+    }
+
+    /// Returns the inputs given from outside, as a text of their own that findings can point into.
+    pub(crate) fn from_arguments(
+        arguments: &[InputArgument],
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
+        if arguments.is_empty() {
+            return Self::default();
+        }
+        let shown = |value: &Value| value.as_str().map_or(value.to_string(), ToOwned::to_owned);
+        let line = |argument: &InputArgument| {
+            let value = shown(&argument.value).replace(['\n', '\r'], " ");
+            format!("{}={value}", argument.name.replace(['\n', '\r'], " "))
+        };
+        let lines: Vec<String> = arguments.iter().map(line).collect();
+        let file = diagnostics
+            .sources_mut()
+            .add("--input", lines.join("\n") + "\n");
+
+        let mut start = 0;
+        let places = lines.iter().enumerate().map(|(at, line)| {
+            let span = Span {
+                file,
+                line: clamp(at + 1),
+                column: 1,
+                start: clamp(start),
+                end: clamp(start + line.len()),
+            };
+            start += line.len() + 1;
+            span
+        });
+        let given = arguments
+            .iter()
+            .zip(places)
+            .map(|(argument, span)| GivenInput {
+                name: argument.name.as_str().into(),
+                span,
+                value: node(&argument.value, span),
+            });
+        Self {
+            list: given.collect(),
+        }
+    }
+
+    /// Returns whether nothing is given.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Returns the values in the order they were given.
+    pub fn iter(&self) -> std::slice::Iter<'_, GivenInput> {
+        self.list.iter()
+    }
+}
+
+/// Returns a JSON value as a node that stands at `span`.
+pub(super) fn node(value: &Value, span: Span) -> Arc<Node> {
+    let kind = match value {
+        Value::Null => Kind::Null,
+        Value::Bool(flag) => Kind::Bool(*flag),
+        Value::Number(number) => match number.as_i128() {
+            Some(whole) => Kind::Int(whole),
+            None => Kind::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => Kind::String(text.as_str().into()),
+        Value::Array(items) => Kind::Sequence(items.iter().map(|item| node(item, span)).collect()),
+        Value::Object(entries) => Kind::Mapping(
+            entries
+                .iter()
+                .map(|(key, value)| (Arc::from(key.as_str()), entry(node(value, span), span)))
+                .collect(),
+        ),
+    };
+    Arc::new(Node::new(kind, span))
+}
+
+fn entry(value: Arc<Node>, span: Span) -> crate::yaml::Entry {
+    crate::yaml::Entry {
+        key_span: span,
+        key_is_text: true,
+        merged: false,
+        value,
+    }
+}
