@@ -19,7 +19,7 @@ use executor_core::{
 };
 use pipeline::context::PipelineContext;
 use pipeline::event::{EventKind, EventSink, PipelineEvent};
-use pipeline::{Driver, Plan, ResolvedPipeline, RunExit, Selection};
+use pipeline::{Driver, Plan, ResolvedJob, ResolvedPipeline, RunExit, Selection};
 use rustix::time::{ClockId, clock_gettime};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -189,7 +189,7 @@ fn needing(job: JobDefinition, needed: impl Iterator<Item = usize>) -> JobDefini
 fn pipeline_of(stages: usize, jobs: impl Iterator<Item = JobDefinition>) -> ResolvedPipeline {
     ResolvedPipeline {
         stages: (0..stages).map(|stage| stage.to_string()).collect(),
-        jobs: jobs.map(Arc::new).collect(),
+        jobs: jobs.map(ResolvedJob::from).collect(),
         ..ResolvedPipeline::default()
     }
 }

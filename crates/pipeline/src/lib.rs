@@ -67,6 +67,6 @@ pub use options::LoadOptions;
 pub use pipeline::Pipeline;
 pub use plan::{Plan, PlanError, PlannedJob, Selection};
 pub use report::{JobReport, PipelineReport, RunExit};
-pub use resolve::ResolvedPipeline;
+pub use resolve::{ResolvedJob, ResolvedNeeds, ResolvedPipeline};
 pub use scheduler::{Driver, Status};
 pub use slug::slug;

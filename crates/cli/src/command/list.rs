@@ -19,7 +19,8 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
             return Ok(Exit::Usage);
         }
     };
-    for job in pipeline.jobs.iter_mut().map(Arc::make_mut) {
+    let jobs = pipeline.jobs.iter_mut();
+    for job in jobs.map(|job| Arc::make_mut(&mut job.definition)) {
         for variable in &given {
             job.variables
                 .insert(variable.key.clone(), variable.value.clone());
@@ -37,7 +38,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
 
 /// Returns the jobs by stage, and within a stage as the file has them.
 fn in_order(pipeline: &ResolvedPipeline) -> Vec<&JobDefinition> {
-    let mut jobs: Vec<&JobDefinition> = pipeline.jobs.iter().map(AsRef::as_ref).collect();
+    let mut jobs: Vec<&JobDefinition> = pipeline.jobs.iter().map(|job| &*job.definition).collect();
     let places = pipeline.stage_indices();
     jobs.sort_by_key(|job| places.get(&*job.stage));
     jobs

@@ -2,7 +2,7 @@ use super::inheritable::DEFAULT_KEYS;
 use super::keywords::{self, GLOBAL, LEGACY_DEFAULTS};
 use super::reader::{Field, Path, Reader};
 use super::variables::{self, Place};
-use super::{Inheritable, Job, Variables, job, stages};
+use super::{Inheritable, Job, Variables, Workflow, job, stages};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Mapping, Node};
@@ -16,6 +16,8 @@ pub struct Config {
     pub variables: Variables,
     /// What jobs take when they say nothing themselves.
     pub default: Inheritable,
+    /// When there is a pipeline, and what it is called.
+    pub workflow: Workflow,
     /// The jobs in the order of the file, without hidden ones.
     pub jobs: Vec<Job>,
 }
@@ -36,6 +38,7 @@ pub(crate) fn read(root: &Node, diagnostics: &mut Diagnostics) -> Option<Config>
         stages: stages::with_edges(stages.flatten()),
         variables: variables.flatten().unwrap_or_default(),
         default,
+        workflow: Workflow::default(),
         jobs,
     })
 }

@@ -3,13 +3,14 @@ use super::needs::{self, NeedEntry};
 use super::reader::{Field, Path, Reader, Spanned};
 use super::script::read_script;
 use super::variables::{self, Place, Variables};
-use super::{AllowFailure, Inherit, Inheritable, Parallel};
+use super::{AllowFailure, Inherit, Inheritable, Parallel, PolicyKeyword, RulesKeyword, Trigger};
 use super::{allow_failure, duration::parse_duration, inherit, parallel, when};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::yaml::{Entry, Kind};
 use executor_core::job::When;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// How long a job's name may be, in characters.
 const LONGEST_NAME: usize = 255;
@@ -20,13 +21,23 @@ const LONGEST_DELAY: u64 = 7 * 24 * 60 * 60;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
+    /// What it does its work with.
+    pub kind: JobKind,
     /// Where its name stands.
     pub span: Span,
     /// Its stage.
     pub stage: Option<Spanned<String>>,
-    /// Its commands.
-    pub script: Vec<String>,
+    /// Its commands; absent when it has steps or a trigger instead.
+    pub script: Option<Vec<String>>,
+    /// The pipeline it starts.
+    pub trigger: Option<Box<Trigger>>,
+    /// The rules of which the first that holds decides.
+    pub rules: RulesKeyword,
+    /// In which pipelines it is.
+    pub only: Option<Box<PolicyKeyword>>,
+    /// In which pipelines it is not.
+    pub except: Option<Box<PolicyKeyword>>,
     /// The keywords it could have taken from `default`.
     pub inheritable: Inheritable,
     /// What it takes from `default` and the global variables.
@@ -47,6 +58,18 @@ pub struct Job {
     pub parallel: Option<Parallel>,
     /// Keywords without an effect yet.
     pub kept: Kept,
+}
+
+/// What a job does its work with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum JobKind {
+    /// The commands of `script`.
+    #[default]
+    Script,
+    /// The steps of `run`.
+    Run,
+    /// Another pipeline: `trigger`, or `needs` alone, which mirrors one.
+    Trigger,
 }
 
 /// Keywords that are read but have no effect yet; values are boxed, as they are rare.
@@ -90,10 +113,15 @@ pub(super) fn read(
     keywords::check_support(reader, field, entries);
 
     let mut job = Job {
-        name: name.to_owned(),
+        name: name.into(),
+        kind: JobKind::Script,
         span: entry.key_span,
         stage: None,
-        script: Vec::new(),
+        script: None,
+        trigger: None,
+        rules: RulesKeyword::Absent,
+        only: None,
+        except: None,
         inheritable: Inheritable::default(),
         inherit: Inherit::default(),
         variables: Variables::new(),
@@ -132,7 +160,7 @@ impl Job {
                 let stage = reader.string(field);
                 self.stage = stage.map(|value| Spanned { value, span });
             }
-            "script" => self.script = read_script(reader, field).unwrap_or_default(),
+            "script" => self.script = read_script(reader, field),
             "inherit" => self.inherit = inherit::read(reader, field),
             "variables" => {
                 let variables = variables::read(reader, field, Place::Job);

@@ -72,17 +72,17 @@ impl Plan {
         let mut order: Vec<(usize, usize)> = chosen
             .jobs
             .iter()
-            .map(|&index| (stage_of(&pipeline.jobs[index]), index))
+            .map(|&index| (stage_of(&pipeline.jobs[index].definition), index))
             .collect();
         order.sort_unstable();
 
-        let name = |index: usize| pipeline.jobs[index].name.clone();
+        let name = |index: usize| pipeline.jobs[index].definition.name.clone();
         let places = order.iter().enumerate();
         let places: HashMap<String, usize> =
             places.map(|(at, &(_, index))| (name(index), at)).collect();
         let mut jobs = Vec::with_capacity(order.len());
         for (id, &(stage_index, index)) in (context.first_job_id..).map(JobId).zip(&order) {
-            let definition = &pipeline.jobs[index];
+            let definition = &pipeline.jobs[index].definition;
             let needs = definition.needs.as_ref().map(|needs| {
                 let found = needs.iter().filter_map(|need| places.get(&need.job));
                 found.copied().collect()

@@ -71,7 +71,7 @@ impl Selection {
 /// A pipeline that has jobs in `.pre` and `.post` only is not created.
 fn whole(pipeline: &ResolvedPipeline) -> BTreeSet<usize> {
     let is_edge = |job: &JobDefinition| job.stage == FIRST_STAGE || job.stage == LAST_STAGE;
-    if pipeline.jobs.iter().all(|job| is_edge(job)) {
+    if pipeline.jobs.iter().all(|job| is_edge(&job.definition)) {
         return BTreeSet::new();
     }
     (0..pipeline.jobs.len()).collect()
@@ -88,7 +88,7 @@ struct Names<'p> {
 
 impl<'p> Names<'p> {
     fn of(pipeline: &'p ResolvedPipeline) -> Self {
-        let jobs = pipeline.jobs.iter().enumerate();
+        let jobs = pipeline.jobs.iter().map(|job| &*job.definition).enumerate();
         let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, job) in jobs.clone() {
             if job.parallel_total.is_some() {
@@ -107,7 +107,8 @@ impl<'p> Names<'p> {
         let job = self.jobs.get(name);
         let group = self.groups.get(name);
         if job.is_none() && group.is_none() {
-            let known = self.pipeline.jobs.iter().map(|job| job.name.as_str());
+            let known = self.pipeline.jobs.iter();
+            let known = known.map(|job| job.definition.name.as_str());
             return Err(PlanError::UnknownJob {
                 name: name.to_owned(),
                 nearest: nearest(name, known).map(ToOwned::to_owned),
@@ -129,7 +130,7 @@ impl<'p> Stages<'p> {
         let indices = pipeline.stage_indices();
         let mut jobs = vec![Vec::new(); pipeline.stages.len()];
         for (at, job) in pipeline.jobs.iter().enumerate() {
-            if let Some(&stage) = indices.get(&*job.stage) {
+            if let Some(&stage) = indices.get(&*job.definition.stage) {
                 jobs[stage].push(at);
             }
         }
@@ -160,7 +161,7 @@ fn add_needed(names: &Names<'_>, stages: &Stages<'_>, chosen: &mut BTreeSet<usiz
     // The stage below which all jobs were added already: no second job need look there again.
     let mut done_below = 0;
     while let Some(index) = open.pop() {
-        let job = &jobs[index];
+        let job = &jobs[index].definition;
         let mut needed: Vec<usize> = Vec::new();
         let of_needs = job.needs.iter().flatten().map(|need| &need.job);
         let wanted = of_needs.chain(job.dependencies.iter().flatten());
@@ -168,7 +169,7 @@ fn add_needed(names: &Names<'_>, stages: &Stages<'_>, chosen: &mut BTreeSet<usiz
         if job.needs.is_none() && job.dependencies.is_none() {
             let stage = stages.indices.get(&*job.stage).copied().unwrap_or(0);
             let earlier = stages.jobs.get(done_below..stage).into_iter().flatten();
-            let is_wanted = |at: &&usize| jobs[**at].when != When::Manual;
+            let is_wanted = |at: &&usize| jobs[**at].definition.when != When::Manual;
             needed.extend(earlier.flatten().filter(is_wanted));
             done_below = done_below.max(stage);
         }

@@ -123,8 +123,8 @@ impl<'c> Checker<'c> {
         span: Span,
     ) {
         let Some(other) = self.expansion.find(name) else {
-            let names = self.config.jobs.iter().map(|job| job.name.as_str());
-            let help = self.advise(name, names.filter(|&known| known != job.name));
+            let names = self.config.jobs.iter().map(|job| &*job.name);
+            let help = self.advise(name, names.filter(|&known| known != &*job.name));
             let message = format!("{} job: undefined {what} `{name}`", job.name);
             self.report(unknown, message, span, help);
             return;

@@ -18,7 +18,7 @@ impl<'c> Expansion<'c> {
     pub(super) fn of(jobs: &'c [Job]) -> Self {
         let names: Vec<Vec<String>> = jobs.iter().map(instance_names).collect();
         let by_name = jobs.iter().enumerate();
-        let by_name = by_name.map(|(index, job)| (job.name.as_str(), index));
+        let by_name = by_name.map(|(index, job)| (&*job.name, index));
         let unfolded = (0..jobs.len()).filter(|&index| jobs[index].parallel.is_some());
         let by_instance = unfolded
             .flat_map(|index| names[index].iter().map(move |name| (name.clone(), index)))
@@ -73,7 +73,7 @@ impl<'c> Expansion<'c> {
 
 fn instance_names(job: &Job) -> Vec<String> {
     match &job.parallel {
-        None => vec![job.name.clone()],
+        None => vec![job.name.to_string()],
         Some(Parallel::Count(count)) => (1..=*count)
             .map(|index| format!("{} {index}/{count}", job.name))
             .collect(),

@@ -19,12 +19,12 @@ pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> Jo
     let (needs, needs_cross) = needs(job, expansion);
     let kept = job.kept.clone();
     JobDefinition {
-        name: job.name.clone(),
+        name: job.name.to_string(),
         stage: stage(job).to_owned(),
         when,
         allow_failure,
         allow_failure_exit_codes: exit_codes,
-        script: Some(job.script.clone()),
+        script: job.script.clone(),
         before_script: keywords.before_script,
         after_script: keywords.after_script,
         image: keywords.image,
@@ -124,7 +124,7 @@ fn with_pages(
     let publishes = match job.kept.pages.as_deref() {
         Some(Value::Bool(flag)) => *flag,
         Some(_) => true,
-        None => job.name == "pages",
+        None => &*job.name == "pages",
     };
     if !publishes {
         return artifacts;

@@ -3,9 +3,12 @@
 
 mod check;
 mod expand;
+mod job;
 mod lower;
 
-use crate::config::{Config, Variables};
+pub use job::{ResolvedJob, ResolvedNeeds};
+
+use crate::config::{Config, Job, PolicyKeyword, Variables, Workflow};
 use crate::diagnostic::Diagnostics;
 use executor_core::job::JobDefinition;
 use expand::Expansion;
@@ -18,16 +21,18 @@ pub struct ResolvedPipeline {
     /// The stages in order, `.pre` and `.post` included.
     pub stages: Vec<String>,
     /// The jobs in the order of the file.
-    pub jobs: Vec<Arc<JobDefinition>>,
+    pub jobs: Vec<ResolvedJob>,
     /// The global variables.
     pub variables: Variables,
+    /// When there is a pipeline, and what it is called.
+    pub workflow: Workflow,
 }
 
 impl ResolvedPipeline {
-    /// Returns the job of this name.
+    /// Returns the job of this expanded name.
     pub fn job(&self, name: &str) -> Option<&JobDefinition> {
-        let found = self.jobs.iter().find(|job| job.name == name);
-        found.map(AsRef::as_ref)
+        let mut definitions = self.jobs.iter().map(|job| &job.definition);
+        definitions.find(|job| job.name == name).map(AsRef::as_ref)
     }
 
     /// Returns the places of all stages by name.
@@ -48,17 +53,33 @@ pub(crate) fn resolve(config: &Config, diagnostics: &mut Diagnostics) -> Resolve
     let mut jobs = Vec::with_capacity(config.jobs.len());
     for (index, job) in config.jobs.iter().enumerate() {
         let definition = lower::lower(job, config, &expansion);
-        jobs.extend(
-            expansion
-                .instances(index, definition)
-                .into_iter()
-                .map(Arc::new),
-        );
+        let instances = expansion.instances(index, definition).into_iter();
+        jobs.extend(instances.map(|definition| with_conditions(job, definition)));
     }
     check::check(config, &expansion, diagnostics);
     ResolvedPipeline {
         stages: config.stages.clone(),
         jobs,
         variables: config.variables.clone(),
+        workflow: config.workflow.clone(),
+    }
+}
+
+/// Adds what decides whether a pipeline has the job.
+fn with_conditions(job: &Job, definition: JobDefinition) -> ResolvedJob {
+    let policy =
+        |keyword: Option<&PolicyKeyword>| keyword.map(|keyword| Arc::new(keyword.policy.clone()));
+    ResolvedJob {
+        definition: Arc::new(definition),
+        name_in_file: Arc::clone(&job.name),
+        span: Some(job.span),
+        kind: job.kind,
+        rules: job.rules.clone(),
+        rule_needs: Arc::default(),
+        only: policy(job.only.as_deref()),
+        except: policy(job.except.as_deref()),
+        when: job.when,
+        allow_failure: job.allow_failure.clone(),
+        inherited_variables: job.inherit.variables.clone(),
     }
 }

@@ -263,7 +263,7 @@ fn job_names_that_cannot_be() {
       help: a dot at the start of a name hides the job
     ");
     let checked = ResolvedPipeline::from_text("f", "a/../../x: {script: x}");
-    assert_eq!(checked.value.unwrap().jobs[0].name, "a/../../x");
+    assert_eq!(checked.value.unwrap().jobs[0].definition.name, "a/../../x");
     check_code("image: {script: x}\njob: {script: x}", "reserved-name");
     check_code("types: {a: 1}\njob: {script: x}", "missing-script");
 }

@@ -4,8 +4,7 @@ use executor_core::job::{ArtifactsDefinition, JobDefinition, Need, When};
 use pipeline::context::PipelineContext;
 use pipeline::diagnostic::Severity;
 use pipeline::scheduler::{Finish, Machine, StatusChange};
-use pipeline::{Plan, ResolvedPipeline, Selection, Status};
-use std::sync::Arc;
+use pipeline::{Plan, ResolvedJob, ResolvedPipeline, Selection, Status};
 
 const MANY: usize = 10_000;
 
@@ -13,7 +12,7 @@ const MANY: usize = 10_000;
 fn plan(jobs: impl IntoIterator<Item = JobDefinition>) -> Plan {
     let resolved = ResolvedPipeline {
         stages: vec!["one".to_owned(), "two".to_owned()],
-        jobs: jobs.into_iter().map(Arc::new).collect(),
+        jobs: jobs.into_iter().map(ResolvedJob::from).collect(),
         ..ResolvedPipeline::default()
     };
     Plan::new(&resolved, PipelineContext::default(), &Selection::default()).unwrap()

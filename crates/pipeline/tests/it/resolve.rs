@@ -107,7 +107,7 @@ c: {script: x, needs: [a, 'b: [m, 1]']}
     let names: Vec<String> = resolve(text)
         .jobs
         .iter()
-        .map(|job| job.name.clone())
+        .map(|job| job.definition.name.clone())
         .collect();
     assert_eq!(
         names,

@@ -33,9 +33,9 @@ then: {{stage: two, script: x{waits}}}
 "
     ));
     if matches!(before, Before::Skipped) {
-        Arc::make_mut(&mut resolved.jobs[0]).when = When::Never;
+        Arc::make_mut(&mut resolved.jobs[0].definition).when = When::Never;
     }
-    Arc::make_mut(&mut resolved.jobs[1]).when = when;
+    Arc::make_mut(&mut resolved.jobs[1].definition).when = when;
     let plan = Plan::new(&resolved, PipelineContext::default(), &Selection::default());
     let mut machine = Machine::new(&plan.unwrap());
     machine.start();

@@ -3,7 +3,7 @@
 use super::dice::Dice;
 use executor_core::job::{JobDefinition, Need, RetryDefinition, When};
 use pipeline::context::PipelineContext;
-use pipeline::{Plan, ResolvedPipeline, Selection};
+use pipeline::{Plan, ResolvedJob, ResolvedPipeline, Selection};
 use std::sync::Arc;
 
 /// The exit code that some jobs are allowed to fail with, and some are tried again after.
@@ -30,7 +30,7 @@ pub(super) fn random_plan(dice: &mut Dice, most: usize) -> Arc<Plan> {
     };
     let resolved = ResolvedPipeline {
         stages: (0..stages).map(|stage| stage.to_string()).collect(),
-        jobs: jobs.into_iter().map(Arc::new).collect(),
+        jobs: jobs.into_iter().map(ResolvedJob::from).collect(),
         ..ResolvedPipeline::default()
     };
     Arc::new(Plan::new(&resolved, PipelineContext::default(), &selection).unwrap())
