@@ -105,6 +105,23 @@ impl SourceMap {
         FileId(id)
     }
 
+    /// Returns the line and the column behind the last character of a span; line breaks and blanks
+    /// at its end, which block values of YAML have, do not count.
+    pub fn end_of(&self, span: Span) -> (u32, u32) {
+        let text = self.file(span.file).text();
+        let start = text.floor_char_boundary(span.start as usize);
+        let end = text.floor_char_boundary(span.end as usize).max(start);
+        let covered = text[start..end].trim_end();
+        match covered.rfind('\n') {
+            None => (span.line, span.column + clamp(covered.chars().count())),
+            Some(newline) => {
+                let lines = covered.bytes().filter(|&byte| byte == b'\n').count();
+                let columns = covered[newline + 1..].chars().count();
+                (span.line + clamp(lines), clamp(columns + 1))
+            }
+        }
+    }
+
     /// Returns a file added before.
     pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[usize::from(id.0)]
@@ -131,5 +148,23 @@ mod tests {
         let id = sources.add("f", "a\nüü\0");
         let span = Span::of_offset(id, "a\nüü\0", 6);
         assert_eq!((span.line, span.column, span.start, span.end), (2, 3, 6, 7));
+    }
+
+    #[test]
+    fn the_end_of_a_span_is_behind_its_last_character_that_is_no_blank() {
+        let mut sources = SourceMap::default();
+        let text = "a: üü\nb:\n  c: ü\n  \nd: 1\n";
+        let file = sources.add("f", text);
+        let span = |part: &str| {
+            let start = text.find(part).unwrap();
+            let end = clamp(start + part.len());
+            Span {
+                end,
+                ..Span::of_offset(file, text, start)
+            }
+        };
+        assert_eq!(sources.end_of(span("üü")), (1, 6));
+        assert_eq!(sources.end_of(span("b:\n  c: ü\n  \n")), (3, 7));
+        assert_eq!(sources.end_of(span("")), (1, 1));
     }
 }

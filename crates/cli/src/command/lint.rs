@@ -18,10 +18,14 @@ impl Verdict {
     fn unreadable(file: String, failure: &Failure) -> Self {
         let error = DiagnosticRecord {
             code: "unreadable-file",
+            severity: Severity::Error,
             message: failure.message(),
             file: Some(file),
             line: None,
             column: None,
+            end_line: None,
+            end_column: None,
+            related: Vec::new(),
             help: failure.help().map(ToOwned::to_owned),
         };
         Self {

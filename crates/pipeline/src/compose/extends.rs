@@ -252,16 +252,21 @@ mod tests {
         check_refused(".t: text\nj: {extends: .t, script: x}", "invalid-base");
         let (_, diagnostics) = compose_text(".a: {extends: .b}\n.b: {extends: .a}\n");
         insta::assert_snapshot!(diagnostics, @r"
-        ci.yml:2:15: error[extends-cycle]: .b: circular dependency in `extends`: .a -> .b -> .a
-          2 | .b: {extends: .a}
-            |               ^^
+        error[extends-cycle]: .b: circular dependency in `extends`: .a -> .b -> .a
+         --> ci.yml:2:15
+          |
+        2 | .b: {extends: .a}
+          |               ^^
         ");
         let (_, diagnostics) = compose_text(".setup: {}\nj: {extends: [.stup], script: x}\n");
         insta::assert_snapshot!(diagnostics, @r"
-        ci.yml:2:14: error[unknown-base]: j: unknown keys in `extends` (.stup)
-          2 | j: {extends: [.stup], script: x}
-            |              ^^^^^^
-          help: did you mean `.setup`?
+        error[unknown-base]: j: unknown keys in `extends` (.stup)
+         --> ci.yml:2:14
+          |
+        2 | j: {extends: [.stup], script: x}
+          |              ^^^^^^
+          |
+          = help: did you mean `.setup`?
         ");
     }
 

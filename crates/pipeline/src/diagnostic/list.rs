@@ -1,10 +1,10 @@
-use super::{Diagnostic, DiagnosticRecord, Severity, render};
+use super::{Diagnostic, DiagnosticRecord, Renderer, Severity};
 use crate::source::SourceMap;
 use std::fmt;
 
 /// All findings about one pipeline, with the texts they point into.
 ///
-/// `Display` shows them for people, each with the line it is about and a caret under the place.
+/// `Display` shows errors and warnings for people, each with its lines and carets under the places.
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
@@ -47,6 +47,11 @@ impl Diagnostics {
         self.of(Severity::Warning)
     }
 
+    /// Returns the notes alone.
+    pub fn notes(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.of(Severity::Note)
+    }
+
     /// Returns the findings of one severity in the shape machines read.
     pub fn records(&self, severity: Severity) -> Vec<DiagnosticRecord> {
         self.of(severity)
@@ -54,9 +59,9 @@ impl Diagnostics {
             .collect()
     }
 
-    /// Returns one finding as text for people, with its line and a caret under the place.
+    /// Returns one finding as text for people, with its lines and carets under the places.
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
-        render::render(diagnostic, &self.sources)
+        Renderer::plain().render(diagnostic, &self.sources)
     }
 
     /// Returns the texts the findings point into.
@@ -85,8 +90,10 @@ impl<'a> IntoIterator for &'a Diagnostics {
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for diagnostic in &self.list {
-            f.write_str(&self.render(diagnostic))?;
+        let shown = |diagnostic: &&Diagnostic| diagnostic.severity < Severity::Note;
+        for (number, diagnostic) in self.list.iter().filter(shown).enumerate() {
+            let gap = if number == 0 { "" } else { "\n" };
+            write!(f, "{gap}{}", self.render(diagnostic))?;
         }
         Ok(())
     }

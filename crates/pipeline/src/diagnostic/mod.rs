@@ -1,23 +1,44 @@
 //! What is wrong or doubtful in a pipeline file, and where.
+//!
+//! A [`Diagnostic`] is a code, a sentence, a place and advice. [`Renderer`] shows it to people, as
+//! the compiler of Rust shows its own; [`DiagnosticRecord`] is the same for programs. [`CODES`] says
+//! what each code means.
 
+mod codes;
+mod excerpt;
 mod list;
 mod record;
 mod render;
 
+pub use codes::{CODES, CodeInfo, code_info};
 pub use list::{Checked, Diagnostics};
-pub use record::DiagnosticRecord;
+pub use record::{DiagnosticRecord, RelatedRecord};
+pub use render::Renderer;
 
 use crate::source::Span;
 use serde::Serialize;
 
 /// How much a [`Diagnostic`] matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The pipeline cannot run.
     Error,
     /// The pipeline runs, though perhaps not as its author expects.
     Warning,
+    /// The pipeline runs, and there is something to know about it; shown when asked for.
+    Note,
+}
+
+impl Severity {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
 }
 
 /// One finding, with the place it is about.
@@ -54,6 +75,14 @@ impl Diagnostic {
     pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Warning,
+            ..Self::error(code, message)
+        }
+    }
+
+    /// Returns a note.
+    pub fn note(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Note,
             ..Self::error(code, message)
         }
     }

@@ -27,84 +27,119 @@ fn check_code(text: &str, code: &str) {
 #[test]
 fn a_file_that_is_no_pipeline() {
     insta::assert_snapshot!(errors("\n  \n"), @r"
-    .gitlab-ci.yml:1:1: error[empty-file]: the file is empty; it must define a job
-      1 | 
-        | ^
-      help: the smallest pipeline is `hello: {script: echo hello}`
+    error[empty-file]: the file is empty; it must define a job
+     --> .gitlab-ci.yml:1:1
+      |
+    1 |
+      | ^
+      |
+      = help: the smallest pipeline is `hello: {script: echo hello}`
     ");
     insta::assert_snapshot!(errors("- a\n- b\n"), @r"
-    .gitlab-ci.yml:1:1: error[invalid-file]: a pipeline file is a hash of jobs and keywords, not an array
-      1 | - a
-        | ^^^
+    error[invalid-file]: a pipeline file is a hash of jobs and keywords, not an array
+     --> .gitlab-ci.yml:1:1
+      |
+    1 | - a
+      | ^^^
     ");
     insta::assert_snapshot!(errors("job:\n\tscript: x\n"), @r"
-    .gitlab-ci.yml:2:2: error[yaml-syntax]: invalid YAML: tabs disallowed within this context (block indentation)
-      2 |  script: x
-        |  ^
-      help: YAML is indented with spaces; this line has a tab
+    error[yaml-syntax]: invalid YAML: tabs disallowed within this context (block indentation)
+     --> .gitlab-ci.yml:2:2
+      |
+    2 |     script: x
+      |     ^
+      |
+      = help: YAML is indented with spaces; this line has a tab
     ");
     insta::assert_snapshot!(errors("job:\n  script: [a\nother: 1\n"), @r"
-    .gitlab-ci.yml:3:6: error[yaml-syntax]: invalid YAML: illegal placement of ':' indicator
-      3 | other: 1
-        |      ^
+    error[yaml-syntax]: invalid YAML: illegal placement of ':' indicator
+     --> .gitlab-ci.yml:3:6
+      |
+    3 | other: 1
+      |      ^
     ");
     insta::assert_snapshot!(errors("variables: {A: 1}\n.hidden: {script: x}\n"), @r"
-    .gitlab-ci.yml:1:1: error[no-jobs]: jobs config should contain at least one visible job
-      1 | variables: {A: 1}
-        | ^^^^^^^^^^^^^^^^^
-      help: a dot at the start of a name hides the job
+    error[no-jobs]: jobs config should contain at least one visible job
+     --> .gitlab-ci.yml:1:1
+      |
+    1 | variables: {A: 1}
+      | ^^^^^^^^^^^^^^^^^
+      |
+      = help: a dot at the start of a name hides the job
     ");
 }
 
 #[test]
 fn a_job_without_commands() {
     insta::assert_snapshot!(errors("build:\n  scirpt: make\n"), @r"
-    .gitlab-ci.yml:2:3: error[missing-script]: jobs:build config should implement `script`
-      2 |   scirpt: make
-        |   ^^^^^^
-      help: `scirpt` is no keyword; did you mean `script`?
+    error[missing-script]: jobs:build config should implement `script`
+     --> .gitlab-ci.yml:2:3
+      |
+    2 |   scirpt: make
+      |   ^^^^^^
+      |
+      = help: `scirpt` is no keyword; did you mean `script`?
     ");
     insta::assert_snapshot!(errors("build:\n  stage: build\n"), @r"
-    .gitlab-ci.yml:1:1: error[missing-script]: jobs:build config should implement `script`
-      1 | build:
-        | ^^^^^
-      help: a job needs commands: add `script:`; start the name with a dot to hide it
+    error[missing-script]: jobs:build config should implement `script`
+     --> .gitlab-ci.yml:1:1
+      |
+    1 | build:
+      | ^^^^^
+      |
+      = help: a job needs commands: add `script:`; start the name with a dot to hide it
     ");
     insta::assert_snapshot!(errors("varaibles:\n  A: 1\njob: {script: x}\n"), @r"
-    .gitlab-ci.yml:1:1: error[missing-script]: jobs:varaibles config should implement `script`
-      1 | varaibles:
-        | ^^^^^^^^^
-      help: did you mean `variables`?
+    error[missing-script]: jobs:varaibles config should implement `script`
+     --> .gitlab-ci.yml:1:1
+      |
+    1 | varaibles:
+      | ^^^^^^^^^
+      |
+      = help: did you mean `variables`?
     ");
 }
 
 #[test]
 fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
     insta::assert_snapshot!(errors("job: {script: x, scripts: y, imgae: z}\n"), @r"
-    .gitlab-ci.yml:1:18: error[unknown-keyword]: jobs:job config contains unknown keys: scripts, imgae
-      1 | job: {script: x, scripts: y, imgae: z}
-        |                  ^^^^^^^
-      help: did you mean `script`?
+    error[unknown-keyword]: jobs:job config contains unknown keys: scripts, imgae
+     --> .gitlab-ci.yml:1:18
+      |
+    1 | job: {script: x, scripts: y, imgae: z}
+      |                  ^^^^^^^
+      |
+      = help: did you mean `script`?
     ");
     insta::assert_snapshot!(errors("job:\n  script:\n    - echo a: b\n"), @r"
-    .gitlab-ci.yml:3:7: error[invalid-value]: jobs:job:script config should be a string or a nested array of strings; put quotes around a command that holds `: `
-      3 |     - echo a: b
-        |       ^^^^^^^^^
+    error[invalid-value]: jobs:job:script config should be a string or a nested array of strings; put quotes around a command that holds `: `
+     --> .gitlab-ci.yml:3:7
+      |
+    3 |     - echo a: b
+      |       ^^^^^^^^^
     ");
     insta::assert_snapshot!(errors("job: {script: x, when: on_sucess}\n"), @r"
-    .gitlab-ci.yml:1:24: error[invalid-value]: jobs:job:when config should be one of: on_success, on_failure, always, manual, delayed
-      1 | job: {script: x, when: on_sucess}
-        |                        ^^^^^^^^^
-      help: did you mean `on_success`?
+    error[invalid-value]: jobs:job:when config should be one of: on_success, on_failure, always, manual, delayed
+     --> .gitlab-ci.yml:1:24
+      |
+    1 | job: {script: x, when: on_sucess}
+      |                        ^^^^^^^^^
+      |
+      = help: did you mean `on_success`?
     ");
     insta::assert_snapshot!(errors("job: {script: x, retry: {max: 3, when: script_failed}}\n"), @r"
-    .gitlab-ci.yml:1:31: error[invalid-value]: retry:max config must be between 0 and 2
-      1 | job: {script: x, retry: {max: 3, when: script_failed}}
-        |                               ^
-    .gitlab-ci.yml:1:40: error[invalid-value]: retry:when config names the unknown reason `script_failed`
-      1 | job: {script: x, retry: {max: 3, when: script_failed}}
-        |                                        ^^^^^^^^^^^^^
-      help: did you mean `script_failure`?
+    error[invalid-value]: retry:max config must be between 0 and 2
+     --> .gitlab-ci.yml:1:31
+      |
+    1 | job: {script: x, retry: {max: 3, when: script_failed}}
+      |                               ^
+    error[invalid-value]: retry:when config names the unknown reason `script_failed`
+     --> .gitlab-ci.yml:1:40
+      |
+    1 | job: {script: x, retry: {max: 3, when: script_failed}}
+      |                                        ^^^^^^^^^^^^^
+      |
+      = help: did you mean `script_failure`?
     ");
 }
 
@@ -112,32 +147,42 @@ fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
 fn names_that_lead_nowhere() {
     // R-PIPE-34
     insta::assert_snapshot!(errors("stages: [compile]\njob: {stage: complie, script: x}\n"), @r"
-    .gitlab-ci.yml:2:14: error[unknown-stage]: job job: the stage `complie` does not exist; stages are .pre, compile, .post
-      2 | job: {stage: complie, script: x}
-        |              ^^^^^^^
-      help: did you mean `compile`?
+    error[unknown-stage]: job job: the stage `complie` does not exist; stages are .pre, compile, .post
+     --> .gitlab-ci.yml:2:14
+      |
+    2 | job: {stage: complie, script: x}
+      |              ^^^^^^^
+      |
+      = help: did you mean `compile`?
     ");
     insta::assert_snapshot!(errors("build: {script: x}\ntest: {script: x, needs: [biuld]}\n"), @r"
-    .gitlab-ci.yml:2:27: error[unknown-need]: test job: undefined need `biuld`
-      2 | test: {script: x, needs: [biuld]}
-        |                           ^^^^^
-      help: did you mean `build`?
+    error[unknown-need]: test job: undefined need `biuld`
+     --> .gitlab-ci.yml:2:27
+      |
+    2 | test: {script: x, needs: [biuld]}
+      |                           ^^^^^
+      |
+      = help: did you mean `build`?
     ");
     insta::assert_snapshot!(
         errors("a: {script: x, needs: [b]}\nb: {script: x, needs: [c]}\nc: {script: x, needs: [a]}\n"),
         @r"
-        .gitlab-ci.yml:1:24: error[needs-cycle]: the jobs need each other in a circle: a -> b -> c -> a
-          1 | a: {script: x, needs: [b]}
-            |                        ^
-        "
+    error[needs-cycle]: the jobs need each other in a circle: a -> b -> c -> a
+     --> .gitlab-ci.yml:1:24
+      |
+    1 | a: {script: x, needs: [b]}
+      |                        ^
+    "
     );
     insta::assert_snapshot!(
         errors("a: {stage: build, script: x, needs: [z]}\nz: {stage: deploy, script: x}\n"),
         @r"
-        .gitlab-ci.yml:1:38: error[later-stage]: a job: the need `z` is in the later stage `deploy`
-          1 | a: {stage: build, script: x, needs: [z]}
-            |                                      ^
-        "
+    error[later-stage]: a job: the need `z` is in the later stage `deploy`
+     --> .gitlab-ci.yml:1:38
+      |
+    1 | a: {stage: build, script: x, needs: [z]}
+      |                                      ^
+    "
     );
     check_code("a: {script: x, needs: [a]}", "needs-cycle");
     check_code(
@@ -150,13 +195,18 @@ fn names_that_lead_nowhere() {
 #[test]
 fn keywords_of_later_versions() {
     insta::assert_snapshot!(errors("include: other.yml\njob: {script: x, rules: [{when: always}]}\n"), @r"
-    .gitlab-ci.yml:1:1: error[unsupported-keyword]: `include` is not supported yet
-      1 | include: other.yml
-        | ^^^^^^^
-      help: what included files might define was not looked for
-    .gitlab-ci.yml:2:18: error[unsupported-keyword]: jobs:job: `rules` is not supported yet
-      2 | job: {script: x, rules: [{when: always}]}
-        |                  ^^^^^
+    error[unsupported-keyword]: `include` is not supported yet
+     --> .gitlab-ci.yml:1:1
+      |
+    1 | include: other.yml
+      | ^^^^^^^
+      |
+      = help: what included files might define was not looked for
+    error[unsupported-keyword]: jobs:job: `rules` is not supported yet
+     --> .gitlab-ci.yml:2:18
+      |
+    2 | job: {script: x, rules: [{when: always}]}
+      |                  ^^^^^
     ");
     check_code("job: {script: x, only: [main]}", "unsupported-keyword");
     check_code("job: {trigger: group/project}", "unsupported-keyword");
@@ -173,10 +223,13 @@ fn keywords_of_later_versions() {
 #[test]
 fn what_an_included_file_could_define_is_not_missed() {
     insta::assert_snapshot!(errors("job: {extends: .base, script: x}\nother: {needs: [nobody]}\ninclude: other.yml\n"), @r"
-    .gitlab-ci.yml:3:1: error[unsupported-keyword]: `include` is not supported yet
-      3 | include: other.yml
-        | ^^^^^^^
-      help: what included files might define was not looked for
+    error[unsupported-keyword]: `include` is not supported yet
+     --> .gitlab-ci.yml:3:1
+      |
+    3 | include: other.yml
+      | ^^^^^^^
+      |
+      = help: what included files might define was not looked for
     ");
     for text in [
         "include: [a]\nadd-to-it: {tags: [x]}",
@@ -200,9 +253,11 @@ fn what_an_included_file_could_define_is_not_missed() {
 #[test]
 fn variable_names_no_process_could_get() {
     insta::assert_snapshot!(errors("variables: {\"A=B\": 1}\njob: {script: x}\n"), @r#"
-    .gitlab-ci.yml:1:13: error[invalid-variable-name]: the variable name "A=B" holds `=`
-      1 | variables: {"A=B": 1}
-        |             ^^^^^
+    error[invalid-variable-name]: the variable name "A=B" holds `=`
+     --> .gitlab-ci.yml:1:13
+      |
+    1 | variables: {"A=B": 1}
+      |             ^^^^^
     "#);
     check_code(
         "job: {script: x, variables: {\"A\\nB\": 1}}",
@@ -221,12 +276,16 @@ fn variable_names_no_process_could_get() {
 #[test]
 fn texts_no_process_could_get() {
     insta::assert_snapshot!(errors("variables: {A: \"x\\0\"}\njob:\n  script: [\"echo a\\0b\"]\n"), @r#"
-    .gitlab-ci.yml:1:16: error[nul-character]: the text holds a NUL character, which no process can be given
-      1 | variables: {A: "x\0"}
-        |                ^^^^^
-    .gitlab-ci.yml:3:12: error[nul-character]: the text holds a NUL character, which no process can be given
-      3 |   script: ["echo a\0b"]
-        |            ^^^^^^^^^^^
+    error[nul-character]: the text holds a NUL character, which no process can be given
+     --> .gitlab-ci.yml:1:16
+      |
+    1 | variables: {A: "x\0"}
+      |                ^^^^^
+    error[nul-character]: the text holds a NUL character, which no process can be given
+     --> .gitlab-ci.yml:3:12
+      |
+    3 |   script: ["echo a\0b"]
+      |            ^^^^^^^^^^^
     "#);
     for job in [
         r#"script: "\0""#,
@@ -242,9 +301,11 @@ fn texts_no_process_could_get() {
 #[test]
 fn job_names_that_cannot_be() {
     insta::assert_snapshot!(errors("\"a\\nb\": {script: x}\n"), @r#"
-    .gitlab-ci.yml:1:1: error[invalid-job-name]: jobs:a\nb: the job name holds a line break or NUL
-      1 | "a\nb": {script: x}
-        | ^^^^^^
+    error[invalid-job-name]: jobs:a\nb: the job name holds a line break or NUL
+     --> .gitlab-ci.yml:1:1
+      |
+    1 | "a\nb": {script: x}
+      | ^^^^^^
     "#);
     check_code(
         &format!("{}: {{script: x}}", "n".repeat(300)),
@@ -254,13 +315,18 @@ fn job_names_that_cannot_be() {
     check_code("123: {script: x}", "invalid-job-name");
     // A leading dot hides a job, whatever follows; elsewhere in a name dots mean nothing.
     insta::assert_snapshot!(errors("../../x: {script: x}\n"), @r"
-    .gitlab-ci.yml:1:1: warning[hidden-job]: `../../x` starts with a dot, so it is hidden and will not run
-      1 | ../../x: {script: x}
-        | ^^^^^^^
-    .gitlab-ci.yml:1:1: error[no-jobs]: jobs config should contain at least one visible job
-      1 | ../../x: {script: x}
-        | ^^^^^^^^^^^^^^^^^^^^
-      help: a dot at the start of a name hides the job
+    warning[hidden-job]: `../../x` starts with a dot, so it is hidden and will not run
+     --> .gitlab-ci.yml:1:1
+      |
+    1 | ../../x: {script: x}
+      | ^^^^^^^
+    error[no-jobs]: jobs config should contain at least one visible job
+     --> .gitlab-ci.yml:1:1
+      |
+    1 | ../../x: {script: x}
+      | ^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: a dot at the start of a name hides the job
     ");
     let checked = ResolvedPipeline::from_text("f", "a/../../x: {script: x}");
     assert_eq!(checked.value.unwrap().jobs[0].definition.name, "a/../../x");
@@ -295,7 +361,7 @@ c: {stage: build, script: x, needs: [d]}
 fn machines_get_file_line_and_column() {
     let checked = ResolvedPipeline::from_text("ci.yml", "job: {script: x, imgae: z}\n");
     let records = checked.diagnostics.records(Severity::Error);
-    insta::assert_snapshot!(serde_json::to_string(&records).unwrap(), @r#"[{"code":"unknown-keyword","message":"jobs:job config contains unknown keys: imgae","file":"ci.yml","line":1,"column":18,"help":"did you mean `image`?"}]"#);
+    insta::assert_snapshot!(serde_json::to_string(&records).unwrap(), @r#"[{"code":"unknown-keyword","severity":"error","message":"jobs:job config contains unknown keys: imgae","file":"ci.yml","line":1,"column":18,"end_line":1,"end_column":23,"related":[],"help":"did you mean `image`?"}]"#);
 }
 
 #[test]

@@ -1,0 +1,131 @@
+use super::Severity;
+use super::render::{Part, Renderer, columns, printable, window};
+use crate::source::{FileId, SourceFile, Span};
+use std::fmt::Write as _;
+
+/// A place that is shown, with what it has to do with the finding.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark<'d> {
+    pub(super) span: Span,
+    part: Part,
+    sign: char,
+    words: &'d str,
+}
+
+impl<'d> Mark<'d> {
+    /// Returns the mark of the place that a finding is about.
+    pub(super) fn primary(span: Span, severity: Severity) -> Self {
+        Self {
+            span,
+            part: Part::Severity(severity),
+            sign: '^',
+            words: "",
+        }
+    }
+
+    /// Returns the mark of another place.
+    pub(super) fn related(span: Span, words: &'d str) -> Self {
+        Self {
+            span,
+            part: Part::Frame,
+            sign: '-',
+            words,
+        }
+    }
+}
+
+/// The marks in one file, by line; `head` is the place that the group is introduced with.
+#[derive(Debug)]
+pub(super) struct Group<'d> {
+    pub(super) file: FileId,
+    head: Span,
+    marks: Vec<Mark<'d>>,
+}
+
+/// Returns the marks by file, in the order in which files come first.
+pub(super) fn groups(marks: Vec<Mark<'_>>) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for mark in marks {
+        let file = mark.span.file;
+        match groups.iter_mut().find(|group| group.file == file) {
+            Some(group) => group.marks.push(mark),
+            None => groups.push(Group {
+                file,
+                head: mark.span,
+                marks: vec![mark],
+            }),
+        }
+    }
+    for group in &mut groups {
+        let place = |mark: &Mark<'_>| (mark.span.line, mark.span.column);
+        group.marks.sort_by_key(place);
+    }
+    groups
+}
+
+/// Shows lines of one file with marks below them.
+#[derive(Debug)]
+pub(super) struct Excerpt<'s> {
+    pub(super) renderer: Renderer,
+    pub(super) file: &'s SourceFile,
+    /// How many columns the numbers of lines take.
+    pub(super) margin: usize,
+}
+
+impl Excerpt<'_> {
+    /// Adds the place, and the lines with their marks.
+    pub(super) fn push(&self, out: &mut String, group: &Group<'_>, is_first: bool) {
+        let margin = self.margin;
+        if !is_first {
+            let _ = writeln!(out, "{}", self.renderer.bar(margin, ""));
+        }
+        let arrow = if is_first { "--> " } else { "::: " };
+        let arrow = self
+            .renderer
+            .paint(Part::Frame, &format!("{:margin$}{arrow}", ""));
+        let name = printable(self.file.name());
+        let Span { line, column, .. } = group.head;
+        let _ = writeln!(out, "{arrow}{name}:{line}:{column}");
+        let _ = writeln!(out, "{}", self.renderer.bar(margin, ""));
+        let mut shown: Option<u32> = None;
+        for mark in &group.marks {
+            let line = mark.span.line;
+            if shown.is_some_and(|shown| line > shown + 1) {
+                let _ = writeln!(out, "{}", self.renderer.paint(Part::Frame, "..."));
+            }
+            self.push_mark(out, mark, shown != Some(line));
+            shown = Some(line);
+        }
+    }
+
+    /// Adds the line of a mark, unless it is there already, and the mark below it.
+    fn push_mark(&self, out: &mut String, mark: &Mark<'_>, with_line: bool) {
+        let span = mark.span;
+        let (line_start, line) = self.file.line_around(span.start as usize);
+        let inside = |offset: u32| {
+            let at = (offset as usize).saturating_sub(line_start).min(line.len());
+            line.floor_char_boundary(at)
+        };
+        let (from, to) = (inside(span.start), inside(span.end));
+        let (start, end) = window(line, from);
+        let lead = if start > 0 { "..." } else { "" };
+        if with_line {
+            let tail = if end < line.len() { "..." } else { "" };
+            let margin = self.margin;
+            let number = format!("{:>margin$} | ", span.line);
+            let number = self.renderer.paint(Part::Frame, &number);
+            let text = format!("{lead}{}{tail}", printable(&line[start..end]));
+            let _ = writeln!(out, "{}", format!("{number}{text}").trim_end());
+        }
+        let width = |text: &str| -> usize { text.chars().map(columns).sum() };
+        let indent = " ".repeat(lead.len() + width(&line[start..from]));
+        let covered = line[from..to.clamp(from, end.max(from))].trim_end();
+        let signs = String::from(mark.sign).repeat(width(covered).max(1));
+        let gap = if mark.words.is_empty() { "" } else { " " };
+        let signs = self
+            .renderer
+            .paint(mark.part, &format!("{signs}{gap}{}", printable(mark.words)));
+        let rest = format!(" {indent}{signs}");
+        let _ = writeln!(out, "{}", self.renderer.bar(self.margin, &rest));
+    }
+}
