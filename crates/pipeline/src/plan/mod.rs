@@ -117,8 +117,8 @@ impl Plan {
     /// Predefined variables refer to nothing, so they can be left out here.
     fn check_variables(&self) -> Result<(), PlanError> {
         let may_refer = |value: &str| value.contains(['$', '%']);
-        let given = self.context.secrets.iter().chain(&self.context.variables);
-        let all = given.into_iter().any(|variable| may_refer(&variable.value));
+        let mut given = self.context.given.iter();
+        let all = given.any(|given| may_refer(&given.variable.value));
         for job in &self.jobs {
             if !all
                 && !job
@@ -130,8 +130,7 @@ impl Plan {
                 continue;
             }
             let raw = |name: &str| is_raw(&job.definition, &self.variables, name);
-            let variables: JobVariables =
-                self.context.given_variables(&job.definition, raw).collect();
+            let variables: JobVariables = self.given_variables(&job.definition, raw).collect();
             let expanded = sort_and_expand(variables.iter().cloned().collect());
             expanded.map_err(|source| PlanError::Variables {
                 job: job.name().to_owned(),
@@ -141,12 +140,29 @@ impl Plan {
         Ok(())
     }
 
+    /// Returns the variables a job has besides the predefined ones, lowest precedence first.
+    /// References among them are not replaced yet.
+    ///
+    /// `is_raw` says which of the file are taken literally.
+    fn given_variables(
+        &self,
+        job: &JobDefinition,
+        is_raw: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = JobVariable> {
+        let of_file = job.variables.iter().map(move |(name, value)| JobVariable {
+            raw: is_raw(name),
+            ..JobVariable::public(name, value)
+        });
+        let given = self.context.given_for(None).into_iter();
+        of_file.chain(given.map(|given| given.variable.clone()))
+    }
+
     /// Returns the variables of a job, references among them replaced.
     fn job_variables(&self, job: &PlannedJob) -> Vec<JobVariable> {
         let definition = &job.definition;
         let raw = |name: &str| is_raw(definition, &self.variables, name);
-        let mut own = self.context.job_variables(definition, job.id);
-        own.extend(self.context.given_variables(definition, raw));
+        let mut own = self.context.job_variables(definition, job.id, None);
+        own.extend(self.given_variables(definition, raw));
         // What all jobs see is copied as it is: only the few variables of its own are looked up.
         let mut variables = Vec::with_capacity(self.predefined.len() + own.len());
         variables.extend(self.predefined.iter().cloned());

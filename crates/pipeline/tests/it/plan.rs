@@ -3,7 +3,7 @@
 use crate::fake::{plan, plan_of, resolve};
 use executor_core::job::{JobId, StepWhen};
 use executor_core::variable::JobVariable;
-use pipeline::context::PipelineContext;
+use pipeline::context::{GivenVariable, PipelineContext};
 use pipeline::plan::NeedsMode;
 use pipeline::{Plan, PlanError, PlannedJob, Selection};
 
@@ -170,8 +170,10 @@ test:
 ";
     let context = PipelineContext {
         first_job_id: 100,
-        variables: vec![JobVariable::public("WHO", "you")],
-        secrets: vec![JobVariable::masked("TOKEN", "s3cret$WHO")],
+        given: vec![
+            GivenVariable::of_pipeline(JobVariable::public("WHO", "you")),
+            GivenVariable::of_secret(JobVariable::masked("TOKEN", "s3cret$WHO")),
+        ],
         ..PipelineContext::default()
     };
     let plan = Plan::new(&resolve(text), context, &Selection::default()).unwrap();

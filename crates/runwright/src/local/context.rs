@@ -43,6 +43,7 @@ fn project(facts: &RepositoryFacts) -> Project {
             .default_branch
             .clone()
             .unwrap_or_else(|| "main".to_owned()),
+        ..Project::default()
     }
 }
 
@@ -75,10 +76,10 @@ fn commit(facts: &RepositoryFacts) -> Commit {
             .unwrap_or_else(|| NO_COMMIT.to_owned()),
         ref_name,
         ref_type,
-        tag_message: String::new(),
         message: commit.message.clone(),
         author: format!("{} <{}>", commit.author_name, commit.author_email),
         timestamp: commit.committer_date.clone(),
+        ..Commit::default()
     }
 }
 

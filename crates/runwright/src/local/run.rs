@@ -11,6 +11,7 @@ use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, RunnerConfig};
 use job_runner::{
     BuildRunner, BuildRunnerOptions, LocalArtifactStore, RepositoryFacts, Sources, inspect,
 };
+use pipeline::context::GivenVariable;
 use pipeline::{Driver, EventSink, PipelineReport, Plan, ResolvedPipeline, Selection};
 use process::{Settings, Supervisor, TempDir};
 use std::num::NonZeroU32;
@@ -268,8 +269,12 @@ fn plan(
     options: &RunOptions,
 ) -> Result<Plan, LocalError> {
     let mut context = context(id, project.file(), facts);
-    context.variables.clone_from(&options.variables);
-    context.secrets.clone_from(&options.secrets);
+    let secrets = options.secrets.iter().cloned();
+    let variables = options.variables.iter().cloned();
+    context.given = secrets.map(GivenVariable::of_secret).collect();
+    context
+        .given
+        .extend(variables.map(GivenVariable::of_pipeline));
     Ok(Plan::new(pipeline, context, &options.selection)?)
 }
 

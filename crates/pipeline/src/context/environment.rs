@@ -1,0 +1,181 @@
+use super::Phase;
+use super::predefined::Values;
+use executor_core::variable::JobVariable;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// The environment of a job, as far as its variables tell of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JobEnvironment {
+    /// Its name, with all variables in it replaced.
+    pub name: String,
+    /// Its address as the file has it.
+    pub url: Option<String>,
+    /// What the job does to it (`start`, `stop`, ...).
+    pub action: String,
+    /// Its tier.
+    pub tier: String,
+}
+
+impl JobEnvironment {
+    /// Returns the environment that a job's definition describes; `expand` replaces variables.
+    pub fn of(definition: &Value, expand: impl Fn(&str) -> String) -> Option<Self> {
+        let text = |key: &str| definition.get(key).and_then(Value::as_str);
+        let name = expand(text("name").or(definition.as_str())?);
+        let tier = text("deployment_tier").unwrap_or_else(|| environment_tier(&name));
+        Some(Self {
+            url: text("url").map(ToOwned::to_owned),
+            action: text("action").unwrap_or("start").to_owned(),
+            tier: tier.to_owned(),
+            name,
+        })
+    }
+
+    /// Adds the variables that tell of it.
+    pub(super) fn add(&self, values: &mut Values) {
+        values.add(Phase::Pipeline, "CI_ENVIRONMENT_NAME", self.name.as_str());
+        let slug = environment_slug(&self.name);
+        values.add(Phase::Pipeline, "CI_ENVIRONMENT_SLUG", slug);
+        values.add(
+            Phase::Pipeline,
+            "CI_ENVIRONMENT_ACTION",
+            self.action.as_str(),
+        );
+        values.add(Phase::Pipeline, "CI_ENVIRONMENT_TIER", self.tier.as_str());
+        if let Some(url) = &self.url {
+            // References in it may name the other variables of the environment.
+            let url = JobVariable::public("CI_ENVIRONMENT_URL", url.as_str());
+            values.push(Phase::Pipeline, url);
+        }
+    }
+}
+
+/// The longest slug of an environment.
+const LONGEST: usize = 24;
+/// How much of the name a slug with a checksum keeps.
+const KEPT: usize = 17;
+/// How many characters its checksum has.
+const SUFFIX: u32 = 6;
+
+/// The tiers an environment's name can speak of, with the words that do so, in the order in which
+/// they are looked for.
+const TIERS: [(&str, &[&str]); 4] = [
+    ("development", &["dev", "review", "trunk"]),
+    (
+        "testing",
+        &[
+            "test", "tst", "int", "acpt", "accept", "qa", "qc", "control", "quality",
+        ],
+    ),
+    (
+        "staging",
+        &["stg", "stag", "modl", "model", "pre", "demo", "non"],
+    ),
+    ("production", &["prd", "prod", "live"]),
+];
+
+/// Returns the tier that an environment's name speaks of; `other` when of none.
+///
+/// # Examples
+///
+/// ```
+/// use pipeline::context::environment_tier;
+///
+/// assert_eq!(environment_tier("review/new-button"), "development");
+/// assert_eq!(environment_tier("Production"), "production");
+/// assert_eq!(environment_tier("blue"), "other");
+/// ```
+pub fn environment_tier(name: &str) -> &'static str {
+    let name = name.to_ascii_lowercase();
+    let mut tiers = TIERS.iter();
+    let found = tiers.find(|(_, words)| words.iter().any(|&word| name.contains(word)));
+    found.map_or("other", |(tier, _)| tier)
+}
+
+/// Returns the short name of an environment, which fits in addresses: at most 24 characters, and a
+/// checksum where the name lost something.
+///
+/// # Examples
+///
+/// ```
+/// use pipeline::context::environment_slug;
+///
+/// assert_eq!(environment_slug("production"), "production");
+/// assert!(environment_slug("Review/1").starts_with("review-1-"));
+/// ```
+pub fn environment_slug(name: &str) -> String {
+    let mut slug = String::with_capacity(name.len());
+    let lower = name.to_lowercase();
+    if !lower.starts_with(|first: char| first.is_ascii_lowercase()) {
+        slug.push_str("env-");
+    }
+    for letter in lower.chars() {
+        let is_plain = letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        if is_plain || !slug.ends_with('-') {
+            slug.push(if is_plain { letter } else { '-' });
+        }
+    }
+    if slug.len() > LONGEST || slug != name {
+        slug.truncate(KEPT);
+        if !slug.ends_with('-') {
+            slug.push('-');
+        }
+        slug.push_str(&suffix(name));
+    }
+    slug.trim_end_matches('-').to_owned()
+}
+
+/// Returns the last digits of the name's SHA-256 as a number to the base 36.
+fn suffix(name: &str) -> String {
+    let modulus = 36_u64.pow(SUFFIX);
+    let step = |rest: u64, byte: &u8| (rest * 256 + u64::from(*byte)) % modulus;
+    let mut rest = Sha256::digest(name).iter().fold(0, step);
+    let digit = |_| {
+        let digit = u32::try_from(rest % 36).unwrap_or(0);
+        rest /= 36;
+        char::from_digit(digit, 36).unwrap_or('0')
+    };
+    let backwards: Vec<char> = (0..SUFFIX).map(digit).collect();
+    backwards.into_iter().rev().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_short_and_tell_names_apart() {
+        let check = |name: &str, start: &str, length: usize| {
+            let slug = environment_slug(name);
+            assert!(slug.starts_with(start), "{name} has the slug {slug}");
+            assert_eq!(slug.len(), length, "of {name}: {slug}");
+        };
+        check("staging-1", "staging-1", 9);
+        check("staging-", "staging", 7);
+        check("Staging", "staging-", 14);
+        check("review/x", "review-x-", 15);
+        check("1-prod", "env-1-prod-", 17);
+        check("a--b", "a-b-", 10);
+        check(&"x".repeat(24), &"x".repeat(24), 24);
+        check(&"x".repeat(25), "xxxxxxxxxxxxxxxxx-", 24);
+        check("ÄÖ", "env-", 10);
+        assert_ne!(environment_slug("review/x"), environment_slug("review.x"));
+    }
+
+    #[test]
+    fn a_slugs_checksum_is_the_end_of_the_names_hash_to_the_base_36() {
+        // Taken from `printf %s NAME | sha256sum`, turned to the base 36 by hand.
+        assert_eq!(suffix("review/x"), "n5c54v");
+        assert_eq!(suffix("Staging"), "p75vhx");
+    }
+
+    #[test]
+    fn a_name_speaks_of_a_tier() {
+        let check = |name: &str, tier: &str| assert_eq!(environment_tier(name), tier, "of {name}");
+        check("dev", "development");
+        check("QA-2", "testing");
+        check("pre-production", "staging");
+        check("gprd", "production");
+        check("", "other");
+    }
+}

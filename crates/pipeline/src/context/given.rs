@@ -1,0 +1,154 @@
+use executor_core::variable::JobVariable;
+use serde::Serialize;
+use std::fmt;
+
+/// A variable from outside the pipeline file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenVariable {
+    /// The variable.
+    pub variable: JobVariable,
+    /// Where it belongs, which decides what it wins over.
+    pub level: Level,
+    /// The environments whose jobs get it; `*` stands for any text.
+    pub scope: String,
+    /// Whether only pipelines of protected branches and tags get it.
+    pub is_protected: bool,
+    /// Where it was given.
+    pub source: GivenSource,
+}
+
+/// Where a given variable belongs; later levels win over earlier ones, and all of them over the
+/// pipeline file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// The whole server; also what a user gives for all projects.
+    Instance,
+    /// The group of the project.
+    Group,
+    /// The project; also secrets.
+    Project,
+    /// This pipeline alone.
+    Pipeline,
+}
+
+/// Where a variable was given.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GivenSource {
+    /// By an option of the command line.
+    Option(String),
+    /// By a line of a file.
+    File {
+        /// The file, as its user knows it.
+        path: String,
+        /// The line, from 1.
+        line: u32,
+    },
+}
+
+/// The scope of a variable for all jobs.
+const EVERYWHERE: &str = "*";
+
+impl GivenVariable {
+    /// Returns a variable of this level for all jobs, which the command's `option` gave.
+    pub fn of_option(option: impl Into<String>, level: Level, variable: JobVariable) -> Self {
+        Self {
+            variable,
+            level,
+            scope: EVERYWHERE.to_owned(),
+            is_protected: false,
+            source: GivenSource::Option(option.into()),
+        }
+    }
+
+    /// Returns a variable that `--variable` gave.
+    pub fn of_pipeline(variable: JobVariable) -> Self {
+        Self::of_option("--variable", Level::Pipeline, variable)
+    }
+
+    /// Returns a variable that `--secret` gave.
+    pub fn of_secret(variable: JobVariable) -> Self {
+        Self::of_option("--secret", Level::Project, variable)
+    }
+
+    /// Returns how well its scope fits the environment of a job: absent when it does not, and higher
+    /// for a scope that says more.
+    ///
+    /// Without an environment only variables for all jobs fit.
+    pub fn fit(&self, environment: Option<&str>) -> Option<usize> {
+        if self.scope == EVERYWHERE {
+            return Some(0);
+        }
+        let environment = environment?;
+        if self.scope == environment {
+            return Some(usize::MAX);
+        }
+        let fits = fits_scope(&self.scope, environment);
+        fits.then(|| {
+            self.scope
+                .bytes()
+                .filter(|&byte| byte != b'*')
+                .count()
+                .max(1)
+        })
+    }
+}
+
+/// Returns whether `text` is `scope` with any texts for its stars.
+fn fits_scope(scope: &str, text: &str) -> bool {
+    let mut parts = scope.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+impl fmt::Display for GivenSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Option(name) => write!(f, "{name}"),
+            Self::File { path, line } => write!(f, "{path}:{line}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_fit_environments() {
+        let check = |scope: &str, environment: Option<&str>, expect: Option<usize>| {
+            let given = GivenVariable {
+                scope: scope.to_owned(),
+                ..GivenVariable::of_secret(JobVariable::public("A", "a"))
+            };
+            assert_eq!(
+                given.fit(environment),
+                expect,
+                "{scope} and {environment:?}"
+            );
+        };
+        check("*", None, Some(0));
+        check("review/*", None, None);
+        check("review/*", Some("review/a"), Some(7));
+        check("review/*", Some("production"), None);
+        check("*/a", Some("review/a"), Some(2));
+        check("r*w/*a", Some("review/beta"), Some(4));
+        check("ab*ba", Some("aba"), None);
+        check("production", Some("production"), Some(usize::MAX));
+        check("production", Some("prod"), None);
+        check("Production", Some("production"), None);
+    }
+}

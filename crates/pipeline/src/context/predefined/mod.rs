@@ -1,0 +1,279 @@
+//! The variables GitLab defines for every pipeline and job, a file for each noun.
+//!
+//! They come in three phases: those known before the pipeline is there are all that `include` can
+//! see, those of the pipeline are there for `rules` too, and the rest only a job knows that runs.
+
+mod commit;
+mod job;
+mod merge_request;
+mod pipeline;
+mod project;
+mod registry;
+mod server;
+mod trigger;
+mod values;
+
+pub(crate) use job::{group_name, is_raw};
+pub use values::Phase;
+pub(super) use values::Values;
+
+use super::{GivenVariable, PipelineContext};
+use executor_core::variable::JobVariables;
+
+impl PipelineContext {
+    /// Returns the predefined variables every job of the pipeline sees, with its ids.
+    ///
+    /// What only the runner knows (directories, its own name, the job's state) it adds itself.
+    pub fn pipeline_variables(&self) -> JobVariables {
+        self.predefined(Phase::Job)
+    }
+
+    /// Returns the predefined variables that are known in a phase, the same for all jobs.
+    pub fn predefined(&self, phase: Phase) -> JobVariables {
+        let mut values = Values::until(phase);
+        values.add(Phase::PrePipeline, "CI", "true");
+        values.add(Phase::PrePipeline, "GITLAB_CI", "true");
+        values.add(Phase::PrePipeline, "GITLAB_FEATURES", "");
+        server::add(self, &mut values);
+        project::add(self, &mut values);
+        registry::add(self, &mut values);
+        commit::add(self, &mut values);
+        pipeline::add(self, &mut values);
+        trigger::add(self, &mut values);
+        merge_request::add(self, &mut values);
+        values.into_variables()
+    }
+
+    /// Returns what can be known before there is a pipeline: the variables that `include` and its
+    /// rules see.
+    ///
+    /// Variables that belong to an environment are not among them, as no job is known yet.
+    pub fn pre_pipeline_variables(&self) -> JobVariables {
+        let mut variables = self.predefined(Phase::PrePipeline);
+        let given = self.given_for(None).into_iter();
+        variables.extend(given.map(|given| given.variable.clone()));
+        variables
+    }
+
+    /// Returns the given variables that jobs of an environment get, or jobs without one: lowest
+    /// precedence first.
+    pub fn given_for(&self, environment: Option<&str>) -> Vec<&GivenVariable> {
+        let is_open = |given: &&GivenVariable| !given.is_protected || self.commit.is_protected;
+        let fitting = self.given.iter().filter(is_open);
+        let fitting = fitting.filter_map(|given| Some((given.fit(environment)?, given)));
+        let mut fitting: Vec<_> = fitting.collect();
+        fitting.sort_by_key(|(fit, given)| (given.level, *fit));
+        fitting.into_iter().map(|(_, given)| given).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{
+        Commit, GivenVariable, JobEnvironment, Level, MergeRequest, MergeRequestBranch, Project,
+    };
+    use executor_core::job::Image;
+    use executor_core::job::{JobDefinition, JobId, RefType};
+    use executor_core::variable::JobVariable;
+
+    fn context() -> PipelineContext {
+        PipelineContext {
+            project: Project {
+                id: 7,
+                namespace_id: 5,
+                path: "Group/Sub/app".to_owned(),
+                default_branch: "main".to_owned(),
+                ..Project::default()
+            },
+            commit: Commit {
+                sha: "0123456789abcdef".to_owned(),
+                ref_name: "Feature/X".to_owned(),
+                message: "Title $HOME\n\nBody\n".to_owned(),
+                ..Commit::default()
+            },
+            server_url: "http://git.example:8080".to_owned(),
+            ..PipelineContext::default()
+        }
+    }
+
+    fn check(variables: &JobVariables, name: &str, expect: Option<&str>) {
+        assert_eq!(variables.get(name), expect, "of {name}");
+    }
+
+    #[test]
+    fn pipelines_describe_server_project_and_commit() {
+        let variables = context().pipeline_variables();
+        check(&variables, "CI", Some("true"));
+        check(&variables, "CI_SERVER_HOST", Some("git.example"));
+        check(&variables, "CI_SERVER_PORT", Some("8080"));
+        check(&variables, "CI_PROJECT_NAME", Some("app"));
+        check(&variables, "CI_PROJECT_NAMESPACE", Some("Group/Sub"));
+        check(&variables, "CI_PROJECT_ROOT_NAMESPACE", Some("Group"));
+        check(&variables, "CI_COMMIT_SHORT_SHA", Some("01234567"));
+        check(&variables, "CI_COMMIT_REF_SLUG", Some("feature-x"));
+        check(&variables, "CI_COMMIT_BRANCH", Some("Feature/X"));
+        check(&variables, "CI_COMMIT_TAG", None);
+        check(&variables, "CI_COMMIT_TITLE", Some("Title $HOME"));
+        check(&variables, "CI_COMMIT_DESCRIPTION", Some("Body\n"));
+        assert_eq!(
+            variables.expanded().get("CI_COMMIT_TITLE"),
+            Some("Title $HOME")
+        );
+    }
+
+    #[test]
+    fn pipelines_describe_what_scripts_ask_the_server_for() {
+        let mut context = context();
+        context.server_url.push('/');
+        context.created_at = "2026-01-02T03:04:05.987Z".parse().unwrap();
+        let variables = context.pipeline_variables();
+        check(&variables, "CI_SERVER_VERSION", Some("18.11.0"));
+        check(&variables, "CI_SERVER_VERSION_MAJOR", Some("18"));
+        check(&variables, "CI_SERVER_SHELL_SSH_HOST", Some("git.example"));
+        check(&variables, "CI_SERVER_SHELL_SSH_PORT", Some("22"));
+        check(&variables, "CI_PROJECT_NAMESPACE_ID", Some("5"));
+        let url = "http://git.example:8080/Group/Sub/app";
+        check(&variables, "CI_PROJECT_URL", Some(url));
+        let uri = "git.example:8080/Group/Sub/app//.gitlab-ci.yml@refs/heads/Feature/X";
+        check(&variables, "CI_CONFIG_REF_URI", Some(uri));
+        check(&variables, "CI_COMMIT_MESSAGE_IS_TRUNCATED", Some("false"));
+        let created = Some("2026-01-02T03:04:05Z");
+        check(&variables, "CI_PIPELINE_CREATED_AT", created);
+        check(&variables, "CI_REGISTRY", Some("registry.git.example"));
+        let image = Some("registry.git.example/group/sub/app");
+        check(&variables, "CI_REGISTRY_IMAGE", image);
+        let pages = Some("http://group.pages.git.example/sub/app");
+        check(&variables, "CI_PAGES_URL", pages);
+
+        context.commit.message = "é".repeat(commit::LONGEST);
+        context.commit.ref_type = RefType::Tag;
+        let variables = context.pipeline_variables();
+        check(&variables, "CI_COMMIT_MESSAGE_IS_TRUNCATED", Some("true"));
+        let uri = variables.get("CI_CONFIG_REF_URI").unwrap();
+        assert!(uri.ends_with("@refs/tags/Feature/X"), "{uri}");
+    }
+
+    #[test]
+    fn a_job_has_an_image_and_a_repository_only_when_there_is_one() {
+        let mut context = context();
+        let mut job = JobDefinition::default();
+        let variables = context.job_variables(&job, JobId(3), None);
+        check(&variables, "CI_JOB_IMAGE", None);
+        check(&variables, "CI_REPOSITORY_URL", None);
+
+        context.git.repo_url = "https://u:t0ken@git.example/g/a$b.git".into();
+        job.image = Some(Box::new(Image::named("alpine")));
+        let variables = context.job_variables(&job, JobId(3), None);
+        check(&variables, "CI_JOB_IMAGE", Some("alpine"));
+        let url = Some("https://u:t0ken@git.example/g/a$b.git");
+        check(&variables, "CI_REPOSITORY_URL", url);
+        assert!(!format!("{variables:?}").contains("t0ken"));
+    }
+
+    #[test]
+    fn a_tag_has_no_branch() {
+        let mut context = context();
+        context.commit.ref_type = RefType::Tag;
+        let variables = context.pipeline_variables();
+        check(&variables, "CI_COMMIT_BRANCH", None);
+        check(&variables, "CI_COMMIT_TAG", Some("Feature/X"));
+    }
+
+    #[test]
+    fn given_variables_win_by_level_then_scope_then_place() {
+        let given = |level: Level, scope: &str, value: &str| GivenVariable {
+            scope: scope.to_owned(),
+            ..GivenVariable::of_option("--x", level, JobVariable::public("A", value))
+        };
+        let mut context = context();
+        context.given = vec![
+            given(Level::Project, "review/*", "scoped"),
+            given(Level::Project, "*", "project"),
+            given(Level::Instance, "*", "instance"),
+            given(Level::Group, "review/x", "group"),
+        ];
+        let check = |environment: Option<&str>, expect: &str| {
+            let list = context.given_for(environment);
+            let last = list.last().map(|given| given.variable.value.as_str());
+            assert_eq!(last, Some(expect), "in {environment:?}");
+        };
+        check(None, "project");
+        check(Some("review/x"), "scoped");
+        check(Some("production"), "project");
+    }
+
+    #[test]
+    fn protected_variables_are_for_protected_refs() {
+        let mut context = context();
+        context.given = vec![GivenVariable {
+            is_protected: true,
+            ..GivenVariable::of_secret(JobVariable::masked("KEY", "s"))
+        }];
+        assert!(context.given_for(None).is_empty());
+        context.commit.is_protected = true;
+        assert_eq!(context.given_for(None).len(), 1);
+        assert_eq!(context.pre_pipeline_variables().get("KEY"), Some("s"));
+    }
+
+    #[test]
+    fn a_merge_request_has_no_branch_of_its_own() {
+        let mut context = context();
+        context.source = "merge_request_event".to_owned();
+        context.merge_request = Some(MergeRequest {
+            iid: 7,
+            description: "é".repeat(3_000),
+            labels: vec!["a".to_owned(), "b".to_owned()],
+            source: MergeRequestBranch {
+                name: "Feature/X".to_owned(),
+                sha: "abc".to_owned(),
+                is_protected: false,
+            },
+            ..MergeRequest::default()
+        });
+        let variables = context.predefined(Phase::PrePipeline);
+        check(&variables, "CI_COMMIT_BRANCH", None);
+        check(&variables, "CI_COMMIT_REF_NAME", Some("Feature/X"));
+        check(&variables, "CI_MERGE_REQUEST_IID", Some("7"));
+        check(&variables, "CI_MERGE_REQUEST_LABELS", Some("a,b"));
+        check(&variables, "CI_MERGE_REQUEST_MILESTONE", None);
+        check(&variables, "CI_MERGE_REQUEST_EVENT_TYPE", Some("detached"));
+        let path = Some("refs/merge-requests/7/head");
+        check(&variables, "CI_MERGE_REQUEST_REF_PATH", path);
+        check(&variables, "CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", Some(""));
+        let truncated = "CI_MERGE_REQUEST_DESCRIPTION_IS_TRUNCATED";
+        check(&variables, truncated, Some("true"));
+        let description = variables.get("CI_MERGE_REQUEST_DESCRIPTION").unwrap();
+        assert_eq!(description.chars().count(), 2_700);
+    }
+
+    #[test]
+    fn each_phase_knows_more_than_the_one_before() {
+        let context = context();
+        let known = |phase, name: &str| context.predefined(phase).get(name).is_some();
+        assert!(known(Phase::PrePipeline, "CI_COMMIT_BRANCH"));
+        assert!(!known(Phase::PrePipeline, "CI_PIPELINE_IID"));
+        assert!(known(Phase::Pipeline, "CI_PIPELINE_IID"));
+        assert!(!known(Phase::Pipeline, "CI_PIPELINE_ID"));
+        assert!(known(Phase::Job, "CI_PIPELINE_ID"));
+    }
+
+    #[test]
+    fn an_environment_tells_of_itself() {
+        let definition =
+            serde_json::json!({"name": "review/$X", "url": "https://$CI_ENVIRONMENT_SLUG.x"});
+        let environment = JobEnvironment::of(&definition, |name| name.replace("$X", "1"));
+        let variables =
+            context().job_variables(&JobDefinition::default(), JobId(1), environment.as_ref());
+        check(&variables, "CI_ENVIRONMENT_NAME", Some("review/1"));
+        check(&variables, "CI_ENVIRONMENT_ACTION", Some("start"));
+        check(&variables, "CI_ENVIRONMENT_TIER", Some("development"));
+        assert!(
+            variables
+                .get("CI_ENVIRONMENT_SLUG")
+                .unwrap()
+                .starts_with("review-1-")
+        );
+        assert!(!variables.variable("CI_ENVIRONMENT_URL").unwrap().raw);
+    }
+}
