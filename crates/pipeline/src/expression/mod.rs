@@ -1,5 +1,9 @@
 //! The conditions of `rules:if` and `only:variables`.
 
+mod lookup;
+
+pub use lookup::Variables;
+
 use std::sync::Arc;
 
 /// A condition on variables, read and ready to be evaluated.

@@ -1,0 +1,46 @@
+use std::collections::{BTreeMap, HashMap};
+
+/// Where expressions and rules find the values of variables.
+///
+/// It is asked name by name, so that thousands of jobs can share layers of variables without a map
+/// for each job.
+pub trait Variables {
+    /// Returns the value of a variable; `None` when it is not defined.
+    fn get(&self, name: &str) -> Option<&str>;
+
+    /// Returns the value of an input, as text; `None` when there is no such input.
+    fn input(&self, _name: &str) -> Option<&str> {
+        None
+    }
+
+    /// Returns whether a value must not be shown.
+    fn is_masked(&self, _name: &str) -> bool {
+        false
+    }
+}
+
+impl Variables for HashMap<String, String> {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.get(name).map(String::as_str)
+    }
+}
+
+impl Variables for BTreeMap<String, String> {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.get(name).map(String::as_str)
+    }
+}
+
+/// Pairs of names and values, of which the last with a name counts.
+impl Variables for [(&str, &str)] {
+    fn get(&self, name: &str) -> Option<&str> {
+        let found = self.iter().rev().find(|(known, _)| *known == name);
+        found.map(|(_, value)| *value)
+    }
+}
+
+impl<const N: usize> Variables for [(&str, &str); N] {
+    fn get(&self, name: &str) -> Option<&str> {
+        Variables::get(self.as_slice(), name)
+    }
+}

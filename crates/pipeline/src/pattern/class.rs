@@ -1,0 +1,91 @@
+use super::PatternError;
+use super::escape::{self, perl_class, push_literal};
+
+/// The classes that stand as `[:name:]` inside of brackets; all of them are ASCII.
+const NAMED: [&str; 14] = [
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+    "space", "upper", "word", "xdigit",
+];
+
+/// Reads the bracket at the start of `text`, writes it in the crate's grammar and returns how long
+/// it is.
+///
+/// In RE2 brackets do not nest, and only `]`, `\`, `^`, `-` and `[:` mean anything in them; all
+/// else is written escaped, so that it means nothing in the crate's grammar either.
+pub(super) fn translate(
+    text: &str,
+    offset: usize,
+    out: &mut String,
+) -> Result<usize, PatternError> {
+    let mut at = 1;
+    out.push('[');
+    if text[at..].starts_with('^') {
+        out.push('^');
+        at += 1;
+    }
+    let first = at;
+    loop {
+        let rest = &text[at..];
+        if rest.is_empty() {
+            let error = PatternError::syntax(offset, "the bracket `[` is never closed");
+            return Err(error.with_help("add a `]`, or write `\\[` for the character"));
+        }
+        if rest.starts_with(']') && at > first {
+            out.push(']');
+            return Ok(at + 1);
+        }
+        at += item(rest, offset + at, out)?;
+    }
+}
+
+/// Writes one item of a bracket: a class, a character or a range; returns how long it is.
+fn item(text: &str, offset: usize, out: &mut String) -> Result<usize, PatternError> {
+    if let Some((name, length)) = named(text) {
+        if !NAMED.contains(&name.trim_start_matches('^')) || name.starts_with("^^") {
+            let message = format!("the class `[:{name}:]` is not RE2 syntax");
+            return Err(PatternError::syntax(offset, message));
+        }
+        out.push_str(&text[..length]);
+        return Ok(length);
+    }
+    if text.starts_with('\\') {
+        if text[1..].starts_with(['p', 'P']) {
+            let (class, length) = escape::unicode_class(text, offset)?;
+            out.push_str(&class);
+            return Ok(length);
+        }
+        if let Some(class) = text[1..].chars().next().and_then(perl_class) {
+            out.push_str(class);
+            return Ok(2);
+        }
+    }
+    let (low, length) = character(text, offset)?;
+    push_literal(out, low);
+    let rest = &text[length..];
+    if !rest.starts_with('-') || rest.len() < 2 || rest[1..].starts_with(']') {
+        return Ok(length);
+    }
+    let (high, high_length) = character(&rest[1..], offset + length + 1)?;
+    if high < low {
+        let range = &text[..length + 1 + high_length];
+        let message = format!("the range `{range}` goes backwards");
+        return Err(PatternError::syntax(offset, message));
+    }
+    out.push('-');
+    push_literal(out, high);
+    Ok(length + 1 + high_length)
+}
+
+/// Returns the name of `[:name:]` at the start of `text`, and how long all of it is.
+fn named(text: &str) -> Option<(&str, usize)> {
+    let (name, _) = text.strip_prefix("[:")?.split_once(":]")?;
+    Some((name, name.len() + 4))
+}
+
+fn character(text: &str, offset: usize) -> Result<(char, usize), PatternError> {
+    if text.starts_with('\\') {
+        return escape::character(text, offset);
+    }
+    let literal = text.chars().next().expect("the caller has looked");
+    Ok((literal, literal.len_utf8()))
+}
