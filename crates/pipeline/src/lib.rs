@@ -39,6 +39,7 @@ pub mod context;
 pub mod create;
 pub mod diagnostic;
 pub mod event;
+pub mod explain;
 pub mod expression;
 pub mod include;
 pub mod inputs;

@@ -1,0 +1,19 @@
+//! Why a job is in a pipeline or not, and where everything it has comes from.
+//!
+//! An [`Explanation`] is plain data, which a terminal or a program can show: what `workflow` decided,
+//! each rule with its conditions, values and verdict, each keyword with the place that gave it, and
+//! each variable with its origin and what it hides. Values of secrets are not in it.
+
+mod field;
+mod job;
+mod place;
+mod variable;
+mod verdict;
+
+pub use field::{ExplainedField, FieldSource};
+pub use job::{ExplainedNeed, ExplainedParallel, Explanation};
+pub use place::Place;
+pub use variable::{ExplainedVariable, VariableSource};
+pub use verdict::{
+    ClauseKind, ClauseVerdict, ExplainedPolicy, ExplainedRule, RuleOutcome, UsedVariable,
+};
