@@ -49,6 +49,7 @@ pub mod report;
 pub mod repository;
 pub mod rules;
 pub mod scheduler;
+pub mod show;
 pub mod source;
 pub mod yaml;
 

@@ -20,3 +20,4 @@ pub use document::LoadedFile;
 pub(crate) use document::load;
 pub use limits::Limits;
 pub use node::{Entry, Kind, Mapping, Node};
+pub(crate) use scalar::reads_as_text;

@@ -31,6 +31,11 @@ impl Scalar {
     }
 }
 
+/// Returns whether the unquoted scalar `text` is text.
+pub(crate) fn reads_as_text(text: &str) -> bool {
+    resolve(text) == Scalar::Text
+}
+
 /// Returns the value of the unquoted scalar `text`.
 pub(super) fn resolve(text: &str) -> Scalar {
     if text.is_empty() {
