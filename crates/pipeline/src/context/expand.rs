@@ -1,5 +1,6 @@
+use super::reference::{Part, each_part};
 use crate::graph;
-use executor_core::variable::{JobVariable, LONGEST_VALUE, name_length};
+use executor_core::variable::{JobVariable, LONGEST_VALUE};
 use std::collections::HashMap;
 use thiserror::Error;
 
@@ -21,10 +22,40 @@ pub enum ExpandError {
     AllTooLong,
 }
 
+/// Which references among variables are replaced. The default replaces all of them, and those to
+/// unknown variables by nothing: so GitLab does for the texts it needs itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one question about one kind of variable"
+)]
+pub struct Kept {
+    /// Whether references to unknown variables stay.
+    pub undefined: bool,
+    /// Whether references to file variables stay.
+    pub files: bool,
+    /// Whether references to raw variables stay.
+    pub raw: bool,
+}
+
+impl Kept {
+    /// What stays in the variables of a job for its runner, which knows more: it has the paths of
+    /// files, and takes the text of raw variables as it is.
+    pub const FOR_RUNNER: Self = Self {
+        undefined: true,
+        files: true,
+        raw: true,
+    };
+
+    fn keeps(self, variable: &JobVariable) -> bool {
+        variable.file && self.files || variable.raw && self.raw && !variable.file
+    }
+}
+
 /// Replaces references among variables, however deep, as GitLab does before it sends a job.
 ///
-/// References to unknown and to file variables stay for the runner, which knows more. `$$` and
-/// `%%` stay too, raw variables are not touched, and a reference of a variable to itself goes away.
+/// `$$` and `%%` stay, raw variables are not touched, and a reference of a variable to itself goes
+/// away; `kept` says what else stays.
 ///
 /// The grammar is that of GitLab's server; [`executor_core::variable`] has the runner's, which comes
 /// after it, and says why there are two.
@@ -33,7 +64,10 @@ pub enum ExpandError {
 ///
 /// When two or more variables refer to each other in a circle, or what references are replaced by
 /// makes one value longer than 1 MiB or all of them longer than 16 MiB.
-pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, ExpandError> {
+pub fn sort_and_expand(
+    variables: Vec<JobVariable>,
+    kept: Kept,
+) -> Result<Vec<JobVariable>, ExpandError> {
     let references = references(&variables);
     let edges: Vec<Vec<usize>> = (references.iter().enumerate())
         .map(|(own, found)| {
@@ -64,12 +98,13 @@ pub fn sort_and_expand(variables: Vec<JobVariable>) -> Result<Vec<JobVariable>, 
             Part::Text(text) => value.push_str(text),
             Part::Reference { text, .. } => match found.next().copied().flatten() {
                 Some(index) if index == own => {}
-                Some(index) if !expanded[index].file => {
+                Some(index) if !kept.keeps(&expanded[index]) => {
                     // What is too long already is refused below; it need not grow further.
                     if value.len() <= LONGEST_VALUE {
                         value.push_str(&expanded[index].value);
                     }
                 }
+                None if !kept.undefined => {}
                 _ => value.push_str(text),
             },
         });
@@ -109,60 +144,14 @@ fn references(variables: &[JobVariable]) -> Vec<Vec<Option<usize>>> {
     references.collect()
 }
 
-enum Part<'t> {
-    Text(&'t str),
-    Reference { name: &'t str, text: &'t str },
-}
-
-/// Splits a value into text and the references `$NAME`, `${NAME}` and `%NAME%`.
-fn each_part<'t>(value: &'t str, mut visit: impl FnMut(Part<'t>)) {
-    let mut rest = value;
-    while let Some(at) = rest.find(['$', '%']) {
-        let tail = &rest[at..];
-        let (length, name) = reference(tail);
-        match name {
-            Some(name) => {
-                visit(Part::Text(&rest[..at]));
-                let text = &tail[..length];
-                visit(Part::Reference { name, text });
-            }
-            None => visit(Part::Text(&rest[..at + length])),
-        }
-        rest = &tail[length..];
-    }
-    visit(Part::Text(rest));
-}
-
-/// Returns how long the reference at the start of `text` is, and its name; without a name, how much
-/// is plain text.
-fn reference(text: &str) -> (usize, Option<&str>) {
-    let name_at = |from: usize| {
-        let tail = &text[from..];
-        let name = &tail[..name_length(tail)];
-        (!name.is_empty()).then_some(name)
-    };
-    if text.starts_with("$$") || text.starts_with("%%") {
-        return (2, None);
-    }
-    if text.starts_with('%') {
-        let name = name_at(1).filter(|name| text[1 + name.len()..].starts_with('%'));
-        return (name.map_or(1, |name| name.len() + 2), name);
-    }
-    if text.starts_with("${") {
-        let name = name_at(2).filter(|name| text[2 + name.len()..].starts_with('}'));
-        return (name.map_or(1, |name| name.len() + 3), name);
-    }
-    let name = name_at(1);
-    (name.map_or(1, |name| name.len() + 1), name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn expand(variables: &[(&str, &str)]) -> Result<Vec<String>, ExpandError> {
         let public = |&(name, value): &(&str, &str)| JobVariable::public(name, value);
-        let expanded = sort_and_expand(variables.iter().map(public).collect())?;
+        let variables = variables.iter().map(public).collect();
+        let expanded = sort_and_expand(variables, Kept::FOR_RUNNER)?;
         Ok(expanded
             .into_iter()
             .map(|variable| variable.value)
@@ -194,13 +183,23 @@ mod tests {
             ..JobVariable::public("R", "$A")
         };
         let variables = vec![
-            JobVariable::public("A", "$R $F"),
+            JobVariable::public("A", "$R $F $N"),
             raw,
             JobVariable::file("F", "content"),
         ];
-        let values = sort_and_expand(variables).unwrap();
-        assert_eq!(values[0].value, "$A $F");
-        assert_eq!(values[1].value, "$A");
+        let check = |kept: Kept, expect: &str| {
+            let values = sort_and_expand(variables.clone(), kept).unwrap();
+            assert_eq!(values[0].value, expect, "with {kept:?}");
+            assert_eq!(values[1].value, "$A");
+        };
+        check(Kept::FOR_RUNNER, "$R $F $N");
+        check(Kept::default(), "$A content ");
+        let undefined = true;
+        let kept = Kept {
+            undefined,
+            ..Kept::default()
+        };
+        check(kept, "$A content $N");
     }
 
     #[test]
@@ -224,7 +223,7 @@ mod tests {
         let copies = |count| {
             let names = (0..count).map(|copy| JobVariable::public(format!("V{copy}"), "$LONG"));
             let all = names.chain([JobVariable::public("LONG", long.as_str())]);
-            sort_and_expand(all.collect())
+            sort_and_expand(all.collect(), Kept::FOR_RUNNER)
         };
         assert!(copies(16).is_ok());
         assert_eq!(copies(17), Err(ExpandError::AllTooLong));

@@ -9,7 +9,7 @@ pub use error::PlanError;
 pub use selection::{NeedsMode, Selection};
 
 use crate::config::Variables;
-use crate::context::{PipelineContext, has_references, is_raw, sort_and_expand};
+use crate::context::{Kept, PipelineContext, has_references, is_raw, sort_and_expand};
 use crate::resolve::ResolvedPipeline;
 use crate::slug::path_slug;
 use executor_core::job::{Job, JobDefinition, JobId, PipelineId};
@@ -131,7 +131,7 @@ impl Plan {
             }
             let raw = |name: &str| is_raw(&job.definition, &self.variables, name);
             let variables: JobVariables = self.given_variables(&job.definition, raw).collect();
-            let expanded = sort_and_expand(variables.iter().cloned().collect());
+            let expanded = sort_and_expand(variables.iter().cloned().collect(), Kept::FOR_RUNNER);
             expanded.map_err(|source| PlanError::Variables {
                 job: job.name().to_owned(),
                 source,
@@ -177,7 +177,7 @@ impl Plan {
         }
         // What is left to fail is a value that the commit's message makes far too long; then the
         // references stay for the runner.
-        sort_and_expand(variables.clone()).unwrap_or(variables)
+        sort_and_expand(variables.clone(), Kept::FOR_RUNNER).unwrap_or(variables)
     }
 
     /// Returns the stages in order, also those without a job.
