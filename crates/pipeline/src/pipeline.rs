@@ -1,24 +1,18 @@
-use crate::LoadOptions;
 use crate::compose::compose;
 use crate::config::{self, Config};
-use crate::diagnostic::{Checked, Diagnostic, Diagnostics};
+use crate::diagnostic::{Checked, Diagnostic, Diagnostics, Lacks};
 use crate::inputs::{self, Interpolation, no_header_files};
 use crate::resolve::{self, ResolvedPipeline};
-use crate::yaml::{Limits, Node, load};
+use crate::yaml::{Node, load};
+use crate::{LoadOptions, Origins};
 use std::sync::Arc;
 
-/// The errors about something that is not there, which an included file could bring.
-const LACKING: [&str; 4] = [
-    "missing-script",
-    "no-jobs",
-    "unknown-base",
-    "unknown-reference",
-];
-
 /// A pipeline file that was read: every keyword with its place, nothing inherited yet.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Pipeline {
     config: Config,
+    tree: Arc<Node>,
+    origins: Arc<Origins>,
 }
 
 impl Pipeline {
@@ -33,38 +27,24 @@ impl Pipeline {
     /// All mistakes are reported at once, as far as one does not hide another: a text that is no
     /// YAML has no keywords, and an `extends` that leads nowhere leaves nothing to check.
     pub fn load(name: &str, text: &str, options: &LoadOptions<'_>) -> Checked<Self> {
-        let limits = &options.limits;
         let mut diagnostics = Diagnostics::default();
-        if text.len() > limits.bytes {
-            let (size, most) = (text.len(), limits.bytes);
-            let message = format!("{name} has {size} bytes; at most {most} are read");
-            diagnostics.push(Diagnostic::error("file-too-large", message));
-            return Checked {
-                value: None,
-                diagnostics,
-            };
-        }
-        let file = diagnostics.sources_mut().add(name, text);
-        let interpolation = Interpolation::default();
-        let config = load(file, limits, &mut diagnostics)
-            .and_then(|loaded| {
-                inputs::apply(
-                    &loaded,
-                    &interpolation,
-                    &mut no_header_files,
-                    &mut diagnostics,
-                )
-            })
-            .and_then(|root| read(&root, limits, &mut diagnostics));
-        Checked {
-            value: config.map(|config| Self { config }),
-            diagnostics,
-        }
+        let value = read(name, text, options, &mut diagnostics);
+        Checked { value, diagnostics }
     }
 
     /// Returns the keywords.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Returns the whole tree, with everything merged, extended and referred to.
+    pub fn tree(&self) -> &Arc<Node> {
+        &self.tree
+    }
+
+    /// Returns what tells where each value of the tree was written.
+    pub fn origins(&self) -> &Arc<Origins> {
+        &self.origins
     }
 
     /// Applies defaults and variables, unfolds `parallel` and checks all names.
@@ -73,24 +53,43 @@ impl Pipeline {
     }
 }
 
-/// Reads the keywords of a loaded file, as far as its errors let it.
-fn read(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnostics) -> Option<Config> {
+/// Reads a pipeline file, step by step, as far as its errors let it.
+fn read(
+    name: &str,
+    text: &str,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Pipeline> {
+    let limits = &options.limits;
+    if text.len() > limits.bytes {
+        let (size, most) = (text.len(), limits.bytes);
+        let message = format!("{name} has {size} bytes; at most {most} are read");
+        diagnostics.push(Diagnostic::error("file-too-large", message));
+        return None;
+    }
+    let file = diagnostics.sources_mut().add(name, text);
+    let loaded = load(file, limits, diagnostics)?;
+    let interpolation = Interpolation::default();
+    let root = inputs::apply(&loaded, &interpolation, &mut no_header_files, diagnostics)?;
     if root.as_mapping().is_none() {
-        let message = format!(
-            "a pipeline file is a hash of jobs and keywords, not {}",
-            root.kind_name()
-        );
+        let kind = root.kind_name();
+        let message = format!("a pipeline file is a hash of jobs and keywords, not {kind}");
         diagnostics.push(Diagnostic::error("invalid-file", message).at(root.span));
         return None;
     }
-    config::check_unsupported(root, diagnostics);
-    let composed = compose(root, limits, diagnostics);
-    let config = composed.and_then(|root| config::read(&root, diagnostics));
-    if config::has_includes(root) {
-        diagnostics.take_back(&LACKING);
-        return None;
+    let mut origins = Origins::default();
+    origins.add(file, &root, diagnostics.sources());
+    config::check_unsupported(&root, diagnostics);
+    if config::has_includes(&root) {
+        diagnostics.lack(Lacks::Files);
     }
-    config
+    let tree = compose(&root, limits, diagnostics);
+    let config = config::read(&tree, diagnostics)?;
+    Some(Pipeline {
+        config,
+        tree,
+        origins: Arc::new(origins),
+    })
 }
 
 impl ResolvedPipeline {

@@ -53,6 +53,7 @@ pub(crate) fn clamp(count: usize) -> u32 {
 pub struct SourceFile {
     name: String,
     text: String,
+    included_at: Option<Span>,
 }
 
 impl SourceFile {
@@ -64,6 +65,12 @@ impl SourceFile {
     /// Returns the text, without a byte order mark.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns the place of the include that brought the file in first; nothing for a file that was
+    /// not included.
+    pub fn included_at(&self) -> Option<Span> {
+        self.included_at
     }
 
     /// Returns the line that holds the byte at `offset`, without its line break, and where it
@@ -101,8 +108,27 @@ impl SourceMap {
         self.files.push(SourceFile {
             name: name.into(),
             text,
+            included_at: None,
         });
         FileId(id)
+    }
+
+    /// Adds the text of an included file as [`SourceMap::add`] does.
+    pub(crate) fn add_included(
+        &mut self,
+        name: impl Into<String>,
+        text: impl Into<String>,
+        included_at: Span,
+    ) -> FileId {
+        let id = self.add(name, text);
+        self.files[usize::from(id.0)].included_at = Some(included_at);
+        id
+    }
+
+    /// Returns the includes that brought a file in, the nearest first.
+    pub fn includes_of(&self, id: FileId) -> impl Iterator<Item = Span> + '_ {
+        let of = |id: FileId| self.file(id).included_at;
+        std::iter::successors(of(id), move |at| of(at.file))
     }
 
     /// Returns the line and the column behind the last character of a span; line breaks and blanks

@@ -1,4 +1,5 @@
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use super::merge;
+use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Kind, Limits, Mapping, Node};
 use std::collections::HashMap;
@@ -7,56 +8,44 @@ use std::sync::Arc;
 /// How many bases may stand in one chain below a job.
 const LONGEST_CHAIN: usize = 11;
 
-/// Applies `extends` of every entry of the file.
-pub(super) fn apply(
-    root: &Arc<Node>,
-    limits: &Limits,
-    diagnostics: &mut Diagnostics,
-) -> Option<Arc<Node>> {
-    let entries = root.as_mapping()?;
+/// Applies `extends` of every entry of the file. An entry with a mistake in it stays as it is.
+pub(super) fn apply(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnostics) -> Arc<Node> {
     let uses_extends = |entry: &Entry| entry.value.get("extends").is_some();
+    let Some(entries) = root.as_mapping() else {
+        return Arc::clone(root);
+    };
     if !entries.values().any(uses_extends) {
-        return Some(Arc::clone(root));
+        return Arc::clone(root);
     }
     let mut extender = Extender {
         entries,
+        diagnostics,
         done: HashMap::new(),
         open: Vec::new(),
-        copies_left: limits.nodes,
+        keys_left: Some(limits.nodes),
     };
     let mut composed = Mapping::with_capacity(entries.len());
-    let mut failed = false;
     for (name, entry) in entries {
-        let value = match extender.extended(name) {
-            Ok(done) => done.node,
-            Err(error) => {
-                failed = true;
-                if let Some(error) = error {
-                    diagnostics.push(*error);
-                }
-                continue;
-            }
-        };
+        let extended = extender.extended(name, &entry.value);
+        let value = extended.map_or_else(|| Arc::clone(&entry.value), |extended| extended.node);
         let entry = Entry {
             value,
             ..entry.clone()
         };
         composed.insert(Arc::clone(name), entry);
     }
-    if failed {
-        return None;
-    }
-    Some(Arc::new(Node::new(Kind::Mapping(composed), root.span)))
+    Arc::new(Node::new(Kind::Mapping(composed), root.span))
 }
 
 struct Extender<'e> {
     entries: &'e Mapping,
-    /// `None` for entries whose error was reported already.
+    diagnostics: &'e mut Diagnostics,
+    /// What was extended already; `None` for entries with a mistake.
     done: HashMap<Arc<str>, Option<Extended>>,
     /// The entries being extended now, outermost first.
     open: Vec<Arc<str>>,
-    /// How many more keys may be copied from bases.
-    copies_left: u32,
+    /// How many more keys may be copied from bases; `None` when that was too much already.
+    keys_left: Option<u32>,
 }
 
 #[derive(Clone)]
@@ -66,75 +55,75 @@ struct Extended {
     chain: usize,
 }
 
-/// An error, or `None` for one that was reported before.
-type Failure = Option<Box<Diagnostic>>;
-
 impl Extender<'_> {
-    fn extended(&mut self, name: &Arc<str>) -> Result<Extended, Failure> {
+    /// Returns an entry with its bases below it; `None` after a mistake, which is reported once.
+    fn extended(&mut self, name: &Arc<str>, value: &Arc<Node>) -> Option<Extended> {
+        let Some(bases) = value.get("extends") else {
+            let node = Arc::clone(value);
+            return Some(Extended { node, chain: 0 });
+        };
         if let Some(done) = self.done.get(name) {
-            return done.clone().ok_or(None);
+            return done.clone();
         }
         self.open.push(Arc::clone(name));
-        let result = self.extend(name);
+        let extended = self.extend(name, value, bases);
         self.open.pop();
-        self.done
-            .insert(Arc::clone(name), result.as_ref().ok().cloned());
-        result
+        self.done.insert(Arc::clone(name), extended.clone());
+        extended
     }
 
-    fn extend(&mut self, name: &Arc<str>) -> Result<Extended, Failure> {
-        let value = &self.entries[name].value;
-        let Some(bases_node) = value.get("extends") else {
-            let node = Arc::clone(value);
-            return Ok(Extended { node, chain: 0 });
-        };
+    fn extend(&mut self, name: &str, value: &Arc<Node>, bases: &Node) -> Option<Extended> {
         let mut merged: Option<Arc<Node>> = None;
         let mut chain = 0;
-        for base_name in self.base_names(name, bases_node)? {
-            let base = self.base(name, &base_name, bases_node)?;
+        for base_name in self.base_names(name, bases)? {
+            let base = self.base(name, &base_name, bases)?;
             chain = chain.max(base.chain + 1);
             merged = Some(match merged {
                 None => base.node,
-                Some(before) => self.merge(&before, &base.node)?,
+                Some(before) => self.merge(before, &base.node)?,
             });
         }
         if chain > LONGEST_CHAIN {
-            let message = format!("{name}: `extends` is nested deeper than {LONGEST_CHAIN} levels");
-            return error("extends-too-deep", message, bases_node);
+            self.refuse_depth(name, bases);
+            return None;
         }
         let node = match merged {
             None => Arc::clone(value),
-            Some(base) => self.merge(&base, value)?,
+            Some(base) => self.merge(base, value)?,
         };
-        Ok(Extended { node, chain })
+        Some(Extended { node, chain })
     }
 
     /// Returns the names under `extends`, all of which exist.
-    fn base_names(&self, name: &str, node: &Node) -> Result<Vec<Arc<str>>, Failure> {
-        let items = match &node.kind {
+    fn base_names(&mut self, name: &str, node: &Node) -> Option<Vec<Arc<str>>> {
+        let items: Vec<&Node> = match &node.kind {
+            Kind::Null => Vec::new(),
             Kind::Sequence(items) => items.iter().map(AsRef::as_ref).collect(),
             _ => vec![node],
         };
         let mut names = Vec::with_capacity(items.len());
         let mut unknown = Vec::new();
         for item in items {
-            let base = item.to_scalar_text().unwrap_or_default();
+            let base = item.to_scalar_text();
+            let base = base.unwrap_or_else(|| item.to_json().to_string());
             match self.entries.get_key_value(base.as_str()) {
                 Some((base, _)) => names.push(Arc::clone(base)),
-                None => unknown.push(base),
+                None => unknown.push((base, item.span)),
             }
         }
-        if unknown.is_empty() {
-            return Ok(names);
-        }
+        let Some((first, span)) = unknown.first() else {
+            return Some(names);
+        };
         let known = self.entries.keys().map(AsRef::as_ref);
-        let help = did_you_mean(&unknown[0], known.filter(|&known| known != name));
+        let help = did_you_mean(first, known.filter(|&known| known != name));
+        let unknown: Vec<&str> = unknown.iter().map(|(base, _)| base.as_str()).collect();
         let message = format!("{name}: unknown keys in `extends` ({})", unknown.join(", "));
-        let error = Diagnostic::error("unknown-base", message).at(node.span);
-        Err(Some(Box::new(error.with_help(help))))
+        let error = Diagnostic::error("unknown-base", message).at(*span);
+        self.report(error.with_help(help));
+        None
     }
 
-    fn base(&mut self, name: &str, base: &Arc<str>, node: &Node) -> Result<Extended, Failure> {
+    fn base(&mut self, name: &str, base: &Arc<str>, node: &Node) -> Option<Extended> {
         if let Some(at) = self.open.iter().position(|open| open == base) {
             let mut cycle: Vec<&str> = self.open[at..].iter().map(AsRef::as_ref).collect();
             cycle.push(base);
@@ -142,73 +131,51 @@ impl Extender<'_> {
                 "{name}: circular dependency in `extends`: {}",
                 cycle.join(" -> ")
             );
-            return error("extends-cycle", message, node);
+            self.report(Diagnostic::error("extends-cycle", message).at(node.span));
+            return None;
         }
         // The check comes before the descent, so that a long chain cannot exhaust the stack.
         if self.open.len() > LONGEST_CHAIN + 1 {
-            let message = format!("{name}: `extends` is nested deeper than {LONGEST_CHAIN} levels");
-            return error("extends-too-deep", message, node);
+            self.refuse_depth(name, node);
+            return None;
         }
-        if self.entries[base].value.as_mapping().is_none() {
+        let entries = self.entries;
+        let entry = &entries[base];
+        if entry.value.as_mapping().is_none() {
             let message = format!("{name}: the base `{base}` of `extends` is not a hash");
-            return error("invalid-base", message, node);
+            let error = Diagnostic::error("invalid-base", message).at(node.span);
+            self.report(error.with_related(entry.value.span, "this is no hash"));
+            return None;
         }
-        self.extended(base)
+        self.extended(base, &entry.value)
     }
 
-    /// Puts `over` on top of `base`: mappings are united key by key, all else is replaced.
-    fn merge(&mut self, base: &Arc<Node>, over: &Arc<Node>) -> Result<Arc<Node>, Failure> {
-        let (Kind::Mapping(below), Kind::Mapping(above)) = (&base.kind, &over.kind) else {
-            return Ok(Arc::clone(over));
-        };
-        let copies = crate::source::clamp(below.len() + above.len());
-        let Some(copies_left) = self.copies_left.checked_sub(copies) else {
-            let message = "`extends` copies more keys than a pipeline may have".to_owned();
-            return error("extends-too-large", message, over);
-        };
-        self.copies_left = copies_left;
-        let mut merged = below.clone();
-        for (key, entry) in above {
-            let value = match below.get(key) {
-                Some(before) => self.merge(&before.value, &entry.value)?,
-                None => Arc::clone(&entry.value),
-            };
-            let entry = Entry {
-                value,
-                ..entry.clone()
-            };
-            merged.insert(Arc::clone(key), entry);
+    fn merge(&mut self, base: Arc<Node>, over: &Arc<Node>) -> Option<Arc<Node>> {
+        let mut keys_left = self.keys_left?;
+        let merged = merge(base, over, &mut keys_left);
+        self.keys_left = merged.is_some().then_some(keys_left);
+        if merged.is_none() {
+            let message = "`extends` copies more keys than a pipeline may have";
+            self.report(Diagnostic::error("extends-too-large", message).at(over.span));
         }
-        Ok(Arc::new(Node::new(Kind::Mapping(merged), over.span)))
+        merged
     }
-}
 
-fn error<T>(code: &'static str, message: String, node: &Node) -> Result<T, Failure> {
-    let error = Diagnostic::error(code, message).at(node.span);
-    Err(Some(Box::new(error)))
+    fn refuse_depth(&mut self, name: &str, node: &Node) {
+        let message = format!("{name}: `extends` is nested deeper than {LONGEST_CHAIN} levels");
+        self.report(Diagnostic::error("extends-too-deep", message).at(node.span));
+    }
+
+    fn report(&mut self, error: Diagnostic) {
+        self.diagnostics.push(error);
+        self.diagnostics.lack(Lacks::Parts);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::compose_text;
+    use super::super::tests::{check, check_refused, compose_text};
     use std::fmt::Write as _;
-
-    fn check(text: &str, job: &str, expect: &serde_json::Value) {
-        let (root, diagnostics) = compose_text(text);
-        let root = root.unwrap_or_else(|| panic!("{text:?} is refused: {diagnostics}"));
-        assert_eq!(
-            &root.get(job).unwrap().to_json(),
-            expect,
-            "extending {text:?}"
-        );
-    }
-
-    fn check_refused(text: &str, code: &str) {
-        let (root, diagnostics) = compose_text(text);
-        assert!(root.is_none(), "{text:?} is accepted");
-        let codes: Vec<&str> = diagnostics.errors().map(|error| error.code).collect();
-        assert_eq!(codes, [code], "{diagnostics}");
-    }
 
     #[test]
     fn mappings_unite_and_all_else_is_replaced() {
@@ -236,20 +203,17 @@ mod tests {
             "j",
             &serde_json::json!({"image": "i", "extends": ".l10"}),
         );
-        check_refused(&job(11), "extends-too-deep");
-        let (root, _) = compose_text(&job(50_000));
-        assert!(
-            root.is_none(),
-            "a chain of 50,000 bases is refused, not followed"
-        );
+        check_refused(&job(11), &["extends-too-deep"]);
+        // A chain of 50,000 bases is refused where it gets too long, and not followed further.
+        check_refused(&job(50_000), &["extends-too-deep"]);
     }
 
     #[test]
     fn wrong_bases_are_refused_with_one_precise_error() {
-        check_refused("j: {extends: .nope, script: x}", "unknown-base");
-        check_refused("j: {extends: 1, script: x}", "unknown-base");
-        check_refused("j: {extends: j, script: x}", "extends-cycle");
-        check_refused(".t: text\nj: {extends: .t, script: x}", "invalid-base");
+        check_refused("j: {extends: .nope, script: x}", &["unknown-base"]);
+        check_refused("j: {extends: 1, script: x}", &["unknown-base"]);
+        check_refused("j: {extends: j, script: x}", &["extends-cycle"]);
+        check_refused(".t: text\nj: {extends: .t, script: x}", &["invalid-base"]);
         let (_, diagnostics) = compose_text(".a: {extends: .b}\n.b: {extends: .a}\n");
         insta::assert_snapshot!(diagnostics, @r"
         error[extends-cycle]: .b: circular dependency in `extends`: .a -> .b -> .a
@@ -261,10 +225,10 @@ mod tests {
         let (_, diagnostics) = compose_text(".setup: {}\nj: {extends: [.stup], script: x}\n");
         insta::assert_snapshot!(diagnostics, @r"
         error[unknown-base]: j: unknown keys in `extends` (.stup)
-         --> ci.yml:2:14
+         --> ci.yml:2:15
           |
         2 | j: {extends: [.stup], script: x}
-          |              ^^^^^^
+          |               ^^^^^
           |
           = help: did you mean `.setup`?
         ");
@@ -279,11 +243,6 @@ mod tests {
         for job in 0..1_000 {
             writeln!(text, "j{job}: {{extends: .big}}").unwrap();
         }
-        let (root, diagnostics) = compose_text(&text);
-        assert!(root.is_none());
-        assert_eq!(
-            diagnostics.errors().next().unwrap().code,
-            "extends-too-large"
-        );
+        check_refused(&text, &["extends-too-large"]);
     }
 }

@@ -1,62 +1,67 @@
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use crate::source::Span;
+use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Kind, Limits, Mapping, Node};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Replaces every `!reference` by the value it names.
-pub(super) fn apply(
-    root: &Arc<Node>,
-    limits: &Limits,
-    diagnostics: &mut Diagnostics,
-) -> Option<Arc<Node>> {
+/// Replaces every `!reference` by the value it names. One that leads nowhere is left out, and so is
+/// what consists of such ones alone.
+pub(super) fn apply(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnostics) -> Arc<Node> {
     if !root.has_references() {
-        return Some(Arc::clone(root));
+        return Arc::clone(root);
     }
     let mut resolver = Resolver {
         root,
         limits,
+        diagnostics,
         done: HashMap::new(),
         open: Vec::new(),
+        is_too_large: false,
     };
-    match resolver.resolve(root, 0) {
-        Ok(done) => Some(done),
-        Err(error) => {
-            diagnostics.push(*error);
-            None
-        }
-    }
+    let resolved = resolver.resolve(root, 0);
+    resolved.unwrap_or_else(|| Arc::new(Node::new(Kind::Mapping(Mapping::new()), root.span)))
 }
 
 struct Resolver<'r> {
     root: &'r Arc<Node>,
     limits: &'r Limits,
-    done: HashMap<Vec<Arc<str>>, Arc<Node>>,
+    diagnostics: &'r mut Diagnostics,
+    /// What paths stand for; `None` after a mistake.
+    done: HashMap<Vec<Arc<str>>, Option<Arc<Node>>>,
     /// The references being resolved now, outermost first.
     open: Vec<Vec<Arc<str>>>,
+    /// Whether so much was resolved that nothing more is.
+    is_too_large: bool,
 }
 
-type Resolved = Result<Arc<Node>, Box<Diagnostic>>;
-
-impl Resolver<'_> {
-    fn resolve(&mut self, node: &Arc<Node>, depth: u16) -> Resolved {
+impl<'r> Resolver<'r> {
+    fn resolve(&mut self, node: &Arc<Node>, depth: u16) -> Option<Arc<Node>> {
         if !node.has_references() {
-            return Ok(Arc::clone(node));
+            return Some(Arc::clone(node));
         }
         if depth > self.limits.depth {
-            let message = format!("references lead deeper than {} levels", self.limits.depth);
-            return Err(error("nested-too-deep", message, node.span).into());
+            self.refuse_depth(node.span);
+            return None;
         }
         let kind = match &node.kind {
             Kind::Reference(path) => return self.reference(path, node.span, depth),
             Kind::Sequence(items) => {
-                let items = items.iter().map(|item| self.resolve(item, depth + 1));
-                Kind::Sequence(items.collect::<Result<_, _>>()?)
+                let resolved = items
+                    .iter()
+                    .filter_map(|item| self.resolve(item, depth + 1));
+                let resolved: Vec<Arc<Node>> = resolved.collect();
+                if resolved.is_empty() {
+                    return None;
+                }
+                Kind::Sequence(resolved)
             }
             Kind::Mapping(entries) => {
                 let mut resolved = Mapping::with_capacity(entries.len());
                 for (key, entry) in entries {
-                    let value = self.resolve(&entry.value, depth + 1)?;
+                    let Some(value) = self.resolve(&entry.value, depth + 1) else {
+                        continue;
+                    };
                     let entry = Entry {
                         value,
                         ..entry.clone()
@@ -65,81 +70,110 @@ impl Resolver<'_> {
                 }
                 Kind::Mapping(resolved)
             }
-            _ => return Ok(Arc::clone(node)),
+            _ => return Some(Arc::clone(node)),
         };
-        let resolved = Node::new(kind, node.span);
-        if resolved.weight() > self.limits.nodes {
-            let message = "the references here stand for too many values".to_owned();
-            return Err(error("alias-bomb", message, node.span).into());
-        }
-        Ok(Arc::new(resolved))
+        self.bounded(Node::new(kind, node.span))
     }
 
-    fn reference(&mut self, path: &[Arc<str>], span: Span, depth: u16) -> Resolved {
+    /// Returns a node that was put together, unless it is too deep or too large.
+    fn bounded(&mut self, node: Node) -> Option<Arc<Node>> {
+        if node.depth() > self.limits.depth {
+            self.refuse_depth(node.span);
+        } else if node.weight() > self.limits.nodes {
+            // Everything around it is too large as well, which needs no saying.
+            if !self.is_too_large {
+                self.is_too_large = true;
+                let message = "the references here stand for too many values".to_owned();
+                self.report("alias-bomb", message, node.span);
+            }
+        } else {
+            return Some(Arc::new(node));
+        }
+        None
+    }
+
+    /// Returns what a path stands for; `None` after a mistake, which is reported once.
+    fn reference(&mut self, path: &[Arc<str>], span: Span, depth: u16) -> Option<Arc<Node>> {
+        if self.is_too_large {
+            return None;
+        }
         if let Some(done) = self.done.get(path) {
-            return Ok(Arc::clone(done));
+            return done.clone();
         }
         if self.open.iter().any(|open| open == path) {
             let message = format!(
                 "!reference [{}] is part of a circular chain",
                 path.join(", ")
             );
-            return Err(error("reference-cycle", message, span).into());
+            self.report("reference-cycle", message, span);
+            return None;
         }
-        let target = Arc::clone(self.target(path, span)?);
-        self.open.push(path.to_vec());
-        let resolved = self.resolve(&target, depth + 1);
-        self.open.pop();
-        let resolved = resolved?;
-        self.done.insert(path.to_vec(), Arc::clone(&resolved));
-        Ok(resolved)
+        let target = self.target(path, span).map(Arc::clone);
+        let resolved = target.and_then(|target| {
+            self.open.push(path.to_vec());
+            let resolved = self.resolve(&target, depth + 1);
+            self.open.pop();
+            resolved
+        });
+        self.done.insert(path.to_vec(), resolved.clone());
+        resolved
     }
 
-    fn target(&self, path: &[Arc<str>], span: Span) -> Result<&Arc<Node>, Box<Diagnostic>> {
+    /// Follows a path through mappings; a null or false at its end counts as nothing.
+    fn target(&mut self, path: &[Arc<str>], span: Span) -> Option<&'r Arc<Node>> {
         let mut node = self.root;
-        for key in path {
-            node = node.get(key).ok_or_else(|| not_found(path, span))?;
+        for (at, key) in path.iter().enumerate() {
+            let Some(next) = node.get(key) else {
+                self.refuse_path(path, span, missing_key(node, &path[..at], key));
+                return None;
+            };
+            node = next;
         }
-        match node.kind {
-            Kind::Null | Kind::Bool(false) => Err(not_found(path, span).into()),
-            _ => Ok(node),
+        if matches!(node.kind, Kind::Null | Kind::Bool(false)) {
+            let help = format!(
+                "its value is {}, which cannot be referred to",
+                node.kind_name()
+            );
+            self.refuse_path(path, span, Some(help));
+            return None;
         }
+        Some(node)
+    }
+
+    fn refuse_path(&mut self, path: &[Arc<str>], span: Span, help: Option<String>) {
+        let message = format!("!reference [{}] could not be found", path.join(", "));
+        let error = Diagnostic::error("unknown-reference", message).at(span);
+        self.diagnostics.push(error.with_help(help));
+        self.diagnostics.lack(Lacks::Parts);
+    }
+
+    fn refuse_depth(&mut self, span: Span) {
+        let message = format!("references lead deeper than {} levels", self.limits.depth);
+        self.report("nested-too-deep", message, span);
+    }
+
+    fn report(&mut self, code: &'static str, message: String, span: Span) {
+        self.diagnostics
+            .push(Diagnostic::error(code, message).at(span));
+        self.diagnostics.lack(Lacks::Parts);
     }
 }
 
-fn not_found(path: &[Arc<str>], span: Span) -> Diagnostic {
-    let message = format!("!reference [{}] could not be found", path.join(", "));
-    error("unknown-reference", message, span)
-}
-
-fn error(code: &'static str, message: String, span: Span) -> Diagnostic {
-    Diagnostic::error(code, message).at(span)
+/// Returns what may have been meant by a key that `node`, which is at `before`, does not have.
+fn missing_key(node: &Node, before: &[Arc<str>], key: &str) -> Option<String> {
+    let Some(entries) = node.as_mapping() else {
+        let (path, kind) = (before.join(", "), node.kind_name());
+        return Some(format!(
+            "[{path}] is {kind}; only a hash has keys to refer to"
+        ));
+    };
+    did_you_mean(key, entries.keys().map(AsRef::as_ref))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::compose_text;
+    use super::super::tests::{check, check_refused};
     use std::fmt::Write as _;
-
-    fn check(text: &str, job: &str, expect: &serde_json::Value) {
-        let (root, diagnostics) = compose_text(text);
-        let root = root.unwrap_or_else(|| panic!("{text:?} is refused: {diagnostics}"));
-        assert_eq!(
-            &root.get(job).unwrap().to_json(),
-            expect,
-            "resolving {text:?}"
-        );
-    }
-
-    fn check_refused(text: &str, code: &str) {
-        let (root, diagnostics) = compose_text(text);
-        assert!(root.is_none(), "{text:?} is accepted");
-        assert_eq!(
-            diagnostics.errors().next().unwrap().code,
-            code,
-            "{diagnostics}"
-        );
-    }
 
     #[test]
     fn references_stand_for_values_and_keep_their_nesting() {
@@ -165,20 +199,23 @@ mod tests {
 
     #[test]
     fn references_that_lead_nowhere_are_refused() {
-        check_refused("j: {script: !reference [.s, script]}", "unknown-reference");
+        check_refused(
+            "j: {script: !reference [.s, script]}",
+            &["unknown-reference"],
+        );
         check_refused(
             ".s: {x: null}\nj: {y: !reference [.s, x]}",
-            "unknown-reference",
+            &["unknown-reference"],
         );
         check_refused(
             ".s: [a]\nj: {y: !reference [.s, \"0\"]}",
-            "unknown-reference",
+            &["unknown-reference"],
         );
         check_refused(
             "a: {x: !reference [b, x]}\nb: {x: !reference [a, x]}",
-            "reference-cycle",
+            &["reference-cycle"],
         );
-        check_refused("a: {x: !reference [a]}", "reference-cycle");
+        check_refused("a: {x: !reference [a]}", &["reference-cycle"]);
     }
 
     #[test]
@@ -188,6 +225,6 @@ mod tests {
             let reference = format!("!reference [.a{}, x],", level - 1).repeat(9);
             writeln!(text, ".a{level}: {{x: [{reference}]}}").unwrap();
         }
-        check_refused(&text, "alias-bomb");
+        check_refused(&text, &["alias-bomb"]);
     }
 }

@@ -1,4 +1,4 @@
-use super::{Diagnostic, DiagnosticRecord, Renderer, Severity};
+use super::{Diagnostic, DiagnosticRecord, Lacks, Renderer, Severity};
 use crate::source::SourceMap;
 use std::fmt;
 
@@ -9,17 +9,37 @@ use std::fmt;
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
     sources: SourceMap,
+    lacks: Lacks,
 }
+
+/// How many of the includes that brought a file in are shown with a finding in it.
+const SHOWN_INCLUDES: usize = 3;
 
 impl Diagnostics {
     /// Adds a finding.
-    pub fn push(&mut self, diagnostic: Diagnostic) {
+    ///
+    /// One in an included file gets the place of the include too. One that something is missing is
+    /// dropped when that may be in what could not be read.
+    pub fn push(&mut self, mut diagnostic: Diagnostic) {
+        if self.lacks.explains(diagnostic.code) {
+            return;
+        }
+        if let Some(span) = diagnostic.span {
+            for at in self.sources.includes_of(span.file).take(SHOWN_INCLUDES) {
+                diagnostic.related.push((at, "included here".to_owned()));
+            }
+        }
         self.list.push(diagnostic);
     }
 
-    /// Takes back the findings of these kinds.
-    pub(crate) fn take_back(&mut self, codes: &[&str]) {
-        self.list.retain(|finding| !codes.contains(&finding.code));
+    /// Notes that a part could not be read, so that nobody is told twice what is missing.
+    pub(crate) fn lack(&mut self, lacks: Lacks) {
+        self.lacks = self.lacks.max(lacks);
+    }
+
+    /// Returns what could not be read.
+    pub(crate) fn lacks(&self) -> Lacks {
+        self.lacks
     }
 
     /// Returns whether the pipeline cannot run.

@@ -6,11 +6,13 @@
 
 mod codes;
 mod excerpt;
+mod lacks;
 mod list;
 mod record;
 mod render;
 
 pub use codes::{CODES, CodeInfo, code_info};
+pub(crate) use lacks::Lacks;
 pub use list::{Checked, Diagnostics};
 pub use record::{DiagnosticRecord, RelatedRecord};
 pub use render::Renderer;
