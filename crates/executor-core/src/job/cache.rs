@@ -1,7 +1,6 @@
 use super::ArtifactWhen;
 use super::lenient::{known_word, null_is_default};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// One cache of a job, as the payload lists it (`cache[]`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,13 +27,44 @@ pub struct Cache {
     pub fallback_keys: Vec<String>,
 }
 
+/// `cache:key` of a pipeline file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum CacheKeyDefinition {
+    /// A text; may hold variables.
+    Text(String),
+    /// Files whose state makes the key.
+    Files(CacheKeyFiles),
+}
+
+impl Default for CacheKeyDefinition {
+    fn default() -> Self {
+        Self::Text("default".to_owned())
+    }
+}
+
+/// Files whose state makes the key of a cache.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CacheKeyFiles {
+    /// Files whose content counts; may hold `*`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<String>>,
+    /// Files whose last commits count; may hold `*`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_commits: Option<Vec<String>>,
+    /// What stands before the digest; may hold variables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+}
+
 /// `cache` of a pipeline file, one entry, in the normalized shape.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CacheDefinition {
-    /// The key: a string, or `{files, prefix}`.
+    /// The key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<Value>,
+    pub key: Option<CacheKeyDefinition>,
     /// Globs of the files to keep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<String>>,

@@ -1,4 +1,7 @@
-use super::{ArtifactsDefinition, CacheDefinition, CrossNeed, HooksDefinition, Image, Need};
+use super::{
+    ArtifactsDefinition, CacheDefinition, CrossNeed, EnvironmentDefinition, HooksDefinition,
+    IdTokens, Image, Need, PagesDefinition, ReleaseDefinition, RunStep, Secrets,
+};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,8 +40,9 @@ pub enum SchedulingKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RetryDefinition {
-    /// How many times more, 0 to 2.
-    pub max: u32,
+    /// How many times more, 0 to 2; absent means not at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u32>,
     /// After which failures; absent means after all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<Vec<String>>,
@@ -120,7 +124,7 @@ pub struct JobDefinition {
     /// The pipeline it starts instead of a script.
     pub trigger: Option<Box<Value>>,
     /// The release it makes.
-    pub release: Option<Box<Value>>,
+    pub release: Option<Box<ReleaseDefinition>>,
     /// The jobs whose artifacts it fetches; absent means those of all earlier stages.
     pub dependencies: Option<Vec<String>>,
     /// The delay of a delayed job, in GitLab's duration words.
@@ -128,9 +132,9 @@ pub struct JobDefinition {
     /// Scripts around the fetching of sources.
     pub hooks: Option<HooksDefinition>,
     /// The environment it deploys to.
-    pub environment: Option<Box<Value>>,
+    pub environment: Option<Box<EnvironmentDefinition>>,
     /// The pages it publishes.
-    pub pages: Option<Box<Value>>,
+    pub pages: Option<Box<PagesDefinition>>,
     /// The longest it may take, in seconds.
     pub timeout_seconds: Option<u64>,
     /// Its caches.
@@ -160,13 +164,13 @@ pub struct JobDefinition {
     /// Whether it waits for stages or for needs.
     pub scheduling: SchedulingKind,
     /// The identity tokens it gets.
-    pub id_tokens: Option<Box<Value>>,
+    pub id_tokens: Option<Box<IdTokens>>,
     /// The inputs it takes.
     pub inputs: Option<Box<Value>>,
     /// Secrets from an external store.
-    pub secrets: Option<Box<Value>>,
+    pub secrets: Option<Box<Secrets>>,
     /// Steps it runs instead of a script.
-    pub run: Option<Box<Value>>,
+    pub run: Option<Vec<RunStep>>,
     /// The variables the job itself defines.
     pub job_variables: Option<IndexMap<String, VariableDefinition>>,
     /// Those and the inherited ones, merged.

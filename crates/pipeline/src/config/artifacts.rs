@@ -56,9 +56,10 @@ const ACCESS: [(&str, &str); 4] = [
 const LONGEST_LABEL: usize = 100;
 
 /// Reads `artifacts`.
-pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> ArtifactsDefinition {
+pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<ArtifactsDefinition> {
+    reader.mapping(field)?;
     let mut artifacts = ArtifactsDefinition::default();
-    reader.entries(field, &KEYS, |reader, key, field| match key {
+    reader.attributes(field, &KEYS, |reader, key, field| match key {
         "name" => artifacts.name = reader.string(field),
         "paths" => artifacts.paths = reader.strings(field),
         "exclude" => artifacts.exclude = reader.strings(field),
@@ -66,25 +67,28 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> ArtifactsDefini
         "when" => artifacts.when = read_upload(reader, field),
         "expire_in" => artifacts.expire_in = read_expiry(reader, field),
         "expose_as" => artifacts.expose_as = read_label(reader, field),
-        "reports" => artifacts.reports = Some(read_reports(reader, field)),
         "public" => artifacts.public = reader.boolean(field),
-        _ => artifacts.access = reader.one_of(field, &ACCESS).map(ToOwned::to_owned),
+        "access" => artifacts.access = reader.one_of(field, &ACCESS).map(ToOwned::to_owned),
+        _ => {}
+    });
+    reader.entry(field, "reports", |reader, field| {
+        artifacts.reports = Some(read_reports(reader, field));
     });
     check(reader, field, &artifacts);
-    artifacts
+    Some(artifacts)
 }
 
 fn check(reader: &mut Reader<'_>, field: Field<'_>, artifacts: &ArtifactsDefinition) {
-    if artifacts.public.is_some() && artifacts.access.is_some() {
-        reader.refuse(field, "may have `public` or `access`, not both");
-    }
+    reader.exclude(field, &["public", "access"]);
     if artifacts.expose_as.is_some() {
-        match &artifacts.paths {
-            None => reader.refuse(field, "with `expose_as` needs `paths`"),
-            Some(paths) if paths.iter().any(|path| path.contains('*')) => {
-                reader.refuse(field, "with `expose_as` may have no `*` in its `paths`");
-            }
-            Some(_) => {}
+        let paths = artifacts.paths.as_deref().unwrap_or_default();
+        if paths.is_empty() {
+            let help = "add `paths:`".to_owned();
+            reader.refuse_with_help(field, "with `expose_as` needs `paths`", Some(help));
+        } else if paths.iter().any(|path| path.contains('*')) {
+            let words = "with `expose_as` may have no `*` in its `paths`";
+            let help = "name the files, or the folder that holds them".to_owned();
+            reader.refuse_with_help(field, words, Some(help));
         }
     }
 }
@@ -92,7 +96,8 @@ fn check(reader: &mut Reader<'_>, field: Field<'_>, artifacts: &ArtifactsDefinit
 fn read_expiry(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     let text = reader.string(field)?;
     if text != "never" && parse_duration(&text).is_none() {
-        reader.refuse(field, "should be a duration");
+        let help = "write for example `1 week` or `never`".to_owned();
+        reader.refuse_with_help(field, "should be a duration", Some(help));
         return None;
     }
     Some(text)
@@ -101,7 +106,7 @@ fn read_expiry(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
 fn read_label(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     let label = reader.string(field)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let fits = label.len() <= LONGEST_LABEL
+    let fits = label.chars().count() <= LONGEST_LABEL
         && label.starts_with(is_word)
         && label.chars().all(|c| is_word(c) || c == ' ' || c == '-');
     if !fits {
@@ -114,27 +119,26 @@ fn read_label(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
 
 fn read_reports(reader: &mut Reader<'_>, field: Field<'_>) -> Reports {
     let mut reports = Reports::new();
-    reader.entries(field, &REPORTS, |reader, key, field| {
-        let report = if key == "coverage_report" {
-            check_coverage_report(reader, field);
-            Some(field.node.to_json())
-        } else {
-            reader.string_or_strings(field).map(Into::into)
+    reader.attributes(field, &REPORTS, |reader, key, field| {
+        let report = match key {
+            // It has keys of its own; its place among the others is kept.
+            "coverage_report" => Some(field.node.to_json()),
+            _ => reader.string_or_strings(field).map(Into::into),
         };
         reports.extend(report.map(|report| (key.to_owned(), report)));
     });
+    reader.entry(field, "coverage_report", check_coverage_report);
     reports
 }
 
 fn check_coverage_report(reader: &mut Reader<'_>, field: Field<'_>) {
     let formats = [("cobertura", ()), ("jacoco", ())];
-    let (mut format, mut path) = (None, None);
     let known = ["coverage_format", "path"];
-    reader.entries(field, &known, |reader, key, field| match key {
-        "path" => path = reader.string(field),
-        _ => format = Some(reader.one_of(field, &formats)),
-    });
-    if format.is_none() || path.is_none() {
-        reader.refuse(field, "needs `coverage_format` and `path`");
+    if field.node.as_mapping().is_some() {
+        reader.require(field, &known);
     }
+    reader.attributes(field, &known, |reader, key, field| match key {
+        "path" => drop(reader.text(field)),
+        _ => drop(reader.one_of(field, &formats)),
+    });
 }

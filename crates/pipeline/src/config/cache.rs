@@ -1,7 +1,8 @@
-use super::reader::{Field, Path, Reader};
+use super::cache_key;
+use super::reader::{Field, Reader};
 use super::when::read_upload;
-use crate::yaml::Kind;
-use executor_core::job::{ArtifactWhen, CacheDefinition};
+use crate::suggest::did_you_mean;
+use executor_core::job::{ArtifactWhen, CacheDefinition, CacheKeyDefinition};
 
 /// How many caches a job may have.
 const MOST_CACHES: usize = 4;
@@ -23,10 +24,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Cach
     if field.node.as_sequence().is_none() {
         return read_one(reader, field).map(|cache| vec![cache]);
     }
-    let path = Path {
-        parent: field.path.parent,
-        name: "caches",
-    };
+    let path = field.path.sibling("caches");
     let items = reader.flattened(field)?;
     if items.len() > MOST_CACHES {
         let field = Field {
@@ -49,59 +47,32 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Cach
 fn read_one(reader: &mut Reader<'_>, field: Field<'_>) -> Option<CacheDefinition> {
     reader.mapping(field)?;
     let mut cache = CacheDefinition {
-        key: Some("default".into()),
+        key: Some(CacheKeyDefinition::default()),
         policy: Some("pull-push".to_owned()),
         when: Some(ArtifactWhen::OnSuccess),
         unprotect: Some(false),
         fallback_keys: Some(Vec::new()),
         ..CacheDefinition::default()
     };
-    reader.entries(field, &KEYS, |reader, key, field| match key {
-        "key" => cache.key = read_key(reader, field),
-        "untracked" => cache.untracked = reader.boolean(field),
-        "paths" => cache.paths = reader.strings(field),
+    reader.attributes(field, &KEYS, |reader, key, field| match key {
         "when" => cache.when = read_upload(reader, field),
         "policy" => cache.policy = read_policy(reader, field),
-        "unprotect" => cache.unprotect = reader.boolean(field),
-        _ => cache.fallback_keys = read_fallbacks(reader, field),
+        "fallback_keys" => cache.fallback_keys = read_fallbacks(reader, field),
+        _ => {}
+    });
+    reader.entry(field, "key", |reader, field| {
+        cache.key = cache_key::read(reader, field);
+    });
+    reader.entry(field, "paths", |reader, field| {
+        cache.paths = reader.strings(field);
+    });
+    reader.entry(field, "untracked", |reader, field| {
+        cache.untracked = reader.boolean(field);
+    });
+    reader.entry(field, "unprotect", |reader, field| {
+        cache.unprotect = reader.boolean(field);
     });
     Some(cache)
-}
-
-fn read_key(reader: &mut Reader<'_>, field: Field<'_>) -> Option<serde_json::Value> {
-    match &field.node.kind {
-        Kind::String(key) => {
-            let plain = key.to_ascii_lowercase().replace("%2e", ".");
-            if plain.contains('/') || plain.contains("%2f") || plain == "." || plain == ".." {
-                reader.refuse(field, "cannot hold `/`, nor be `.` or `..`");
-                return None;
-            }
-            Some(field.node.to_json())
-        }
-        Kind::Mapping(_) => {
-            let known = ["files", "files_commits", "prefix"];
-            let mut lists = 0;
-            reader.entries(field, &known, |reader, key, field| {
-                if key == "prefix" {
-                    reader.string(field);
-                    return;
-                }
-                lists += 1;
-                let files = reader.strings(field);
-                if files.is_some_and(|files| !(1..=2).contains(&files.len())) {
-                    reader.refuse(field, "should have one or two items");
-                }
-            });
-            if lists != 1 {
-                reader.refuse(field, "needs exactly one of `files` and `files_commits`");
-            }
-            Some(field.node.to_json())
-        }
-        _ => {
-            reader.refuse(field, "should be a hash or a string");
-            None
-        }
-    }
 }
 
 fn read_policy(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
@@ -111,7 +82,9 @@ fn read_policy(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
         .iter()
         .any(|word| policy.contains(word))
     {
-        reader.refuse(field, "should be pull-push, push, pull or a variable");
+        let help = did_you_mean(&policy, ["pull-push", "push", "pull"]);
+        let words = "should be a variable or one of: pull-push, push, pull";
+        reader.refuse_with_help(field, words, help);
         return None;
     }
     Some(policy)
@@ -120,7 +93,7 @@ fn read_policy(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
 fn read_fallbacks(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
     let keys = reader.strings(field)?;
     if keys.len() > MOST_FALLBACKS {
-        let words = format!("may have at most {MOST_FALLBACKS} keys");
+        let words = format!("has too many items (maximum is {MOST_FALLBACKS})");
         reader.refuse(field, words);
     }
     Some(keys)

@@ -51,7 +51,7 @@ fn read_global<T>(
     read: impl FnOnce(&mut Reader<'_>, Field<'_>) -> T,
 ) -> Option<T> {
     let entry = entries.get(name).filter(|entry| !entry.value.is_null())?;
-    let path = Path { parent: None, name };
+    let path = Path::top(name);
     let node = &entry.value;
     Some(read(reader, Field { node, path: &path }))
 }
@@ -113,10 +113,7 @@ pub(crate) fn has_includes(root: &Node) -> bool {
 }
 
 fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job> {
-    let path = Path {
-        parent: None,
-        name: "jobs",
-    };
+    let path = Path::top("jobs");
     let mut jobs = Vec::new();
     let mut seen = false;
     for (name, entry) in entries {

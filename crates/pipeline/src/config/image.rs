@@ -1,4 +1,5 @@
-use super::reader::{Field, Path, Reader};
+use super::image_options;
+use super::reader::{Field, Reader};
 use super::script::read_commands;
 use super::variables::{self, Place};
 use executor_core::job::{Image, VariableDefinition};
@@ -43,14 +44,12 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Image> {
 /// Reads `services`.
 pub(super) fn read_services(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Image>> {
     if field.node.as_sequence().is_none() {
-        reader.refuse(field, "should be an array");
+        let help = field.node.as_str().map(|name| format!("write `[{name}]`"));
+        reader.refuse_with_help(field, "should be an array", help);
         return None;
     }
     let items = reader.flattened(field)?;
-    let path = Path {
-        parent: Some(field.path),
-        name: "service",
-    };
+    let path = field.path.child("service");
     let mut services = Vec::with_capacity(items.len());
     for node in items {
         let field = Field { node, path: &path };
@@ -72,18 +71,22 @@ fn read_one(reader: &mut Reader<'_>, field: Field<'_>, role: Role) -> Option<Ima
         return None;
     }
     let mut image = Image::default();
-    reader.entries(field, role.keys(), |reader, key, field| match key {
-        "name" => image.name = reader.string(field).unwrap_or_default(),
+    reader.attributes(field, role.keys(), |reader, key, field| match key {
+        "name" => image.name = reader.text(field).unwrap_or_default(),
         "alias" => image.alias = reader.string(field),
         "entrypoint" => image.entrypoint = reader.strings(field).unwrap_or_default(),
         "command" => image.command = read_commands(reader, field).unwrap_or_default(),
-        "variables" => image.variables = read_variables(reader, field),
-        "pull_policy" => image.pull_policy = read_pull_policy(reader, field),
-        "docker" => image.docker = reader.mapping(field).map(|_| field.node.to_json()),
-        _ => image.kubernetes = reader.mapping(field).map(|_| field.node.to_json()),
+        "docker" => image.docker = image_options::read_docker(reader, field),
+        "kubernetes" => image.kubernetes = image_options::read_kubernetes(reader, field),
+        _ => {}
     });
-    if image.name.trim().is_empty() {
-        reader.refuse(field, "needs a name");
+    reader.entry(field, "variables", |reader, field| {
+        image.variables = read_variables(reader, field);
+    });
+    reader.entry(field, "pull_policy", |reader, field| {
+        image.pull_policy = read_pull_policy(reader, field);
+    });
+    if !reader.require(field, &["name"]) {
         return None;
     }
     Some(image)
@@ -101,7 +104,8 @@ fn read_variables(reader: &mut Reader<'_>, field: Field<'_>) -> Vec<JobVariable>
 fn read_pull_policy(reader: &mut Reader<'_>, field: Field<'_>) -> Vec<String> {
     let items = match field.node.as_sequence() {
         Some([]) => {
-            reader.refuse(field, "can't be blank");
+            let help = "name `always`, `if-not-present` or `never`".to_owned();
+            reader.refuse_with_help(field, "can't be blank", Some(help));
             return Vec::new();
         }
         Some(items) => items.iter().map(AsRef::as_ref).collect(),

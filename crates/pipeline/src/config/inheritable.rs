@@ -1,11 +1,9 @@
-use super::duration::parse_duration;
 use super::reader::{Field, Reader};
-use super::script::{read_commands, read_hooks};
-use super::{artifacts, cache, image, retry};
+use super::script::read_commands;
+use super::{artifacts, cache, hooks, id_tokens, identity, image, retry, tags, timeout};
 use executor_core::job::{
-    ArtifactsDefinition, CacheDefinition, HooksDefinition, Image, RetryDefinition,
+    ArtifactsDefinition, CacheDefinition, HooksDefinition, IdTokens, Image, RetryDefinition,
 };
-use serde_json::Value;
 
 /// The keywords `default` may have.
 pub(super) const DEFAULT_KEYS: [&str; 13] = [
@@ -23,11 +21,6 @@ pub(super) const DEFAULT_KEYS: [&str; 13] = [
     "id_tokens",
     "identity",
 ];
-
-/// How many tags a job may have, less one.
-const MOST_TAGS: usize = 50;
-/// The longest `timeout`: one month.
-const LONGEST_TIMEOUT: u64 = 30 * 24 * 60 * 60;
 
 /// The keywords a job can take from `default`; `None` means not given.
 ///
@@ -56,8 +49,10 @@ pub struct Inheritable {
     pub tags: Option<Vec<String>>,
     /// The files to keep.
     pub artifacts: Option<Box<ArtifactsDefinition>>,
-    /// Identity tokens, as written.
-    pub id_tokens: Option<Box<Value>>,
+    /// Identity tokens.
+    pub id_tokens: Option<Box<IdTokens>>,
+    /// The cloud as whose user the job acts.
+    pub identity: Option<String>,
 }
 
 impl Inheritable {
@@ -66,16 +61,17 @@ impl Inheritable {
         match key {
             "before_script" => self.before_script = read_commands(reader, field),
             "after_script" => self.after_script = read_commands(reader, field),
-            "hooks" => self.hooks = Some(read_hooks(reader, field)),
+            "hooks" => self.hooks = hooks::read(reader, field),
             "cache" => self.cache = cache::read(reader, field),
             "image" => self.image = image::read(reader, field).map(Box::new),
             "services" => self.services = image::read_services(reader, field),
             "interruptible" => self.interruptible = reader.boolean(field),
-            "timeout" => self.timeout = read_timeout(reader, field),
+            "timeout" => self.timeout = timeout::read(reader, field),
             "retry" => self.retry = retry::read(reader, field),
-            "tags" => self.tags = read_tags(reader, field),
-            "artifacts" => self.artifacts = Some(Box::new(artifacts::read(reader, field))),
-            "id_tokens" => self.id_tokens = Some(Box::new(field.node.to_json())),
+            "tags" => self.tags = tags::read(reader, field),
+            "artifacts" => self.artifacts = artifacts::read(reader, field).map(Box::new),
+            "id_tokens" => self.id_tokens = id_tokens::read(reader, field).map(Box::new),
+            "identity" => self.identity = identity::read(reader, field),
             _ => {}
         }
     }
@@ -125,30 +121,11 @@ impl Inheritable {
                 default.id_tokens.as_ref(),
                 allowed("id_tokens"),
             ),
+            identity: or(
+                self.identity,
+                default.identity.as_ref(),
+                allowed("identity"),
+            ),
         }
     }
-}
-
-fn read_timeout(reader: &mut Reader<'_>, field: Field<'_>) -> Option<u64> {
-    let duration = field.node.as_str().and_then(parse_duration);
-    match duration.map(|duration| duration.as_secs()) {
-        None => {
-            reader.refuse(field, "should be a duration, for example `1h 30m`");
-            None
-        }
-        Some(seconds) if seconds > LONGEST_TIMEOUT => {
-            reader.refuse(field, "should not exceed the limit of a month");
-            None
-        }
-        seconds => seconds,
-    }
-}
-
-fn read_tags(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
-    let tags = reader.strings(field)?;
-    if tags.len() >= MOST_TAGS {
-        reader.refuse(field, format_args!("must have fewer than {MOST_TAGS} tags"));
-        return None;
-    }
-    Some(tags)
 }

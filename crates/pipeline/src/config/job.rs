@@ -5,10 +5,13 @@ use super::script::read_script;
 use super::variables::{self, Place, Variables};
 use super::{AllowFailure, Inherit, Inheritable, Parallel, PolicyKeyword, RulesKeyword, Trigger};
 use super::{allow_failure, duration::parse_duration, inherit, parallel, when};
+use super::{coverage, dast, environment, pages, release, run, secrets};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
-use crate::yaml::{Entry, Kind};
-use executor_core::job::When;
+use crate::yaml::Entry;
+use executor_core::job::{
+    EnvironmentDefinition, PagesDefinition, ReleaseDefinition, RunStep, Secrets, When,
+};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -72,25 +75,27 @@ pub enum JobKind {
     Trigger,
 }
 
-/// Keywords that are read but have no effect yet; values are boxed, as they are rare.
+/// Keywords that decide nothing about the pipeline; values are boxed, as they are rare.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Kept {
     /// The pattern that finds the coverage in the log, without its slashes.
     pub coverage: Option<String>,
     /// The environment.
-    pub environment: Option<Box<Value>>,
+    pub environment: Option<Box<EnvironmentDefinition>>,
     /// The inputs.
     pub inputs: Option<Box<Value>>,
     /// The pages.
-    pub pages: Option<Box<Value>>,
+    pub pages: Option<Box<PagesDefinition>>,
     /// The directory of the pages, in its old place.
     pub publish: Option<String>,
     /// The release.
-    pub release: Option<Box<Value>>,
+    pub release: Option<Box<ReleaseDefinition>>,
     /// The resource group.
     pub resource_group: Option<String>,
     /// The secrets.
-    pub secrets: Option<Box<Value>>,
+    pub secrets: Option<Box<Secrets>>,
+    /// The steps it runs instead of a script.
+    pub run: Option<Vec<RunStep>>,
 }
 
 /// Reads the job `name`, whose value is a mapping with a script.
@@ -100,10 +105,7 @@ pub(super) fn read(
     entry: &Entry,
     jobs: &Path<'_>,
 ) -> Option<Job> {
-    let path = Path {
-        parent: Some(jobs),
-        name,
-    };
+    let path = jobs.child(name);
     let field = Field {
         node: &entry.value,
         path: &path,
@@ -140,10 +142,7 @@ pub(super) fn read(
         .get("script")
         .filter(|script| script.value.is_null())
     {
-        let path = Path {
-            parent: Some(&path),
-            name: "script",
-        };
+        let path = path.child("script");
         let node = &script.value;
         reader.refuse(Field { node, path: &path }, "can't be blank");
     }
@@ -172,14 +171,18 @@ impl Job {
             "needs" => self.needs = needs::read(reader, field),
             "dependencies" => self.dependencies = needs::read_dependencies(reader, field),
             "parallel" => self.parallel = parallel::read(reader, field),
-            "coverage" => self.kept.coverage = read_coverage(reader, field),
-            "environment" => self.kept.environment = json(),
+            "coverage" => self.kept.coverage = coverage::read(reader, field),
+            "dast_configuration" => dast::check(reader, field),
+            "environment" => {
+                self.kept.environment = environment::read(reader, field).map(Box::new);
+            }
             "inputs" => self.kept.inputs = json(),
-            "pages" => self.kept.pages = read_pages(reader, field),
+            "pages" => self.kept.pages = pages::read(reader, field).map(Box::new),
             "publish" => self.kept.publish = reader.string(field),
-            "release" => self.kept.release = json(),
+            "release" => self.kept.release = release::read(reader, field).map(Box::new),
             "resource_group" => self.kept.resource_group = reader.string(field),
-            "secrets" => self.kept.secrets = json(),
+            "run" => self.kept.run = run::read(reader, field),
+            "secrets" => self.kept.secrets = secrets::read(reader, field).map(Box::new),
             _ => self.inheritable.read_key(reader, key, field),
         }
     }
@@ -217,25 +220,4 @@ fn check_name(reader: &mut Reader<'_>, name: &str, entry: &Entry) {
     let message = format!("jobs:{}: the job name {words}", shown.escape_debug());
     let error = Diagnostic::error("invalid-job-name", message);
     reader.diagnostics.push(error.at(entry.key_span));
-}
-
-fn read_coverage(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
-    let text = reader.string(field)?;
-    let pattern = text
-        .strip_prefix('/')
-        .and_then(|rest| rest.strip_suffix('/'));
-    if pattern.is_none() {
-        reader.refuse(field, "must be a regular expression between slashes");
-    }
-    pattern.map(ToOwned::to_owned)
-}
-
-fn read_pages(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Box<Value>> {
-    match field.node.kind {
-        Kind::Bool(_) | Kind::Mapping(_) => Some(Box::new(field.node.to_json())),
-        _ => {
-            reader.refuse(field, "should be a hash or a boolean value");
-            None
-        }
-    }
 }

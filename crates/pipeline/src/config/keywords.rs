@@ -100,10 +100,6 @@ pub(super) fn check_support(reader: &mut Reader<'_>, field: Field<'_>, entries: 
                 let message = format!("{}: `{key}` is not supported yet", field.path);
                 Diagnostic::error("unsupported-keyword", message)
             }
-            Some(Support::Kept) if !entry.value.is_null() => {
-                let message = format!("{}: `{key}` is read but has no effect yet", field.path);
-                Diagnostic::warning("unsupported-keyword", message)
-            }
             _ => continue,
         };
         reader.diagnostics.push(finding.at(entry.key_span));

@@ -1,4 +1,4 @@
-use super::reader::{Field, Path, Reader, Spanned};
+use super::reader::{Field, Reader, Spanned};
 use crate::diagnostic::Diagnostic;
 use crate::yaml::Node;
 use executor_core::job::{CrossNeed, Need};
@@ -25,10 +25,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Span
         reader.refuse(field, "can only be a hash or an array");
         return None;
     };
-    let path = Path {
-        parent: Some(field.path),
-        name: "need",
-    };
+    let path = field.path.child("need");
     let mut needs = Vec::with_capacity(items.len());
     // Real files have empty items, and GitLab takes them as nothing.
     for node in items.into_iter().filter(|node| !node.is_null()) {

@@ -1,4 +1,4 @@
-use super::reader::{Field, Path, Reader};
+use super::reader::{Field, Reader};
 use super::variables::is_matrix_value;
 use crate::yaml::Kind;
 
@@ -56,10 +56,7 @@ fn read_matrix(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Matrix> {
         reader.refuse(field, "should be an array of hashes");
         return None;
     };
-    let path = Path {
-        parent: Some(field.path),
-        name: "variables",
-    };
+    let path = field.path.child("variables");
     let mut matrix = Matrix::default();
     for node in items {
         let entry = Field { node, path: &path };

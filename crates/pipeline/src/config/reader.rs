@@ -5,7 +5,7 @@ use crate::yaml::{Kind, Mapping, Node};
 use std::fmt;
 
 /// How deep lists may be nested where a keyword flattens them.
-const DEEPEST_LIST: usize = 10;
+pub(super) const DEEPEST_LIST: usize = 10;
 
 /// A value with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,19 +16,80 @@ pub struct Spanned<T> {
     pub span: Span,
 }
 
-/// Where a keyword stands, in GitLab's notation: `jobs:build:artifacts`.
+/// Where a keyword stands, in GitLab's notation: `jobs:build:artifacts`, in small letters.
+///
+/// GitLab checks some keywords on their own and others, the attributes, with the one they belong to:
+/// it says "jobs:build:artifacts:reports config should be a hash", but "jobs:build:artifacts name
+/// should be a string".
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Path<'a> {
-    pub(super) parent: Option<&'a Path<'a>>,
-    pub(super) name: &'a str,
+    parent: Option<&'a Path<'a>>,
+    name: &'a str,
+    part: Part,
+}
+
+/// How GitLab checks a keyword.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// On its own.
+    Entry,
+    /// With the keyword it belongs to.
+    Attribute,
+}
+
+impl<'a> Path<'a> {
+    /// Returns the path of a keyword of the top level.
+    pub(super) fn top(name: &'a str) -> Self {
+        Self {
+            parent: None,
+            name,
+            part: Part::Entry,
+        }
+    }
+
+    /// Returns the path of a keyword below this one.
+    pub(super) fn child(&'a self, name: &'a str) -> Self {
+        Self {
+            parent: Some(self),
+            name,
+            part: Part::Entry,
+        }
+    }
+
+    /// Returns the path of an attribute of this one.
+    pub(super) fn attribute(&'a self, name: &'a str) -> Self {
+        Self {
+            part: Part::Attribute,
+            ..self.child(name)
+        }
+    }
+
+    /// Returns the path of another keyword beside this one.
+    pub(super) fn sibling(&self, name: &'a str) -> Self {
+        Self { name, ..*self }
+    }
+
+    /// Returns what a message about the keyword starts with.
+    pub(super) fn subject(&self) -> impl fmt::Display {
+        let word = match self.part {
+            Part::Entry => " config",
+            Part::Attribute => "",
+        };
+        format!("{self}{word}")
+    }
 }
 
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
-            write!(f, "{parent}:")?;
+            let joint = match self.part {
+                Part::Entry => ":",
+                Part::Attribute => " ",
+            };
+            write!(f, "{parent}{joint}")?;
         }
-        f.write_str(self.name)
+        let mut letters = self.name.chars().flat_map(char::to_lowercase);
+        letters.try_for_each(|letter| fmt::Write::write_char(f, letter))
     }
 }
 
@@ -48,9 +109,19 @@ pub(super) struct Reader<'d> {
 impl Reader<'_> {
     /// Reports that a value does not fit; `words` go on after "jobs:build:script config".
     pub(super) fn refuse(&mut self, field: Field<'_>, words: impl fmt::Display) {
-        let message = format!("{} config {words}", field.path);
-        self.diagnostics
-            .push(Diagnostic::error("invalid-value", message).at(field.node.span));
+        self.refuse_with_help(field, words, None);
+    }
+
+    /// Reports that a value does not fit, and what its author can do.
+    pub(super) fn refuse_with_help(
+        &mut self,
+        field: Field<'_>,
+        words: impl fmt::Display,
+        help: Option<String>,
+    ) {
+        let message = format!("{} {words}", field.path.subject());
+        let error = Diagnostic::error("invalid-value", message).at(field.node.span);
+        self.diagnostics.push(error.with_help(help));
     }
 
     /// Visits the known keys that have a value, and reports the others in one error.
@@ -58,6 +129,54 @@ impl Reader<'_> {
         &mut self,
         field: Field<'_>,
         known: &[&str],
+        visit: impl FnMut(&mut Self, &str, Field<'_>),
+    ) {
+        self.visit(field, known, Part::Entry, visit);
+    }
+
+    /// Visits the known keys as [`entries`](Self::entries) does; messages call them attributes.
+    pub(super) fn attributes(
+        &mut self,
+        field: Field<'_>,
+        known: &[&str],
+        visit: impl FnMut(&mut Self, &str, Field<'_>),
+    ) {
+        self.visit(field, known, Part::Attribute, visit);
+    }
+
+    /// Visits one key, if it has a value, of a mapping whose other keys are attributes.
+    pub(super) fn entry(
+        &mut self,
+        field: Field<'_>,
+        key: &str,
+        visit: impl FnOnce(&mut Self, Field<'_>),
+    ) {
+        let value = field.node.get(key).filter(|value| !value.is_null());
+        if let Some(node) = value {
+            let path = field.path.child(key);
+            visit(self, Field { node, path: &path });
+        }
+    }
+
+    /// Visits all keys of a mapping whose keys are names, also those without a value.
+    pub(super) fn each(
+        &mut self,
+        field: Field<'_>,
+        mut visit: impl FnMut(&mut Self, &str, Field<'_>),
+    ) -> Option<()> {
+        for (name, entry) in self.mapping(field)? {
+            let path = field.path.child(name);
+            let node = &entry.value;
+            visit(self, name, Field { node, path: &path });
+        }
+        Some(())
+    }
+
+    fn visit(
+        &mut self,
+        field: Field<'_>,
+        known: &[&str],
+        part: Part,
         mut visit: impl FnMut(&mut Self, &str, Field<'_>),
     ) {
         let Some(entries) = self.mapping(field) else {
@@ -69,8 +188,8 @@ impl Reader<'_> {
                 continue;
             }
             let path = Path {
-                parent: Some(field.path),
-                name: key,
+                part,
+                ..field.path.child(key)
             };
             let child = Field {
                 node: &entry.value,
@@ -88,15 +207,49 @@ impl Reader<'_> {
             return;
         };
         let message = format!(
-            "{} config contains unknown keys: {}",
-            field.path,
+            "{} contains unknown keys: {}",
+            field.path.subject(),
             keys.join(", ")
         );
-        self.diagnostics.push(
-            Diagnostic::error("unknown-keyword", message)
-                .at(entries[first].key_span)
-                .with_help(did_you_mean(first, known.iter().copied())),
-        );
+        let help = did_you_mean(first, known.iter().copied());
+        let help = help.unwrap_or_else(|| format!("it may have: {}", known.join(", ")));
+        let error = Diagnostic::error("unknown-keyword", message).at(entries[first].key_span);
+        self.diagnostics.push(error.with_help(help));
+    }
+
+    /// Reports the keys of a mapping that are needed and not there, in one error; returns whether
+    /// there are none.
+    pub(super) fn require(&mut self, field: Field<'_>, needed: &[&str]) -> bool {
+        let is_missing = |key: &&str| field.node.get(key).is_none_or(|value| value.is_null());
+        let missing: Vec<&str> = needed.iter().copied().filter(is_missing).collect();
+        if missing.is_empty() {
+            return true;
+        }
+        let help = format!("add {}", quoted(&missing));
+        let words = format!("missing required keys: {}", missing.join(", "));
+        self.refuse_with_help(field, words, Some(help));
+        false
+    }
+
+    /// Reports keys of a mapping of which only one may be there.
+    pub(super) fn exclude(&mut self, field: Field<'_>, keys: &[&str]) {
+        let is_given = |key: &&str| field.node.get(key).is_some_and(|value| !value.is_null());
+        let given: Vec<&str> = keys.iter().copied().filter(is_given).collect();
+        if given.len() > 1 {
+            let words = format!("these keys cannot be used together: {}", given.join(", "));
+            let help = format!("keep one of {}", quoted(&given));
+            self.refuse_with_help(field, words, Some(help));
+        }
+    }
+
+    /// Reads a string that says something.
+    pub(super) fn text(&mut self, field: Field<'_>) -> Option<String> {
+        let text = self.string(field)?;
+        if text.trim().is_empty() {
+            self.refuse(field, "can't be blank");
+            return None;
+        }
+        Some(text)
     }
 
     pub(super) fn mapping<'n>(&mut self, field: Field<'n>) -> Option<&'n Mapping> {
@@ -111,14 +264,16 @@ impl Reader<'_> {
         let text = field.node.as_str().map(ToOwned::to_owned);
         if text.is_none() {
             let words = format!("should be a string, not {}", field.node.kind_name());
-            self.refuse(field, words);
+            self.refuse_with_help(field, words, string_help(field.node));
         }
         text
     }
 
     pub(super) fn boolean(&mut self, field: Field<'_>) -> Option<bool> {
         let Kind::Bool(flag) = field.node.kind else {
-            self.refuse(field, "should be a boolean value");
+            let is_quoted = matches!(field.node.as_str(), Some("true" | "false" | "yes" | "no"));
+            let help = is_quoted.then(|| "remove the quotes".to_owned());
+            self.refuse_with_help(field, "should be a boolean value", help);
             return None;
         };
         Some(flag)
@@ -126,25 +281,34 @@ impl Reader<'_> {
 
     /// Reads a flat list of strings.
     pub(super) fn strings(&mut self, field: Field<'_>) -> Option<Vec<String>> {
-        let items = field.node.as_sequence().unwrap_or_default();
+        self.strings_or(field, "should be an array of strings")
+    }
+
+    /// Reads a flat list of strings, and says `words` of what is none: of the item that does not
+    /// fit, if it is one.
+    pub(super) fn strings_or(&mut self, field: Field<'_>, words: &str) -> Option<Vec<String>> {
+        let Some(items) = field.node.as_sequence() else {
+            let help = field.node.as_str().map(|text| format!("write `[{text}]`"));
+            self.refuse_with_help(field, words, help);
+            return None;
+        };
         let texts = items
             .iter()
             .map(|item| item.as_str().map(ToOwned::to_owned));
         let texts: Option<Vec<String>> = texts.collect();
-        match texts {
-            Some(texts) if field.node.as_sequence().is_some() => Some(texts),
-            _ => {
-                self.refuse(field, "should be an array of strings");
-                None
-            }
+        if texts.is_none() {
+            let odd = items.iter().find(|item| item.as_str().is_none());
+            let node = odd.map_or(field.node, AsRef::as_ref);
+            self.refuse_with_help(Field { node, ..field }, words, string_help(node));
         }
+        texts
     }
 
     /// Reads a string or a flat list of strings.
     pub(super) fn string_or_strings(&mut self, field: Field<'_>) -> Option<Vec<String>> {
         match field.node.as_str() {
             Some(text) => Some(vec![text.to_owned()]),
-            None => self.strings(field),
+            None => self.strings_or(field, "should be an array of strings or a string"),
         }
     }
 
@@ -155,8 +319,8 @@ impl Reader<'_> {
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             let message = format!(
-                "{} config should be one of: {}",
-                field.path,
+                "{} should be one of: {}",
+                field.path.subject(),
                 known.join(", ")
             );
             let help = text.and_then(|text| did_you_mean(text, known));
@@ -204,4 +368,23 @@ fn flatten<'n>(node: &'n Node, depth: usize, items: &mut Vec<&'n Node>) -> bool 
         return true;
     };
     depth < DEEPEST_LIST && list.iter().all(|item| flatten(item, depth + 1, items))
+}
+
+/// Returns how a value that is no string would be one.
+pub(super) fn string_help(node: &Node) -> Option<String> {
+    match node.kind {
+        Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) => {
+            let text = node.to_scalar_text()?;
+            Some(format!("put quotes around it: `\"{text}\"`"))
+        }
+        Kind::Mapping(_) => Some("put quotes around a text that holds `: `".to_owned()),
+        Kind::Sequence(_) => Some("nested lists are not flattened here".to_owned()),
+        _ => None,
+    }
+}
+
+/// Returns keys in a sentence: `` `a`, `b` ``.
+fn quoted(keys: &[&str]) -> String {
+    let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}:`")).collect();
+    quoted.join(", ")
 }

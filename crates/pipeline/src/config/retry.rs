@@ -1,5 +1,4 @@
-use super::reader::{Field, Path, Reader};
-use crate::diagnostic::Diagnostic;
+use super::reader::{Field, Path, Reader, string_help};
 use crate::suggest::did_you_mean;
 use crate::yaml::Kind;
 use executor_core::job::RetryDefinition;
@@ -64,31 +63,33 @@ pub const FAILURE_REASONS: [&str; 51] = [
 
 /// Reads `retry`; GitLab names no job in its errors, so neither does the path here.
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<RetryDefinition> {
-    let path = Path {
-        parent: None,
-        name: "retry",
-    };
+    let path = Path::top("retry");
     let field = Field {
         path: &path,
         ..field
     };
     match field.node.kind {
         Kind::Int(_) => Some(RetryDefinition {
-            max: read_max(reader, field)?,
+            max: Some(read_max(reader, field)?),
             ..RetryDefinition::default()
         }),
         Kind::Mapping(_) => {
             let mut retry = RetryDefinition::default();
             let known = ["max", "when", "exit_codes"];
-            reader.entries(field, &known, |reader, key, field| match key {
-                "max" => retry.max = read_max(reader, field).unwrap_or(0),
+            reader.attributes(field, &known, |reader, key, field| match key {
+                "max" => retry.max = read_max(reader, field),
                 "when" => retry.when = read_reasons(reader, field),
                 _ => retry.exit_codes = reader.integers(field),
             });
             Some(retry)
         }
         _ => {
-            reader.refuse(field, "has to be either an integer or a hash");
+            let help = match field.node.as_str() {
+                Some(text) if text.parse::<u32>().is_ok() => Some("remove the quotes".to_owned()),
+                _ => string_help(field.node).map(|_| "write for example `retry: 1`".to_owned()),
+            };
+            let words = "has to be either an integer or a hash";
+            reader.refuse_with_help(field, words, help);
             None
         }
     }
@@ -100,7 +101,9 @@ fn read_max(reader: &mut Reader<'_>, field: Field<'_>) -> Option<u32> {
         return None;
     };
     if !(0..=MOST_RETRIES).contains(&max) {
-        reader.refuse(field, format_args!("must be between 0 and {MOST_RETRIES}"));
+        let help = format!("GitLab tries a job again at most {MOST_RETRIES} times");
+        let words = format!("must be between 0 and {MOST_RETRIES}");
+        reader.refuse_with_help(field, words, Some(help));
         return None;
     }
     u32::try_from(max).ok()
@@ -108,13 +111,21 @@ fn read_max(reader: &mut Reader<'_>, field: Field<'_>) -> Option<u32> {
 
 fn read_reasons(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
     let reasons = reader.string_or_strings(field)?;
-    let unknown = |reason: &&String| !FAILURE_REASONS.contains(&reason.as_str());
-    if let Some(reason) = reasons.iter().find(unknown) {
-        let message = format!("{} config names the unknown reason `{reason}`", field.path);
-        let error = Diagnostic::error("invalid-value", message).at(field.node.span);
-        let error = error.with_help(did_you_mean(reason, FAILURE_REASONS));
-        reader.diagnostics.push(error);
-        return None;
+    let mut all_known = true;
+    for (index, reason) in reasons.iter().enumerate() {
+        if FAILURE_REASONS.contains(&reason.as_str()) {
+            continue;
+        }
+        all_known = false;
+        let item = field.node.as_sequence().and_then(|items| items.get(index));
+        let node = item.map_or(field.node, AsRef::as_ref);
+        let help = did_you_mean(reason, FAILURE_REASONS).unwrap_or_else(|| {
+            "common ones are script_failure, runner_system_failure, stuck_or_timeout_failure, \
+             job_execution_timeout and always"
+                .to_owned()
+        });
+        let words = format!("names the unknown failure `{reason}`");
+        reader.refuse_with_help(Field { node, ..field }, words, Some(help));
     }
-    Some(reasons)
+    all_known.then_some(reasons)
 }

@@ -1,5 +1,4 @@
-use super::reader::{Field, Reader};
-use executor_core::job::HooksDefinition;
+use super::reader::{DEEPEST_LIST, Field, Reader, string_help};
 
 /// Reads commands: a string, or lists of strings that are flattened.
 pub(super) fn read_commands(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
@@ -14,13 +13,10 @@ pub(super) fn read_commands(reader: &mut Reader<'_>, field: Field<'_>) -> Option
             node: odd.unwrap_or(&field.node),
             ..field
         };
-        let colon = if field.node.as_mapping().is_some() {
-            "; put quotes around a command that holds `: `"
-        } else {
-            ""
-        };
-        let words = format!("should be a string or a nested array of strings{colon}");
-        reader.refuse(field, words);
+        let words = format!(
+            "should be a string or a nested array of strings up to {DEEPEST_LIST} levels deep"
+        );
+        reader.refuse_with_help(field, words, string_help(field.node));
     }
     texts
 }
@@ -32,13 +28,4 @@ pub(super) fn read_script(reader: &mut Reader<'_>, field: Field<'_>) -> Option<V
         return None;
     }
     read_commands(reader, field)
-}
-
-/// Reads `hooks`.
-pub(super) fn read_hooks(reader: &mut Reader<'_>, field: Field<'_>) -> HooksDefinition {
-    let mut hooks = HooksDefinition::default();
-    reader.entries(field, &["pre_get_sources_script"], |reader, _, field| {
-        hooks.pre_get_sources_script = read_commands(reader, field);
-    });
-    hooks
 }

@@ -1,4 +1,4 @@
-use super::reader::{Field, Path, Reader};
+use super::reader::{Field, Reader};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::yaml::Kind;
@@ -30,10 +30,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>, place: Place) -> O
     let mut variables = Variables::with_capacity(entries.len());
     for (name, entry) in entries {
         check_name(reader, name, entry.key_span);
-        let path = Path {
-            parent: Some(field.path),
-            name,
-        };
+        let path = field.path.child(name);
         let field = Field {
             node: &entry.value,
             path: &path,

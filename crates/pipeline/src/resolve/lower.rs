@@ -1,8 +1,10 @@
 use super::expand::Expansion;
 use crate::config::{AllowFailure, Config, Inherited, Job, NeedEntry, Variables};
-use executor_core::job::{ArtifactsDefinition, JobDefinition, Need, SchedulingKind, When};
+use executor_core::job::{
+    ArtifactsDefinition, JobDefinition, Need, PagesDefinition, SchedulingKind, When,
+};
 use indexmap::IndexMap;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Where pages are published from when the job does not say.
 const PAGES_DIRECTORY: &str = "public";
@@ -59,6 +61,7 @@ pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> Jo
         id_tokens: keywords.id_tokens,
         inputs: kept.inputs,
         secrets: kept.secrets,
+        run: kept.run,
         job_variables: Some(job.variables.clone()),
         variables: merged(&config.variables, &job.inherit.variables, &job.variables),
         ..JobDefinition::default()
@@ -121,21 +124,16 @@ fn with_pages(
     artifacts: Option<Box<ArtifactsDefinition>>,
     job: &Job,
 ) -> Option<Box<ArtifactsDefinition>> {
-    let publishes = match job.kept.pages.as_deref() {
-        Some(Value::Bool(flag)) => *flag,
-        Some(_) => true,
+    let pages = job.kept.pages.as_deref();
+    let publishes = match pages {
+        Some(pages) => pages.is_enabled(),
         None => &*job.name == "pages",
     };
     if !publishes {
         return artifacts;
     }
-    let within_pages = job
-        .kept
-        .pages
-        .as_ref()
-        .and_then(|pages| pages.get("publish"));
-    let directory = within_pages
-        .and_then(Value::as_str)
+    let directory = pages
+        .and_then(PagesDefinition::publish)
         .or(job.kept.publish.as_deref())
         .unwrap_or(PAGES_DIRECTORY);
     let mut artifacts = artifacts.unwrap_or_default();

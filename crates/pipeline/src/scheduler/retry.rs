@@ -32,7 +32,7 @@ pub(super) fn allowed(
         let codes = retry.exit_codes.iter().flatten();
         let by_code = codes.copied().any(|code| Some(code) == exit_code);
         if by_reason || by_code {
-            return retry.max;
+            return retry.max.unwrap_or(0);
         }
     }
     if reason == Some("scheduler_failure") {
@@ -61,7 +61,7 @@ mod tests {
 
     fn check(when: Option<&[&str]>, codes: Option<&[i32]>, reason: &str, code: i32, expect: u32) {
         let retry = RetryDefinition {
-            max: 2,
+            max: Some(2),
             when: when.map(|when| when.iter().map(|&word| word.to_owned()).collect()),
             exit_codes: codes.map(<[i32]>::to_vec),
         };

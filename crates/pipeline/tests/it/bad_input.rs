@@ -112,11 +112,13 @@ fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
       = help: did you mean `script`?
     ");
     insta::assert_snapshot!(errors("job:\n  script:\n    - echo a: b\n"), @r"
-    error[invalid-value]: jobs:job:script config should be a string or a nested array of strings; put quotes around a command that holds `: `
+    error[invalid-value]: jobs:job:script config should be a string or a nested array of strings up to 10 levels deep
      --> .gitlab-ci.yml:3:7
       |
     3 |     - echo a: b
       |       ^^^^^^^^^
+      |
+      = help: put quotes around a text that holds `: `
     ");
     insta::assert_snapshot!(errors("job: {script: x, when: on_sucess}\n"), @r"
     error[invalid-value]: jobs:job:when config should be one of: on_success, on_failure, always, manual, delayed
@@ -128,12 +130,14 @@ fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
       = help: did you mean `on_success`?
     ");
     insta::assert_snapshot!(errors("job: {script: x, retry: {max: 3, when: script_failed}}\n"), @r"
-    error[invalid-value]: retry:max config must be between 0 and 2
+    error[invalid-value]: retry max must be between 0 and 2
      --> .gitlab-ci.yml:1:31
       |
     1 | job: {script: x, retry: {max: 3, when: script_failed}}
       |                               ^
-    error[invalid-value]: retry:when config names the unknown reason `script_failed`
+      |
+      = help: GitLab tries a job again at most 2 times
+    error[invalid-value]: retry when names the unknown failure `script_failed`
      --> .gitlab-ci.yml:1:40
       |
     1 | job: {script: x, retry: {max: 3, when: script_failed}}

@@ -52,7 +52,7 @@ fn random_job(dice: &mut Dice, at: usize, stage: usize, needs: Option<Vec<Need>>
     let all = [OnFailure, Always, Manual, Delayed, OnFailure, Always, Never];
     let when = *dice.pick(&[&often[..], &all].concat());
     let retry = dice.once_in(4).then(|| RetryDefinition {
-        max: u32::try_from(dice.below(3)).unwrap(),
+        max: Some(u32::try_from(dice.below(3)).unwrap()),
         when: None,
         exit_codes: dice.once_in(2).then(|| vec![SPECIAL_CODE]),
     });

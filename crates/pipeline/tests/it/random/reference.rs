@@ -57,7 +57,7 @@ impl<'p> Reference<'p> {
         let definition = &self.jobs[job].definition;
         let retry = definition.retry.as_ref();
         let retry = retry.filter(|retry| retry.exit_codes.is_none() || exit_code == SPECIAL_CODE);
-        let retries = retry.map_or(0, |retry| retry.max);
+        let retries = retry.and_then(|retry| retry.max).unwrap_or(0);
         if self.attempts[job] <= retries && self.statuses[job] != Status::Canceling {
             self.attempts[job] += 1;
             self.statuses[job] = Status::Pending;

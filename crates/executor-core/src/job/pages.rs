@@ -1,0 +1,41 @@
+use serde::{Deserialize, Serialize};
+
+/// Whether and how a job publishes pages (`pages`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PagesDefinition {
+    /// Whether it does.
+    Flag(bool),
+    /// It does, in this way.
+    Settings(PagesSettings),
+}
+
+impl PagesDefinition {
+    /// Returns whether the job publishes pages.
+    pub fn is_enabled(&self) -> bool {
+        !matches!(self, Self::Flag(false))
+    }
+
+    /// Returns the directory that is published, if the keyword names one.
+    pub fn publish(&self) -> Option<&str> {
+        match self {
+            Self::Flag(_) => None,
+            Self::Settings(settings) => settings.publish.as_deref(),
+        }
+    }
+}
+
+/// How a job publishes pages.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PagesSettings {
+    /// The directory that is published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub publish: Option<String>,
+    /// What stands before the path of the pages; may hold variables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_prefix: Option<String>,
+    /// How long they stay, in GitLab's duration words, `never` or a variable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expire_in: Option<String>,
+}
