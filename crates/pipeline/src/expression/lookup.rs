@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
 
 /// Where expressions and rules find the values of variables.
 ///
@@ -19,7 +20,7 @@ pub trait Variables {
     }
 }
 
-impl Variables for HashMap<String, String> {
+impl<S: BuildHasher> Variables for HashMap<String, String, S> {
     fn get(&self, name: &str) -> Option<&str> {
         self.get(name).map(String::as_str)
     }

@@ -48,13 +48,16 @@ fn item(text: &str, offset: usize, out: &mut String) -> Result<usize, PatternErr
         out.push_str(&text[..length]);
         return Ok(length);
     }
-    if text.starts_with('\\') {
-        if text[1..].starts_with(['p', 'P']) {
+    if let Some(letter) = text
+        .strip_prefix('\\')
+        .and_then(|behind| behind.chars().next())
+    {
+        if matches!(letter, 'p' | 'P') {
             let (class, length) = escape::unicode_class(text, offset)?;
             out.push_str(&class);
             return Ok(length);
         }
-        if let Some(class) = text[1..].chars().next().and_then(perl_class) {
+        if let Some(class) = perl_class(letter) {
             out.push_str(class);
             return Ok(2);
         }

@@ -1,5 +1,6 @@
 //! Test vectors whose expectations were checked against a real GitLab, see `tests/data`.
 
+mod expression;
 mod scheduling;
 
 use serde::Deserialize;

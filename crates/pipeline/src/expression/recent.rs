@@ -1,0 +1,27 @@
+use crate::pattern::Pattern;
+use std::sync::{Mutex, PoisonError};
+
+/// The last text that was read as a pattern, with what became of it.
+///
+/// A pattern in a variable is usually the same for all jobs, so one entry is enough.
+#[derive(Debug, Default)]
+pub(super) struct RecentPattern(Mutex<Option<(String, Option<Pattern>)>>);
+
+impl RecentPattern {
+    /// Returns the pattern that `text` is; `None` when it is plain text.
+    pub(super) fn read(&self, text: &str) -> Option<Pattern> {
+        if !text.contains('/') {
+            return None;
+        }
+        // A poisoned entry is a whole entry: it is set in one go.
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, pattern)) = &*recent
+            && known == text
+        {
+            return pattern.clone();
+        }
+        let pattern = Pattern::from_literal(text).ok();
+        *recent = Some((text.to_owned(), pattern.clone()));
+        pattern
+    }
+}

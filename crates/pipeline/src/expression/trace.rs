@@ -1,0 +1,157 @@
+use super::evaluate::{self, compare};
+use super::tree::{Node, NodeKind, Tree};
+use super::{Expression, Value, Variables};
+use std::fmt;
+
+/// What stands for a value that must not be shown.
+const MASKED: &str = "[MASKED]";
+
+/// Why an expression holds or does not: what each of its parts yields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// The comparisons, and the variables that stand alone, in the order of the text.
+    pub steps: Vec<TraceStep>,
+    /// Whether the whole holds.
+    pub is_true: bool,
+}
+
+/// One part of an expression and what it yields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceStep {
+    /// The part as it is written, line breaks taken out.
+    pub text: String,
+    /// The part with values in place of names; masked values are not shown.
+    pub values: String,
+    /// What it yields, as it could stand in an expression; absent when it yields what `values`
+    /// says, as a variable that stands alone does.
+    pub outcome: Option<String>,
+}
+
+impl fmt::Display for TraceStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, values, .. } = self;
+        match &self.outcome {
+            Some(outcome) => write!(f, "{text}   ({values}) is {outcome}"),
+            None => write!(f, "{text}   is {values}"),
+        }
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.steps.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "\n" };
+            write!(f, "{comma}{step}")?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn trace(expression: &Expression, variables: &dyn Variables) -> Trace {
+    let tracer = Tracer {
+        text: &expression.text,
+        tree: &expression.tree,
+        variables,
+    };
+    let mut shown = vec![false; tracer.tree.nodes.len()];
+    let mut steps: Vec<(usize, TraceStep)> = Vec::new();
+    // Operands stand before operators, so those that an operator shows are known when it is met
+    // from behind.
+    for at in (0..tracer.tree.nodes.len()).rev() {
+        let node = &tracer.tree.nodes[at];
+        if let Some(step) = tracer.step(node, at, &mut shown) {
+            steps.push((node.range.start, step));
+        }
+    }
+    steps.sort_by_key(|(start, _)| *start);
+    Trace {
+        steps: steps.into_iter().map(|(_, step)| step).collect(),
+        is_true: expression.is_true(variables),
+    }
+}
+
+struct Tracer<'e> {
+    text: &'e str,
+    tree: &'e Tree,
+    variables: &'e dyn Variables,
+}
+
+impl Tracer<'_> {
+    /// Returns what there is to say about a node; `shown` are the operands that another step shows.
+    fn step(&self, node: &Node, at: usize, shown: &mut [bool]) -> Option<TraceStep> {
+        let values = match &node.kind {
+            NodeKind::Both(..) | NodeKind::Either(..) => return None,
+            NodeKind::Comparison(comparison) => {
+                let (left, right) = (comparison.left, comparison.right);
+                (shown[left], shown[right]) = (self.is_simple(left), self.is_simple(right));
+                let sign = comparison.operator.sign();
+                format!("{} {sign} {}", self.show(left), self.show(right))
+            }
+            NodeKind::Not(inner) => {
+                shown[*inner] = self.is_simple(*inner);
+                format!("!{}", self.show(*inner))
+            }
+            _ if shown[at] => return None,
+            _ => self.show(at),
+        };
+        let outcome = match &node.kind {
+            NodeKind::Comparison(_) | NodeKind::Not(_) => Some(self.outcome(at)),
+            _ => None,
+        };
+        let text = self.text[node.range.clone()].split(['\n', '\r']);
+        let text: Vec<&str> = text.map(str::trim).collect();
+        Some(TraceStep {
+            text: text.join(" "),
+            values,
+            outcome,
+        })
+    }
+
+    fn outcome(&self, at: usize) -> String {
+        let node = &self.tree.nodes[at];
+        let value = match &node.kind {
+            NodeKind::Comparison(comparison) => {
+                let value = |at| evaluate::node(self.tree, at, self.variables);
+                value(comparison.left).and_then(|left| {
+                    let right = value(comparison.right)?;
+                    compare(comparison, left, right).map(Value::Boolean)
+                })
+            }
+            _ => evaluate::node(self.tree, at, self.variables),
+        };
+        value.map_or_else(
+            |_| "nothing that can be compared".to_owned(),
+            |value| value.to_string(),
+        )
+    }
+
+    /// Returns whether a node has no operands of its own.
+    fn is_simple(&self, at: usize) -> bool {
+        use NodeKind::{Both, Comparison, Either, Not};
+        let kind = &self.tree.nodes[at].kind;
+        !matches!(kind, Both(..) | Comparison(_) | Either(..) | Not(_))
+    }
+
+    fn show(&self, at: usize) -> String {
+        if self.is_masked(at) {
+            return MASKED.to_owned();
+        }
+        match evaluate::node(self.tree, at, self.variables) {
+            Ok(value) => value.to_string(),
+            Err(_) => "nothing that can be compared".to_owned(),
+        }
+    }
+
+    /// Returns whether the value of a node may be one that must not be shown.
+    fn is_masked(&self, at: usize) -> bool {
+        match &self.tree.nodes[at].kind {
+            NodeKind::Variable(name) => {
+                self.variables.is_masked(name) && self.variables.get(name).is_some()
+            }
+            NodeKind::Both(left, right) | NodeKind::Either(left, right) => {
+                self.is_masked(*left) || self.is_masked(*right)
+            }
+            _ => false,
+        }
+    }
+}
