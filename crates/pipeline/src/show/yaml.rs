@@ -1,30 +1,30 @@
-use super::Origin;
-use super::origin::OriginFinder;
+use super::origin::{is_same_part, of_entry};
 use super::scalar::{block, inline};
-use crate::source::{SourceMap, Span};
+use crate::source::Span;
 use crate::yaml::{Entry, Kind, Node};
+use crate::{Origin, Origins};
 
 /// Longer keys are not read on one line with their values.
 const LONGEST_KEY: usize = 1_000;
 
 /// What stands behind the values.
 #[derive(Debug, Clone, Copy)]
-pub enum Comments<'s> {
+pub enum Comments<'o> {
     /// Nothing.
     None,
-    /// Where each value was written, in these texts.
-    Origins(&'s SourceMap),
+    /// Where each value was written.
+    Origins(&'o Origins),
 }
 
 /// Returns a tree as YAML.
 pub fn to_yaml(root: &Node, comments: Comments<'_>) -> String {
-    let finder = match comments {
+    let origins = match comments {
         Comments::None => None,
-        Comments::Origins(sources) => Some(OriginFinder::new(sources)),
+        Comments::Origins(origins) => Some(origins),
     };
     let mut writer = Writer {
         out: String::new(),
-        finder,
+        origins,
     };
     match &root.kind {
         Kind::Mapping(entries) if !entries.is_empty() => writer.children(root, 0),
@@ -36,9 +36,9 @@ pub fn to_yaml(root: &Node, comments: Comments<'_>) -> String {
     writer.out
 }
 
-struct Writer<'s> {
+struct Writer<'o> {
     out: String,
-    finder: Option<OriginFinder<'s>>,
+    origins: Option<&'o Origins>,
 }
 
 impl Writer<'_> {
@@ -81,8 +81,8 @@ impl Writer<'_> {
             self.out.push_str(&written);
         }
         self.out.push(':');
-        let origin = self.finder.as_ref().map(|finder| finder.of_entry(entry));
-        let comment = comment(origin.as_ref());
+        let origin = self.origins.and_then(|origins| of_entry(entry, origins));
+        let comment = comment(origin);
         self.out.push(' ');
         if self.value(&entry.value, indent, &comment) {
             self.children(&entry.value, indent + 2);
@@ -92,11 +92,11 @@ impl Writer<'_> {
     /// Writes an item of a list; a comment says where it is from if not from where the list is.
     fn item(&mut self, list: Span, item: &Node, indent: usize) {
         self.out.push_str("- ");
-        let origin = self.finder.as_ref().and_then(|finder| {
-            let is_from_elsewhere = !finder.is_same_part(list, item.span);
-            is_from_elsewhere.then(|| finder.find(item.span))
+        let origin = self.origins.and_then(|origins| {
+            let is_from_elsewhere = !is_same_part(list, item.span, origins);
+            is_from_elsewhere.then(|| origins.of(item.span))?
         });
-        let comment = comment(origin.as_ref());
+        let comment = comment(origin);
         match &item.kind {
             Kind::Mapping(entries) if !entries.is_empty() => {
                 for (number, (key, entry)) in entries.iter().enumerate() {
@@ -187,15 +187,15 @@ fn flow(text: &str) -> String {
 }
 
 /// Returns the comment that tells of an origin, with the blank before it.
-fn comment(origin: Option<&Origin>) -> String {
+fn comment(origin: Option<Origin<'_>>) -> String {
     let Some(origin) = origin else {
         return String::new();
     };
     let safe = |text: &str| text.replace(char::is_control, "\u{fffd}");
-    let key = origin.key.as_deref().map(|key| format!(" ({})", safe(key)));
+    let key = origin.key.map(|key| format!(" ({})", safe(key)));
     format!(
         "  # {}:{}{}",
-        safe(&origin.file),
+        safe(origin.file),
         origin.line,
         key.unwrap_or_default()
     )
@@ -210,14 +210,16 @@ mod tests {
     use serde_json::{Value, json};
     use std::sync::Arc;
 
-    fn loaded(text: &str) -> (Arc<Node>, Diagnostics) {
+    fn loaded(text: &str) -> (Arc<Node>, Origins) {
         let mut diagnostics = Diagnostics::default();
-        let file = diagnostics.sources_mut().add("ci.yml", text);
+        let file = diagnostics.sources_mut().add("a b:\n#.yml", text);
         let loaded = load(file, &Limits::default(), &mut diagnostics);
-        let root = loaded
+        let tree = loaded
             .unwrap_or_else(|| panic!("{text:?}: {diagnostics}"))
             .content;
-        (root, diagnostics)
+        let mut origins = Origins::default();
+        origins.add(file, &tree, diagnostics.sources());
+        (tree, origins)
     }
 
     #[test]
@@ -239,33 +241,33 @@ job:
       one
         two
 ";
-        let (root, diagnostics) = loaded(text);
-        let shown = to_yaml(&root, Comments::Origins(diagnostics.sources()));
+        let (root, origins) = loaded(text);
+        let shown = to_yaml(&root, Comments::Origins(&origins));
         insta::assert_snapshot!(shown, @r#"
-        .base:  # ci.yml:1 (.base)
-          image: ruby  # ci.yml:2 (.base)
-          script:  # ci.yml:3 (.base)
+        .base:  # a b:�#.yml:1 (.base)
+          image: ruby  # a b:�#.yml:2 (.base)
+          script:  # a b:�#.yml:3 (.base)
             - a
             - "yes"
 
-        job:  # ci.yml:4 (job)
-          image: ruby  # ci.yml:2 (.base)
-          script:  # ci.yml:3 (.base)
+        job:  # a b:�#.yml:4 (job)
+          image: ruby  # a b:�#.yml:2 (.base)
+          script:  # a b:�#.yml:3 (.base)
             - a
             - "yes"
-          before_script:  # ci.yml:3 (.base)
+          before_script:  # a b:�#.yml:3 (.base)
             - a
             - "yes"
-          variables:  # ci.yml:7 (job)
-            A: "0755"  # ci.yml:7 (job)
-            B: 1.5  # ci.yml:7 (job)
-            "1": null  # ci.yml:7 (job)
-          rules:  # ci.yml:8 (job)
-            - if: $A == "x"  # ci.yml:9 (job)
-              changes: []  # ci.yml:10 (job)
+          variables:  # a b:�#.yml:7 (job)
+            A: "0755"  # a b:�#.yml:7 (job)
+            B: 1.5  # a b:�#.yml:7 (job)
+            "1": null  # a b:�#.yml:7 (job)
+          rules:  # a b:�#.yml:8 (job)
+            - if: $A == "x"  # a b:�#.yml:9 (job)
+              changes: []  # a b:�#.yml:10 (job)
             - - x
               - - "y"
-          after_script:  # ci.yml:12 (job)
+          after_script:  # a b:�#.yml:12 (job)
             - |
               one
                 two
@@ -337,11 +339,10 @@ job:
 
         #[test]
         fn what_is_written_is_read_as_the_same(value in values()) {
-            let mut sources = SourceMap::default();
-            let file = sources.add("a b: #\n.yml", "job:\n  script: x\n");
+            let (some, origins) = loaded("job:\n  script: x\n");
             let value = json!({ "job": value });
-            let root = node(&value, Span::of_offset(file, "job", 0));
-            for comments in [Comments::None, Comments::Origins(&sources)] {
+            let root = node(&value, some.span);
+            for comments in [Comments::None, Comments::Origins(&origins)] {
                 let shown = to_yaml(&root, comments);
                 let (own, _) = loaded(&shown);
                 prop_assert_eq!(own.to_json(), value.clone(), "own loader, of\n{}", shown);
@@ -354,9 +355,8 @@ job:
     #[test]
     fn keys_that_do_not_fit_on_a_line_are_read_back() {
         let value = json!({ "job": { "k ".repeat(2_000): { "a": [1] } } });
-        let mut sources = SourceMap::default();
-        let file = sources.add("ci.yml", "job: 1\n");
-        let root = node(&value, Span::of_offset(file, "job", 0));
+        let (some, _) = loaded("job: 1\n");
+        let root = node(&value, some.span);
         let shown = to_yaml(&root, Comments::None);
         assert_eq!(loaded(&shown).0.to_json(), value);
     }
