@@ -61,6 +61,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Run(args) => command::run(&args),
         Command::List(args) => command::list(&args),
         Command::Lint(args) => command::lint(&args),
+        Command::Show(args) => command::show(&args),
         Command::Executors(args) => command::executors(&args),
         Command::Completion(args) => command::completion(&args),
         Command::Man(args) => command::man(&args),

@@ -1,14 +1,20 @@
 //! The command line: what can be asked, and how it is explained.
 
 mod isolation;
+mod lint;
+mod list;
 mod pairs;
 mod project;
 mod run;
+mod show;
 
 pub(crate) use isolation::IsolationArgs;
+pub(crate) use lint::{LintArgs, LintFormat};
+pub(crate) use list::ListArgs;
 pub(crate) use pairs::KeyValue;
 pub(crate) use project::ProjectArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use show::{ShowArgs, ShowFormat};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -25,6 +31,7 @@ Examples:
   runwright run test --no-needs     run that job alone
   runwright list                    show the jobs, in the order of their stages
   runwright lint                    check the pipeline file
+  runwright show                    show it with everything put together
 
 Exit codes:
   0  all good      1  a job failed        2  usage or configuration error
@@ -47,40 +54,14 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Check the pipeline file
     Lint(LintArgs),
+    /// Show the pipeline file with everything put together, and where each value comes from
+    Show(ShowArgs),
     /// Show the executors this build has
     Executors(ExecutorsArgs),
     /// Print a completion script for a shell
     Completion(CompletionArgs),
     /// Write the manual pages
     Man(ManArgs),
-}
-
-/// Arguments of `runwright list`.
-#[derive(Debug, Args)]
-pub(crate) struct ListArgs {
-    /// Where the pipeline is.
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
-    /// Print the normalized jobs as a JSON array
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Arguments of `runwright lint`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Exit codes: 0 valid, 2 invalid (with --strict also when there are warnings)"
-)]
-pub(crate) struct LintArgs {
-    /// Where the pipeline is.
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
-    /// Print {valid, errors, warnings} as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Treat warnings as errors
-    #[arg(long)]
-    pub(crate) strict: bool,
 }
 
 /// Arguments of `runwright executors`.

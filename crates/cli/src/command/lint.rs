@@ -1,68 +1,45 @@
-use super::{find_project, print};
-use crate::args::LintArgs;
+use super::{find_project, print, print_json};
+use crate::args::{LintArgs, LintFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::diagnostics;
+use crate::output::{Style, findings, in_order, sarif};
 use runwright::pipeline::diagnostic::{DiagnosticRecord, Diagnostics, Severity};
 use serde::Serialize;
-
-#[derive(Serialize)]
-struct Verdict {
-    valid: bool,
-    errors: Vec<DiagnosticRecord>,
-    warnings: Vec<DiagnosticRecord>,
-}
-
-impl Verdict {
-    /// Returns the verdict on a file that could not even be read.
-    fn unreadable(file: String, failure: &Failure) -> Self {
-        let error = DiagnosticRecord {
-            code: "unreadable-file",
-            severity: Severity::Error,
-            message: failure.message(),
-            file: Some(file),
-            line: None,
-            column: None,
-            end_line: None,
-            end_column: None,
-            related: Vec::new(),
-            help: failure.help().map(ToOwned::to_owned),
-        };
-        Self {
-            valid: false,
-            errors: vec![error],
-            warnings: Vec::new(),
-        }
-    }
-}
-
-fn print_json(verdict: &Verdict) -> Result<(), Failure> {
-    print(serde_json::to_string_pretty(verdict).map_err(Failure::environment)? + "\n")
-}
 
 /// Checks the pipeline file.
 pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     let project = find_project(&args.project)?;
     super::variables(&args.project)?;
+    let file = project.file().display().to_string();
     let found = match project.pipeline() {
         Ok(checked) => checked.diagnostics,
-        Err(error) if args.json => {
+        Err(error) => {
             let failure = Failure::from(error);
-            let file = project.file().display().to_string();
-            print_json(&Verdict::unreadable(file, &failure))?;
-            return Ok(failure.exit());
+            return unreadable(args, &file, failure);
         }
-        Err(error) => return Err(error.into()),
     };
-    if args.json {
-        print_json(&Verdict {
-            valid: !found.has_errors(),
-            errors: found.records(Severity::Error),
-            warnings: found.records(Severity::Warning),
-        })?;
-    } else {
-        diagnostics(&found);
-        print(sentence(&found, &project.file().display().to_string()) + "\n")?;
+    match args.format() {
+        LintFormat::Text => {
+            let least = if args.notes {
+                Severity::Note
+            } else {
+                Severity::Warning
+            };
+            let text = findings(&found, least, Style::of_stdout());
+            let gap = if text.is_empty() { "" } else { "\n" };
+            print(format!(
+                "{text}{gap}{}\n",
+                sentence(&found, &file, args.notes)
+            ))?;
+        }
+        LintFormat::Json => print_json(&Verdict::of(&found))?,
+        LintFormat::Sarif => {
+            let records: Vec<_> = in_order(&found)
+                .into_iter()
+                .map(|finding| DiagnosticRecord::new(finding, found.sources()))
+                .collect();
+            print_json(&sarif(&records, &file))?;
+        }
     }
     let warned = args.strict && found.warnings().next().is_some();
     Ok(if found.has_errors() || warned {
@@ -72,9 +49,57 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn sentence(found: &Diagnostics, file: &str) -> String {
+/// Tells of a file that could not even be read, in the format that was asked for.
+fn unreadable(args: &LintArgs, file: &str, failure: Failure) -> Result<Exit, Failure> {
+    let error = DiagnosticRecord {
+        code: "unreadable-file",
+        severity: Severity::Error,
+        message: failure.message(),
+        file: Some(file.to_owned()),
+        line: None,
+        column: None,
+        end_line: None,
+        end_column: None,
+        related: Vec::new(),
+        help: failure.help().map(ToOwned::to_owned),
+    };
+    match args.format() {
+        LintFormat::Text => return Err(failure),
+        LintFormat::Sarif => print_json(&sarif(&[error], file))?,
+        LintFormat::Json => print_json(&Verdict {
+            valid: false,
+            errors: vec![error],
+            warnings: Vec::new(),
+            notes: Vec::new(),
+        })?,
+    }
+    Ok(failure.exit())
+}
+
+#[derive(Serialize)]
+struct Verdict {
+    valid: bool,
+    errors: Vec<DiagnosticRecord>,
+    warnings: Vec<DiagnosticRecord>,
+    notes: Vec<DiagnosticRecord>,
+}
+
+impl Verdict {
+    fn of(found: &Diagnostics) -> Self {
+        Self {
+            valid: !found.has_errors(),
+            errors: found.records(Severity::Error),
+            warnings: found.records(Severity::Warning),
+            notes: found.records(Severity::Note),
+        }
+    }
+}
+
+fn sentence(found: &Diagnostics, file: &str, with_notes: bool) -> String {
+    let file = crate::output::strip_controls(file);
     let (errors, warnings) = (found.errors().count(), found.warnings().count());
-    match (errors, warnings) {
+    let notes = found.notes().count();
+    let verdict = match (errors, warnings) {
         (0, 0) => format!("{file} is valid."),
         (0, warnings) => format!("{file} is valid, with {}.", counted(warnings, "warning")),
         (errors, 0) => format!("{file} is invalid: {}.", counted(errors, "error")),
@@ -83,6 +108,12 @@ fn sentence(found: &Diagnostics, file: &str) -> String {
             counted(errors, "error"),
             counted(warnings, "warning")
         ),
+    };
+    match notes {
+        notes if notes > 0 && !with_notes => {
+            format!("{verdict} --notes shows {} more.", counted(notes, "note"))
+        }
+        _ => verdict,
     }
 }
 

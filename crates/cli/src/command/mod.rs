@@ -9,18 +9,21 @@ mod list;
 mod manual;
 mod run;
 mod secrets;
+mod show;
 
 pub(crate) use executors::executors;
 pub(crate) use lint::lint;
 pub(crate) use list::list;
 pub(crate) use manual::{completion, man};
 pub(crate) use run::run;
+pub(crate) use show::show;
 
 use crate::args::ProjectArgs;
 use crate::failure::Failure;
 use anyhow::Context;
 use runwright::core::variable::JobVariable;
 use runwright::local::LocalProject;
+use serde::Serialize;
 use std::path::Path;
 
 /// Prints text on standard output.
@@ -28,6 +31,11 @@ fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     crate::output::print(text.as_ref())
         .context("write to standard output")
         .map_err(Failure::environment)
+}
+
+/// Prints a value as JSON for people and programs.
+fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(serde_json::to_string_pretty(value).map_err(Failure::environment)? + "\n")
 }
 
 /// Finds the project the arguments mean.

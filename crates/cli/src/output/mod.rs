@@ -30,6 +30,7 @@ mod board;
 mod clean;
 mod console;
 mod entry;
+mod findings;
 mod fold;
 mod job;
 mod lines;
@@ -40,6 +41,7 @@ mod outcome;
 mod place;
 mod printer;
 mod region;
+mod sarif;
 mod screen;
 mod section;
 mod shared;
@@ -52,16 +54,18 @@ mod width;
 
 pub(crate) use clean::{is_direction, shown_name, strip_controls};
 pub use console::Console;
+pub use findings::diagnostics;
+pub(crate) use findings::{findings, in_order};
 pub(crate) use log::{ErrorStream, show_errors_above, show_errors_directly};
 pub use ndjson::NdJson;
 pub use place::Place;
+pub(crate) use sarif::sarif;
 pub use shared::SharedWriter;
 pub use style::{Mark, Style, Tone};
 pub use summary::{Advice, summary};
 pub use view::{Clash, Layout, Progress, Shown, View};
 pub(crate) use width::{columns, fit};
 
-use runwright::pipeline::diagnostic::Diagnostics;
 use runwright::pipeline::event::{EventSink, PipelineEvent};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -95,13 +99,6 @@ pub fn print(text: &[u8]) -> io::Result<()> {
 /// Prints a line on standard error, or above the live view.
 pub fn error_line(text: &str) {
     let _ = writeln!(ErrorStream, "{text}");
-}
-
-/// Prints what was found in a pipeline file on standard error.
-pub fn diagnostics(found: &Diagnostics) {
-    if !found.is_empty() {
-        let _ = write!(io::stderr().lock(), "{found}");
-    }
 }
 
 /// Hands each event to several sinks.

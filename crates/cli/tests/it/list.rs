@@ -1,4 +1,4 @@
-//! `runwright list` and `runwright lint`.
+//! `runwright list`.
 
 use crate::project::Project;
 
@@ -58,52 +58,4 @@ fn the_json_list_has_the_normalized_shape() {
     assert_eq!(test["job_variables"], serde_json::json!({"B": "own"}));
     assert_eq!(test["script"], serde_json::json!(["make test"]));
     assert_eq!(test["retry"], serde_json::Value::Null);
-}
-
-#[test]
-fn lint_says_what_is_wrong_and_where() {
-    let project = Project::with_pipeline("job:\n  stage: tset\n  script: [\"true\"]\n");
-    let done = project.runwright(&["lint"]).expect_code(2);
-    assert!(done.all().contains(".gitlab-ci.yml:2:"), "{}", done.all());
-    assert!(
-        done.all().contains("stage: tset"),
-        "the line is shown: {}",
-        done.all()
-    );
-
-    let report = project.runwright(&["lint", "--json"]).expect_code(2).stdout;
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    assert_eq!(report["valid"], false);
-    let error = &report["errors"][0];
-    assert_eq!(error["line"], 2);
-    for key in ["code", "message", "file", "line", "column", "help"] {
-        assert!(error.get(key).is_some(), "{key} in {error}");
-    }
-}
-
-#[test]
-fn warnings_count_when_lint_is_strict() {
-    let project = Project::with_pipeline("job:\n  script: [\"true\"]\n  script: [\"false\"]\n");
-    let done = project.runwright(&["lint", "--json"]).expect_code(0);
-    let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
-    assert_eq!(report["valid"], true);
-    assert!(
-        !report["warnings"].as_array().unwrap().is_empty(),
-        "{report}"
-    );
-    project.runwright(&["lint", "--strict"]).expect_code(2);
-    let clean = Project::with_pipeline("job:\n  script: [\"true\"]\n");
-    clean.runwright(&["lint", "--strict"]).expect_code(0);
-}
-
-#[test]
-fn lint_answers_in_json_also_when_there_is_no_file() {
-    let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
-    let report = project
-        .runwright(&["lint", "--json", "-f", "no.yml"])
-        .expect_code(2)
-        .stdout;
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    assert_eq!(report["valid"], false);
-    assert_eq!(report["errors"][0]["file"], "no.yml");
 }

@@ -9,10 +9,170 @@ pub struct CodeInfo {
 
 /// All codes, in alphabetical order. A code that is given anywhere has a line here, and one in the
 /// guide.
-pub const CODES: &[CodeInfo] = &[];
+pub const CODES: &[CodeInfo] = &[
+    info(
+        "alias-bomb",
+        "aliases of YAML would unfold to more values than a pipeline may have",
+    ),
+    info(
+        "anchor-cycle",
+        "an alias of YAML stands inside the value that it names",
+    ),
+    info(
+        "dependency-not-needed",
+        "`dependencies` names a job that is not among the `needs` of the job",
+    ),
+    info(
+        "doubtful-release",
+        "a `release` has a value that GitLab accepts and that does not do what it seems to",
+    ),
+    info(
+        "duplicate-input",
+        "an input is declared twice, in the file and in one that its header includes",
+    ),
+    info(
+        "duplicate-key",
+        "a key is given twice in one mapping; the last one counts",
+    ),
+    info("duplicate-need", "`needs` names the same job twice"),
+    info("empty-file", "the file has no content"),
+    info("exclusive-keywords", "two keywords exclude each other"),
+    info("extends-cycle", "jobs extend each other in a circle"),
+    info(
+        "extends-too-deep",
+        "a chain of `extends` is longer than GitLab allows",
+    ),
+    info(
+        "extends-too-large",
+        "jobs take over more values by `extends` than a pipeline may have",
+    ),
+    info("file-too-large", "the file has more bytes than are read"),
+    info(
+        "hidden-job",
+        "a hidden job has a keyword that only visible jobs are checked for",
+    ),
+    info(
+        "include-extension",
+        "an included file is named neither `.yml` nor `.yaml`",
+    ),
+    info(
+        "include-not-fetched",
+        "an include is of a kind that cannot be fetched here",
+    ),
+    info(
+        "inputs-without-header",
+        "inputs were given to a file that declares none with `spec:inputs`",
+    ),
+    info(
+        "interpolation-limit",
+        "`$[[ ]]` would replace more than GitLab allows",
+    ),
+    info("invalid-base", "`extends` names something that is no job"),
+    info(
+        "invalid-expression",
+        "an expression of `rules:if`, or of another place that takes one, cannot be read",
+    ),
+    info(
+        "invalid-file",
+        "the file is no mapping of jobs and keywords",
+    ),
+    info("invalid-include", "an `include` cannot be read"),
+    info(
+        "invalid-input",
+        "an input does not fit its declaration, or the declaration is no declaration",
+    ),
+    info(
+        "invalid-interpolation",
+        "what stands in `$[[ ]]` cannot be read",
+    ),
+    info(
+        "invalid-job-name",
+        "a job has a name that GitLab does not accept",
+    ),
+    info(
+        "invalid-key",
+        "a key of a mapping is no text, number or truth value",
+    ),
+    info("invalid-pattern", "a regular expression cannot be read"),
+    info(
+        "invalid-reference",
+        "`!reference` is not followed by a list of keys",
+    ),
+    info("invalid-value", "a keyword has a value that it cannot have"),
+    info(
+        "invalid-variable-name",
+        "a variable has a name that no process can have in its environment",
+    ),
+    info("later-stage", "a job needs a job of a later stage"),
+    info("missing-input", "an input without default was not given"),
+    info("missing-script", "a job has no commands"),
+    info(
+        "more-documents",
+        "the file has more documents of YAML than are read",
+    ),
+    info("needs-cycle", "jobs need each other in a circle"),
+    info("nested-too-deep", "values are nested deeper than is read"),
+    info("no-jobs", "the file has no visible job"),
+    info("nul-character", "the file holds a NUL character"),
+    info(
+        "reference-cycle",
+        "references of `!reference` lead in a circle",
+    ),
+    info("reserved-name", "a job has the name of a keyword"),
+    info("too-many-needs", "a job needs more jobs than GitLab allows"),
+    info("unknown-base", "`extends` names a job that is not there"),
+    info(
+        "unknown-dependency",
+        "`dependencies` names a job that is not there",
+    ),
+    info(
+        "unknown-input",
+        "an input was given that the file does not declare",
+    ),
+    info("unknown-keyword", "a keyword is not known where it stands"),
+    info("unknown-need", "`needs` names a job that is not there"),
+    info(
+        "unknown-reference",
+        "`!reference` names keys that are not there",
+    ),
+    info(
+        "unknown-stage",
+        "a job has a stage that is not among the `stages`",
+    ),
+    info("unknown-tag", "a tag of YAML is not known, and is left out"),
+    info(
+        "unreadable-file",
+        "the file is not there, or cannot be read",
+    ),
+    info(
+        "unsupported-keyword",
+        "a keyword is understood by GitLab and not by this version",
+    ),
+    info(
+        "yaml-date",
+        "a value is a date, which GitLab refuses unless it is quoted",
+    ),
+    info("yaml-syntax", "the text is no YAML"),
+];
+
+const fn info(code: &'static str, meaning: &'static str) -> CodeInfo {
+    CodeInfo { code, meaning }
+}
 
 /// Returns what a code stands for.
 pub fn code_info(code: &str) -> Option<&'static CodeInfo> {
     let found = CODES.binary_search_by(|info| info.code.cmp(code));
     found.ok().map(|at| &CODES[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_in_order_and_found() {
+        assert!(CODES.is_sorted_by(|one, next| one.code < next.code));
+        let found = CODES.iter().all(|info| code_info(info.code) == Some(info));
+        assert!(found && code_info("no-such-code").is_none());
+    }
 }

@@ -66,7 +66,7 @@ fn users(plan: &Plan) -> SnapshotUsers {
                 .definition
                 .retry
                 .as_ref()
-                .is_none_or(|retry| retry.max == 0) =>
+                .is_none_or(|retry| retry.max.unwrap_or_default() == 0) =>
         {
             SnapshotUsers::One
         }

@@ -1,9 +1,9 @@
 //! The project a local run is about: a working tree and its pipeline file.
 
 use super::error::LocalError;
-use pipeline::ResolvedPipeline;
 use pipeline::diagnostic::Checked;
 use pipeline::yaml::{Limits, decode};
+use pipeline::{Pipeline, ResolvedPipeline};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -71,9 +71,19 @@ impl LocalProject {
     ///
     /// When the file cannot be read. What is wrong inside it is in the [`Checked`] value.
     pub fn pipeline(&self) -> Result<Checked<ResolvedPipeline>, LocalError> {
+        let checked = self.load()?;
+        Ok(checked.and_then(|pipeline, diagnostics| Some(pipeline.resolve(diagnostics))))
+    }
+
+    /// Reads the pipeline file and what it includes.
+    ///
+    /// # Errors
+    ///
+    /// As [`LocalProject::pipeline`].
+    pub fn load(&self) -> Result<Checked<Pipeline>, LocalError> {
         let text = self.text()?;
         let name = self.file.display().to_string();
-        Ok(ResolvedPipeline::from_text(&name, &text))
+        Ok(Pipeline::from_text(&name, &text))
     }
 
     fn text(&self) -> Result<String, LocalError> {

@@ -1,0 +1,44 @@
+use super::{find_project, print, print_json};
+use crate::args::{ShowArgs, ShowFormat};
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::diagnostics;
+use runwright::pipeline::show::{Comments, origin_records, to_yaml};
+use serde_json::json;
+
+/// Shows the pipeline file with everything put together.
+///
+/// A file with mistakes is shown as far as it can be put together: that may be where they are seen.
+pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
+    let project = find_project(&args.project)?;
+    let mut checked = project.load()?;
+    if let Some(pipeline) = &checked.value {
+        pipeline.resolve(&mut checked.diagnostics);
+    }
+    diagnostics(&checked.diagnostics);
+    let exit = if checked.diagnostics.has_errors() {
+        Exit::Usage
+    } else {
+        Exit::Success
+    };
+    let Some(pipeline) = checked.value else {
+        return Ok(exit);
+    };
+    let tree = pipeline.tree();
+    match args.format() {
+        ShowFormat::Yaml => {
+            let comments = if args.with_origins() {
+                Comments::Origins(pipeline.origins())
+            } else {
+                Comments::None
+            };
+            print(to_yaml(tree, comments))?;
+        }
+        ShowFormat::Json if args.with_origins() => print_json(&json!({
+            "config": tree.to_json(),
+            "origins": origin_records(tree, pipeline.origins()),
+        }))?,
+        ShowFormat::Json => print_json(&tree.to_json())?,
+    }
+    Ok(exit)
+}

@@ -1,0 +1,39 @@
+//! What was found in a pipeline file, for people.
+
+use super::style::Style;
+use runwright::pipeline::diagnostic::{Diagnostic, Diagnostics, Renderer, Severity};
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// Prints errors and warnings on standard error.
+pub fn diagnostics(found: &Diagnostics) {
+    let text = findings(found, Severity::Warning, Style::of_stderr());
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Returns the findings down to a severity as text, in the order of the files and their lines.
+pub(crate) fn findings(found: &Diagnostics, least: Severity, style: Style) -> String {
+    let renderer = if style.has_colours() {
+        Renderer::coloured()
+    } else {
+        Renderer::plain()
+    };
+    let shown = in_order(found).into_iter();
+    let shown = shown.filter(|finding| finding.severity <= least);
+    let texts: Vec<String> = shown
+        .map(|finding| renderer.render(finding, found.sources()))
+        .collect();
+    texts.join("\n")
+}
+
+/// Returns the findings by place: files as they come first, findings without a place before them.
+pub(crate) fn in_order(found: &Diagnostics) -> Vec<&Diagnostic> {
+    let mut files = HashMap::new();
+    for span in found.iter().filter_map(|finding| finding.span) {
+        let next = files.len() + 1;
+        files.entry(span.file).or_insert(next);
+    }
+    let mut list: Vec<_> = found.iter().collect();
+    list.sort_by_key(|finding| finding.span.map(|span| (files[&span.file], span.start)));
+    list
+}

@@ -1,0 +1,249 @@
+//! `runwright lint`: what is found, in all formats, and what the exit codes say.
+
+use crate::project::Project;
+use serde_json::{Value, json};
+
+/// An error with another place, a warning, and an error on a line with tabs and wide letters.
+const MISTAKES: &str = "\
+stages: [build, test]
+compile:
+  stage: biuld
+  script: [make]
+  script: [make, all]
+検査:
+  stage: test
+  needs: [compiel]
+  script: [echo \"日本\"]
+";
+
+#[test]
+fn lint_says_what_is_wrong_and_where() {
+    let project = Project::with_pipeline("job:\n  stage: tset\n  script: [\"true\"]\n");
+    let done = project.runwright(&["lint"]).expect_code(2);
+    assert!(done.all().contains(".gitlab-ci.yml:2:"), "{}", done.all());
+    assert!(
+        done.all().contains("stage: tset"),
+        "the line is shown: {}",
+        done.all()
+    );
+
+    let report = project.runwright(&["lint", "--json"]).expect_code(2).stdout;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["valid"], false);
+    let error = &report["errors"][0];
+    assert_eq!(error["line"], 2);
+    for key in ["code", "message", "file", "line", "column", "help"] {
+        assert!(error.get(key).is_some(), "{key} in {error}");
+    }
+}
+
+#[test]
+fn warnings_count_when_lint_is_strict() {
+    let project = Project::with_pipeline("job:\n  script: [\"true\"]\n  script: [\"false\"]\n");
+    let done = project.runwright(&["lint", "--json"]).expect_code(0);
+    let report: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(report["valid"], true);
+    assert!(
+        !report["warnings"].as_array().unwrap().is_empty(),
+        "{report}"
+    );
+    project.runwright(&["lint", "--strict"]).expect_code(2);
+    let clean = Project::with_pipeline("job:\n  script: [\"true\"]\n");
+    clean.runwright(&["lint", "--strict"]).expect_code(0);
+}
+
+#[test]
+fn lint_answers_in_json_also_when_there_is_no_file() {
+    let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
+    let report = project
+        .runwright(&["lint", "--json", "-f", "no.yml"])
+        .expect_code(2)
+        .stdout;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["valid"], false);
+    assert_eq!(report["errors"][0]["file"], "no.yml");
+}
+
+#[test]
+fn all_findings_are_shown_with_their_lines() {
+    let project = Project::with_pipeline(MISTAKES);
+    let done = project.runwright(&["lint"]).expect_code(2);
+    assert_eq!(done.stderr, "");
+    insta::assert_snapshot!(done.stdout, @r"
+    error[unknown-stage]: compile job: the stage `biuld` does not exist; stages are .pre, build, test, .post
+     --> .gitlab-ci.yml:3:10
+      |
+    3 |   stage: biuld
+      |          ^^^^^
+      |
+      = help: did you mean `build`?
+
+    warning[duplicate-key]: `script` is given twice; the last one counts
+     --> .gitlab-ci.yml:5:3
+      |
+    4 |   script: [make]
+      |   ------ first given here
+    5 |   script: [make, all]
+      |   ^^^^^^
+
+    error[unknown-need]: 検査 job: undefined need `compiel`
+     --> .gitlab-ci.yml:8:11
+      |
+    8 |   needs: [compiel]
+      |           ^^^^^^^
+      |
+      = help: did you mean `compile`?
+
+    .gitlab-ci.yml is invalid: 2 errors, 1 warning.
+    ");
+}
+
+#[test]
+fn findings_have_colours_where_they_are_wanted() {
+    let project = Project::with_pipeline("job: {script: a, stage: tset}\n");
+    let mut command = project.command(&["lint"]);
+    let output = command.env("CLICOLOR_FORCE", "1").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.starts_with("\u{1b}[31;1merror["), "{text:?}");
+    let plain = project.runwright(&["lint"]).stdout;
+    assert!(!plain.contains('\u{1b}'), "{plain:?}");
+    let mut colourless = String::new();
+    for part in text.split("\u{1b}[") {
+        colourless += part.split_once('m').map_or(part, |(_, rest)| rest);
+    }
+    assert_eq!(colourless, plain);
+}
+
+#[test]
+fn findings_as_json_say_where_they_begin_and_end() {
+    let project = Project::with_pipeline(MISTAKES);
+    let done = project.runwright(&["lint", "--json"]).expect_code(2);
+    let report: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(report["valid"], false);
+    assert_eq!(report["notes"], json!([]));
+    let warning = &report["warnings"][0];
+    let expect = json!({
+        "code": "duplicate-key", "severity": "warning", "file": ".gitlab-ci.yml",
+        "line": 5, "column": 3, "end_line": 5, "end_column": 9,
+        "message": warning["message"], "help": warning["help"],
+        "related": [{
+            "message": "first given here", "file": ".gitlab-ci.yml",
+            "line": 4, "column": 3, "end_line": 4, "end_column": 9,
+        }],
+    });
+    assert_eq!(warning, &expect);
+    let other = project.runwright(&["lint", "--format", "json"]);
+    assert_eq!(other.stdout, done.stdout);
+    project
+        .runwright(&["lint", "--json", "--format", "sarif"])
+        .expect_code(2)
+        .expect_text("cannot be used with");
+}
+
+/// Asserts that an object has the properties it must have, and none that the standard lacks.
+fn check_object(value: &Value, required: &[&str], others: &[&str]) {
+    let object = value
+        .as_object()
+        .unwrap_or_else(|| panic!("no object: {value}"));
+    for key in required {
+        assert!(object.contains_key(*key), "no {key} in {value}");
+    }
+    for key in object.keys() {
+        let known = required.iter().chain(others).any(|it| it == key);
+        assert!(known, "{key} in {value}");
+    }
+}
+
+fn check_place(place: &Value) {
+    check_object(place, &["artifactLocation"], &["region"]);
+    check_object(&place["artifactLocation"], &["uri"], &["uriBaseId"]);
+    let region = &place["region"];
+    if !region.is_null() {
+        let keys = ["startLine", "startColumn", "endLine", "endColumn"];
+        check_object(region, &keys, &[]);
+        let number = |key: &str| region[key].as_u64().unwrap();
+        assert!(keys.iter().all(|key| number(key) >= 1), "{region}");
+        let (start, end) = (
+            (number("startLine"), number("startColumn")),
+            (number("endLine"), number("endColumn")),
+        );
+        assert!(start <= end, "{region}");
+    }
+}
+
+#[test]
+fn a_sarif_report_has_the_shape_of_the_standard() {
+    let project = Project::with_pipeline(MISTAKES);
+    let done = project.runwright(&["lint", "--sarif"]).expect_code(2);
+    let report: Value = serde_json::from_str(&done.stdout).unwrap();
+    check_object(&report, &["version", "runs", "$schema"], &[]);
+    assert_eq!(report["version"], "2.1.0");
+    let run = &report["runs"][0];
+    check_object(run, &["tool", "results"], &["columnKind"]);
+    check_object(&run["tool"], &["driver"], &[]);
+    let driver = &run["tool"]["driver"];
+    check_object(driver, &["name", "rules"], &["version", "semanticVersion"]);
+    let rules = driver["rules"].as_array().unwrap();
+    for rule in rules {
+        check_object(rule, &["id", "shortDescription"], &[]);
+        check_object(&rule["shortDescription"], &["text"], &[]);
+    }
+    let results = run["results"].as_array().unwrap();
+    assert!(results.len() >= 3, "{report}");
+    for result in results {
+        let others = ["relatedLocations"];
+        check_object(
+            result,
+            &["ruleId", "ruleIndex", "level", "message", "locations"],
+            &others,
+        );
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        check_object(&result["message"], &["text"], &[]);
+        assert!(["error", "warning", "note"].contains(&result["level"].as_str().unwrap()));
+        for location in result["locations"].as_array().unwrap() {
+            check_object(location, &["physicalLocation"], &[]);
+            check_place(&location["physicalLocation"]);
+        }
+        for location in result["relatedLocations"].as_array().into_iter().flatten() {
+            check_object(location, &["id", "physicalLocation", "message"], &[]);
+            check_place(&location["physicalLocation"]);
+        }
+    }
+    let needs = results.iter().find(|result| {
+        let line = &result["locations"][0]["physicalLocation"]["region"]["startLine"];
+        line == 8
+    });
+    let place = &needs.unwrap()["locations"][0]["physicalLocation"];
+    let expect = json!({
+        "artifactLocation": { "uri": ".gitlab-ci.yml", "uriBaseId": "%SRCROOT%" },
+        "region": { "startLine": 8, "startColumn": 11, "endLine": 8, "endColumn": 18 },
+    });
+    assert_eq!(place, &expect);
+}
+
+#[test]
+fn a_sarif_report_on_a_file_that_is_not_there_names_it() {
+    let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
+    let done = project
+        .runwright(&["lint", "--sarif", "-f", "no such.yml"])
+        .expect_code(2);
+    let report: Value = serde_json::from_str(&done.stdout).unwrap();
+    let result = &report["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "unreadable-file");
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "no%20such.yml");
+}
+
+#[test]
+fn a_valid_file_is_said_to_be_valid() {
+    let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
+    let done = project.runwright(&["lint", "--notes"]).expect_code(0);
+    assert_eq!(done.all(), ".gitlab-ci.yml is valid.\n");
+    let report = project.runwright(&["lint", "--json"]).expect_code(0).stdout;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(
+        report,
+        json!({"valid": true, "errors": [], "warnings": [], "notes": []})
+    );
+}

@@ -1,0 +1,81 @@
+//! `runwright show`.
+
+use crate::project::Project;
+use serde_json::{Value, json};
+
+const PIPELINE: &str = "\
+.base:
+  image: ruby:3.2
+  variables: {MODE: '0755'}
+test:
+  extends: .base
+  script: [make test, 'yes']
+";
+
+#[test]
+fn the_merged_file_says_where_each_value_comes_from() {
+    let project = Project::with_pipeline(PIPELINE);
+    let done = project.runwright(&["show"]).expect_code(0);
+    insta::assert_snapshot!(done.stdout, @r#"
+    .base:  # .gitlab-ci.yml:1 (.base)
+      image: ruby:3.2  # .gitlab-ci.yml:2 (.base)
+      variables:  # .gitlab-ci.yml:3 (.base)
+        MODE: "0755"  # .gitlab-ci.yml:3 (.base)
+
+    test:  # .gitlab-ci.yml:4 (test)
+      image: ruby:3.2  # .gitlab-ci.yml:2 (.base)
+      variables:  # .gitlab-ci.yml:3 (.base)
+        MODE: "0755"  # .gitlab-ci.yml:3 (.base)
+      extends: .base  # .gitlab-ci.yml:5 (test)
+      script:  # .gitlab-ci.yml:6 (test)
+        - make test
+        - "yes"
+    "#);
+}
+
+#[test]
+fn the_values_alone_can_be_read_by_the_next_one() {
+    let project = Project::with_pipeline(PIPELINE);
+    let shown = project.runwright(&["show", "--no-origins"]).expect_code(0);
+    assert!(!shown.stdout.contains('#'), "{}", shown.stdout);
+    let config = |file: &str| -> Value {
+        let done = project.runwright(&["show", "--format", "json", "-f", file]);
+        serde_json::from_str(&done.expect_code(0).stdout).unwrap()
+    };
+    project.write("merged.yml", &shown.stdout);
+    assert_eq!(config("merged.yml"), config(".gitlab-ci.yml"));
+    assert_eq!(config("merged.yml")["test"]["image"], "ruby:3.2");
+}
+
+#[test]
+fn origins_in_json_stand_beside_the_values() {
+    let project = Project::with_pipeline(PIPELINE);
+    let done = project.runwright(&["show", "--json", "--origins"]);
+    let shown: Value = serde_json::from_str(&done.expect_code(0).stdout).unwrap();
+    assert_eq!(
+        shown["config"]["test"]["variables"],
+        json!({"MODE": "0755"})
+    );
+    let origins = shown["origins"].as_object().unwrap();
+    let expect = json!({"file": ".gitlab-ci.yml", "line": 2, "column": 10, "key": ".base"});
+    assert_eq!(origins["/test/image"], expect);
+    assert_eq!(origins["/test/script/1"]["line"], 6);
+    for pointer in origins.keys() {
+        assert!(shown["config"].pointer(pointer).is_some(), "{pointer}");
+    }
+}
+
+#[test]
+fn a_file_with_mistakes_is_shown_as_far_as_it_goes() {
+    let project = Project::with_pipeline("job:\n  stage: tset\n  script: [a]\n");
+    let done = project.runwright(&["show", "--no-origins"]).expect_code(2);
+    assert_eq!(done.stdout, "job:\n  stage: tset\n  script:\n    - a\n");
+    assert!(
+        done.stderr.contains(" --> .gitlab-ci.yml:2:10"),
+        "{}",
+        done.stderr
+    );
+    let broken = Project::with_pipeline("job: [\n");
+    let done = broken.runwright(&["show"]).expect_code(2);
+    assert_eq!(done.stdout, "");
+}
