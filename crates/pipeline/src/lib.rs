@@ -43,6 +43,7 @@ pub mod explain;
 pub mod expression;
 pub mod include;
 pub mod inputs;
+pub mod parity;
 pub mod pattern;
 pub mod plan;
 pub mod report;

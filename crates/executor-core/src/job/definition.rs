@@ -165,6 +165,9 @@ pub struct JobDefinition {
     pub scheduling: SchedulingKind,
     /// The identity tokens it gets.
     pub id_tokens: Option<Box<IdTokens>>,
+    /// The cloud as whose user it acts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
     /// The inputs it takes.
     pub inputs: Option<Box<Value>>,
     /// Secrets from an external store.

@@ -59,6 +59,7 @@ pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> Jo
         interruptible: keywords.interruptible,
         resource_group: kept.resource_group,
         id_tokens: keywords.id_tokens,
+        identity: keywords.identity,
         inputs: kept.inputs,
         secrets: kept.secrets,
         run: kept.run,

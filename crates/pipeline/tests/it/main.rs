@@ -11,6 +11,7 @@ mod fake;
 mod large;
 mod machine;
 mod output;
+mod parity;
 mod plan;
 mod random;
 mod resolve;

@@ -1,0 +1,46 @@
+use crate::parity::Row;
+
+/// The keywords of the top level.
+pub(super) static ROWS: [Row; 14] = [
+    Row::honoured(
+        "default",
+        "jobs take from it what they do not say themselves",
+    ),
+    Row::honoured(
+        "include:local",
+        "files of the project are read, globs and rules too",
+    ),
+    Row::error(
+        "include:component",
+        "nothing is fetched from a catalogue yet, so the file cannot be read whole",
+    ),
+    Row::error(
+        "include:project",
+        "nothing is fetched from other projects yet, so the file cannot be read whole",
+    ),
+    Row::error(
+        "include:remote",
+        "nothing is fetched from the network yet, so the file cannot be read whole",
+    ),
+    Row::error(
+        "include:template",
+        "the templates of a GitLab are not here, so the file cannot be read whole",
+    ),
+    Row::honoured("spec:inputs", "values are given with `--input NAME=VALUE`"),
+    Row::honoured("stages", "they order the jobs"),
+    Row::honoured("variables", "also `options`, `description` and `expand`"),
+    Row::warning(
+        "workflow:auto_cancel:on_job_failure",
+        "the other jobs of a run go on when one fails",
+    ),
+    Row::note(
+        "workflow:auto_cancel:on_new_commit",
+        "a new commit starts no run here, so there is none to cancel",
+    ),
+    Row::honoured("workflow:name", "it is in `CI_PIPELINE_NAME`"),
+    Row::honoured("workflow:rules", "they decide whether there is a pipeline"),
+    Row::honoured(
+        "workflow:rules:variables",
+        "they are added to those of the file",
+    ),
+];

@@ -1,0 +1,243 @@
+use crate::parity::Row;
+use executor_core::job::{
+    ArtifactsDefinition, CrossNeed, EnvironmentDefinition, JobDefinition, PagesDefinition,
+};
+
+/// The keywords of jobs.
+pub(super) static ROWS: [Row; 55] = [
+    Row::honoured(
+        "after_script",
+        "it runs in a shell of its own, whatever became of the script",
+    ),
+    Row::honoured("allow_failure", "also with `exit_codes`"),
+    Row::honoured("artifacts:exclude", "these files are left out"),
+    Row::note(
+        "artifacts:name",
+        "files pass to later jobs without an archive, so nothing has that name",
+    )
+    .in_job(|job| artifacts(job, |artifacts| artifacts.name.is_some())),
+    Row::honoured("artifacts:paths", "the files pass to later jobs of the run"),
+    Row::honoured(
+        "artifacts:untracked",
+        "the files pass to later jobs of the run",
+    ),
+    Row::honoured("artifacts:when", "it decides whether the files are kept"),
+    Row::note(
+        "artifacts:access",
+        "nobody else can reach the files of a local run, so there is nothing to forbid",
+    )
+    .in_job(|job| artifacts(job, |artifacts| artifacts.access.is_some())),
+    Row::note(
+        "artifacts:expire_in",
+        "the files stay as long as the run's directory does",
+    )
+    .in_job(|job| artifacts(job, |artifacts| artifacts.expire_in.is_some())),
+    Row::note(
+        "artifacts:expose_as",
+        "there is no merge request to show the files in; they are kept like others",
+    )
+    .in_job(|job| artifacts(job, |artifacts| artifacts.expose_as.is_some())),
+    Row::note(
+        "artifacts:public",
+        "nobody else can reach the files of a local run, so there is nothing to forbid",
+    )
+    .in_job(|job| artifacts(job, |artifacts| artifacts.public.is_some())),
+    Row::note(
+        "artifacts:reports",
+        "reports are kept with the files of the job, and no server reads them",
+    )
+    .in_job(|job| artifacts(job, |artifacts| artifacts.reports.is_some()))
+    .unless_empty(),
+    Row::warning(
+        "artifacts:reports:dotenv",
+        "the variables in such a report do not reach later jobs yet: there they are not set",
+    )
+    .in_job(|job| artifacts(job, has_dotenv))
+    .unless_empty(),
+    Row::honoured(
+        "before_script",
+        "it runs before the script, in the same shell",
+    ),
+    Row::warning(
+        "cache",
+        "nothing keeps caches between runs yet: a job starts without them, and none is saved",
+    )
+    .in_job(|job| job.cache.as_ref().is_some_and(|caches| !caches.is_empty()))
+    .unless_empty(),
+    Row::note(
+        "coverage",
+        "the log is not searched for the coverage; no result depends on it",
+    )
+    .in_job(|job| job.coverage.is_some()),
+    Row::note(
+        "dast_configuration",
+        "its profiles are on a server, and only a template of GitLab reads them",
+    ),
+    Row::honoured(
+        "dependencies",
+        "they choose whose artifacts a job starts with",
+    ),
+    Row::note(
+        "environment",
+        "the job runs and gets the variables of the environment; no deployment is recorded",
+    )
+    .in_job(|job| job.environment.is_some()),
+    Row::note(
+        "environment:auto_stop_in",
+        "no environment is kept here, so none is stopped after a time",
+    )
+    .in_job(|job| environment(job, |environment| environment.auto_stop_in.is_some())),
+    Row::warning(
+        "environment:kubernetes",
+        "no agent of a cluster is asked for access: `KUBECONFIG` is what it is on this machine",
+    )
+    .in_job(|job| environment(job, |environment| environment.kubernetes.is_some())),
+    Row::note(
+        "environment:on_stop",
+        "the job that stops it is an ordinary manual job here; start it with `--manual`",
+    )
+    .in_job(|job| environment(job, |environment| environment.on_stop.is_some())),
+    Row::honoured("except", "it is asked in the situation of the run"),
+    Row::honoured("extends", "also over files"),
+    Row::honoured(
+        "hooks",
+        "`pre_get_sources_script` runs before the sources are there",
+    ),
+    Row::warning(
+        "id_tokens",
+        "only a server can sign such a token: its variable is not set, unless you give one with \
+         `--secret`",
+    )
+    .in_job(|job| {
+        job.id_tokens
+            .as_ref()
+            .is_some_and(|tokens| !tokens.is_empty())
+    })
+    .unless_empty(),
+    Row::warning(
+        "identity",
+        "only a server can vouch for the job: it acts as whoever you are in that cloud",
+    )
+    .in_job(|job| job.identity.is_some()),
+    Row::warning(
+        "image",
+        "the shell executor runs the job on this machine, with the programs that are here",
+    )
+    .in_job(|job| job.image.is_some()),
+    Row::honoured(
+        "inherit",
+        "it decides what comes from `default` and `variables`",
+    ),
+    Row::error(
+        "inputs",
+        "the values of job inputs are not put into scripts yet, so these would run with holes",
+    )
+    .in_job(|job| job.inputs.is_some())
+    .unless_empty(),
+    Row::note(
+        "interruptible",
+        "a new commit starts no run here, so nothing is cancelled for it",
+    )
+    .in_job(|job| job.interruptible == Some(true))
+    .unless_empty(),
+    Row::note(
+        "manual_confirmation",
+        "whoever names a job with `--manual` has confirmed it",
+    ),
+    Row::honoured(
+        "needs",
+        "also `optional`, `artifacts` and `parallel:matrix`",
+    ),
+    Row::error(
+        "needs:pipeline",
+        "another pipeline is on a server: neither its status nor its files can be had here",
+    )
+    .in_job(|job| needs_cross(job, |need| need.pipeline.is_some())),
+    Row::error(
+        "needs:project",
+        "the artifacts of another project are on a server, and the job cannot do without them",
+    )
+    .in_job(|job| needs_cross(job, |need| need.project.is_some())),
+    Row::honoured("only", "it is asked in the situation of the run"),
+    Row::note(
+        "pages",
+        "the directory is kept as an artifact; there is no server that publishes it",
+    )
+    .in_job(|job| {
+        job.pages
+            .as_deref()
+            .is_some_and(PagesDefinition::is_enabled)
+    })
+    .unless_empty(),
+    Row::honoured("parallel", "also `matrix`"),
+    Row::note(
+        "publish",
+        "the directory is kept as an artifact; there is no server that publishes it",
+    ),
+    Row::note(
+        "release",
+        "the script runs; the release and its tag are made by a server only",
+    )
+    .in_job(|job| job.release.is_some()),
+    Row::warning(
+        "resource_group",
+        "jobs of one group do not wait for each other yet; `--concurrency 1` keeps them apart",
+    )
+    .in_job(|job| job.resource_group.is_some()),
+    Row::honoured("retry", "also `when` and `exit_codes`"),
+    Row::honoured("rules", "they are asked in the situation of the run"),
+    Row::error(
+        "run",
+        "there is no step runner yet, and the job has no script that could run instead",
+    )
+    .in_job(|job| job.run.is_some()),
+    Row::honoured("script", "the commands run in one shell"),
+    Row::error(
+        "secrets",
+        "no store of secrets is asked, so the job would run without them; remove the keyword for \
+         local runs and give the variables with `--secret`",
+    )
+    .in_job(|job| {
+        job.secrets
+            .as_ref()
+            .is_some_and(|secrets| !secrets.is_empty())
+    })
+    .unless_empty(),
+    Row::warning(
+        "services",
+        "the shell executor starts no containers: what a service offers has to be here already",
+    )
+    .in_job(|job| job.services.as_ref().is_some_and(|list| !list.is_empty()))
+    .unless_empty(),
+    Row::honoured("stage", "it orders the job"),
+    Row::honoured("start_in", "a delayed job waits for that time"),
+    Row::note("tags", "every job runs on this machine, whatever its tags")
+        .in_job(|job| job.tags.as_ref().is_some_and(|tags| !tags.is_empty()))
+        .unless_empty(),
+    Row::honoured("timeout", "a job whose time is up is stopped"),
+    Row::error(
+        "trigger",
+        "no other pipeline is started from a local run, and the job does nothing else",
+    )
+    .in_job(|job| job.trigger.is_some()),
+    Row::honoured("variables", "also `expand: false`"),
+    Row::honoured("when", "manual jobs start when named with `--manual`"),
+    Row::honoured("rules:variables", "they win over those of the job"),
+];
+
+fn artifacts(job: &JobDefinition, has: fn(&ArtifactsDefinition) -> bool) -> bool {
+    job.artifacts.as_deref().is_some_and(has)
+}
+
+fn has_dotenv(artifacts: &ArtifactsDefinition) -> bool {
+    let mut reports = artifacts.reports.iter().flatten();
+    reports.any(|(kind, _)| kind == "dotenv")
+}
+
+fn environment(job: &JobDefinition, has: fn(&EnvironmentDefinition) -> bool) -> bool {
+    job.environment.as_deref().is_some_and(has)
+}
+
+fn needs_cross(job: &JobDefinition, has: fn(&CrossNeed) -> bool) -> bool {
+    job.needs_cross.iter().flatten().any(has)
+}
