@@ -1,7 +1,7 @@
 use crate::compose::compose;
 use crate::config::{self, Config};
 use crate::diagnostic::{Checked, Diagnostic, Diagnostics, Lacks};
-use crate::inputs::{self, Interpolation, no_header_files};
+use crate::inputs::{self, GivenInputs, Interpolation, no_header_files};
 use crate::resolve::{self, ResolvedPipeline};
 use crate::yaml::{Node, load};
 use crate::{LoadOptions, Origins};
@@ -69,7 +69,10 @@ fn read(
     }
     let file = diagnostics.sources_mut().add(name, text);
     let loaded = load(file, limits, diagnostics)?;
-    let interpolation = Interpolation::default();
+    let interpolation = Interpolation {
+        given: GivenInputs::from_arguments(&options.inputs, diagnostics),
+        ..Interpolation::new(&options.variables)
+    };
     let root = inputs::apply(&loaded, &interpolation, &mut no_header_files, diagnostics)?;
     if root.as_mapping().is_none() {
         let kind = root.kind_name();

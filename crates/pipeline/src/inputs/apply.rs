@@ -1,17 +1,27 @@
-use super::given::{GivenInputs, InputVariable};
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::yaml::{LoadedFile, Node};
-use std::fmt;
+use super::access::Contexts;
+use super::definition::InputDefinition;
+use super::given::GivenInputs;
+use super::header::{self, Header};
+use super::interpolate::{Interpolator, Progress};
+use super::resolve::resolve;
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::source::Span;
+use crate::yaml::{Kind, LoadedFile, Node};
+use executor_core::variable::JobVariables;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What comes into one file from outside.
+#[derive(Debug)]
 pub(crate) struct Interpolation<'a> {
     /// The values given for its inputs.
     pub(crate) given: GivenInputs,
+    /// Where they are given, or could be: the entry that includes the file; nothing for the first.
+    pub(crate) site: Option<Span>,
     /// What a component knows of itself, by name; empty for other files.
     pub(crate) component: &'a [(String, String)],
-    /// Looks up a variable for `expand_vars`.
-    pub(crate) variables: &'a dyn Fn(&str) -> Option<InputVariable>,
+    /// The variables that `expand_vars` knows.
+    pub(crate) variables: &'a JobVariables,
 }
 
 /// Finds the files that a header names: given the value of `spec:include`, whose shape was
@@ -19,22 +29,15 @@ pub(crate) struct Interpolation<'a> {
 pub(crate) type HeaderFiles<'a> =
     dyn FnMut(&Arc<Node>, &mut Diagnostics) -> Option<Vec<Arc<Node>>> + 'a;
 
-impl Default for Interpolation<'_> {
-    fn default() -> Self {
+impl<'a> Interpolation<'a> {
+    /// Returns what comes into a file that is given no inputs.
+    pub(crate) fn new(variables: &'a JobVariables) -> Self {
         Self {
             given: GivenInputs::default(),
+            site: None,
             component: &[],
-            variables: &|_| None,
+            variables,
         }
-    }
-}
-
-impl fmt::Debug for Interpolation<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Interpolation")
-            .field("given", &self.given)
-            .field("component", &self.component)
-            .finish_non_exhaustive()
     }
 }
 
@@ -52,20 +55,115 @@ pub(crate) fn no_header_files(
 pub(crate) fn apply(
     file: &LoadedFile,
     interpolation: &Interpolation<'_>,
-    _header_files: &mut HeaderFiles<'_>,
+    header_files: &mut HeaderFiles<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Arc<Node>> {
-    if let Some(header) = &file.header {
-        let message = "`spec` is not supported yet";
-        let spec = header.as_mapping().and_then(|header| header.get("spec"));
-        let span = spec.map_or(header.span, |spec| spec.key_span);
-        diagnostics.push(Diagnostic::error("unsupported-keyword", message).at(span));
-        return None;
+    let Some(header) = &file.header else {
+        return without_header(file, interpolation, diagnostics);
+    };
+    let mut findings = Vec::new();
+    let header = header::read(header, &mut findings);
+    hand_over(findings, diagnostics)?;
+    let definitions = definitions(&header, header_files, diagnostics)?;
+
+    let mut findings = Vec::new();
+    let values = resolve(&definitions, interpolation, &mut findings);
+    hand_over(findings, diagnostics)?;
+
+    let mut findings = Vec::new();
+    let mut interpolator = Interpolator {
+        contexts: Contexts {
+            inputs: &values,
+            component: component(&header, interpolation.component, file.content.span),
+        },
+        variables: interpolation.variables,
+        sources: diagnostics.sources(),
+        findings: &mut findings,
+        progress: Progress::default(),
+    };
+    let content = interpolator.replace(&file.content).ok();
+    hand_over(findings, diagnostics)?;
+    content
+}
+
+fn without_header(
+    file: &LoadedFile,
+    interpolation: &Interpolation<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Arc<Node>> {
+    let Some(given) = interpolation.given.iter().next() else {
+        return Some(Arc::clone(&file.content));
+    };
+    let name = &given.name;
+    let message = "given inputs not defined in the `spec` section of the included configuration \
+                   file: it has no header";
+    let help =
+        format!("begin the file with a document `spec: {{inputs: {{{name}: }}}}` and a line `---`");
+    let finding = Diagnostic::error("inputs-without-header", message).at(given.span);
+    diagnostics.push(
+        finding
+            .with_related(file.content.span, "the file starts here")
+            .with_help(help),
+    );
+    None
+}
+
+/// Hands the findings over; nothing when one of them is an error.
+fn hand_over(findings: Vec<Diagnostic>, diagnostics: &mut Diagnostics) -> Option<()> {
+    let has_errors = findings
+        .iter()
+        .any(|finding| finding.severity == Severity::Error);
+    findings
+        .into_iter()
+        .for_each(|finding| diagnostics.push(finding));
+    (!has_errors).then_some(())
+}
+
+/// Returns all inputs: those of included files first, then the header's own.
+fn definitions(
+    header: &Header,
+    header_files: &mut HeaderFiles<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<InputDefinition>> {
+    let Some(include) = &header.include else {
+        return Some(header.inputs.clone());
+    };
+    let mut findings = Vec::new();
+    let mut all: Vec<InputDefinition> = Vec::new();
+    for file in header_files(include, diagnostics)? {
+        all.extend(header::read_included(&file, &mut findings));
     }
-    if let Some(given) = interpolation.given.iter().next() {
-        let message = "inputs are given to a file that has no `spec` header to declare them";
-        diagnostics.push(Diagnostic::error("inputs-without-header", message).at(given.span));
-        return None;
+    all.extend(header.inputs.iter().cloned());
+
+    let mut seen: HashMap<&str, Span> = HashMap::new();
+    for definition in &all {
+        if let Some(before) = seen.insert(&definition.name, definition.key_span) {
+            let message = format!(
+                "duplicate input keys found: {}; input keys must be unique across included files \
+                 and inline specifications",
+                definition.name
+            );
+            let finding = Diagnostic::error("duplicate-input", message).at(definition.key_span);
+            findings.push(finding.with_related(before, "also declared here"));
+        }
     }
-    Some(Arc::clone(&file.content))
+    hand_over(findings, diagnostics)?;
+    Some(all)
+}
+
+/// Returns what the header lets the content know of its component.
+fn component<'c>(
+    header: &Header,
+    known: &'c [(String, String)],
+    span: Span,
+) -> Vec<(&'c str, Arc<Node>)> {
+    let allowed = known.iter().filter(|(name, _)| {
+        let mut names = header.component.iter();
+        names.any(|listed| listed.as_ref() == name.as_str())
+    });
+    let values = allowed.map(|(name, value)| {
+        let kind = Kind::String(value.as_str().into());
+        (name.as_str(), Arc::new(Node::new(kind, span)))
+    });
+    values.collect()
 }

@@ -1,22 +1,17 @@
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{Span, clamp};
-use crate::yaml::{Kind, Mapping, Node};
+use crate::yaml::{Entry, Kind, Mapping, Node};
+use indexmap::IndexMap;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// An input given from outside of all files (`--input NAME=VALUE`).
-#[derive(Debug, Clone, PartialEq)]
-pub struct InputArgument {
-    /// Its name.
-    pub name: String,
-    /// Its value; text becomes what the input's type asks for.
-    pub value: Value,
-}
+/// How many inputs a pipeline may be given.
+const MOST_ARGUMENTS: usize = 20;
 
 /// The values a file is given for its inputs.
 #[derive(Debug, Clone, Default)]
 pub struct GivenInputs {
-    pub(super) list: Vec<GivenInput>,
+    list: Vec<GivenInput>,
 }
 
 /// A value given for an input.
@@ -28,15 +23,6 @@ pub struct GivenInput {
     pub span: Span,
     /// The value.
     pub value: Arc<Node>,
-}
-
-/// A variable as `expand_vars` sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InputVariable {
-    /// Its value.
-    pub value: String,
-    /// Whether it may not be shown; such a variable cannot be put into a file.
-    pub is_masked: bool,
 }
 
 impl GivenInputs {
@@ -52,18 +38,18 @@ impl GivenInputs {
         }
     }
 
-    /// Returns the inputs given from outside, as a text of their own that findings can point into.
+    /// Returns the inputs given from outside of all files (`--input NAME=VALUE`), as a text of
+    /// their own that findings can point into. Text becomes what the input's type asks for.
     pub(crate) fn from_arguments(
-        arguments: &[InputArgument],
+        arguments: &IndexMap<String, Value>,
         diagnostics: &mut Diagnostics,
     ) -> Self {
         if arguments.is_empty() {
             return Self::default();
         }
         let shown = |value: &Value| value.as_str().map_or(value.to_string(), ToOwned::to_owned);
-        let line = |argument: &InputArgument| {
-            let value = shown(&argument.value).replace(['\n', '\r'], " ");
-            format!("{}={value}", argument.name.replace(['\n', '\r'], " "))
+        let line = |(name, value): (&String, &Value)| {
+            format!("{name}={}", shown(value)).replace(['\n', '\r'], " ")
         };
         let lines: Vec<String> = arguments.iter().map(line).collect();
         let file = diagnostics
@@ -82,17 +68,19 @@ impl GivenInputs {
             start += line.len() + 1;
             span
         });
-        let given = arguments
-            .iter()
-            .zip(places)
-            .map(|(argument, span)| GivenInput {
-                name: argument.name.as_str().into(),
+        let given = arguments.iter().zip(places);
+        let list: Vec<GivenInput> = given
+            .map(|((name, value), span)| GivenInput {
+                name: name.as_str().into(),
                 span,
-                value: node(&argument.value, span),
-            });
-        Self {
-            list: given.collect(),
+                value: node(value, span),
+            })
+            .collect();
+        if let Some(first) = list.get(MOST_ARGUMENTS) {
+            let message = format!("a pipeline may be given at most {MOST_ARGUMENTS} inputs");
+            diagnostics.push(Diagnostic::error("too-many-inputs", message).at(first.span));
         }
+        Self { list }
     }
 
     /// Returns whether nothing is given.
@@ -127,8 +115,8 @@ pub(super) fn node(value: &Value, span: Span) -> Arc<Node> {
     Arc::new(Node::new(kind, span))
 }
 
-fn entry(value: Arc<Node>, span: Span) -> crate::yaml::Entry {
-    crate::yaml::Entry {
+fn entry(value: Arc<Node>, span: Span) -> Entry {
+    Entry {
         key_span: span,
         key_is_text: true,
         merged: false,

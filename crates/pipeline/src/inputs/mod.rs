@@ -8,10 +8,27 @@
 //!
 //! A file without a header is returned as it is, `$[[ ]]` included, as GitLab does it. Replaced
 //! nodes keep the span of the text the block stood in, so that whatever a later step says of them
-//! points there.
+//! points there. Findings are collected in a list and handed over at the end, so that the texts
+//! they point into can be read meanwhile.
+//!
+//! Inputs of a job are defined in the same words and checked by [`read_job_input`].
 
+mod access;
 mod apply;
+mod block;
+mod definition;
+mod function;
 mod given;
+mod header;
+mod interpolate;
+mod resolve;
+mod rule;
+mod text;
+mod value;
+
+#[cfg(test)]
+mod tests;
 
 pub(crate) use apply::{HeaderFiles, Interpolation, apply, no_header_files};
-pub use given::{GivenInput, GivenInputs, InputArgument, InputVariable};
+pub(crate) use definition::{InputDefinition, InputKind, read_job_input};
+pub use given::{GivenInput, GivenInputs};

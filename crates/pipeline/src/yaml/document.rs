@@ -1,7 +1,7 @@
 use super::Limits;
 use super::loader::{Loader, Stop};
 use super::node::Node;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Checked, Diagnostic, Diagnostics};
 use crate::source::{FileId, Span};
 use std::sync::Arc;
 
@@ -12,6 +12,18 @@ pub struct LoadedFile {
     pub header: Option<Arc<Node>>,
     /// What the file says of jobs; its inputs are not put in yet.
     pub content: Arc<Node>,
+}
+
+impl LoadedFile {
+    /// Loads a text; `name` is what messages call it.
+    pub fn from_text(name: &str, text: &str, limits: &Limits) -> Checked<Self> {
+        let mut diagnostics = Diagnostics::default();
+        let file = diagnostics.sources_mut().add(name, text);
+        Checked {
+            value: load(file, limits, &mut diagnostics),
+            diagnostics,
+        }
+    }
 }
 
 /// Loads one pipeline file.

@@ -247,12 +247,13 @@ mod tests {
             serde_json::json!({"job": {"script": "b"}})
         );
         insta::assert_snapshot!(diagnostics, @r"
-        ci.yml:2:1: warning[duplicate-key]: `job` is given twice; the last one counts
-          2 | job: {script: b}
-            | ^^^
-          ci.yml:1:1: first given here
-          1 | job: {script: a}
-            | ^^^
+        warning[duplicate-key]: `job` is given twice; the last one counts
+         --> ci.yml:2:1
+          |
+        1 | job: {script: a}
+          | --- first given here
+        2 | job: {script: b}
+          | ^^^
         ");
     }
 

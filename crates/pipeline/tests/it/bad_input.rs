@@ -218,10 +218,6 @@ fn keywords_of_later_versions() {
         "workflow: {rules: [{when: always}]}\njob: {script: x}",
         "unsupported-keyword",
     );
-    check_code(
-        "spec: {inputs: {}}\n---\njob: {script: x}",
-        "unsupported-keyword",
-    );
 }
 
 #[test]

@@ -1,0 +1,150 @@
+use std::ops::Range;
+
+/// What every block starts with.
+pub(super) const PREFIX: &str = "$[[";
+
+/// One `$[[ ... ]]` in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Where it is, signs and all.
+    pub(super) place: Range<usize>,
+    /// What is between the signs, without the space around it.
+    pub(super) data: Range<usize>,
+}
+
+/// Returns the blocks of a text from left to right.
+///
+/// What a block holds must be two characters at least, on one line; the signs end it as early as
+/// they can. A beginning that leads to no block is text.
+pub(super) fn blocks(text: &str) -> Vec<Block> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find(PREFIX) {
+        let start = from + at;
+        from = match block_at(text, start) {
+            Found::Block(block) => {
+                let end = block.place.end;
+                found.push(block);
+                end
+            }
+            Found::Nothing { until } => until,
+        };
+    }
+    found
+}
+
+enum Found {
+    Block(Block),
+    /// No block starts before this place.
+    Nothing {
+        until: usize,
+    },
+}
+
+fn block_at(text: &str, start: usize) -> Found {
+    let data_start = start + PREFIX.len();
+    let data_start = data_start + space(&text[data_start..]);
+    let rest = &text[data_start..];
+    // Behind the line's end only space may come before the signs.
+    let line = rest.find('\n').unwrap_or(rest.len());
+    let reach = (line + space(&rest[line..]) + 2).min(rest.len());
+    let signs = memchr::memmem::find_iter(&rest.as_bytes()[..reach], b"]]");
+    let mut signs = overlapping(signs, rest.as_bytes(), reach).peekable();
+    if signs.peek().is_none() {
+        return Found::Nothing {
+            until: data_start + line,
+        };
+    }
+    for at in signs {
+        let data = rest[..at].trim_end_matches(is_space);
+        if data.chars().nth(1).is_some() {
+            return Found::Block(Block {
+                place: start..data_start + at + 2,
+                data: data_start..data_start + data.len(),
+            });
+        }
+    }
+    Found::Nothing { until: data_start }
+}
+
+/// Adds to the places of `]]` those that a `]]]` has besides.
+fn overlapping(
+    places: impl Iterator<Item = usize>,
+    bytes: &[u8],
+    reach: usize,
+) -> impl Iterator<Item = usize> {
+    places.flat_map(move |at| {
+        let second = at + 2 < reach && bytes[at + 2] == b']';
+        std::iter::once(at).chain(second.then_some(at + 1))
+    })
+}
+
+fn space(text: &str) -> usize {
+    text.len() - text.trim_start_matches(is_space).len()
+}
+
+fn is_space(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r' | '\u{c}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: &[(&str, &str)]) {
+        let found = blocks(text);
+        let found: Vec<(&str, &str)> = found
+            .into_iter()
+            .map(|block| (&text[block.place], &text[block.data]))
+            .collect();
+        assert_eq!(found, expect, "the blocks of {text:?}");
+    }
+
+    #[test]
+    fn a_block_holds_at_least_two_characters_and_ends_as_early_as_it_can() {
+        check("a $[[ inputs.b ]] c", &[("$[[ inputs.b ]]", "inputs.b")]);
+        check(
+            "$[[ab]]$[[\tcd\n]]",
+            &[("$[[ab]]", "ab"), ("$[[\tcd\n]]", "cd")],
+        );
+        check(
+            "$[[ inputs.a[0] ]]",
+            &[("$[[ inputs.a[0] ]]", "inputs.a[0]")],
+        );
+        check("[$[[ in.x ]]]", &[("$[[ in.x ]]", "in.x")]);
+        check("$[[ a.x[0]]]", &[("$[[ a.x[0]]", "a.x[0")]);
+        check("$[[ é.b ]]", &[("$[[ é.b ]]", "é.b")]);
+    }
+
+    #[test]
+    fn other_texts_are_left_alone() {
+        for text in [
+            "$[[ x ]]",
+            "$[[]]",
+            "$[[ ]]",
+            "$[[ a",
+            "$[[ ab\ncd ]]",
+            "[[ ab ]]",
+            "$[[a]]",
+        ] {
+            check(text, &[]);
+        }
+        // A block of one character does not end where it seems to.
+        check(
+            "$[[ x ]] $[[ in.a ]]",
+            &[("$[[ x ]] $[[ in.a ]]", "x ]] $[[ in.a")],
+        );
+        check("$[[ x\n$[[ in.a ]]", &[("$[[ in.a ]]", "in.a")]);
+        check("$[[$[[a]]]", &[("$[[$[[a]]", "$[[a")]);
+        check("$[[a]]]", &[("$[[a]]]", "a]")]);
+    }
+
+    #[test]
+    fn many_beginnings_without_an_end_are_passed_over_at_once() {
+        let text = PREFIX.repeat(300_000) + "\n]]";
+        let found = blocks(&text);
+        assert_eq!(found.len(), 1);
+        assert!(blocks(&PREFIX.repeat(300_000)).is_empty());
+        assert!(blocks(&(PREFIX.repeat(300_000) + "\n\nx ]]")).is_empty());
+    }
+}

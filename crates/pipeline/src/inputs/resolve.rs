@@ -1,0 +1,182 @@
+use super::apply::Interpolation;
+use super::definition::InputDefinition;
+use super::given::GivenInput;
+use super::rule::InputRule;
+use super::text::text_of;
+use super::value::Role;
+use crate::diagnostic::Diagnostic;
+use crate::expression::Variables;
+use crate::suggest::did_you_mean;
+use crate::yaml::{Kind, Node};
+use indexmap::IndexMap;
+use std::sync::Arc;
+
+/// The values of the inputs, in the order of their declarations.
+pub(super) type Values = IndexMap<Arc<str>, Arc<Node>>;
+
+/// Gives each declared input its value; what is wrong is added to the findings.
+pub(super) fn resolve(
+    definitions: &[InputDefinition],
+    interpolation: &Interpolation<'_>,
+    findings: &mut Vec<Diagnostic>,
+) -> Values {
+    let given: IndexMap<&str, &GivenInput> = interpolation
+        .given
+        .iter()
+        .map(|input| (input.name.as_ref(), input))
+        .collect();
+    check_unknown(definitions, &given, findings);
+
+    let mut known = Known::default();
+    for input in given.values() {
+        known.add(&input.name, &input.value);
+    }
+    let mut values = Values::new();
+    for definition in definitions {
+        let input = given.get(definition.name.as_ref()).copied();
+        if let Some(value) = value_of(definition, input, interpolation, &known, findings) {
+            // What is given wins over what another input came to, as in GitLab.
+            if input.is_none() {
+                known.add(&definition.name, &value);
+            }
+            values.insert(Arc::clone(&definition.name), value);
+        }
+    }
+    values
+}
+
+fn check_unknown(
+    definitions: &[InputDefinition],
+    given: &IndexMap<&str, &GivenInput>,
+    findings: &mut Vec<Diagnostic>,
+) {
+    let names = || {
+        definitions
+            .iter()
+            .map(|definition| definition.name.as_ref())
+    };
+    for input in given.values() {
+        if names().any(|name| name == input.name.as_ref()) {
+            continue;
+        }
+        let message = format!("unknown input arguments: {}", input.name);
+        let help = did_you_mean(&input.name, names()).or_else(|| {
+            let known: Vec<&str> = names().take(10).collect();
+            (!known.is_empty()).then(|| format!("the file declares: {}", known.join(", ")))
+        });
+        let finding = Diagnostic::error("unknown-input", message).at(input.span);
+        findings.push(finding.with_help(help));
+    }
+}
+
+/// Returns the value of one input; nothing after an error.
+fn value_of(
+    definition: &InputDefinition,
+    input: Option<&GivenInput>,
+    interpolation: &Interpolation<'_>,
+    known: &Known,
+    findings: &mut Vec<Diagnostic>,
+) -> Option<Arc<Node>> {
+    let InputDefinition { name, kind, .. } = definition;
+    let counts = |input: &&GivenInput| match &input.value.kind {
+        Kind::Null => false,
+        Kind::String(text) => definition.rules.is_none() || !text.is_empty(),
+        _ => true,
+    };
+    let input = input.filter(counts);
+    let rule = matching_rule(definition, known);
+    let (default, options) = match (&definition.rules, rule) {
+        (None, _) => (definition.default.as_ref(), definition.options.as_deref()),
+        (Some(_), Some(rule)) => (rule.default.as_ref(), Some(rule.options.as_slice())),
+        (Some(_), None) => (None, None),
+    };
+
+    let mut faults = Vec::new();
+    if let Some(default) = default {
+        let value = kind.coerce(default);
+        let found = definition.faults(&value, Role::Default, options);
+        faults.extend(found.into_iter().map(|fault| (fault, default.span)));
+    }
+    if let Some(input) = input {
+        let value = kind.coerce(&input.value);
+        let found = definition.faults(&value, Role::Provided, options);
+        faults.extend(found.into_iter().map(|fault| (fault, input.value.span)));
+    }
+    let help = options
+        .filter(|options| !options.is_empty())
+        .map(|options| {
+            let options: Vec<String> = options
+                .iter()
+                .filter_map(|option| text_of(option))
+                .collect();
+            format!("the options are: {}", options.join(", "))
+        });
+    let is_valid = faults.is_empty();
+    for (fault, span) in faults {
+        let help = help.clone().filter(|_| fault.contains("allowed options"));
+        let message = format!("`{name}` input: {fault}");
+        let mut finding = Diagnostic::error("invalid-input", message)
+            .at(span)
+            .with_help(help);
+        if span != definition.key_span {
+            finding = finding.with_related(definition.key_span, "declared here");
+        }
+        findings.push(finding);
+    }
+    if !is_valid {
+        return None;
+    }
+    match input.map(|input| &input.value).or(default) {
+        Some(value) => Some(kind.coerce(value)),
+        None => {
+            findings.push(missing(definition, interpolation));
+            None
+        }
+    }
+}
+
+fn missing(definition: &InputDefinition, interpolation: &Interpolation<'_>) -> Diagnostic {
+    let name = &definition.name;
+    let message = format!("`{name}` input: required value has not been provided");
+    let finding = Diagnostic::error("missing-input", message);
+    match interpolation.site {
+        Some(site) => finding
+            .at(site)
+            .with_related(definition.key_span, "declared here, without a `default`")
+            .with_help(format!("give it: `inputs: {{{name}: ...}}`")),
+        None => finding.at(definition.key_span).with_help(format!(
+            "give it with `--input {name}=...`, or give it a `default` here"
+        )),
+    }
+}
+
+fn matching_rule<'d>(definition: &'d InputDefinition, known: &Known) -> Option<&'d InputRule> {
+    let rules = definition.rules.as_ref()?;
+    rules.iter().find(|rule| {
+        let condition = rule.condition.as_ref();
+        condition.is_none_or(|condition| condition.is_true(known))
+    })
+}
+
+/// The inputs as conditions see them.
+#[derive(Debug, Default)]
+struct Known {
+    texts: IndexMap<Arc<str>, String>,
+}
+
+impl Known {
+    fn add(&mut self, name: &Arc<str>, value: &Node) {
+        self.texts
+            .insert(Arc::clone(name), text_of(value).unwrap_or_default());
+    }
+}
+
+impl Variables for Known {
+    fn get(&self, _name: &str) -> Option<&str> {
+        None
+    }
+
+    fn input(&self, name: &str) -> Option<&str> {
+        self.texts.get(name).map(String::as_str)
+    }
+}
