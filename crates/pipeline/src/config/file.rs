@@ -1,8 +1,9 @@
+use super::classify::{TopLevel, classify, job_kind};
 use super::inheritable::DEFAULT_KEYS;
 use super::keywords::{self, GLOBAL, LEGACY_DEFAULTS};
 use super::reader::{Field, Path, Reader};
 use super::variables::{self, Place};
-use super::{Inheritable, Job, Variables, Workflow, job, stages};
+use super::{Inheritable, Job, Variables, Workflow, read_job, stages, workflow};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Mapping, Node};
@@ -27,18 +28,22 @@ pub struct Config {
 /// Returns nothing when the file is no mapping; other errors leave out what they are about.
 pub(crate) fn read(root: &Node, diagnostics: &mut Diagnostics) -> Option<Config> {
     let entries = root.as_mapping()?;
-    let mut reader = Reader { diagnostics };
+    let mut reader = Reader::new(diagnostics);
     let default = read_default(&mut reader, entries);
     let stages = read_global(&mut reader, entries, "stages", stages::read);
     let variables = read_global(&mut reader, entries, "variables", |reader, field| {
         variables::read(reader, field, Place::Global)
     });
+    let has_workflow = entries.get("workflow").is_some_and(|entry| !is_job(entry));
+    let workflow = has_workflow
+        .then(|| read_global(&mut reader, entries, "workflow", workflow::read))
+        .flatten();
     let jobs = read_jobs(&mut reader, root, entries);
     Some(Config {
-        stages: stages::with_edges(stages.flatten()),
+        stages: stages.flatten().unwrap_or_else(stages::default_stages),
         variables: variables.flatten().unwrap_or_default(),
         default,
-        workflow: Workflow::default(),
+        workflow: workflow.unwrap_or_default(),
         jobs,
     })
 }
@@ -96,7 +101,6 @@ pub(crate) fn check_unsupported(root: &Node, diagnostics: &mut Diagnostics) {
     for (name, entry) in entries {
         let help = match name.as_ref() {
             "include" => Some("what included files might define was not looked for".to_owned()),
-            "workflow" if !is_job(entry) => None,
             _ => continue,
         };
         if !entry.value.is_null() {
@@ -117,21 +121,17 @@ fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job
     let mut jobs = Vec::new();
     let mut seen = false;
     for (name, entry) in entries {
-        let is_keyword = GLOBAL.contains(&name.as_ref());
-        let may_be_job = matches!(name.as_ref(), "default" | "workflow") && is_job(entry);
-        if is_keyword && !may_be_job {
-            check_reserved(reader, name, entry);
-            continue;
-        }
-        if name.starts_with('.') {
-            check_hidden(reader, name, entry);
-            continue;
-        }
-        seen = true;
-        if is_job(entry) {
-            jobs.extend(job::read(reader, name, entry, &path));
-        } else {
-            refuse_job(reader, name, entry);
+        match classify(name, entry) {
+            TopLevel::Keyword => check_reserved(reader, name, entry),
+            TopLevel::Hidden => check_hidden(reader, name, entry),
+            TopLevel::Job(kind) => {
+                seen = true;
+                jobs.extend(read_job::read(reader, name, entry, kind, &path));
+            }
+            TopLevel::Unclear => {
+                seen = true;
+                refuse_job(reader, name, entry);
+            }
         }
     }
     if !seen {
@@ -144,12 +144,9 @@ fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job
     jobs
 }
 
-/// Returns whether an entry does something, so that it is a job.
-///
-/// A mapping with `trigger` or `needs` alone is a trigger job; its own check reports it.
+/// Returns whether an entry does something, so that it is meant as a job.
 fn is_job(entry: &Entry) -> bool {
-    let has = |key: &str| entry.value.get(key).is_some();
-    has("script") || has("run") || has("trigger")
+    job_kind(&entry.value).is_some()
 }
 
 /// Refuses a job that has the name of a keyword. (A variable may be called `script`.)
@@ -176,7 +173,8 @@ fn check_hidden(reader: &mut Reader<'_>, name: &str, entry: &Entry) {
 fn refuse_job(reader: &mut Reader<'_>, name: &str, entry: &Entry) {
     let shown: String = name.chars().take(40).collect();
     let shown = shown.escape_debug();
-    let message = format!("jobs:{shown} config should implement `script`");
+    let message =
+        format!("jobs:{shown} config should implement the script:, run:, or trigger: keyword");
     let misspelt_script = entry.value.as_mapping().and_then(|entries| {
         let mut unknown = entries
             .iter()

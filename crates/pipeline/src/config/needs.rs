@@ -1,22 +1,67 @@
+use super::matrix::{self, Matrix};
 use super::reader::{Field, Reader, Spanned};
-use crate::diagnostic::Diagnostic;
 use crate::yaml::Node;
 use executor_core::job::{CrossNeed, Need};
+use std::sync::Arc;
 
-/// How many needs may point out of the pipeline.
+/// How many needs may point to other pipelines, and how many to other projects.
 const MOST_CROSS_NEEDS: usize = 5;
+/// How long the name of a needed job may be, in characters.
+const LONGEST_NAME: usize = 255;
 
 /// One entry of `needs`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NeedEntry {
     /// A job of this pipeline.
-    Job(Need),
+    Job(JobNeed),
     /// A job elsewhere.
     Cross(CrossNeed),
+    /// The pipeline of another project, whose status a trigger job mirrors.
+    Mirror(String),
+}
+
+/// A need of a job of this pipeline, by the name it has in the file or by that of one instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobNeed {
+    /// The need.
+    pub need: Need,
+    /// The instances that are meant; absent means all of them.
+    pub matrix: Option<Matrix>,
+}
+
+/// Where needs are given, which decides what they may point to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NeedPlace {
+    Job,
+    Trigger,
+    Rule,
+}
+
+impl NeedEntry {
+    /// Returns the word GitLab has for the kind.
+    fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Job(_) => "job",
+            Self::Cross(_) => "cross_dependency",
+            Self::Mirror(_) => "bridge",
+        }
+    }
+
+    fn fits(&self, place: NeedPlace) -> bool {
+        match self {
+            Self::Job(_) => true,
+            Self::Cross(_) => place == NeedPlace::Job,
+            Self::Mirror(_) => place == NeedPlace::Trigger,
+        }
+    }
 }
 
 /// Reads `needs`.
-pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Spanned<NeedEntry>>> {
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    field: Field<'_>,
+    place: NeedPlace,
+) -> Option<Vec<Spanned<NeedEntry>>> {
     let items = if field.node.as_sequence().is_some() {
         reader.flattened(field)?
     } else if field.node.as_mapping().is_some() && !field.node.is_blank() {
@@ -29,16 +74,48 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Span
     let mut needs = Vec::with_capacity(items.len());
     // Real files have empty items, and GitLab takes them as nothing.
     for node in items.into_iter().filter(|node| !node.is_null()) {
+        let item = Field { node, path: &path };
+        let Some(value) = read_entry(reader, item) else {
+            continue;
+        };
+        if !value.fits(place) {
+            let kind = value.kind_name();
+            let wrong = Field { node, ..field };
+            reader.refuse(wrong, format_args!("uses invalid types: {kind}"));
+            continue;
+        }
         let span = node.span;
-        let entry = read_entry(reader, Field { node, path: &path });
-        needs.extend(entry.map(|value| Spanned { value, span }));
+        needs.push(Spanned { value, span });
     }
-    let is_cross = |need: &&Spanned<NeedEntry>| matches!(need.value, NeedEntry::Cross(_));
-    if needs.iter().filter(is_cross).count() > MOST_CROSS_NEEDS {
-        let words = format!("may name at most {MOST_CROSS_NEEDS} jobs of other pipelines");
+    check_counts(reader, field, &needs);
+    Some(needs)
+}
+
+/// Reads `needs` of a rule, which may name jobs of this pipeline only.
+pub(super) fn read_in_rule(
+    reader: &mut Reader<'_>,
+    field: Field<'_>,
+) -> Option<Vec<Spanned<NeedEntry>>> {
+    read(reader, field, NeedPlace::Rule)
+}
+
+fn check_counts(reader: &mut Reader<'_>, field: Field<'_>, needs: &[Spanned<NeedEntry>]) {
+    let count =
+        |fits: fn(&NeedEntry) -> bool| needs.iter().filter(|need| fits(&need.value)).count();
+    let pipelines =
+        count(|need| matches!(need, NeedEntry::Cross(cross) if cross.project.is_none()));
+    if pipelines > MOST_CROSS_NEEDS {
+        let words = format!("must be less than or equal to {MOST_CROSS_NEEDS} for other pipelines");
         reader.refuse(field, words);
     }
-    Some(needs)
+    let projects = count(|need| matches!(need, NeedEntry::Cross(cross) if cross.project.is_some()));
+    if projects > MOST_CROSS_NEEDS {
+        let words = format!("must be less than or equal to {MOST_CROSS_NEEDS} for other projects");
+        reader.refuse(field, words);
+    }
+    if count(|need| matches!(need, NeedEntry::Mirror(_))) > 1 {
+        reader.refuse(field, "should contain exactly one `pipeline` to mirror");
+    }
 }
 
 fn read_entry(reader: &mut Reader<'_>, field: Field<'_>) -> Option<NeedEntry> {
@@ -46,58 +123,97 @@ fn read_entry(reader: &mut Reader<'_>, field: Field<'_>) -> Option<NeedEntry> {
         reader.refuse(field, "can't be blank");
         return None;
     }
-    if let Some(job) = field.node.as_str() {
-        return Some(NeedEntry::Job(Need::of(job)));
+    if field.node.as_str().is_some() {
+        let job = read_name(reader, field)?;
+        return Some(NeedEntry::Job(JobNeed {
+            need: Need::of(job),
+            matrix: None,
+        }));
     }
     if field.node.as_mapping().is_none() {
-        reader.refuse(field, "should be a string or a hash");
+        reader.refuse(
+            field,
+            "has an unsupported type: it should be a string or a hash",
+        );
         return None;
     }
-    if field.node.get("project").is_some() || field.node.get("pipeline").is_some() {
-        return Some(read_cross(reader, field));
+    let has = |key: &str| field.node.get(key).is_some_and(|node| !node.is_null());
+    if has("project") || has("pipeline") && has("job") {
+        return read_cross(reader, field).map(NeedEntry::Cross);
     }
-    let mut need = Need::of("");
-    let known = ["job", "artifacts", "optional", "parallel"];
-    reader.entries(field, &known, |reader, key, field| match key {
-        "job" => need.job = reader.string(field).unwrap_or_default(),
-        "artifacts" => need.artifacts = reader.boolean(field).unwrap_or(true),
-        "optional" => need.optional = reader.boolean(field).unwrap_or(false),
-        _ => unsupported(reader, field, "`needs:parallel`"),
-    });
-    if need.job.is_empty() {
-        reader.refuse(field, "should name a job");
-        return None;
+    if has("pipeline") {
+        let mut pipeline = None;
+        reader.entries(field, &["pipeline"], |reader, _, field| {
+            pipeline = reader.string(field);
+        });
+        return pipeline.map(NeedEntry::Mirror);
     }
-    Some(NeedEntry::Job(need))
+    read_job(reader, field).map(NeedEntry::Job)
 }
 
-fn read_cross(reader: &mut Reader<'_>, field: Field<'_>) -> NeedEntry {
-    let known: &[&str] = if field.node.get("project").is_some() {
-        &["project", "job", "ref", "artifacts"]
+fn read_job(reader: &mut Reader<'_>, field: Field<'_>) -> Option<JobNeed> {
+    let (mut job, mut matrix) = (None, None);
+    let mut need = Need::of("");
+    let known = ["job", "artifacts", "optional", "parallel"];
+    reader.attributes(field, &known, |reader, key, field| match key {
+        "job" => job = read_name(reader, field),
+        "artifacts" => need.artifacts = reader.boolean(field).unwrap_or(true),
+        "optional" => need.optional = reader.boolean(field).unwrap_or(false),
+        _ => matrix = read_instances(reader, field),
+    });
+    if field.node.get("job").is_none_or(|node| node.is_null()) {
+        reader.refuse(field, "should name a job: `job` can't be blank");
+    }
+    need.job = job?;
+    Some(JobNeed { need, matrix })
+}
+
+fn read_name(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
+    let name = reader.string(field)?;
+    if name.trim().is_empty() {
+        reader.refuse(field, "can't be blank");
+        return None;
+    }
+    if name.chars().count() > LONGEST_NAME {
+        let words = format!("is too long (the maximum is {LONGEST_NAME} characters)");
+        reader.refuse(field, words);
+        return None;
+    }
+    Some(name)
+}
+
+/// Reads which instances of a job are needed.
+fn read_instances(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Matrix> {
+    if field.node.as_mapping().is_none() {
+        let words = "cannot be a number here: it chooses instances with `matrix`";
+        reader.refuse(field, words);
+        return None;
+    }
+    matrix::read_in_hash(reader, field)
+}
+
+fn read_cross(reader: &mut Reader<'_>, field: Field<'_>) -> Option<CrossNeed> {
+    let has = |key: &str| field.node.get(key).is_some_and(|node| !node.is_null());
+    let (known, required): (&[&str], &[&str]) = if has("project") {
+        (&["project", "job", "ref", "artifacts"], &["job", "ref"])
     } else {
-        &["pipeline", "job", "artifacts"]
+        (&["pipeline", "job", "artifacts"], &["job"])
     };
     let mut need = CrossNeed::default();
-    reader.entries(field, known, |reader, key, field| match key {
+    reader.attributes(field, known, |reader, key, field| match key {
         "project" => need.project = reader.string(field),
         "pipeline" => need.pipeline = reader.string(field),
         "job" => need.job = reader.string(field),
         "ref" => need.ref_name = reader.string(field),
         _ => need.artifacts = reader.boolean(field),
     });
-    if need.job.is_none() {
-        reader.refuse(field, "should name a job");
+    let lacking: Vec<&str> = required.iter().copied().filter(|key| !has(key)).collect();
+    if !lacking.is_empty() {
+        let words = format!("is missing required keys: {}", lacking.join(", "));
+        reader.refuse(field, words);
+        return None;
     }
-    let message = format!("{} points out of the pipeline and is ignored", field.path);
-    let warning = Diagnostic::warning("unsupported-keyword", message);
-    reader.diagnostics.push(warning.at(field.node.span));
-    NeedEntry::Cross(need)
-}
-
-fn unsupported(reader: &mut Reader<'_>, field: Field<'_>, what: &str) {
-    let message = format!("{what} is not supported yet");
-    let error = Diagnostic::error("unsupported-keyword", message);
-    reader.diagnostics.push(error.at(field.node.span));
+    Some(need)
 }
 
 /// Reads `dependencies`.
@@ -107,7 +223,7 @@ pub(super) fn read_dependencies(
 ) -> Option<Vec<Spanned<String>>> {
     let names = reader.strings(field)?;
     let nodes = field.node.as_sequence().unwrap_or_default();
-    let spans = nodes.iter().map(|node: &std::sync::Arc<Node>| node.span);
+    let spans = nodes.iter().map(|node: &Arc<Node>| node.span);
     let spanned = names.into_iter().zip(spans);
     Some(
         spanned

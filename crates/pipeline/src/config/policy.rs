@@ -1,6 +1,12 @@
-use crate::rules::Policy;
+use super::reader::{Field, Reader};
+use super::rule::read_condition;
+use crate::diagnostic::Diagnostic;
+use crate::pattern::Pattern;
+use crate::rules::{Policy, RefPattern};
 use crate::source::Span;
-use serde_json::Value;
+use crate::yaml::{Kind, Node};
+use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// `only` or `except` of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,4 +17,113 @@ pub struct PolicyKeyword {
     pub policy: Policy,
     /// The same as it was written, a list as `refs`.
     pub written: Value,
+}
+
+/// Reads `only` or `except`: refs, or a mapping of conditions.
+pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<PolicyKeyword> {
+    let mut policy = Policy::default();
+    let written = match &field.node.kind {
+        Kind::Sequence(items) => {
+            if !items.is_empty() {
+                policy.refs = read_refs(reader, field);
+            }
+            json!({"refs": field.node.to_json()})
+        }
+        Kind::Mapping(entries) if entries.is_empty() => {
+            reader.refuse(field, "can't be blank");
+            return None;
+        }
+        Kind::Mapping(_) => {
+            read_conditions(reader, field, &mut policy);
+            without_nulls(field.node)
+        }
+        _ => {
+            reader.refuse(field, "has to be either an array of conditions or a hash");
+            return None;
+        }
+    };
+    Some(PolicyKeyword {
+        span: field.node.span,
+        policy,
+        written,
+    })
+}
+
+fn without_nulls(node: &Node) -> Value {
+    let mut value = node.to_json();
+    if let Value::Object(entries) = &mut value {
+        entries.retain(|_, value| !value.is_null());
+    }
+    value
+}
+
+fn read_conditions(reader: &mut Reader<'_>, field: Field<'_>, policy: &mut Policy) {
+    let known = ["refs", "kubernetes", "variables", "changes"];
+    reader.attributes(field, &known, |reader, key, field| match key {
+        "refs" => policy.refs = read_refs(reader, field),
+        "kubernetes" => policy.kubernetes = reader.one_of(field, &[("active", ())]).is_some(),
+        "changes" => policy.changes = reader.strings(field),
+        _ => {
+            if reader.strings(field).is_none() {
+                return;
+            }
+            let items = field.node.as_sequence().unwrap_or_default();
+            let conditions = items
+                .iter()
+                .filter_map(|node| read_condition(reader, Field { node, ..field }));
+            policy.variables = Some(conditions.map(|condition| condition.value).collect());
+        }
+    });
+}
+
+fn read_refs(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<RefPattern>> {
+    let Some(items) = field.node.as_sequence() else {
+        reader.refuse(
+            field,
+            "should be an array of strings or regular expressions",
+        );
+        return None;
+    };
+    let mut refs = Vec::with_capacity(items.len());
+    for node in items {
+        let item = Field { node, ..field };
+        let Some(text) = node.as_str() else {
+            reader.refuse(item, "should be an array of strings or regular expressions");
+            continue;
+        };
+        if Pattern::is_literal(text)
+            && let Err(error) = Pattern::from_literal(text)
+        {
+            let message = format!(
+                "{} should be an array of strings or regular expressions: {error}",
+                field.path.subject()
+            );
+            let error = Diagnostic::error("invalid-pattern", message).at(node.span);
+            reader.diagnostics.push(error);
+            continue;
+        }
+        refs.push(ref_pattern(text));
+    }
+    Some(refs)
+}
+
+/// Splits off the project at the first `@`, as GitLab does, even inside an expression.
+fn ref_pattern(text: &str) -> RefPattern {
+    let (head, project) = match text.split_once('@') {
+        Some((head, project)) => (head, Some(project.to_owned())),
+        None => (text, None),
+    };
+    match Pattern::from_literal(head) {
+        Ok(pattern) if Pattern::is_literal(head) => RefPattern::Pattern {
+            pattern: Arc::new(pattern),
+            project,
+        },
+        _ => RefPattern::Name(text.to_owned()),
+    }
+}
+
+/// Returns what a job without rules has where `only` does not speak of refs.
+pub(crate) fn default_refs() -> Vec<RefPattern> {
+    let name = |name: &str| RefPattern::Name(name.to_owned());
+    vec![name("branches"), name("tags")]
 }

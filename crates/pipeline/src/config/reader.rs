@@ -1,11 +1,13 @@
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::source::Span;
+use crate::expression::Expressions;
+use crate::source::{Span, clamp};
 use crate::suggest::did_you_mean;
 use crate::yaml::{Kind, Mapping, Node};
 use std::fmt;
+use std::ops::Range;
 
 /// How deep lists may be nested where a keyword flattens them.
-pub(super) const DEEPEST_LIST: usize = 10;
+pub(crate) const DEEPEST_LIST: usize = 10;
 
 /// A value with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub struct Spanned<T> {
 /// it says "jobs:build:artifacts:reports config should be a hash", but "jobs:build:artifacts name
 /// should be a string".
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Path<'a> {
+pub(crate) struct Path<'a> {
     parent: Option<&'a Path<'a>>,
     name: &'a str,
     part: Part,
@@ -39,7 +41,7 @@ enum Part {
 
 impl<'a> Path<'a> {
     /// Returns the path of a keyword of the top level.
-    pub(super) fn top(name: &'a str) -> Self {
+    pub(crate) fn top(name: &'a str) -> Self {
         Self {
             parent: None,
             name,
@@ -48,7 +50,7 @@ impl<'a> Path<'a> {
     }
 
     /// Returns the path of a keyword below this one.
-    pub(super) fn child(&'a self, name: &'a str) -> Self {
+    pub(crate) fn child(&'a self, name: &'a str) -> Self {
         Self {
             parent: Some(self),
             name,
@@ -57,7 +59,7 @@ impl<'a> Path<'a> {
     }
 
     /// Returns the path of an attribute of this one.
-    pub(super) fn attribute(&'a self, name: &'a str) -> Self {
+    pub(crate) fn attribute(&'a self, name: &'a str) -> Self {
         Self {
             part: Part::Attribute,
             ..self.child(name)
@@ -65,12 +67,12 @@ impl<'a> Path<'a> {
     }
 
     /// Returns the path of another keyword beside this one.
-    pub(super) fn sibling(&self, name: &'a str) -> Self {
+    pub(crate) fn sibling(&self, name: &'a str) -> Self {
         Self { name, ..*self }
     }
 
     /// Returns what a message about the keyword starts with.
-    pub(super) fn subject(&self) -> impl fmt::Display {
+    pub(crate) fn subject(&self) -> impl fmt::Display {
         let word = match self.part {
             Part::Entry => " config",
             Part::Attribute => "",
@@ -95,25 +97,35 @@ impl fmt::Display for Path<'_> {
 
 /// The value of a keyword and where it stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field<'a> {
-    pub(super) node: &'a Node,
-    pub(super) path: &'a Path<'a>,
+pub(crate) struct Field<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) path: &'a Path<'a>,
 }
 
 /// Reads values and reports those that do not fit.
 #[derive(Debug)]
-pub(super) struct Reader<'d> {
-    pub(super) diagnostics: &'d mut Diagnostics,
+pub(crate) struct Reader<'d> {
+    pub(crate) diagnostics: &'d mut Diagnostics,
+    /// The conditions on variables that were read already.
+    pub(crate) expressions: Expressions,
 }
 
-impl Reader<'_> {
+impl<'d> Reader<'d> {
+    /// Returns a reader that reports to `diagnostics`.
+    pub(crate) fn new(diagnostics: &'d mut Diagnostics) -> Self {
+        Self {
+            diagnostics,
+            expressions: Expressions::default(),
+        }
+    }
+
     /// Reports that a value does not fit; `words` go on after "jobs:build:script config".
-    pub(super) fn refuse(&mut self, field: Field<'_>, words: impl fmt::Display) {
+    pub(crate) fn refuse(&mut self, field: Field<'_>, words: impl fmt::Display) {
         self.refuse_with_help(field, words, None);
     }
 
     /// Reports that a value does not fit, and what its author can do.
-    pub(super) fn refuse_with_help(
+    pub(crate) fn refuse_with_help(
         &mut self,
         field: Field<'_>,
         words: impl fmt::Display,
@@ -124,8 +136,39 @@ impl Reader<'_> {
         self.diagnostics.push(error.with_help(help));
     }
 
+    /// Reports that a mapping does not fit because of what it has under `key`.
+    pub(crate) fn refuse_part(&mut self, field: Field<'_>, key: &str, words: impl fmt::Display) {
+        let entry = field.node.as_mapping().and_then(|entries| entries.get(key));
+        let span = entry.map_or(field.node.span, |entry| entry.key_span);
+        let message = format!("{} {words}", field.path.subject());
+        self.diagnostics
+            .push(Diagnostic::error("invalid-value", message).at(span));
+    }
+
+    /// Returns the place of a part of a text, as far as the text stands in the file as it is.
+    pub(crate) fn part_of(&self, node: &Node, text: &str, part: &Range<usize>) -> Span {
+        let whole = node.span;
+        let source = self.diagnostics.sources().file(whole.file).text();
+        let written = source.get(whole.bytes()).unwrap_or_default();
+        let found = written.find(text).filter(|_| !text.contains('\n'));
+        let before = found.and_then(|at| written.get(..at + part.start));
+        let (Some(before), Some(covered)) = (before, text.get(part.clone())) else {
+            return whole;
+        };
+        if before.contains('\n') {
+            return whole;
+        }
+        let start = whole.start + clamp(before.len());
+        Span {
+            column: whole.column + clamp(before.chars().count()),
+            start,
+            end: (start + clamp(covered.len().max(1))).min(whole.end),
+            ..whole
+        }
+    }
+
     /// Visits the known keys that have a value, and reports the others in one error.
-    pub(super) fn entries(
+    pub(crate) fn entries(
         &mut self,
         field: Field<'_>,
         known: &[&str],
@@ -135,7 +178,7 @@ impl Reader<'_> {
     }
 
     /// Visits the known keys as [`entries`](Self::entries) does; messages call them attributes.
-    pub(super) fn attributes(
+    pub(crate) fn attributes(
         &mut self,
         field: Field<'_>,
         known: &[&str],
@@ -145,7 +188,7 @@ impl Reader<'_> {
     }
 
     /// Visits one key, if it has a value, of a mapping whose other keys are attributes.
-    pub(super) fn entry(
+    pub(crate) fn entry(
         &mut self,
         field: Field<'_>,
         key: &str,
@@ -159,7 +202,7 @@ impl Reader<'_> {
     }
 
     /// Visits all keys of a mapping whose keys are names, also those without a value.
-    pub(super) fn each(
+    pub(crate) fn each(
         &mut self,
         field: Field<'_>,
         mut visit: impl FnMut(&mut Self, &str, Field<'_>),
@@ -200,7 +243,7 @@ impl Reader<'_> {
     }
 
     /// Reports the keys that are not `known` in one error.
-    pub(super) fn check_keys(&mut self, field: Field<'_>, entries: &Mapping, known: &[&str]) {
+    pub(crate) fn check_keys(&mut self, field: Field<'_>, entries: &Mapping, known: &[&str]) {
         let unknown = |key: &&str| !known.contains(key);
         let keys: Vec<&str> = entries.keys().map(AsRef::as_ref).filter(unknown).collect();
         let Some(&first) = keys.first() else {
@@ -219,7 +262,7 @@ impl Reader<'_> {
 
     /// Reports the keys of a mapping that are needed and not there, in one error; returns whether
     /// there are none.
-    pub(super) fn require(&mut self, field: Field<'_>, needed: &[&str]) -> bool {
+    pub(crate) fn require(&mut self, field: Field<'_>, needed: &[&str]) -> bool {
         let is_missing = |key: &&str| field.node.get(key).is_none_or(|value| value.is_null());
         let missing: Vec<&str> = needed.iter().copied().filter(is_missing).collect();
         if missing.is_empty() {
@@ -232,7 +275,7 @@ impl Reader<'_> {
     }
 
     /// Reports keys of a mapping of which only one may be there.
-    pub(super) fn exclude(&mut self, field: Field<'_>, keys: &[&str]) {
+    pub(crate) fn exclude(&mut self, field: Field<'_>, keys: &[&str]) {
         let is_given = |key: &&str| field.node.get(key).is_some_and(|value| !value.is_null());
         let given: Vec<&str> = keys.iter().copied().filter(is_given).collect();
         if given.len() > 1 {
@@ -243,7 +286,7 @@ impl Reader<'_> {
     }
 
     /// Reads a string that says something.
-    pub(super) fn text(&mut self, field: Field<'_>) -> Option<String> {
+    pub(crate) fn text(&mut self, field: Field<'_>) -> Option<String> {
         let text = self.string(field)?;
         if text.trim().is_empty() {
             self.refuse(field, "can't be blank");
@@ -252,7 +295,7 @@ impl Reader<'_> {
         Some(text)
     }
 
-    pub(super) fn mapping<'n>(&mut self, field: Field<'n>) -> Option<&'n Mapping> {
+    pub(crate) fn mapping<'n>(&mut self, field: Field<'n>) -> Option<&'n Mapping> {
         let mapping = field.node.as_mapping();
         if mapping.is_none() {
             self.refuse(field, "should be a hash");
@@ -260,7 +303,7 @@ impl Reader<'_> {
         mapping
     }
 
-    pub(super) fn string(&mut self, field: Field<'_>) -> Option<String> {
+    pub(crate) fn string(&mut self, field: Field<'_>) -> Option<String> {
         let text = field.node.as_str().map(ToOwned::to_owned);
         if text.is_none() {
             let words = format!("should be a string, not {}", field.node.kind_name());
@@ -269,7 +312,7 @@ impl Reader<'_> {
         text
     }
 
-    pub(super) fn boolean(&mut self, field: Field<'_>) -> Option<bool> {
+    pub(crate) fn boolean(&mut self, field: Field<'_>) -> Option<bool> {
         let Kind::Bool(flag) = field.node.kind else {
             let is_quoted = matches!(field.node.as_str(), Some("true" | "false" | "yes" | "no"));
             let help = is_quoted.then(|| "remove the quotes".to_owned());
@@ -280,13 +323,13 @@ impl Reader<'_> {
     }
 
     /// Reads a flat list of strings.
-    pub(super) fn strings(&mut self, field: Field<'_>) -> Option<Vec<String>> {
+    pub(crate) fn strings(&mut self, field: Field<'_>) -> Option<Vec<String>> {
         self.strings_or(field, "should be an array of strings")
     }
 
     /// Reads a flat list of strings, and says `words` of what is none: of the item that does not
     /// fit, if it is one.
-    pub(super) fn strings_or(&mut self, field: Field<'_>, words: &str) -> Option<Vec<String>> {
+    pub(crate) fn strings_or(&mut self, field: Field<'_>, words: &str) -> Option<Vec<String>> {
         let Some(items) = field.node.as_sequence() else {
             let help = field.node.as_str().map(|text| format!("write `[{text}]`"));
             self.refuse_with_help(field, words, help);
@@ -305,7 +348,7 @@ impl Reader<'_> {
     }
 
     /// Reads a string or a flat list of strings.
-    pub(super) fn string_or_strings(&mut self, field: Field<'_>) -> Option<Vec<String>> {
+    pub(crate) fn string_or_strings(&mut self, field: Field<'_>) -> Option<Vec<String>> {
         match field.node.as_str() {
             Some(text) => Some(vec![text.to_owned()]),
             None => self.strings_or(field, "should be an array of strings or a string"),
@@ -313,7 +356,7 @@ impl Reader<'_> {
     }
 
     /// Reads one of a few words.
-    pub(super) fn one_of<T: Copy>(&mut self, field: Field<'_>, words: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn one_of<T: Copy>(&mut self, field: Field<'_>, words: &[(&str, T)]) -> Option<T> {
         let text = field.node.as_str();
         let found = words.iter().find(|(word, _)| Some(*word) == text);
         if found.is_none() {
@@ -334,7 +377,7 @@ impl Reader<'_> {
     }
 
     /// Reads one whole number or a list of them.
-    pub(super) fn integers(&mut self, field: Field<'_>) -> Option<Vec<i32>> {
+    pub(crate) fn integers(&mut self, field: Field<'_>) -> Option<Vec<i32>> {
         let one = std::slice::from_ref(field.node);
         let number = |node: &Node| match node.kind {
             Kind::Int(number) => i32::try_from(number).ok(),
@@ -351,7 +394,7 @@ impl Reader<'_> {
     }
 
     /// Flattens nested lists into their items; reports lists that are nested too deep.
-    pub(super) fn flattened<'n>(&mut self, field: Field<'n>) -> Option<Vec<&'n Node>> {
+    pub(crate) fn flattened<'n>(&mut self, field: Field<'n>) -> Option<Vec<&'n Node>> {
         let mut items = Vec::new();
         if flatten(field.node, 0, &mut items) {
             return Some(items);
@@ -371,7 +414,7 @@ fn flatten<'n>(node: &'n Node, depth: usize, items: &mut Vec<&'n Node>) -> bool 
 }
 
 /// Returns how a value that is no string would be one.
-pub(super) fn string_help(node: &Node) -> Option<String> {
+pub(crate) fn string_help(node: &Node) -> Option<String> {
     match node.kind {
         Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) => {
             let text = node.to_scalar_text()?;

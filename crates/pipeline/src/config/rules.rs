@@ -1,4 +1,7 @@
+use super::reader::{Field, Reader};
+use super::rule;
 use crate::rules::Rule;
+use crate::yaml::Kind;
 use std::sync::Arc;
 
 /// `rules` of a job or of `workflow`.
@@ -29,4 +32,42 @@ impl RulesKeyword {
             Self::Absent | Self::Null => &[],
         }
     }
+}
+
+/// What a list of rules belongs to, which decides what its entries may say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RulePlace {
+    /// A job.
+    Job,
+    /// The `workflow`.
+    Workflow,
+    /// An entry of `include`.
+    Include,
+}
+
+/// Reads `rules`; what does not fit is reported and left out.
+pub(crate) fn read_rules(
+    reader: &mut Reader<'_>,
+    field: Field<'_>,
+    place: RulePlace,
+) -> RulesKeyword {
+    match &field.node.kind {
+        Kind::Null => return RulesKeyword::Null,
+        Kind::Sequence(items) if !items.is_empty() => {}
+        Kind::Sequence(_) => {
+            reader.refuse(field, "can't be blank");
+            return RulesKeyword::Null;
+        }
+        _ => {
+            reader.refuse(field, "should be an array of hashes");
+            return RulesKeyword::Null;
+        }
+    }
+    let path = field.path.child("rule");
+    let items = reader.flattened(field).unwrap_or_default();
+    let mut rules = Vec::with_capacity(items.len());
+    for node in items {
+        rules.extend(rule::read(reader, Field { node, path: &path }, place));
+    }
+    RulesKeyword::Given(rules.into())
 }

@@ -1,4 +1,5 @@
 use super::reader::{Field, Reader};
+use crate::yaml::Node;
 
 /// The stage before all others.
 pub const FIRST_STAGE: &str = ".pre";
@@ -8,30 +9,43 @@ pub const LAST_STAGE: &str = ".post";
 /// The stages of a file that names none, without the two edges.
 const DEFAULT_STAGES: [&str; 3] = ["build", "test", "deploy"];
 
-/// Reads `stages`, without the two edges.
+/// Reads `stages`, with the two edges around them.
+///
+/// An empty list stays empty, and an edge in a nested list stays where it is: GitLab looks for
+/// edges before it flattens.
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
-    let items = match field.node.as_sequence() {
-        Some(_) => reader.flattened(field)?,
-        None => Vec::new(),
+    let Some(items) = field.node.as_sequence() else {
+        reader.refuse(field, "should be an array of strings");
+        return None;
     };
-    let names: Option<Vec<String>> = items
-        .iter()
-        .map(|item| item.as_str().map(ToOwned::to_owned))
-        .collect();
-    match names {
-        Some(names) if field.node.as_sequence().is_some() => Some(names),
-        _ => {
-            reader.refuse(field, "should be an array of strings");
-            None
+    let edges = [FIRST_STAGE, LAST_STAGE];
+    let is_edge = |item: &Node| item.as_str().is_some_and(|name| edges.contains(&name));
+    let mut names = Vec::new();
+    for item in items.iter().filter(|item| !is_edge(item)) {
+        for node in reader.flattened(Field {
+            node: item,
+            ..field
+        })? {
+            let Some(name) = node.as_str() else {
+                reader.refuse(Field { node, ..field }, "should be an array of strings");
+                continue;
+            };
+            names.push(name.to_owned());
         }
     }
+    if items.is_empty() {
+        return Some(names);
+    }
+    Some(with_edges(names))
+}
+
+/// Returns the stages of a file that names none.
+pub(super) fn default_stages() -> Vec<String> {
+    with_edges(DEFAULT_STAGES.map(str::to_owned).to_vec())
 }
 
 /// Puts `.pre` before and `.post` behind the stages.
-pub(super) fn with_edges(named: Option<Vec<String>>) -> Vec<String> {
-    let named = named.unwrap_or_else(|| DEFAULT_STAGES.map(str::to_owned).to_vec());
-    let is_edge = |name: &String| name == FIRST_STAGE || name == LAST_STAGE;
-    let inner = named.into_iter().filter(|name| !is_edge(name));
+fn with_edges(inner: Vec<String>) -> Vec<String> {
     std::iter::once(FIRST_STAGE.to_owned())
         .chain(inner)
         .chain([LAST_STAGE.to_owned()])

@@ -13,13 +13,22 @@ pub type Variables = IndexMap<String, VariableDefinition>;
 pub(super) enum Place {
     Global,
     Job,
+    Rule,
 }
 
 impl Place {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Global | Self::Job => "should be a scalar or a hash",
+            Self::Rule => "must be a string: a rule sets no `expand` or `description`",
+        }
+    }
+
     fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Global => &["value", "description", "options", "expand"],
             Self::Job => &["value", "expand"],
+            Self::Rule => &[],
         }
     }
 }
@@ -47,15 +56,15 @@ fn read_variable(
     field: Field<'_>,
     place: Place,
 ) -> Option<VariableDefinition> {
-    if field.node.as_mapping().is_none() {
+    if place == Place::Rule || field.node.as_mapping().is_none() {
         let Some(text) = scalar(field) else {
-            reader.refuse(field, "should be a scalar or a hash");
+            reader.refuse(field, place.words());
             return None;
         };
         return Some(VariableDefinition::Plain(text));
     }
     let (mut value, mut expand, mut options) = (None, true, None);
-    reader.entries(field, place.keys(), |reader, key, field| match key {
+    reader.attributes(field, place.keys(), |reader, key, field| match key {
         "value" => match scalar(field) {
             Some(text) => value = Some(text),
             None => reader.refuse(field, "should be a scalar"),
@@ -63,13 +72,16 @@ fn read_variable(
         "expand" => expand = reader.boolean(field).unwrap_or(true),
         "options" => options = reader.strings(field),
         _ => {
-            reader.string(field);
+            if !matches!(field.node.kind, Kind::String(_) | Kind::Int(_)) {
+                reader.refuse(field, "must be an alphanumeric string");
+            }
         }
     });
     if let Some(options) = options
         && !value.as_ref().is_some_and(|value| options.contains(value))
     {
-        reader.refuse(field, "value must be one of its options");
+        let wrong = if value.is_some() { "value" } else { "options" };
+        reader.refuse_part(field, wrong, "value must be one of its options");
     }
     let value = value.unwrap_or_default();
     Some(if expand {

@@ -22,3 +22,14 @@ pub(super) fn read_upload(reader: &mut Reader<'_>, field: Field<'_>) -> Option<A
     ];
     reader.one_of(field, &words)
 }
+
+/// Reads `when` of a trigger job, which cannot be delayed.
+pub(super) fn read_of_trigger(reader: &mut Reader<'_>, field: Field<'_>) -> Option<When> {
+    let words = [
+        ("on_success", When::OnSuccess),
+        ("on_failure", When::OnFailure),
+        ("always", When::Always),
+        ("manual", When::Manual),
+    ];
+    reader.one_of(field, &words)
+}

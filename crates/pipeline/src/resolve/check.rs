@@ -1,7 +1,7 @@
 use super::expand::Expansion;
 use super::lower::stage;
 use super::stage_indices;
-use crate::config::{Config, Job, NeedEntry, Spanned};
+use crate::config::{Config, Job, JobNeed, NeedEntry, Spanned};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::graph;
 use crate::source::Span;
@@ -66,8 +66,8 @@ impl<'c> Checker<'c> {
                 continue;
             };
             let is_it = |need: &Spanned<NeedEntry>| match &need.value {
-                NeedEntry::Job(need) => need.job == name.value,
-                NeedEntry::Cross(_) => false,
+                NeedEntry::Job(need) => need.need.job == name.value,
+                NeedEntry::Cross(_) | NeedEntry::Mirror(_) => false,
             };
             if !needs.iter().any(is_it) {
                 let message = format!(
@@ -92,9 +92,13 @@ impl<'c> Checker<'c> {
         let mut seen = HashSet::new();
         for need in needs {
             let (
-                NeedEntry::Job(Need {
-                    job: name,
-                    optional,
+                NeedEntry::Job(JobNeed {
+                    need:
+                        Need {
+                            job: name,
+                            optional,
+                            ..
+                        },
                     ..
                 }),
                 span,
@@ -151,9 +155,9 @@ impl<'c> Checker<'c> {
         let needed = |need: &Spanned<NeedEntry>| match &need.value {
             NeedEntry::Job(need) => self
                 .expansion
-                .find(&need.job)
+                .find(&need.need.job)
                 .map(|job| indices[&*job.name]),
-            NeedEntry::Cross(_) => None,
+            NeedEntry::Cross(_) | NeedEntry::Mirror(_) => None,
         };
         let needs = |job: &Job| job.needs.iter().flatten().filter_map(needed).collect();
         let Err(cycle) = graph::order(&jobs.iter().map(needs).collect::<Vec<_>>()) else {

@@ -99,11 +99,12 @@ fn needs(
     for entry in entries {
         match &entry.value {
             NeedEntry::Cross(need) => cross.push(need.clone()),
+            NeedEntry::Mirror(_) => {}
             NeedEntry::Job(need) => {
-                let instances = expansion.expand(&need.job).into_iter();
+                let instances = expansion.expand(&need.need.job).into_iter();
                 needs.extend(instances.map(|job| Need {
                     job,
-                    ..need.clone()
+                    ..need.need.clone()
                 }));
             }
         }

@@ -34,6 +34,25 @@ pub struct Rule {
     pub auto_cancel: Option<AutoCancel>,
 }
 
+impl Rule {
+    /// Returns a rule that says nothing, and so always holds.
+    pub fn of(span: Span) -> Self {
+        Self {
+            span,
+            condition: None,
+            changes: None,
+            exists: None,
+            when: None,
+            start_in: None,
+            allow_failure: None,
+            variables: Variables::new(),
+            needs: None,
+            interruptible: None,
+            auto_cancel: None,
+        }
+    }
+}
+
 /// The condition that files changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changes {

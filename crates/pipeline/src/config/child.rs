@@ -1,0 +1,103 @@
+//! The files of a child pipeline: `trigger:include`.
+
+use super::reader::{Field, Reader, Spanned};
+
+/// How many files a child pipeline may be made of.
+const MOST_FILES: usize = 3;
+
+/// The keys that say where a file is.
+const SOURCES: [&str; 6] = [
+    "local",
+    "project",
+    "template",
+    "remote",
+    "component",
+    "artifact",
+];
+const KEYS: [&str; 10] = [
+    "local",
+    "project",
+    "template",
+    "remote",
+    "component",
+    "artifact",
+    "file",
+    "ref",
+    "job",
+    "inputs",
+];
+
+/// Reads `include` of a trigger and returns the jobs whose artifacts hold one of the files.
+pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Spanned<String>>> {
+    let items = match field.node.as_sequence() {
+        Some(_) => reader.flattened(field)?,
+        None => vec![field.node],
+    };
+    if field.node.is_blank() {
+        reader.refuse(field, "can't be blank");
+        return None;
+    }
+    if items.len() > MOST_FILES {
+        let words = format!("is too long (maximum is {MOST_FILES})");
+        reader.refuse(field, words);
+        return None;
+    }
+    let mut generators = Vec::new();
+    for node in items {
+        generators.extend(read_file(reader, Field { node, ..field }));
+    }
+    Some(generators)
+}
+
+/// Reads one file; returns the job that makes it, if one does.
+fn read_file(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Spanned<String>> {
+    if field.node.as_str().is_some() && !field.node.is_blank() {
+        return None;
+    }
+    if field.node.as_mapping().is_none() {
+        reader.refuse(field, "should be a string or a hash");
+        return None;
+    }
+    let mut job = None;
+    reader.entries(field, &KEYS, |reader, key, field| match key {
+        "inputs" => {
+            reader.mapping(field);
+        }
+        "file" => {
+            reader.string_or_strings(field);
+        }
+        "job" => {
+            let span = field.node.span;
+            job = reader.string(field).map(|value| Spanned { value, span });
+        }
+        _ => {
+            reader.string(field);
+        }
+    });
+    check_parts(reader, field);
+    job
+}
+
+fn check_parts(reader: &mut Reader<'_>, field: Field<'_>) {
+    let has = |key: &&str| field.node.get(key).is_some_and(|node| !node.is_null());
+    let sources: Vec<&str> = SOURCES.into_iter().filter(|key| has(&key)).collect();
+    match sources[..] {
+        [] => {
+            let words = format!("must have exactly one of: {}", SOURCES.join(", "));
+            reader.refuse(field, words);
+        }
+        ["artifact"] if !has(&"job") => {
+            let words = "must specify the job where the artifact comes from";
+            reader.refuse_part(field, "artifact", words);
+        }
+        ["project"] if !has(&"file") => {
+            let words = "must specify the file where to fetch the config from";
+            reader.refuse_part(field, "project", words);
+        }
+        [_] => {}
+        [_, second, ..] => {
+            let words = format!("must use only one of: {}", sources.join(", "));
+            reader.refuse_part(field, second, words);
+        }
+    }
+}

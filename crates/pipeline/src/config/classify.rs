@@ -1,0 +1,48 @@
+//! What each top-level key of a file is: a keyword, a hidden entry, a job of some kind.
+
+use super::JobKind;
+use super::keywords::GLOBAL;
+use crate::yaml::{Entry, Node};
+
+/// What a top-level key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TopLevel {
+    /// A keyword of the file.
+    Keyword,
+    /// Something others may extend or refer to.
+    Hidden,
+    /// A job.
+    Job(JobKind),
+    /// A job that does nothing.
+    Unclear,
+}
+
+/// The keywords of the file that are jobs when their value looks like one.
+const POSSIBLE_JOBS: [&str; 2] = ["default", "workflow"];
+
+/// Returns what a top-level key is.
+pub(super) fn classify(name: &str, entry: &Entry) -> TopLevel {
+    let kind = job_kind(&entry.value);
+    if GLOBAL.contains(&name) {
+        return match kind {
+            Some(kind) if POSSIBLE_JOBS.contains(&name) => TopLevel::Job(kind),
+            _ => TopLevel::Keyword,
+        };
+    }
+    if entry.key_is_text && name.starts_with('.') {
+        return TopLevel::Hidden;
+    }
+    kind.map_or(TopLevel::Unclear, TopLevel::Job)
+}
+
+/// Returns which kind of job a value is, if it is one.
+pub(super) fn job_kind(value: &Node) -> Option<JobKind> {
+    let has = |key: &str| value.get(key).is_some();
+    if has("script") {
+        Some(JobKind::Script)
+    } else if has("run") {
+        Some(JobKind::Run)
+    } else {
+        (has("trigger") || has("needs")).then_some(JobKind::Trigger)
+    }
+}

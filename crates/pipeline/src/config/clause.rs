@@ -1,0 +1,136 @@
+//! The conditions on files: `changes` and `exists`.
+
+use super::reader::{Field, Reader};
+use super::rules::RulePlace;
+use crate::diagnostic::Diagnostic;
+use crate::pattern::Pattern;
+use crate::rules::{Changes, Exists};
+use crate::yaml::Kind;
+use std::sync::Arc;
+
+/// How many globs a condition may have.
+const MOST_GLOBS: usize = 50;
+/// How long a regular expression for paths may be, in characters.
+const LONGEST_REGEXP: usize = 255;
+
+/// Reads `changes`: globs, or a mapping that says with what is compared.
+pub(super) fn read_changes(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Changes> {
+    let mut changes = Changes {
+        span: field.node.span,
+        paths: Vec::new(),
+        compare_to: None,
+        regexp: None,
+    };
+    match &field.node.kind {
+        Kind::Sequence(_) => changes.paths = read_globs(reader, field, Some(MOST_GLOBS))?,
+        Kind::Mapping(_) => {
+            check_parts(reader, field);
+            let known = ["paths", "compare_to", "regexp"];
+            reader.attributes(field, &known, |reader, key, field| match key {
+                "paths" => {
+                    let globs = read_globs(reader, field, Some(MOST_GLOBS));
+                    changes.paths = globs.unwrap_or_default();
+                }
+                "compare_to" => changes.compare_to = reader.string(field),
+                _ => changes.regexp = read_regexp(reader, field),
+            });
+        }
+        _ => {
+            reader.refuse(field, "should be an array of strings or a hash");
+            return None;
+        }
+    }
+    Some(changes)
+}
+
+/// Reads `exists`: globs, or a mapping that says in which project.
+pub(super) fn read_exists(
+    reader: &mut Reader<'_>,
+    field: Field<'_>,
+    place: RulePlace,
+) -> Option<Exists> {
+    let limit = (place != RulePlace::Include).then_some(MOST_GLOBS);
+    let mut exists = Exists {
+        span: field.node.span,
+        paths: Vec::new(),
+        project: None,
+        reference: None,
+        regexp: None,
+    };
+    match &field.node.kind {
+        Kind::String(glob) => exists.paths = vec![glob.to_string()],
+        Kind::Sequence(_) => exists.paths = read_globs(reader, field, limit)?,
+        Kind::Mapping(_) => {
+            check_parts(reader, field);
+            let known = ["paths", "project", "ref", "regexp"];
+            reader.attributes(field, &known, |reader, key, field| match key {
+                "paths" => {
+                    let globs = read_globs(reader, field, Some(MOST_GLOBS));
+                    exists.paths = globs.unwrap_or_default();
+                }
+                "project" => exists.project = reader.string(field),
+                "ref" => exists.reference = reader.string(field),
+                _ => exists.regexp = read_regexp(reader, field),
+            });
+            if has(field, "ref") && !has(field, "project") {
+                reader.refuse_part(field, "ref", "with `ref` needs `project`");
+            }
+        }
+        _ => {
+            reader.refuse(field, "should be a string, an array of strings or a hash");
+            return None;
+        }
+    }
+    Some(exists)
+}
+
+fn has(field: Field<'_>, key: &str) -> bool {
+    field.node.get(key).is_some_and(|node| !node.is_null())
+}
+
+/// Checks that there is exactly one of globs and a regular expression.
+fn check_parts(reader: &mut Reader<'_>, field: Field<'_>) {
+    match (has(field, "paths"), has(field, "regexp")) {
+        (false, false) => reader.refuse(field, "is missing required keys: paths"),
+        (true, true) => {
+            let words = "may have `paths` or `regexp`, not both";
+            reader.refuse_part(field, "regexp", words);
+        }
+        _ => {}
+    }
+}
+
+fn read_globs(
+    reader: &mut Reader<'_>,
+    field: Field<'_>,
+    limit: Option<usize>,
+) -> Option<Vec<String>> {
+    let globs = reader.strings(field)?;
+    if let Some(limit) = limit.filter(|&limit| globs.len() > limit) {
+        let words = format!("has too many entries ({}; maximum {limit})", globs.len());
+        reader.refuse(field, words);
+        return None;
+    }
+    Some(globs)
+}
+
+fn read_regexp(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Arc<Pattern>> {
+    let text = reader.string(field)?;
+    if text.chars().count() > LONGEST_REGEXP {
+        let words = format!("is too long (the maximum is {LONGEST_REGEXP} characters)");
+        reader.refuse(field, words);
+        return None;
+    }
+    match Pattern::new(&text, "") {
+        Ok(pattern) => Some(Arc::new(pattern)),
+        Err(error) => {
+            let message = format!(
+                "{} is not a regular expression: {error}",
+                field.path.subject()
+            );
+            let error = Diagnostic::error("invalid-pattern", message).at(field.node.span);
+            reader.diagnostics.push(error);
+            None
+        }
+    }
+}

@@ -1,0 +1,39 @@
+use super::duration::parse_duration;
+use super::reader::{Field, Reader};
+
+/// The longest `start_in`: one week.
+const LONGEST_DELAY: u64 = 7 * 24 * 60 * 60;
+
+/// Reads `start_in`.
+pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
+    let text = field.node.as_str();
+    let delay = text.and_then(parse_duration);
+    match delay.map(|delay| delay.as_secs()) {
+        None => {
+            reader.refuse(field, "should be a duration, for example `30 minutes`");
+            None
+        }
+        Some(seconds) if seconds > LONGEST_DELAY => {
+            reader.refuse(field, "should not exceed the limit of a week");
+            None
+        }
+        Some(_) => text.map(ToOwned::to_owned),
+    }
+}
+
+/// Checks that `start_in` is there when a job is delayed, and only then; `field` is the mapping
+/// that has or lacks it.
+pub(super) fn check(reader: &mut Reader<'_>, field: Field<'_>, is_delayed: bool) {
+    let given = field.node.get("start_in").filter(|node| !node.is_null());
+    match given {
+        None if is_delayed => {
+            let words = "with `when: delayed` needs `start_in`";
+            reader.refuse_part(field, "when", words);
+        }
+        Some(_) if !is_delayed => {
+            let words = "may have `start_in` only with `when: delayed`";
+            reader.refuse_part(field, "start_in", words);
+        }
+        _ => {}
+    }
+}

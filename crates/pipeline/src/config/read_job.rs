@@ -1,0 +1,265 @@
+//! Reads a job: which keywords it may have, each of them, and how they go together.
+
+use super::needs::{self, NeedPlace};
+use super::reader::{Field, Path, Reader, Spanned};
+use super::rules::{RulePlace, RulesKeyword, read_rules};
+use super::script::read_script;
+use super::variables::{self, Place};
+use super::{AllowFailure, Job, JobKind, keywords};
+use super::{allow_failure, delay, inherit, parallel, policy, trigger, when};
+use super::{coverage, dast, environment, pages, release, run, secrets};
+use crate::diagnostic::Diagnostic;
+use crate::suggest::did_you_mean;
+use crate::yaml::{Entry, Mapping};
+use executor_core::job::When;
+
+/// How long a job's name may be, in characters.
+const LONGEST_NAME: usize = 255;
+
+/// The keywords of a trigger job.
+const TRIGGER_KEYS: [&str; 15] = [
+    "trigger",
+    "parallel",
+    "extends",
+    "stage",
+    "only",
+    "except",
+    "rules",
+    "variables",
+    "inherit",
+    "allow_failure",
+    "when",
+    "needs",
+    "resource_group",
+    "environment",
+    "interruptible",
+];
+
+/// The keywords that GitLab checks with the job and not on their own.
+const ATTRIBUTES: [&str; 7] = [
+    "dependencies",
+    "extends",
+    "manual_confirmation",
+    "publish",
+    "resource_group",
+    "start_in",
+    "when",
+];
+
+/// The keywords that go not with `rules`.
+const NOT_WITH_RULES: [&str; 3] = ["only", "except", "start_in"];
+
+/// The pairs of keywords of which a job has only one.
+const EXCLUSIVE: [(&str, &str); 5] = [
+    ("script", "run"),
+    ("before_script", "run"),
+    ("after_script", "run"),
+    ("script", "trigger"),
+    ("run", "trigger"),
+];
+
+/// Reads the job `name`, whose value is a mapping.
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    name: &str,
+    entry: &Entry,
+    kind: JobKind,
+    jobs: &Path<'_>,
+) -> Option<Job> {
+    let shown = if name.trim().is_empty() { "job" } else { name };
+    let path = jobs.child(shown);
+    let field = Field {
+        node: &entry.value,
+        path: &path,
+    };
+    let entries = entry.value.as_mapping()?;
+    check_name(reader, name, entry, field);
+    keywords::check_support(reader, field, entries);
+    check_exclusions(reader, field, entries);
+    let known = known_keys(kind, entries);
+    reader.check_keys(field, entries, &known);
+
+    let mut job = Job::new(name, kind, entry.key_span);
+    if entries.contains_key("rules") {
+        job.rules = RulesKeyword::Null;
+    }
+    for (key, entry) in entries {
+        let key = key.as_ref();
+        if entry.value.is_null() || !known.contains(&key) {
+            continue;
+        }
+        let path = if ATTRIBUTES.contains(&key) {
+            path.attribute(key)
+        } else {
+            path.child(key)
+        };
+        let node = &entry.value;
+        read_key(&mut job, reader, key, Field { node, path: &path });
+    }
+    check(&job, reader, field, entries);
+    Some(job)
+}
+
+/// Returns the keywords a job may have.
+///
+/// Whoever wrote a job with `needs` and without `trigger` has most often forgotten `script`: that is
+/// said once, and not that all other keywords are unknown.
+fn known_keys(kind: JobKind, entries: &Mapping) -> Vec<&'static str> {
+    if kind == JobKind::Trigger && entries.contains_key("trigger") {
+        TRIGGER_KEYS.to_vec()
+    } else {
+        keywords::job_names()
+    }
+}
+
+fn read_key(job: &mut Job, reader: &mut Reader<'_>, key: &str, field: Field<'_>) {
+    let is_trigger = job.kind == JobKind::Trigger;
+    let span = field.node.span;
+    match key {
+        "stage" => {
+            let stage = reader.string(field);
+            job.stage = stage.map(|value| Spanned { value, span });
+        }
+        "script" => job.script = read_script(reader, field),
+        "trigger" if is_trigger => job.trigger = trigger::read(reader, field).map(Box::new),
+        // With a script it is refused as a whole.
+        "trigger" => {}
+        "rules" => job.rules = read_rules(reader, field, RulePlace::Job),
+        "only" => job.only = policy::read(reader, field).map(Box::new),
+        "except" => job.except = policy::read(reader, field).map(Box::new),
+        "inherit" => job.inherit = inherit::read(reader, field),
+        "variables" => {
+            let variables = variables::read(reader, field, Place::Job);
+            job.variables = variables.unwrap_or_default();
+        }
+        "when" if is_trigger => job.when = when::read_of_trigger(reader, field),
+        "when" => job.when = when::read(reader, field),
+        "start_in" => job.start_in = delay::read(reader, field),
+        "allow_failure" if is_trigger => {
+            job.allow_failure = reader.boolean(field).map(AllowFailure::Flag);
+        }
+        "allow_failure" => job.allow_failure = allow_failure::read(reader, field),
+        "needs" => {
+            let place = if is_trigger {
+                NeedPlace::Trigger
+            } else {
+                NeedPlace::Job
+            };
+            job.needs = needs::read(reader, field, place);
+        }
+        "dependencies" => job.dependencies = needs::read_dependencies(reader, field),
+        "parallel" if is_trigger => job.parallel = parallel::read_of_trigger(reader, field),
+        "parallel" => job.parallel = parallel::read(reader, field),
+        "manual_confirmation" => job.manual_confirmation = reader.string(field),
+        _ => read_kept(job, reader, key, field),
+    }
+}
+
+/// Reads the keywords that decide nothing about the pipeline.
+fn read_kept(job: &mut Job, reader: &mut Reader<'_>, key: &str, field: Field<'_>) {
+    let kept = &mut job.kept;
+    match key {
+        "coverage" => kept.coverage = coverage::read(reader, field),
+        "dast_configuration" => dast::check(reader, field),
+        "environment" => kept.environment = environment::read(reader, field).map(Box::new),
+        "inputs" => kept.inputs = Some(Box::new(field.node.to_json())),
+        "pages" => kept.pages = pages::read(reader, field).map(Box::new),
+        "publish" => kept.publish = reader.string(field),
+        "release" => kept.release = release::read(reader, field).map(Box::new),
+        "resource_group" => kept.resource_group = reader.string(field),
+        "run" => kept.run = run::read(reader, field),
+        "secrets" => kept.secrets = secrets::read(reader, field).map(Box::new),
+        _ => job.inheritable.read_key(reader, key, field),
+    }
+}
+
+fn check_name(reader: &mut Reader<'_>, name: &str, entry: &Entry, field: Field<'_>) {
+    let words = if !entry.key_is_text {
+        "name should be a symbol: put quotes around it"
+    } else if name.trim().is_empty() {
+        "name can't be blank"
+    } else if name.chars().count() > LONGEST_NAME {
+        "name is too long (maximum is 255 characters)"
+    } else if name.contains(['\n', '\r', '\0']) {
+        "name holds a line break or NUL"
+    } else {
+        return;
+    };
+    let path = field.path.to_string();
+    let shown: String = path.chars().take(60).collect();
+    let message = format!("{} {words}", shown.escape_debug());
+    let error = Diagnostic::error("invalid-job-name", message);
+    reader.diagnostics.push(error.at(entry.key_span));
+}
+
+fn is_given(entries: &Mapping, key: &str) -> bool {
+    entries.get(key).is_some_and(|entry| !entry.value.is_null())
+}
+
+/// Refuses keywords that cannot stand beside others.
+fn check_exclusions(reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping) {
+    for (one, other) in EXCLUSIVE {
+        if entries.contains_key(one) && entries.contains_key(other) {
+            let words = format!("these keys cannot be used together: {one}, {other}");
+            reader.refuse_part(field, other, words);
+        }
+    }
+    if is_given(entries, "rules") {
+        for key in NOT_WITH_RULES
+            .into_iter()
+            .filter(|key| is_given(entries, key))
+        {
+            let words = format!("key may not be used with `rules`: {key}");
+            reader.refuse_part(field, key, words);
+        }
+    }
+}
+
+/// Checks what one keyword cannot tell alone.
+fn check(job: &Job, reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping) {
+    for key in ["script", "run"] {
+        let empty = entries.get(key).filter(|entry| entry.value.is_null());
+        if empty.is_some() {
+            reader.refuse_part(field, key, format_args!("{key} can't be blank"));
+        }
+    }
+    let when_is_known = job.when.is_some() || !is_given(entries, "when");
+    // Beside rules, `start_in` was refused already.
+    if job.kind != JobKind::Trigger && when_is_known && !is_given(entries, "rules") {
+        delay::check(reader, field, job.when == Some(When::Delayed));
+    }
+    if is_given(entries, "publish") && !job.publishes_pages() {
+        let words = "publish can only be used within a `pages` job";
+        reader.refuse_part(field, "publish", words);
+    }
+    let triggers = is_given(entries, "trigger") || job.mirrored_pipeline().is_some();
+    if job.kind == JobKind::Trigger && !triggers {
+        refuse_without_work(job, reader, field);
+    }
+}
+
+/// Reports a job with `needs` or an empty `trigger` that does nothing.
+fn refuse_without_work(job: &Job, reader: &mut Reader<'_>, field: Field<'_>) {
+    // What is wrong with the needs was said, and may be all that is wrong.
+    let misspelt = field.node.as_mapping().into_iter().flatten();
+    let mut misspelt = misspelt.filter(|(key, _)| !keywords::job_names().contains(&key.as_ref()));
+    // What is unknown has an advice already.
+    if misspelt.any(|(key, _)| did_you_mean(key, ["script"]).is_some()) {
+        return;
+    }
+    let has_needs = field
+        .node
+        .get("needs")
+        .is_some_and(|needs| !needs.is_null());
+    if has_needs && job.needs.is_none() {
+        return;
+    }
+    let message = format!(
+        "{} should implement the script:, run:, or trigger: keyword",
+        field.path.subject()
+    );
+    let help = "a job needs commands: add `script:`; a job without them has `trigger:`, or \
+                `needs:pipeline` to mirror one";
+    let error = Diagnostic::error("missing-script", message).at(job.span);
+    reader.diagnostics.push(error.with_help(help.to_owned()));
+}

@@ -1,0 +1,121 @@
+use super::reader::{Field, Reader, Spanned};
+use super::rules::RulePlace;
+use super::variables::{self, Place};
+use super::{auto_cancel, clause, delay, needs};
+use crate::diagnostic::Diagnostic;
+use crate::expression::Expression;
+use crate::rules::Rule;
+use executor_core::job::When;
+use std::sync::Arc;
+
+const JOB_WHEN: [(&str, When); 6] = [
+    ("on_success", When::OnSuccess),
+    ("on_failure", When::OnFailure),
+    ("always", When::Always),
+    ("never", When::Never),
+    ("manual", When::Manual),
+    ("delayed", When::Delayed),
+];
+const PIPELINE_WHEN: [(&str, When); 2] = [("always", When::Always), ("never", When::Never)];
+
+impl RulePlace {
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Job => &[
+                "if",
+                "changes",
+                "exists",
+                "when",
+                "start_in",
+                "allow_failure",
+                "variables",
+                "needs",
+                "interruptible",
+            ],
+            Self::Workflow => &[
+                "if",
+                "changes",
+                "exists",
+                "when",
+                "variables",
+                "auto_cancel",
+                "start_in",
+                "allow_failure",
+                "needs",
+            ],
+            Self::Include => &["if", "changes", "exists", "when"],
+        }
+    }
+
+    fn when(self) -> &'static [(&'static str, When)] {
+        match self {
+            Self::Job => &JOB_WHEN,
+            Self::Workflow | Self::Include => &PIPELINE_WHEN,
+        }
+    }
+}
+
+/// Reads one entry of `rules`.
+pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>, place: RulePlace) -> Option<Rule> {
+    if reader.mapping(field)?.is_empty() {
+        reader.refuse(field, "can't be blank");
+        return None;
+    }
+    let mut rule = Rule::of(field.node.span);
+    let mut when_is_known = true;
+    reader.attributes(field, place.keys(), |reader, key, field| match key {
+        "if" => rule.condition = read_condition(reader, field),
+        "when" => {
+            rule.when = reader.one_of(field, place.when());
+            when_is_known = rule.when.is_some();
+        }
+        "start_in" => rule.start_in = delay::read(reader, field),
+        "allow_failure" => rule.allow_failure = reader.boolean(field),
+        "interruptible" => rule.interruptible = reader.boolean(field),
+        _ => {}
+    });
+    read_parts(&mut rule, reader, field, place);
+    if place == RulePlace::Job && when_is_known {
+        delay::check(reader, field, rule.when == Some(When::Delayed));
+    }
+    Some(rule)
+}
+
+/// Reads the keys that GitLab checks on their own.
+fn read_parts(rule: &mut Rule, reader: &mut Reader<'_>, field: Field<'_>, place: RulePlace) {
+    let parts = ["changes", "exists", "variables", "needs", "auto_cancel"];
+    for key in parts.into_iter().filter(|key| place.keys().contains(key)) {
+        reader.entry(field, key, |reader, field| match key {
+            "changes" => rule.changes = clause::read_changes(reader, field).map(Box::new),
+            "exists" => rule.exists = clause::read_exists(reader, field, place).map(Box::new),
+            "variables" => {
+                let variables = variables::read(reader, field, Place::Rule);
+                rule.variables = variables.unwrap_or_default();
+            }
+            "needs" => rule.needs = needs::read_in_rule(reader, field),
+            _ => rule.auto_cancel = auto_cancel::read(reader, field),
+        });
+    }
+}
+
+/// Reads a condition on variables.
+pub(super) fn read_condition(
+    reader: &mut Reader<'_>,
+    field: Field<'_>,
+) -> Option<Spanned<Arc<Expression>>> {
+    let text = reader.string(field)?;
+    match reader.expressions.parse(&text) {
+        Ok(expression) => Some(Spanned {
+            value: expression,
+            span: field.node.span,
+        }),
+        Err(error) => {
+            let words = "has invalid expression syntax";
+            let message = format!("{} {words}: {}", field.path.subject(), error.message);
+            let span = reader.part_of(field.node, &text, &error.range);
+            let finding = Diagnostic::error("invalid-expression", message).at(span);
+            reader.diagnostics.push(finding.with_help(error.help));
+            None
+        }
+    }
+}
