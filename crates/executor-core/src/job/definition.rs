@@ -1,6 +1,7 @@
 use super::{
     ArtifactsDefinition, CacheDefinition, CrossNeed, EnvironmentDefinition, HooksDefinition,
-    IdTokens, Image, Need, PagesDefinition, ReleaseDefinition, RunStep, Secrets,
+    IdTokens, Image, JobInputDefinitions, Need, PagesDefinition, ReleaseDefinition, RunStep,
+    Secrets,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -169,7 +170,7 @@ pub struct JobDefinition {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     /// The inputs it takes.
-    pub inputs: Option<Box<Value>>,
+    pub inputs: Option<Box<JobInputDefinitions>>,
     /// Secrets from an external store.
     pub secrets: Option<Box<Secrets>>,
     /// Steps it runs instead of a script.

@@ -1,11 +1,21 @@
 //! `environment`: a name alone, or a mapping that says more.
 
 use super::reader::{Field, Reader};
+use crate::source::Span;
 use crate::yaml::Kind;
 use executor_core::job::{
     ClusterDashboard, DeploymentTier, EnvironmentAction, EnvironmentCluster, EnvironmentDefinition,
     ManagedResources,
 };
+
+/// `environment` of a job.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// What it says.
+    pub definition: EnvironmentDefinition,
+    /// Where the name of the job that stops it stands.
+    pub on_stop_span: Option<Span>,
+}
 
 const KEYS: [&str; 7] = [
     "name",
@@ -37,13 +47,19 @@ const TIERS: [(&str, DeploymentTier); 5] = [
 const LONGEST_URL: usize = 255;
 
 /// Reads `environment`.
-pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<EnvironmentDefinition> {
+pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Environment> {
     match &field.node.kind {
         Kind::String(name) => {
             check_name(reader, field, name);
-            Some(EnvironmentDefinition::named(name.to_string()))
+            Some(Environment {
+                definition: EnvironmentDefinition::named(name.to_string()),
+                on_stop_span: None,
+            })
         }
-        Kind::Mapping(_) => Some(read_settings(reader, field)),
+        Kind::Mapping(_) => Some(Environment {
+            definition: read_settings(reader, field),
+            on_stop_span: field.node.get("on_stop").map(|name| name.span),
+        }),
         _ => {
             let words = "should be a hash or a string";
             let help = "write a name, or a hash with `name:`".to_owned();

@@ -1,12 +1,13 @@
 use super::needs::NeedEntry;
 use super::reader::Spanned;
 use super::variables::Variables;
-use super::{AllowFailure, Inherit, Inheritable, Parallel, PolicyKeyword, RulesKeyword, Trigger};
+use super::{
+    AllowFailure, Environment, Inherit, Inheritable, Parallel, PolicyKeyword, RulesKeyword, Trigger,
+};
 use crate::source::Span;
 use executor_core::job::{
-    EnvironmentDefinition, PagesDefinition, ReleaseDefinition, RunStep, Secrets, When,
+    JobInputDefinitions, PagesDefinition, ReleaseDefinition, RunStep, Secrets, When,
 };
-use serde_json::Value;
 use std::sync::Arc;
 
 /// A job as the file has it, `extends` applied; `None` means not given.
@@ -72,9 +73,9 @@ pub struct Kept {
     /// The pattern that finds the coverage in the log, without its slashes.
     pub coverage: Option<String>,
     /// The environment.
-    pub environment: Option<Box<EnvironmentDefinition>>,
+    pub environment: Option<Box<Environment>>,
     /// The inputs.
-    pub inputs: Option<Box<Value>>,
+    pub inputs: Option<Box<JobInputDefinitions>>,
     /// The pages.
     pub pages: Option<Box<PagesDefinition>>,
     /// The directory of the pages, in its old place.

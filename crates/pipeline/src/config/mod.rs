@@ -24,6 +24,7 @@ mod image_options;
 mod inherit;
 mod inheritable;
 mod job;
+mod job_inputs;
 mod keywords;
 mod matrix;
 mod needs;
@@ -50,6 +51,7 @@ mod workflow;
 
 pub use allow_failure::AllowFailure;
 pub use duration::parse_duration;
+pub use environment::Environment;
 pub use file::Config;
 pub use inherit::{Inherit, Inherited};
 pub use inheritable::Inheritable;

@@ -7,7 +7,7 @@ use super::script::read_script;
 use super::variables::{self, Place};
 use super::{AllowFailure, Job, JobKind, keywords};
 use super::{allow_failure, delay, inherit, parallel, policy, trigger, when};
-use super::{coverage, dast, environment, pages, release, run, secrets};
+use super::{coverage, dast, environment, job_inputs, pages, release, run, secrets};
 use crate::diagnostic::Diagnostic;
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Mapping};
@@ -162,7 +162,7 @@ fn read_kept(job: &mut Job, reader: &mut Reader<'_>, key: &str, field: Field<'_>
         "coverage" => kept.coverage = coverage::read(reader, field),
         "dast_configuration" => dast::check(reader, field),
         "environment" => kept.environment = environment::read(reader, field).map(Box::new),
-        "inputs" => kept.inputs = Some(Box::new(field.node.to_json())),
+        "inputs" => kept.inputs = job_inputs::read(reader, field).map(Box::new),
         "pages" => kept.pages = pages::read(reader, field).map(Box::new),
         "publish" => kept.publish = reader.string(field),
         "release" => kept.release = release::read(reader, field).map(Box::new),

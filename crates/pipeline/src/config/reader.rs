@@ -66,6 +66,11 @@ impl<'a> Path<'a> {
         }
     }
 
+    /// Returns the path this one is below.
+    pub(super) fn parent(&self) -> Option<&'a Self> {
+        self.parent
+    }
+
     /// Returns the path of another keyword beside this one.
     pub(crate) fn sibling(&self, name: &'a str) -> Self {
         Self { name, ..*self }

@@ -42,7 +42,7 @@ pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> Jo
         }),
         start_in: job.start_in.clone(),
         hooks: keywords.hooks,
-        environment: kept.environment,
+        environment: kept.environment.map(|given| Box::new(given.definition)),
         pages: kept.pages,
         timeout_seconds: keywords.timeout,
         cache: keywords.cache,

@@ -5,6 +5,7 @@ mod check;
 mod expand;
 mod job;
 mod lower;
+mod on_stop;
 
 pub use job::{ResolvedJob, ResolvedNeeds};
 
@@ -57,6 +58,7 @@ pub(crate) fn resolve(config: &Config, diagnostics: &mut Diagnostics) -> Resolve
         jobs.extend(instances.map(|definition| with_conditions(job, definition)));
     }
     check::check(config, &expansion, diagnostics);
+    on_stop::check(config, &expansion, diagnostics);
     ResolvedPipeline {
         stages: config.stages.clone(),
         jobs,
