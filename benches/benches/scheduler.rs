@@ -19,7 +19,8 @@ use executor_core::{
 };
 use pipeline::context::PipelineContext;
 use pipeline::event::{EventKind, EventSink, PipelineEvent};
-use pipeline::{Driver, Plan, ResolvedJob, ResolvedPipeline, RunExit, Selection};
+use pipeline::repository::NoRepository;
+use pipeline::{Driver, Plan, ResolvedJob, ResolvedPipeline, RunExit, Selection, create};
 use rustix::time::{ClockId, clock_gettime};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -85,7 +86,13 @@ struct Measured {
 
 fn measure(runtime: &Runtime, pipeline: &ResolvedPipeline) -> anyhow::Result<Measured> {
     let start = processor_time();
-    let plan = Plan::new(pipeline, PipelineContext::default(), &Selection::default())?;
+    let context = PipelineContext {
+        // The fan-in is of all jobs, which no GitLab would allow.
+        most_needs: usize::MAX,
+        ..PipelineContext::default()
+    };
+    let creation = create(pipeline, &context, &NoRepository);
+    let plan = Plan::new(&creation, context, &Selection::default())?;
     let planned = processor_time().saturating_sub(start);
     let sink = Arc::new(Transitions::default());
     let driver = Driver {

@@ -2,7 +2,8 @@
 
 use benches::Workload;
 use pipeline::context::PipelineContext;
-use pipeline::{Plan, ResolvedPipeline, Selection};
+use pipeline::repository::NoRepository;
+use pipeline::{Plan, ResolvedPipeline, Selection, create};
 
 /// Checks that a pipeline gives no diagnostic, and the jobs and edges that the workload lists.
 fn check(workload: &Workload) {
@@ -14,7 +15,9 @@ fn check(workload: &Workload) {
         .collect();
     assert_eq!(words, [""; 0]);
     let (resolved, _) = checked.into_result().expect("no errors");
-    let plan = Plan::new(&resolved, PipelineContext::default(), &Selection::default());
+    let context = PipelineContext::default();
+    let creation = create(&resolved, &context, &NoRepository);
+    let plan = Plan::new(&creation, context, &Selection::default());
     let plan = plan.expect("jobs to run");
     assert_eq!(plan.jobs().len(), workload.jobs().len());
     for (index, (planned, job)) in plan.jobs().iter().zip(workload.jobs()).enumerate() {

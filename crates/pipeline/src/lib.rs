@@ -3,21 +3,24 @@
 //! The way is a straight line, and every step hands over a value of its own:
 //!
 //! ```text
-//! text -> Pipeline (+ Diagnostics) -> ResolvedPipeline -> Plan -> Driver -> PipelineReport
+//! text -> Pipeline (+ Diagnostics) -> ResolvedPipeline -> Creation -> Plan -> Driver -> PipelineReport
 //! ```
 //!
 //! # Examples
 //!
 //! ```
 //! use pipeline::context::PipelineContext;
-//! use pipeline::{Plan, ResolvedPipeline, Selection};
+//! use pipeline::repository::NoRepository;
+//! use pipeline::{Plan, ResolvedPipeline, Selection, create};
 //!
 //! let text = "
 //! build: {stage: build, script: make, artifacts: {paths: [app]}}
 //! test: {stage: test, script: make test}
 //! ";
 //! let (resolved, _warnings) = ResolvedPipeline::from_text(".gitlab-ci.yml", text).into_result()?;
-//! let plan = Plan::new(&resolved, PipelineContext::default(), &Selection::default())?;
+//! let context = PipelineContext::default();
+//! let creation = create(&resolved, &context, &NoRepository);
+//! let plan = Plan::new(&creation, context, &Selection::default())?;
 //!
 //! let job = plan.payload(1);
 //! assert_eq!(job.job_info.name, "test");
@@ -26,8 +29,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A newcomer needs three types: [`ResolvedPipeline`] is what a file means, a [`Plan`] is what will
-//! run, and a [`Driver`] runs it with any
+//! A newcomer needs four types: [`ResolvedPipeline`] is what a file means, a [`Creation`] is what that
+//! is in one situation, a [`Plan`] is what will run, and a [`Driver`] runs it with any
 //! [`JobRunner`](executor_core::JobRunner) and any
 //! [`ExecutorProvider`](executor_core::ExecutorProvider).
 //!
@@ -64,6 +67,7 @@ mod resolve;
 mod slug;
 mod suggest;
 
+pub use create::{Creation, create};
 pub use diagnostic::{Checked, Diagnostic, Diagnostics};
 pub use dialect::Dialect;
 pub use event::{EventSink, PipelineEvent};

@@ -66,6 +66,19 @@ pub enum EnvironmentAction {
     Access,
 }
 
+impl EnvironmentAction {
+    /// Returns the word that stands for it in a file.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Stop => "stop",
+            Self::Prepare => "prepare",
+            Self::Verify => "verify",
+            Self::Access => "access",
+        }
+    }
+}
+
 /// What an environment is for (`environment:deployment_tier`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -80,6 +93,19 @@ pub enum DeploymentTier {
     Development,
     /// For something else.
     Other,
+}
+
+impl DeploymentTier {
+    /// Returns the word that stands for it in a file.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Production => "production",
+            Self::Staging => "staging",
+            Self::Testing => "testing",
+            Self::Development => "development",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// The cluster an environment is in (`environment:kubernetes`).

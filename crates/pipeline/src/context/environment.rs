@@ -1,34 +1,32 @@
 use super::Phase;
 use super::predefined::Values;
+use executor_core::job::{DeploymentTier, EnvironmentAction, EnvironmentDefinition};
 use executor_core::variable::JobVariable;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// The environment of a job, as far as its variables tell of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobEnvironment {
     /// Its name, with all variables in it replaced.
     pub name: String,
     /// Its address as the file has it.
     pub url: Option<String>,
     /// What the job does to it (`start`, `stop`, ...).
-    pub action: String,
+    pub action: EnvironmentAction,
     /// Its tier.
-    pub tier: String,
+    pub tier: DeploymentTier,
 }
 
 impl JobEnvironment {
-    /// Returns the environment that a job's definition describes; `expand` replaces variables.
-    pub fn of(definition: &Value, expand: impl Fn(&str) -> String) -> Option<Self> {
-        let text = |key: &str| definition.get(key).and_then(Value::as_str);
-        let name = expand(text("name").or(definition.as_str())?);
-        let tier = text("deployment_tier").unwrap_or_else(|| environment_tier(&name));
-        Some(Self {
-            url: text("url").map(ToOwned::to_owned),
-            action: text("action").unwrap_or("start").to_owned(),
-            tier: tier.to_owned(),
+    /// Returns the environment of a definition, whose name is `name` with all variables replaced.
+    pub fn new(definition: &EnvironmentDefinition, name: String) -> Self {
+        let tier = definition.deployment_tier;
+        Self {
+            url: definition.url.clone(),
+            action: definition.action.unwrap_or_default(),
+            tier: tier.unwrap_or_else(|| environment_tier(&name)),
             name,
-        })
+        }
     }
 
     /// Adds the variables that tell of it.
@@ -36,12 +34,8 @@ impl JobEnvironment {
         values.add(Phase::Pipeline, "CI_ENVIRONMENT_NAME", self.name.as_str());
         let slug = environment_slug(&self.name);
         values.add(Phase::Pipeline, "CI_ENVIRONMENT_SLUG", slug);
-        values.add(
-            Phase::Pipeline,
-            "CI_ENVIRONMENT_ACTION",
-            self.action.as_str(),
-        );
-        values.add(Phase::Pipeline, "CI_ENVIRONMENT_TIER", self.tier.as_str());
+        values.add(Phase::Pipeline, "CI_ENVIRONMENT_ACTION", self.action.word());
+        values.add(Phase::Pipeline, "CI_ENVIRONMENT_TIER", self.tier.word());
         if let Some(url) = &self.url {
             // References in it may name the other variables of the environment.
             let url = JobVariable::public("CI_ENVIRONMENT_URL", url.as_str());
@@ -59,37 +53,37 @@ const SUFFIX: u32 = 6;
 
 /// The tiers an environment's name can speak of, with the words that do so, in the order in which
 /// they are looked for.
-const TIERS: [(&str, &[&str]); 4] = [
-    ("development", &["dev", "review", "trunk"]),
+const TIERS: [(DeploymentTier, &[&str]); 4] = [
+    (DeploymentTier::Development, &["dev", "review", "trunk"]),
     (
-        "testing",
+        DeploymentTier::Testing,
         &[
             "test", "tst", "int", "acpt", "accept", "qa", "qc", "control", "quality",
         ],
     ),
     (
-        "staging",
+        DeploymentTier::Staging,
         &["stg", "stag", "modl", "model", "pre", "demo", "non"],
     ),
-    ("production", &["prd", "prod", "live"]),
+    (DeploymentTier::Production, &["prd", "prod", "live"]),
 ];
 
-/// Returns the tier that an environment's name speaks of; `other` when of none.
+/// Returns the tier that an environment's name speaks of; another one when of none.
 ///
 /// # Examples
 ///
 /// ```
 /// use pipeline::context::environment_tier;
 ///
-/// assert_eq!(environment_tier("review/new-button"), "development");
-/// assert_eq!(environment_tier("Production"), "production");
-/// assert_eq!(environment_tier("blue"), "other");
+/// assert_eq!(environment_tier("review/new-button").word(), "development");
+/// assert_eq!(environment_tier("Production").word(), "production");
+/// assert_eq!(environment_tier("blue").word(), "other");
 /// ```
-pub fn environment_tier(name: &str) -> &'static str {
+pub fn environment_tier(name: &str) -> DeploymentTier {
     let name = name.to_ascii_lowercase();
     let mut tiers = TIERS.iter();
     let found = tiers.find(|(_, words)| words.iter().any(|&word| name.contains(word)));
-    found.map_or("other", |(tier, _)| tier)
+    found.map_or(DeploymentTier::Other, |(tier, _)| *tier)
 }
 
 /// Returns the short name of an environment, which fits in addresses: at most 24 characters, and a
@@ -171,7 +165,8 @@ mod tests {
 
     #[test]
     fn a_name_speaks_of_a_tier() {
-        let check = |name: &str, tier: &str| assert_eq!(environment_tier(name), tier, "of {name}");
+        let check =
+            |name: &str, tier: &str| assert_eq!(environment_tier(name).word(), tier, "of {name}");
         check("dev", "development");
         check("QA-2", "testing");
         check("pre-production", "staging");

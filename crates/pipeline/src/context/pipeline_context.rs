@@ -53,6 +53,8 @@ pub struct PipelineContext {
     /// The variables from outside the file, in any order of their levels; within a level, later
     /// ones win.
     pub given: Vec<GivenVariable>,
+    /// How many jobs one job may need; default 50, as in GitLab.
+    pub most_needs: usize,
     /// The id of the first job; others follow.
     pub first_job_id: u64,
     /// The longest a job without `timeout` may take; default one hour, as in GitLab.
@@ -89,6 +91,9 @@ const MERGE_REQUEST_SOURCE: &str = "merge_request_event";
 /// The longest a job may take when nothing else is said.
 const DEFAULT_JOB_TIMEOUT: Duration = Duration::from_hours(1);
 
+/// How many jobs one job may need when nothing else is said.
+const MOST_NEEDS: usize = 50;
+
 impl Default for PipelineContext {
     fn default() -> Self {
         Self {
@@ -113,6 +118,7 @@ impl Default for PipelineContext {
             user: User::default(),
             git: GitInfo::default(),
             given: Vec::new(),
+            most_needs: MOST_NEEDS,
             first_job_id: 1,
             job_timeout: DEFAULT_JOB_TIMEOUT,
         }

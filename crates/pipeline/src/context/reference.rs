@@ -68,6 +68,17 @@ fn replace<V: AsRef<str>>(
     Cow::Owned(replaced)
 }
 
+/// Returns the names that the references in a text have; `$$` and `%%` are no references.
+pub(crate) fn references(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    each_part(text, |part| {
+        if let Part::Reference { name, .. } = part {
+            names.push(name.to_owned());
+        }
+    });
+    names
+}
+
 /// A piece of a text.
 pub(super) enum Part<'t> {
     Text(&'t str),

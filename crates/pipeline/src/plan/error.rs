@@ -1,4 +1,5 @@
-use crate::context::ExpandError;
+use crate::create::{LeftOutBy, Refusal};
+use crate::suggest::nearest;
 use thiserror::Error;
 
 /// Why a pipeline cannot be planned.
@@ -20,15 +21,33 @@ pub enum PlanError {
         /// The name that was probably meant.
         nearest: Option<String>,
     },
-    /// The variables of a job cannot be computed.
-    #[error("compute the variables of the job `{job}`")]
-    Variables {
-        /// The job.
-        job: String,
-        /// What is wrong with them.
-        #[source]
-        source: ExpandError,
+    /// The selection names a job that the pipeline does not have, although the file does.
+    #[error("the pipeline does not have the job `{name}`: {by}; `runwright explain` tells more")]
+    LeftOut {
+        /// The name that was asked for.
+        name: String,
+        /// What leaves it out.
+        by: LeftOutBy,
     },
+    /// There is no pipeline.
+    #[error("{0}")]
+    NotCreated(Refusal),
+}
+
+impl PlanError {
+    pub(super) fn unknown_job<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
+        Self::UnknownJob {
+            name: name.to_owned(),
+            nearest: nearest(name, known).map(ToOwned::to_owned),
+        }
+    }
+
+    pub(super) fn unknown_stage<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
+        Self::UnknownStage {
+            name: name.to_owned(),
+            nearest: nearest(name, known).map(ToOwned::to_owned),
+        }
+    }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {

@@ -1,4 +1,4 @@
-use super::{Plan, PlannedJob};
+use super::{Plan, PlannedJob, variables};
 use crate::context::PipelineContext;
 use executor_core::job::{
     Artifact, ArtifactFormat, ArtifactWhen, ArtifactsDefinition, Dependency, GitInfo, Hook,
@@ -21,7 +21,7 @@ pub(super) fn of(plan: &Plan, index: usize) -> Job {
             timeout,
             ..RunnerInfo::default()
         },
-        variables: plan.job_variables(planned),
+        variables: variables::of_job(plan, planned),
         steps: steps(definition, timeout),
         image: definition.image.as_deref().map(image).unwrap_or_default(),
         services: definition.services.iter().flatten().map(image).collect(),

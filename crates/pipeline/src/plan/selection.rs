@@ -1,9 +1,8 @@
 use super::PlanError;
-use crate::config::{FIRST_STAGE, LAST_STAGE};
 use crate::context::group_name;
+use crate::create::{CreatedJob, Creation};
 use crate::resolve::ResolvedPipeline;
-use crate::suggest::nearest;
-use executor_core::job::{JobDefinition, When};
+use executor_core::job::When;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Whether chosen jobs bring along what they need.
@@ -42,9 +41,35 @@ pub(super) struct Chosen {
 }
 
 impl Selection {
+    /// Checks that the file has all that is named, whatever rules say of it.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such job or stage.
+    pub fn check(&self, pipeline: &ResolvedPipeline) -> Result<(), PlanError> {
+        let jobs = pipeline.jobs.iter().map(|job| &*job.definition.name);
+        let known: HashSet<&str> = jobs.clone().chain(jobs.clone().map(group_name)).collect();
+        let mut named = self.jobs.iter().chain(&self.manual);
+        if let Some(unknown) = named.find(|name| !known.contains(name.as_str())) {
+            return Err(PlanError::unknown_job(unknown, jobs));
+        }
+        let stages = pipeline.stages.iter().map(String::as_str);
+        let unknown = self
+            .stages
+            .iter()
+            .find(|stage| !pipeline.stages.contains(stage));
+        unknown.map_or(Ok(()), |stage| Err(PlanError::unknown_stage(stage, stages)))
+    }
+
     /// Finds the chosen jobs.
-    pub(super) fn choose(&self, pipeline: &ResolvedPipeline) -> Result<Chosen, PlanError> {
-        let names = Names::of(pipeline);
+    pub(super) fn choose(&self, creation: &Creation) -> Result<Chosen, PlanError> {
+        let is_named = !(self.jobs.is_empty() && self.stages.is_empty());
+        if let Some(refusal) = &creation.refusal
+            && refusal.forbids(is_named)
+        {
+            return Err(PlanError::NotCreated(refusal.clone()));
+        }
+        let names = Names::of(creation);
         let mut chosen = Chosen::default();
         for name in &self.jobs {
             chosen.jobs.extend(names.find(name)?);
@@ -53,11 +78,11 @@ impl Selection {
         for name in &self.manual {
             chosen.played.extend(names.find(name)?);
         }
-        if self.jobs.is_empty() && self.stages.is_empty() {
-            chosen.jobs = whole(pipeline);
+        if !is_named {
+            chosen.jobs = whole(creation);
             return Ok(chosen);
         }
-        let stages = Stages::of(pipeline);
+        let stages = Stages::of(creation);
         for stage in &self.stages {
             chosen.jobs.extend(stages.jobs_of(stage)?);
         }
@@ -68,18 +93,23 @@ impl Selection {
     }
 }
 
-/// A pipeline that has jobs in `.pre` and `.post` only is not created.
-fn whole(pipeline: &ResolvedPipeline) -> BTreeSet<usize> {
-    let is_edge = |job: &JobDefinition| job.stage == FIRST_STAGE || job.stage == LAST_STAGE;
-    if pipeline.jobs.iter().all(|job| is_edge(&job.definition)) {
-        return BTreeSet::new();
+/// A pipeline that is not created has no jobs.
+fn whole(creation: &Creation) -> BTreeSet<usize> {
+    match creation.refusal {
+        Some(_) => BTreeSet::new(),
+        None => included(creation).map(|(at, _)| at).collect(),
     }
-    (0..pipeline.jobs.len()).collect()
+}
+
+/// Returns the jobs of a pipeline with their places.
+fn included(creation: &Creation) -> impl Iterator<Item = (usize, &CreatedJob)> {
+    let jobs = creation.jobs.iter().enumerate();
+    jobs.filter(|(_, job)| job.is_included)
 }
 
 /// The jobs of a pipeline by name.
 struct Names<'p> {
-    pipeline: &'p ResolvedPipeline,
+    creation: &'p Creation,
     /// Each job by its expanded name.
     jobs: HashMap<&'p str, usize>,
     /// The jobs made by `parallel`, by the name they have together.
@@ -87,17 +117,17 @@ struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    fn of(pipeline: &'p ResolvedPipeline) -> Self {
-        let jobs = pipeline.jobs.iter().map(|job| &*job.definition).enumerate();
+    fn of(creation: &'p Creation) -> Self {
         let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (index, job) in jobs.clone() {
-            if job.parallel_total.is_some() {
-                groups.entry(group_name(&job.name)).or_default().push(index);
+        for (at, job) in included(creation) {
+            if job.definition.parallel_total.is_some() {
+                groups.entry(group_name(job.name())).or_default().push(at);
             }
         }
+        let jobs = included(creation).map(|(at, job)| (job.name(), at));
         Self {
-            pipeline,
-            jobs: jobs.map(|(index, job)| (&*job.name, index)).collect(),
+            creation,
+            jobs: jobs.collect(),
             groups,
         }
     }
@@ -107,35 +137,44 @@ impl<'p> Names<'p> {
         let job = self.jobs.get(name);
         let group = self.groups.get(name);
         if job.is_none() && group.is_none() {
-            let known = self.pipeline.jobs.iter();
-            let known = known.map(|job| job.definition.name.as_str());
-            return Err(PlanError::UnknownJob {
-                name: name.to_owned(),
-                nearest: nearest(name, known).map(ToOwned::to_owned),
-            });
+            return Err(self.missing(name));
         }
         Ok(job.into_iter().chain(group.into_iter().flatten()).copied())
+    }
+
+    /// Tells why the pipeline has no job of this name.
+    fn missing(&self, name: &str) -> PlanError {
+        let mut jobs = self.creation.jobs.iter();
+        let is_it = |job: &&CreatedJob| job.name() == name || group_name(job.name()) == name;
+        if let Some(left_out) = jobs.find(is_it) {
+            return PlanError::LeftOut {
+                name: name.to_owned(),
+                by: left_out.left_out_by(),
+            };
+        }
+        let known = self.creation.jobs.iter().map(CreatedJob::name);
+        PlanError::unknown_job(name, known)
     }
 }
 
 /// The jobs of a pipeline by stage.
 struct Stages<'p> {
-    pipeline: &'p ResolvedPipeline,
+    creation: &'p Creation,
     indices: HashMap<&'p str, usize>,
     jobs: Vec<Vec<usize>>,
 }
 
 impl<'p> Stages<'p> {
-    fn of(pipeline: &'p ResolvedPipeline) -> Self {
-        let indices = pipeline.stage_indices();
-        let mut jobs = vec![Vec::new(); pipeline.stages.len()];
-        for (at, job) in pipeline.jobs.iter().enumerate() {
+    fn of(creation: &'p Creation) -> Self {
+        let indices = creation.stage_places();
+        let mut jobs = vec![Vec::new(); creation.stages.len()];
+        for (at, job) in included(creation) {
             if let Some(&stage) = indices.get(&*job.definition.stage) {
                 jobs[stage].push(at);
             }
         }
         Self {
-            pipeline,
+            creation,
             indices,
             jobs,
         }
@@ -143,11 +182,8 @@ impl<'p> Stages<'p> {
 
     fn jobs_of(&self, stage: &str) -> Result<&[usize], PlanError> {
         let Some(&index) = self.indices.get(stage) else {
-            let known = self.pipeline.stages.iter().map(String::as_str);
-            return Err(PlanError::UnknownStage {
-                name: stage.to_owned(),
-                nearest: nearest(stage, known).map(ToOwned::to_owned),
-            });
+            let known = self.creation.stages.iter().map(String::as_str);
+            return Err(PlanError::unknown_stage(stage, known));
         };
         Ok(&self.jobs[index])
     }
@@ -156,7 +192,7 @@ impl<'p> Stages<'p> {
 /// Adds what the chosen jobs need: their `needs`, or else their `dependencies`, or else the jobs of
 /// all earlier stages but manual ones, which nobody asked for.
 fn add_needed(names: &Names<'_>, stages: &Stages<'_>, chosen: &mut BTreeSet<usize>) {
-    let jobs = &names.pipeline.jobs;
+    let jobs = &names.creation.jobs;
     let mut open: Vec<usize> = chosen.iter().copied().collect();
     // The stage below which all jobs were added already: no second job need look there again.
     let mut done_below = 0;

@@ -9,7 +9,8 @@ use executor_core::{
 };
 use pipeline::context::PipelineContext;
 use pipeline::event::{EventKind, EventSink, PipelineEvent};
-use pipeline::{Driver, Plan, ResolvedPipeline, Selection};
+use pipeline::repository::NoRepository;
+use pipeline::{Driver, Plan, PlanError, ResolvedPipeline, Selection, create};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
@@ -200,8 +201,17 @@ pub(crate) fn plan(text: &str) -> Arc<Plan> {
 }
 
 pub(crate) fn plan_of(text: &str, selection: &Selection) -> Arc<Plan> {
-    let resolved = resolve(text);
-    Arc::new(Plan::new(&resolved, PipelineContext::default(), selection).unwrap())
+    Arc::new(try_plan(&resolve(text), PipelineContext::default(), selection).unwrap())
+}
+
+/// Plans a pipeline of whose repository nothing is known.
+pub(crate) fn try_plan(
+    resolved: &ResolvedPipeline,
+    context: PipelineContext,
+    selection: &Selection,
+) -> Result<Plan, PlanError> {
+    let creation = create(resolved, &context, &NoRepository);
+    Plan::new(&creation, context, selection)
 }
 
 pub(crate) fn driver(runner: &Arc<FakeRunner>, sink: &Arc<Recorder>) -> Driver {

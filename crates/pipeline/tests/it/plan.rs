@@ -1,11 +1,11 @@
 //! Which jobs are chosen, and what an executor gets of them.
 
-use crate::fake::{plan, plan_of, resolve};
+use crate::fake::{plan, plan_of, resolve, try_plan};
 use executor_core::job::{JobId, StepWhen};
 use executor_core::variable::JobVariable;
 use pipeline::context::{GivenVariable, PipelineContext};
 use pipeline::plan::NeedsMode;
-use pipeline::{Plan, PlanError, PlannedJob, Selection};
+use pipeline::{PlannedJob, Selection};
 
 const FILE: &str = "
 stages: [build, test, deploy]
@@ -104,7 +104,7 @@ fn a_manual_job_that_is_named_is_played() {
 #[test]
 fn unknown_names_are_refused_with_a_suggestion() {
     let error = |selection: &Selection| {
-        let plan = Plan::new(&resolve(FILE), PipelineContext::default(), selection);
+        let plan = try_plan(&resolve(FILE), PipelineContext::default(), selection);
         plan.unwrap_err().to_string()
     };
     let job = Selection {
@@ -176,7 +176,7 @@ test:
         ],
         ..PipelineContext::default()
     };
-    let plan = Plan::new(&resolve(text), context, &Selection::default()).unwrap();
+    let plan = try_plan(&resolve(text), context, &Selection::default()).unwrap();
     let job = plan.payload(0);
     assert_eq!(job.id, JobId(100));
     assert_eq!(job.runner_info.timeout, 600);
@@ -208,12 +208,10 @@ test:
 #[test]
 fn variables_that_refer_to_each_other_are_refused_when_planning() {
     let text = "a: {script: x, variables: {A: $B, B: $A}}\n";
-    let error = Plan::new(
-        &resolve(text),
-        PipelineContext::default(),
-        &Selection::default(),
-    );
-    assert!(matches!(error, Err(PlanError::Variables { job, .. }) if job == "a"));
+    let context = PipelineContext::default();
+    let error = try_plan(&resolve(text), context, &Selection::default()).unwrap_err();
+    let expect = "`a`: the variables refer to each other in a circle: A -> B -> A";
+    assert_eq!(error.to_string(), expect);
 }
 
 #[test]

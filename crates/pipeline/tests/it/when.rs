@@ -1,11 +1,12 @@
 //! What becomes of a job after what came before it, by its `when` and by how it waits.
 
 use crate::fake::resolve;
+use crate::fake::try_plan;
 use crate::machine::{STAGES, check};
 use executor_core::job::When;
 use pipeline::context::PipelineContext;
 use pipeline::scheduler::{Finish, Machine};
-use pipeline::{Plan, Selection, Status};
+use pipeline::{Selection, Status};
 use std::sync::Arc;
 
 /// What came before a job.
@@ -36,7 +37,7 @@ then: {{stage: two, script: x{waits}}}
         Arc::make_mut(&mut resolved.jobs[0].definition).when = When::Never;
     }
     Arc::make_mut(&mut resolved.jobs[1].definition).when = when;
-    let plan = Plan::new(&resolved, PipelineContext::default(), &Selection::default());
+    let plan = try_plan(&resolved, PipelineContext::default(), &Selection::default());
     let mut machine = Machine::new(&plan.unwrap());
     machine.start();
     match before {

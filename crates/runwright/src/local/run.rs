@@ -12,7 +12,8 @@ use job_runner::{
     BuildRunner, BuildRunnerOptions, LocalArtifactStore, RepositoryFacts, Sources, inspect,
 };
 use pipeline::context::GivenVariable;
-use pipeline::{Driver, EventSink, PipelineReport, Plan, ResolvedPipeline, Selection};
+use pipeline::repository::NoRepository;
+use pipeline::{Driver, EventSink, PipelineReport, Plan, ResolvedPipeline, Selection, create};
 use process::{Settings, Supervisor, TempDir};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -71,7 +72,7 @@ impl LocalRun {
             return Err(job_runner::RepositoryError::None { directory: root }.into());
         }
         // A name that is not there is found out before anything is written.
-        check_selection(pipeline, &options)?;
+        options.selection.check(pipeline)?;
         state.make_unseen_in(&root)?;
         recover(state.clone()).await?;
         let supervisor = supervise(state)?;
@@ -275,13 +276,8 @@ fn plan(
     context
         .given
         .extend(variables.map(GivenVariable::of_pipeline));
-    Ok(Plan::new(pipeline, context, &options.selection)?)
-}
-
-fn check_selection(pipeline: &ResolvedPipeline, options: &RunOptions) -> Result<(), LocalError> {
-    let context = pipeline::context::PipelineContext::default();
-    Plan::new(pipeline, context, &options.selection)?;
-    Ok(())
+    let creation = create(pipeline, &context, &NoRepository);
+    Ok(Plan::new(&creation, context, &options.selection)?)
 }
 
 /// Ends what dead runs have left. What cannot be removed now waits for the next run.

@@ -1,7 +1,7 @@
 use super::{Phase, Values};
 use crate::context::{JobEnvironment, PipelineContext};
 use crate::slug::slug;
-use executor_core::job::{JobDefinition, JobId, VariableDefinition, When};
+use executor_core::job::{JobDefinition, JobId, When};
 use executor_core::variable::{JobVariable, JobVariables};
 use std::borrow::Cow;
 
@@ -61,7 +61,7 @@ const NAMES: [&str; 7] = [
 
 /// Returns the value of one of the variables that follow from a job's definition alone, which
 /// `rules` see too.
-fn job_value<'j>(job: &'j JobDefinition, name: &str) -> Option<Cow<'j, str>> {
+pub(crate) fn job_value<'j>(job: &'j JobDefinition, name: &str) -> Option<Cow<'j, str>> {
     let is_manual = matches!(job.when, When::Manual | When::Delayed);
     Some(match name {
         "CI_JOB_NAME" => job.name.as_str().into(),
@@ -97,13 +97,6 @@ fn without_count(name: &str) -> Option<&str> {
     let (index, total) = count.split_once('/')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     (is_number(index) && is_number(total)).then_some(before)
-}
-
-/// Returns whether the variable `name` of a job is left as it is (`expand: false`).
-pub(crate) fn is_raw(job: &JobDefinition, global: &crate::config::Variables, name: &str) -> bool {
-    let own = job.job_variables.as_ref().and_then(|own| own.get(name));
-    own.or_else(|| global.get(name))
-        .is_some_and(VariableDefinition::is_raw)
 }
 
 #[cfg(test)]

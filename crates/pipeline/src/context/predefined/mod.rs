@@ -13,7 +13,7 @@ mod server;
 mod trigger;
 mod values;
 
-pub(crate) use job::{group_name, is_raw};
+pub(crate) use job::{group_name, job_value};
 pub use values::Phase;
 pub(super) use values::Values;
 
@@ -74,7 +74,7 @@ mod tests {
         Commit, GivenVariable, JobEnvironment, Level, MergeRequest, MergeRequestBranch, Project,
     };
     use executor_core::job::Image;
-    use executor_core::job::{JobDefinition, JobId, RefType};
+    use executor_core::job::{EnvironmentDefinition, JobDefinition, JobId, RefType};
     use executor_core::variable::JobVariable;
 
     fn context() -> PipelineContext {
@@ -260,9 +260,11 @@ mod tests {
 
     #[test]
     fn an_environment_tells_of_itself() {
-        let definition =
-            serde_json::json!({"name": "review/$X", "url": "https://$CI_ENVIRONMENT_SLUG.x"});
-        let environment = JobEnvironment::of(&definition, |name| name.replace("$X", "1"));
+        let definition = EnvironmentDefinition {
+            url: Some("https://$CI_ENVIRONMENT_SLUG.x".to_owned()),
+            ..EnvironmentDefinition::named("review/$X")
+        };
+        let environment = Some(JobEnvironment::new(&definition, "review/1".to_owned()));
         let variables =
             context().job_variables(&JobDefinition::default(), JobId(1), environment.as_ref());
         check(&variables, "CI_ENVIRONMENT_NAME", Some("review/1"));

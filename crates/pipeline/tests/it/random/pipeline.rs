@@ -1,6 +1,7 @@
 //! Random pipelines.
 
 use super::dice::Dice;
+use crate::fake::try_plan;
 use executor_core::job::{JobDefinition, Need, RetryDefinition, When};
 use pipeline::context::PipelineContext;
 use pipeline::{Plan, ResolvedJob, ResolvedPipeline, Selection};
@@ -33,7 +34,7 @@ pub(super) fn random_plan(dice: &mut Dice, most: usize) -> Arc<Plan> {
         jobs: jobs.into_iter().map(ResolvedJob::from).collect(),
         ..ResolvedPipeline::default()
     };
-    Arc::new(Plan::new(&resolved, PipelineContext::default(), &selection).unwrap())
+    Arc::new(try_plan(&resolved, PipelineContext::default(), &selection).unwrap())
 }
 
 fn random_needs(dice: &mut Dice, earlier: &[&str]) -> Vec<Need> {

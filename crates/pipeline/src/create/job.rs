@@ -1,0 +1,79 @@
+use super::conditions::Conditions;
+use super::{CreatedJob, Layers, Problem};
+use crate::config::RulesKeyword;
+use crate::resolve::ResolvedJob;
+use crate::rules::Rule;
+use executor_core::job::{JobDefinition, SchedulingKind, When};
+use std::sync::Arc;
+
+/// Decides whether a job is in the pipeline, and what it is there.
+///
+/// # Errors
+///
+/// When a condition cannot be answered.
+pub(super) fn decide(
+    resolved: &ResolvedJob,
+    conditions: &Conditions<'_>,
+    layers: &Layers<'_>,
+) -> Result<CreatedJob, Problem> {
+    let definition = &resolved.definition;
+    let sight = layers.of_job(definition, &resolved.inherited_variables, None);
+    let created = |is_included: bool, rule: Option<usize>, definition: &Arc<JobDefinition>| {
+        Ok(CreatedJob {
+            resolved: resolved.clone(),
+            definition: Arc::clone(definition),
+            is_included,
+            rule,
+        })
+    };
+    let RulesKeyword::Given(rules) = &resolved.rules else {
+        let keeps = conditions.policies_keep(resolved, &sight)?;
+        return created(keeps, None, definition);
+    };
+    let Some(at) = conditions.first_holding(rules, &sight)? else {
+        return created(false, None, definition);
+    };
+    let rule = &rules[at];
+    if rule.when == Some(When::Never) {
+        return created(false, Some(at), definition);
+    }
+    let changed = with_rule(resolved, rule, at);
+    created(true, Some(at), changed.as_ref().unwrap_or(definition))
+}
+
+/// Returns the definition as a rule that holds makes it; absent when it changes nothing, which lets
+/// thousands of jobs share what they are.
+///
+/// A job that is manual by itself may fail, whatever the rule says of `when`; a job that a rule makes
+/// manual blocks the pipeline unless the rule says that it may fail.
+fn with_rule(resolved: &ResolvedJob, rule: &Rule, at: usize) -> Option<Arc<JobDefinition>> {
+    let mut changed = Arc::clone(&resolved.definition);
+    let when = rule.when.or(resolved.when).unwrap_or_default();
+    if when != changed.when {
+        Arc::make_mut(&mut changed).when = when;
+    }
+    if rule.start_in.is_some() && rule.start_in != changed.start_in {
+        Arc::make_mut(&mut changed)
+            .start_in
+            .clone_from(&rule.start_in);
+    }
+    if let Some(allow_failure) = rule.allow_failure
+        && (allow_failure != changed.allow_failure || changed.allow_failure_exit_codes.is_some())
+    {
+        let changed = Arc::make_mut(&mut changed);
+        changed.allow_failure = allow_failure;
+        changed.allow_failure_exit_codes = None;
+    }
+    if rule.interruptible.is_some() && rule.interruptible != changed.interruptible {
+        Arc::make_mut(&mut changed).interruptible = rule.interruptible;
+    }
+    // An empty list leaves the job's own needs: so GitLab does, against its documentation.
+    let needs = resolved.rule_needs.get(at).and_then(Option::as_ref);
+    if let Some(needs) = needs.filter(|found| !found.needs.is_empty() || !found.cross.is_empty()) {
+        let changed = Arc::make_mut(&mut changed);
+        changed.needs = Some(needs.needs.clone());
+        changed.needs_cross = (!needs.cross.is_empty()).then(|| needs.cross.clone());
+        changed.scheduling = SchedulingKind::Dag;
+    }
+    (!Arc::ptr_eq(&changed, &resolved.definition)).then_some(changed)
+}

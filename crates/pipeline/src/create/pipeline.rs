@@ -1,0 +1,139 @@
+use super::conditions::Conditions;
+use super::{
+    CreatedJob, Creation, JobLayers, Layers, Problem, Refusal, RefusalReason, circles, job, needs,
+    workflow,
+};
+use crate::config::{FIRST_STAGE, LAST_STAGE, Variables};
+use crate::context::{Phase, PipelineContext, RefKind};
+use crate::repository::Repository;
+use crate::resolve::ResolvedPipeline;
+use std::sync::Arc;
+
+/// The sources of pipelines that a person or another system asked for, whatever the commit says.
+const ASKED_FOR: [&str; 7] = [
+    "api",
+    "merge_request_event",
+    "parent_pipeline",
+    "pipeline",
+    "schedule",
+    "trigger",
+    "web",
+];
+
+/// Creates the pipeline of a situation, or says why there is none.
+///
+/// Whatever is wrong with several jobs is told of all of them.
+pub fn create(
+    resolved: &ResolvedPipeline,
+    context: &PipelineContext,
+    repository: &dyn Repository,
+) -> Creation {
+    let predefined = context.predefined(Phase::Pipeline);
+    let conditions = Conditions::new(context, repository);
+    let mut creation = Creation {
+        is_skipped: is_skipped(context),
+        stages: resolved.stages.clone(),
+        global_variables: Arc::new(resolved.variables.clone()),
+        auto_cancel: resolved.workflow.auto_cancel,
+        ..Creation::default()
+    };
+    let global = Arc::clone(&creation.global_variables);
+    let none = Variables::new();
+
+    let layers = Layers::new(context, &predefined, &global, &none);
+    match workflow::decide(&resolved.workflow, &conditions, &layers.of_pipeline()) {
+        Ok(rule) => creation.workflow_rule = rule,
+        Err(refusal) => creation.refusal = Some(refusal),
+    }
+    let rules = resolved.workflow.rules.entries();
+    let rule = creation.workflow_rule.map(|at| &rules[at]);
+    if let Some(rule) = rule {
+        creation.workflow_variables = Arc::new(rule.variables.clone());
+    }
+    creation.auto_cancel = workflow::auto_cancel(&resolved.workflow, rule);
+
+    let of_rule = Arc::clone(&creation.workflow_variables);
+    let layers = Layers::new(context, &predefined, &global, &of_rule);
+    let mut problems = Vec::new();
+    creation.jobs = jobs(resolved, &conditions, &layers, &mut problems);
+    if creation.refusal.is_none() {
+        creation.refusal = refusal(&creation, context, &layers, problems);
+    }
+    match workflow::name(&resolved.workflow, &layers.of_pipeline()) {
+        Ok(name) => creation.name = name,
+        Err(problem) if creation.refusal.is_none() => {
+            creation.refusal = Some(Refusal::new(RefusalReason::SeedError, problem));
+        }
+        Err(_) => {}
+    }
+    creation
+}
+
+/// Decides job by job; a job whose conditions have no answer is left out, and told of.
+fn jobs(
+    resolved: &ResolvedPipeline,
+    conditions: &Conditions<'_>,
+    layers: &Layers<'_>,
+    problems: &mut Vec<Problem>,
+) -> Vec<CreatedJob> {
+    let decide = |resolved| {
+        job::decide(resolved, conditions, layers).unwrap_or_else(|problem| {
+            problems.push(problem);
+            CreatedJob {
+                definition: Arc::clone(&resolved.definition),
+                resolved: resolved.clone(),
+                is_included: false,
+                rule: None,
+            }
+        })
+    };
+    resolved.jobs.iter().map(decide).collect()
+}
+
+/// Returns why there is no pipeline of these jobs, although the workflow wants one.
+fn refusal(
+    creation: &Creation,
+    context: &PipelineContext,
+    layers: &Layers<'_>,
+    mut problems: Vec<Problem>,
+) -> Option<Refusal> {
+    needs::check(&creation.jobs, context, &mut problems);
+    circles::check(&creation.jobs, layers, &mut problems);
+    if !problems.is_empty() {
+        let reason = RefusalReason::SeedError;
+        return Some(Refusal { reason, problems });
+    }
+    let mut included = creation
+        .jobs
+        .iter()
+        .filter(|job| job.is_included)
+        .peekable();
+    let message = if included.peek().is_none() {
+        "there is no pipeline: no job is left for it"
+    } else if included.all(is_edge) {
+        "there is no pipeline: only jobs in `.pre` and `.post` are left for it"
+    } else {
+        return None;
+    };
+    let problem = Problem::new(message, None);
+    Some(Refusal::new(RefusalReason::NoJobs, problem))
+}
+
+fn is_edge(job: &CreatedJob) -> bool {
+    let stage = &job.definition.stage;
+    stage == FIRST_STAGE || stage == LAST_STAGE
+}
+
+fn is_skipped(context: &PipelineContext) -> bool {
+    let is_asked_for =
+        ASKED_FOR.contains(&context.source.as_str()) || context.ref_kind() == RefKind::MergeRequest;
+    !is_asked_for && context.commit.skips_ci()
+}
+
+impl Creation {
+    /// Returns what the variables of a job are looked up in; `layers` hold what all jobs share.
+    pub(crate) fn sight<'l>(job: &'l CreatedJob, layers: &'l Layers<'_>) -> JobLayers<'l> {
+        let inherited = &job.resolved.inherited_variables;
+        layers.of_job(&job.definition, inherited, job.rule_variables())
+    }
+}

@@ -1,0 +1,67 @@
+use super::conditions::Conditions;
+use super::{JobLayers, Problem, Refusal, RefusalReason};
+use crate::config::Workflow;
+use crate::rules::{AutoCancel, Rule};
+use executor_core::job::When;
+
+/// The longest name of a pipeline, in characters.
+const LONGEST_NAME: usize = 255;
+
+/// Returns the place of the workflow rule that held; absent when the workflow has no rules.
+///
+/// # Errors
+///
+/// When no rule holds, or the one that does says `never`.
+pub(super) fn decide(
+    workflow: &Workflow,
+    conditions: &Conditions<'_>,
+    layers: &JobLayers<'_>,
+) -> Result<Option<usize>, Refusal> {
+    let rules = workflow.rules.entries();
+    if rules.is_empty() {
+        return Ok(None);
+    }
+    let refuse = |message: &str, rule: &Rule| {
+        let problem = Problem::new(message, Some(rule.span));
+        Refusal::new(RefusalReason::WorkflowRules, problem)
+    };
+    let held = conditions.first_holding(rules, layers);
+    let held = held.map_err(|problem| Refusal::new(RefusalReason::SeedError, problem))?;
+    match held {
+        Some(at) if rules[at].when == Some(When::Never) => {
+            let message = "there is no pipeline: the rule of `workflow` that holds says `never`";
+            Err(refuse(message, &rules[at]))
+        }
+        Some(at) => Ok(Some(at)),
+        None => {
+            let message = "there is no pipeline: no rule of `workflow` holds";
+            Err(refuse(message, &rules[0]))
+        }
+    }
+}
+
+/// Returns what is cancelled and when: what the rule says wins, part by part.
+pub(super) fn auto_cancel(workflow: &Workflow, rule: Option<&Rule>) -> AutoCancel {
+    let of_rule = rule.and_then(|rule| rule.auto_cancel).unwrap_or_default();
+    let own = workflow.auto_cancel;
+    AutoCancel {
+        on_new_commit: of_rule.on_new_commit.or(own.on_new_commit),
+        on_job_failure: of_rule.on_job_failure.or(own.on_job_failure),
+    }
+}
+
+/// Returns the pipeline's name with its variables replaced; a blank one is none.
+pub(super) fn name(workflow: &Workflow, layers: &JobLayers<'_>) -> Result<Option<String>, Problem> {
+    let Some(name) = &workflow.name else {
+        return Ok(None);
+    };
+    let problem = |message: String| Problem::new(message, Some(name.span));
+    let expanded = layers.expand(&name.value);
+    let expanded = expanded.map_err(|error| problem(format!("workflow:name: {error}")))?;
+    let expanded = expanded.trim();
+    if expanded.chars().count() > LONGEST_NAME {
+        let message = format!("workflow:name becomes longer than {LONGEST_NAME} characters");
+        return Err(problem(message));
+    }
+    Ok((!expanded.is_empty()).then(|| expanded.to_owned()))
+}

@@ -1,0 +1,49 @@
+use super::{Plan, PlannedJob};
+use crate::context::{JobEnvironment, Kept, has_references, sort_and_expand};
+use crate::create::{Creation, JobLayers};
+use executor_core::variable::{JobVariable, JobVariables};
+
+/// What tells of an environment wins over all other variables of these names.
+const LAST: [&str; 2] = ["CI_ENVIRONMENT_SLUG", "CI_ENVIRONMENT_URL"];
+
+/// Returns the variables of a job as its runner gets them: references among them replaced, those
+/// left that only the runner knows.
+pub(super) fn of_job(plan: &Plan, job: &PlannedJob) -> Vec<JobVariable> {
+    let layers = plan.layers();
+    let sight = Creation::sight(&job.created, &layers);
+    let own = own_variables(plan, job, &sight);
+    // What all jobs see is copied as it is: only the few variables of its own are looked up.
+    let mut variables = Vec::with_capacity(plan.predefined.len() + own.len());
+    variables.extend(plan.predefined.iter().cloned());
+    for variable in own.iter().cloned() {
+        match plan.predefined.position(&variable.key) {
+            Some(at) => variables[at] = variable,
+            None => variables.push(variable),
+        }
+    }
+    if !variables.iter().any(has_references) {
+        return variables;
+    }
+    // What is left to fail is a value that the commit's message makes far too long; then the
+    // references stay for the runner.
+    sort_and_expand(variables.clone(), Kept::FOR_RUNNER).unwrap_or(variables)
+}
+
+fn own_variables(plan: &Plan, job: &PlannedJob, sight: &JobLayers<'_>) -> JobVariables {
+    let definition = &job.definition;
+    let environment = definition.environment.as_deref().map(|environment| {
+        let name = sight.environment();
+        JobEnvironment::new(environment, name.unwrap_or_default())
+    });
+    let context = &plan.context;
+    let mut own = context.job_variables(definition, job.id, environment.as_ref());
+    let last = LAST.map(|name| own.variable(name).cloned());
+    own.extend(
+        sight
+            .given_and_written()
+            .into_iter()
+            .map(|found| found.to_variable()),
+    );
+    own.extend(last.into_iter().flatten());
+    own
+}
