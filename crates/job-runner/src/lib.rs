@@ -67,7 +67,10 @@ mod variables;
 
 pub use artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, LocalArtifactStore};
 pub use options::BuildRunnerOptions;
-pub use repository::{Commit, Head, RepositoryError, RepositoryFacts, inspect, toplevel};
+pub use repository::{
+    Commit, Head, RepositoryError, RepositoryFacts, RepositoryRefs, ask_git, inspect,
+    project_files, toplevel,
+};
 pub use runner::{BuildRunner, spool_file};
 pub use sources::{
     ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMeans, SnapshotUsers, Sources,

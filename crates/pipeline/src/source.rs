@@ -27,8 +27,8 @@ impl Span {
         self.start as usize..self.end as usize
     }
 
-    /// Returns the span of the byte at `offset` of `file`, whose text is `text`.
-    pub(crate) fn of_offset(file: FileId, text: &str, offset: usize) -> Self {
+    /// Returns the span of the character at the byte `offset` of `file`, whose text is `text`.
+    pub fn of_offset(file: FileId, text: &str, offset: usize) -> Self {
         let before = &text[..offset];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = before.bytes().filter(|&byte| byte == b'\n').count();

@@ -15,7 +15,7 @@ pub struct RepositoryFacts {
     pub head: Head,
     /// The commit that is checked out; `None` in a repository without commits.
     pub commit: Option<Commit>,
-    /// The address of `origin`, without user name and password for http.
+    /// The address of `gcl-origin`, else of `origin`, without user name and password for http.
     pub remote_url: Option<String>,
     /// The default branch: what `origin/HEAD` says, else a guess.
     pub default_branch: Option<String>,
@@ -132,7 +132,7 @@ pub async fn inspect(
     };
     Ok(RepositoryFacts {
         default_branch: default_branch(&git_dir, &head),
-        remote_url: origin(&config).map(|url| without_credentials(&url)),
+        remote_url: project_remote(&config).map(|url| without_credentials(&url)),
         toplevel: git_dir.toplevel,
         head,
         commit,
@@ -217,13 +217,24 @@ fn default_branch(git_dir: &GitDir, head: &Head) -> Option<String> {
 
 /// Returns the address of `origin` in the text of a git configuration.
 pub(crate) fn origin(config: &str) -> Option<String> {
+    in_section(config, "[remote \"origin\"]", "url")
+}
+
+/// Returns the address that tells the project's path and server. Who works on a fork, or has a
+/// mirror as `origin`, names the project itself `gcl-origin`, as for gitlab-ci-local.
+pub(super) fn project_remote(config: &str) -> Option<String> {
+    in_section(config, "[remote \"gcl-origin\"]", "url").or_else(|| origin(config))
+}
+
+/// Returns the first value of `key` in the section with this heading.
+pub(super) fn in_section(config: &str, heading: &str, key: &str) -> Option<String> {
     let mut inside = false;
     for line in config.lines().map(str::trim) {
         if line.starts_with('[') {
-            inside = line == "[remote \"origin\"]";
+            inside = line == heading;
         } else if inside
-            && let Some((key, value)) = line.split_once('=')
-            && key.trim().eq_ignore_ascii_case("url")
+            && let Some((name, value)) = line.split_once('=')
+            && name.trim().eq_ignore_ascii_case(key)
         {
             return Some(value.trim().trim_matches('"').to_owned());
         }
@@ -241,6 +252,9 @@ mod tests {
             "[core]\n\turl = x\n[remote \"up\"]\n\turl = y\n[remote \"origin\"]\n\tURL = \"z\"\n";
         assert_eq!(origin(config).as_deref(), Some("z"));
         assert_eq!(origin("[remote \"up\"]\n\turl = y\n"), None);
+        assert_eq!(project_remote(config).as_deref(), Some("z"));
+        let config = format!("{config}[remote \"gcl-origin\"]\n\turl = v\n");
+        assert_eq!(project_remote(&config).as_deref(), Some("v"));
     }
 
     #[test]

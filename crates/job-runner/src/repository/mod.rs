@@ -1,11 +1,15 @@
 //! What a Git repository on this host says about itself.
 
+mod ask;
 mod git_dir;
 mod inspect;
+mod known_refs;
 mod refs;
 
+pub use ask::{ask_git, project_files};
 pub(crate) use git_dir::GitDir;
 pub use git_dir::toplevel;
 pub(crate) use inspect::origin;
 pub use inspect::{Commit, Head, RepositoryError, RepositoryFacts, inspect};
+pub use known_refs::RepositoryRefs;
 pub(crate) use refs::{HeadRef, head, resolve};

@@ -17,6 +17,7 @@ mod take;
 pub(crate) use attachment::Attachment;
 pub use error::SnapshotError;
 pub use file_list::ListError;
+pub(crate) use file_list::files_of;
 pub(crate) use git::{GitSources, NativeGit};
 pub use means::SnapshotMeans;
 pub(crate) use snapshot::{Brought, Place, Stay};

@@ -1,5 +1,5 @@
 use super::{Diagnostic, DiagnosticRecord, Lacks, Renderer, Severity};
-use crate::source::SourceMap;
+use crate::source::{FileId, SourceMap};
 use std::fmt;
 
 /// All findings about one pipeline, with the texts they point into.
@@ -16,6 +16,13 @@ pub struct Diagnostics {
 const SHOWN_INCLUDES: usize = 3;
 
 impl Diagnostics {
+    /// Returns no findings yet, for a text of their own; `name` is what messages call it.
+    pub fn of_file(name: &str, text: &str) -> (Self, FileId) {
+        let mut diagnostics = Self::default();
+        let file = diagnostics.sources.add(name, text);
+        (diagnostics, file)
+    }
+
     /// Adds a finding.
     ///
     /// One in an included file gets the place of the include too. One that something is missing is

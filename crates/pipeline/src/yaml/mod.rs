@@ -14,6 +14,7 @@ mod open;
 mod place;
 mod scalar;
 mod tag;
+mod values;
 
 pub use decode::{DecodeError, decode};
 pub use document::LoadedFile;
@@ -21,3 +22,4 @@ pub(crate) use document::load;
 pub use limits::Limits;
 pub use node::{Entry, Kind, Mapping, Node};
 pub(crate) use scalar::reads_as_text;
+pub use values::load_values;

@@ -1,5 +1,6 @@
 //! Why a local run did not take place.
 
+use super::repository::GitError;
 use super::state::StateError;
 use pipeline::PlanError;
 use std::io;
@@ -49,6 +50,12 @@ pub enum LocalError {
     /// The repository cannot be described.
     #[error("describe the repository")]
     Repository(#[from] job_runner::RepositoryError),
+    /// The situation cannot be.
+    #[error(transparent)]
+    Situation(#[from] super::situation::SituationError),
+    /// Git could not be asked.
+    #[error("ask git about the project")]
+    Git(#[source] executor_core::BoxError),
     /// The selected jobs cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -61,6 +68,16 @@ pub enum LocalError {
     /// The processes of the run cannot be held together.
     #[error("prepare to run processes")]
     Process(#[from] process::ProcessError),
+}
+
+impl From<GitError> for LocalError {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::Repository(error) => Self::Repository(error),
+            GitError::Process(error) => Self::Process(error),
+            error => Self::Git(error.into()),
+        }
+    }
 }
 
 /// Whose turn it is to mend an error.
@@ -81,10 +98,13 @@ impl LocalError {
             | Self::File { .. }
             | Self::NotText { .. }
             | Self::Repository(job_runner::RepositoryError::None { .. })
+            | Self::Situation(_)
             | Self::Plan(_) => Fault::Usage,
-            Self::Repository(_) | Self::Snapshot(_) | Self::State(_) | Self::Process(_) => {
-                Fault::Environment
-            }
+            Self::Repository(_)
+            | Self::Git(_)
+            | Self::Snapshot(_)
+            | Self::State(_)
+            | Self::Process(_) => Fault::Environment,
         }
     }
 }

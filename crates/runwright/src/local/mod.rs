@@ -3,19 +3,34 @@
 //! [`LocalProject`] finds the pipeline file, [`LocalRun`] runs it, [`StateDir`] keeps what outlives
 //! the run.
 
-mod context;
 mod error;
+mod file;
+mod gitlab_ci_local;
+mod given;
+mod given_files;
+mod includes;
 mod isolation;
+mod local_pipeline;
 mod logs;
+mod pipeline_options;
 mod project;
+mod repository;
 mod run;
+mod situation;
 mod state;
+mod surroundings;
 
 pub use error::{Fault, LocalError};
+pub use gitlab_ci_local::{Decoration, Decorations};
+pub use includes::LocalIncludes;
 pub use isolation::Isolation;
+pub use local_pipeline::LocalPipeline;
 pub use logs::RunLogs;
-pub use project::{DEFAULT_FILE, LocalProject};
+pub use pipeline_options::PipelineOptions;
+pub use project::{BITRAB_FILE, DEFAULT_FILE, LocalProject};
+pub use repository::GitRepository;
 pub use run::{LocalRun, RunOptions};
+pub use situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 
 #[doc(no_inline)]

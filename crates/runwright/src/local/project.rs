@@ -1,15 +1,22 @@
 //! The project a local run is about: a working tree and its pipeline file.
 
 use super::error::LocalError;
+use super::file::{ReadError, read_bytes, read_text};
+use super::gitlab_ci_local::{self, read_options};
+use super::local_pipeline::LocalPipeline;
+use super::pipeline_options::PipelineOptions;
 use pipeline::diagnostic::Checked;
-use pipeline::yaml::{Limits, decode};
+use pipeline::yaml::decode;
 use pipeline::{Pipeline, ResolvedPipeline};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name of the pipeline file when nobody gives another.
 pub const DEFAULT_FILE: &str = ".gitlab-ci.yml";
+
+/// A pipeline file for local runs alone; it wins over [`DEFAULT_FILE`] where both are there.
+pub const BITRAB_FILE: &str = ".bitrab-ci.yml";
 
 /// A working tree with a pipeline file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +28,7 @@ pub struct LocalProject {
 impl LocalProject {
     /// Finds the project that `directory` lies in: the top of its Git working tree, or the directory
     /// itself outside of one. `file` is relative to that, or else to `directory`; default
-    /// [`DEFAULT_FILE`].
+    /// [`BITRAB_FILE`] where there is one, else [`DEFAULT_FILE`].
     ///
     /// # Errors
     ///
@@ -40,7 +47,7 @@ impl LocalProject {
         }
         let root = job_runner::toplevel(&directory).unwrap_or_else(|| directory.clone());
         let file = file.map_or_else(
-            || PathBuf::from(DEFAULT_FILE),
+            || usual_file(&root),
             |named| {
                 let beside = directory.join(named);
                 // Whoever names a file names it from where he stands.
@@ -65,55 +72,74 @@ impl LocalProject {
         &self.file
     }
 
-    /// Reads the pipeline file and checks it.
+    /// Reads the pipeline file and checks it, with the default options.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read. What is wrong inside it is in the [`Checked`] value.
+    /// As [`LocalProject::read`].
     pub fn pipeline(&self) -> Result<Checked<ResolvedPipeline>, LocalError> {
         let checked = self.load()?;
         Ok(checked.and_then(|pipeline, diagnostics| Some(pipeline.resolve(diagnostics))))
     }
 
-    /// Reads the pipeline file and what it includes.
+    /// Reads the pipeline file and what it includes, with the default options.
     ///
     /// # Errors
     ///
-    /// As [`LocalProject::pipeline`].
+    /// As [`LocalProject::read`].
     pub fn load(&self) -> Result<Checked<Pipeline>, LocalError> {
-        let text = self.text()?;
-        let name = self.file.display().to_string();
-        Ok(Pipeline::from_text(&name, &text))
+        let checked = self.read(&PipelineOptions::default())?;
+        Ok(checked.and_then(|pipeline, _| Some(pipeline.into_loaded())))
     }
 
-    fn text(&self) -> Result<String, LocalError> {
+    /// Reads the pipeline file and all that belongs to it: what it includes, the files with
+    /// variables and options, and what of the situation decides which files are included.
+    ///
+    /// # Errors
+    ///
+    /// When the options contradict each other, or a file cannot be read. What is wrong inside files
+    /// is in the [`Checked`] value.
+    pub fn read(&self, options: &PipelineOptions) -> Result<Checked<LocalPipeline>, LocalError> {
+        LocalPipeline::read(self, options)
+    }
+
+    /// Returns the text of the pipeline file.
+    pub(super) fn text(&self) -> Result<String, LocalError> {
         let path = self.root.join(&self.file);
-        let bytes = read(&path).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => LocalError::NoFile {
+        let failed = |error: ReadError| match error {
+            ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound => LocalError::NoFile {
                 file: self.file.clone(),
                 root: self.root.clone(),
             },
-            _ => LocalError::File {
-                path: path.clone(),
+            ReadError::Text(source) => LocalError::NotText {
+                file: self.file.clone(),
                 source,
             },
-        })?;
-        decode(bytes).map_err(|source| LocalError::NotText {
-            file: self.file.clone(),
-            source,
-        })
+            error => LocalError::File {
+                path: path.clone(),
+                source: error.into_io(),
+            },
+        };
+        // How long it may be is told of where all limits are.
+        let bytes = read_bytes(&path).map_err(failed)?;
+        decode(bytes).map_err(|error| failed(error.into()))
     }
 }
 
-/// Reads a file that is to be a pipeline, and never more than such a file may hold.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    let limit = Limits::default().bytes as u64;
-    let mut bytes = Vec::new();
-    // One byte more, so that the limit is told of where all limits are.
-    file.take(limit + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// Returns the pipeline file of a project that nobody named one for.
+fn usual_file(root: &Path) -> PathBuf {
+    let options = root.join(gitlab_ci_local::OPTIONS);
+    let named = read_text(&options).ok().and_then(|text| {
+        let options = read_options(gitlab_ci_local::OPTIONS, &text).value?;
+        options.file
+    });
+    // Who has a file for local runs means that one.
+    named.unwrap_or_else(|| {
+        let local = PathBuf::from(BITRAB_FILE);
+        if root.join(&local).is_file() {
+            local
+        } else {
+            PathBuf::from(DEFAULT_FILE)
+        }
+    })
 }

@@ -1,10 +1,11 @@
 //! One run of a project's pipeline on this machine.
 
-use super::context::context;
 use super::error::LocalError;
 use super::isolation::{self, Isolation, Prepared};
 use super::logs::RunLogs;
 use super::project::LocalProject;
+use super::repository::Git;
+use super::situation::{Situation, describe, stamp};
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use executor_core::variable::JobVariable;
 use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, RunnerConfig};
@@ -269,7 +270,10 @@ fn plan(
     facts: &RepositoryFacts,
     options: &RunOptions,
 ) -> Result<Plan, LocalError> {
-    let mut context = context(id, project.file(), facts);
+    let git = Git::new(project.root());
+    let described = describe(&Situation::default(), facts, &git, project.file());
+    let mut context = described?.context;
+    stamp(&mut context, id);
     let secrets = options.secrets.iter().cloned();
     let variables = options.variables.iter().cloned();
     context.given = secrets.map(GivenVariable::of_secret).collect();

@@ -1,0 +1,54 @@
+//! Reading the files that make up a pipeline.
+
+use pipeline::yaml::{DecodeError, Limits, decode};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Why a file gave no text.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReadError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("the file is no text: {0}")]
+    Text(#[from] DecodeError),
+    #[error("{0}")]
+    NoFile(&'static str),
+    #[error("the file is longer than {0} bytes")]
+    TooLong(usize),
+}
+
+impl ReadError {
+    pub(super) fn into_io(self) -> io::Error {
+        match self {
+            Self::Io(error) => error,
+            other => io::Error::other(other.to_string()),
+        }
+    }
+}
+
+/// Reads a text file, and never more than a pipeline file may hold.
+pub(super) fn read_text(path: &Path) -> Result<String, ReadError> {
+    let bytes = read_bytes(path)?;
+    let limit = Limits::default().bytes;
+    if bytes.len() > limit {
+        return Err(ReadError::TooLong(limit));
+    }
+    Ok(decode(bytes)?)
+}
+
+/// Reads a file; of one that is too long, a byte more than is allowed.
+pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
+    // Opening a pipe would wait for somebody to write, so what it is is looked at before.
+    let kind = fs::metadata(path)?.file_type();
+    if kind.is_dir() {
+        return Err(ReadError::NoFile("it is a directory"));
+    }
+    if !kind.is_file() {
+        return Err(ReadError::NoFile("it is no file"));
+    }
+    let limit = Limits::default().bytes as u64;
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

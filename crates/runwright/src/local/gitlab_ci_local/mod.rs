@@ -1,0 +1,24 @@
+//! What users of gitlab-ci-local have in their projects and homes, read as it is.
+//!
+//! | file | what is done with it |
+//! |---|---|
+//! | `.gitlab-ci-local-variables.yml` | variables of the project |
+//! | `.gitlab-ci-local-env` | options: those of the pipeline are taken, others are named with ours |
+//! | `~/.gitlab-ci-local/variables.yml` | the user's variables for all projects, groups, one project |
+//! | `~/.gitlab-ci-local/.env` | options, below those of the project |
+//!
+//! Comments with `@` above a job are read by [`Decorations`]; the remote `gcl-origin` is preferred
+//! where the repository is described.
+
+mod decorations;
+mod option_files;
+
+pub use decorations::{Decoration, Decorations};
+pub(super) use option_files::{FileOptions, read_options};
+
+/// The project's variables.
+pub(super) const VARIABLES: &str = ".gitlab-ci-local-variables.yml";
+/// The project's options.
+pub(super) const OPTIONS: &str = ".gitlab-ci-local-env";
+/// Where a user's files are, below the home directory.
+pub(super) const HOME: &str = ".gitlab-ci-local";

@@ -1,0 +1,142 @@
+use super::file::read_text;
+use super::repository::GitRepository;
+use pipeline::include::{
+    FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
+};
+use pipeline::repository::{Paths, Repository};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// Finds included files in the working tree: also those that Git does not know yet.
+///
+/// No path leads out of the tree, and nothing but files is read. Other kinds of includes are not
+/// fetched.
+#[derive(Debug)]
+pub struct LocalIncludes {
+    root: PathBuf,
+    repository: Arc<GitRepository>,
+}
+
+impl LocalIncludes {
+    /// Returns the files of the working tree at `root`, which is `repository`'s.
+    pub fn new(root: &Path, repository: Arc<GitRepository>) -> Self {
+        Self {
+            root: root.to_owned(),
+            repository,
+        }
+    }
+
+    fn fetch_one(&self, request: &IncludeRequest) -> Result<IncludedFile, IncludeError> {
+        let IncludeLocation::Local { path } = &request.location else {
+            return Err(not_fetched(&request.location));
+        };
+        match &request.from {
+            FileHome::Own => self.local(path),
+            FileHome::Project { .. } | FileHome::Nowhere => Err(not_fetched(&request.location)),
+        }
+    }
+
+    fn local(&self, path: &str) -> Result<IncludedFile, IncludeError> {
+        let name = plain(path)?;
+        let full = self.root.join(&name);
+        // A link may lead elsewhere within the tree, as it would for any program that opens it.
+        let real = fs::canonicalize(&full).map_err(|error| missing_or(&error))?;
+        let root = fs::canonicalize(&self.root).map_err(|error| missing_or(&error))?;
+        if !real.starts_with(&root) {
+            return Err(IncludeError::Unreadable(
+                "the file is a link that leads out of the project".to_owned(),
+            ));
+        }
+        let text = read_text(&real).map_err(|error| IncludeError::Unreadable(error.to_string()))?;
+        Ok(IncludedFile {
+            name: name.to_string_lossy().into_owned(),
+            text: text.into(),
+            home: FileHome::Own,
+            component: Vec::new(),
+        })
+    }
+}
+
+impl IncludeSource for LocalIncludes {
+    fn paths(&self, home: &FileHome) -> Result<Paths, IncludeError> {
+        match home {
+            FileHome::Own => {
+                let files = self.repository.files();
+                files.map_err(|error| IncludeError::Unreadable(error.to_string()))
+            }
+            FileHome::Project { path, .. } => Err(IncludeError::NotFetched(format!(
+                "files of the project `{path}` are not fetched yet"
+            ))),
+            FileHome::Nowhere => Ok(Paths::default()),
+        }
+    }
+
+    fn fetch(&self, requests: &[IncludeRequest]) -> Vec<Result<IncludedFile, IncludeError>> {
+        requests.iter().map(|it| self.fetch_one(it)).collect()
+    }
+}
+
+/// Returns the path without what leads nowhere, relative to the root.
+fn plain(path: &str) -> Result<PathBuf, IncludeError> {
+    if path.contains('\0') {
+        return Err(IncludeError::Missing);
+    }
+    let mut plain = PathBuf::new();
+    for component in Path::new(path).components() {
+        match component {
+            Component::Normal(part) if part == ".git" => return Err(IncludeError::Missing),
+            Component::Normal(part) => plain.push(part),
+            Component::ParentDir if plain.pop() => {}
+            Component::ParentDir => {
+                return Err(IncludeError::Unreadable(
+                    "the path leads out of the project".to_owned(),
+                ));
+            }
+            // GitLab takes a path with a slash at its start from the top of the project too.
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    Ok(plain)
+}
+
+fn missing_or(error: &std::io::Error) -> IncludeError {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename => {
+            IncludeError::Missing
+        }
+        _ => IncludeError::Unreadable(error.to_string()),
+    }
+}
+
+fn not_fetched(location: &IncludeLocation) -> IncludeError {
+    let words = match location {
+        IncludeLocation::Local { .. } => {
+            "local files of other projects are not fetched yet".to_owned()
+        }
+        IncludeLocation::Project { project, .. } => format!(
+            "files of other projects are not fetched yet; a copy of the file from `{project}` can \
+             be included with `local`"
+        ),
+        IncludeLocation::Remote { .. } => {
+            "remote files are not fetched yet; a copy of the file can be included with `local`"
+                .to_owned()
+        }
+        IncludeLocation::Template { .. } => {
+            "templates are not fetched yet; a copy of the file can be included with `local`"
+                .to_owned()
+        }
+        IncludeLocation::Component { .. } => {
+            "components are not fetched yet; a copy of the component's file can be included with \
+             `local`"
+                .to_owned()
+        }
+        IncludeLocation::Artifact { .. } => {
+            "files that jobs leave are known only once the jobs ran; child pipelines are not run \
+             yet"
+            .to_owned()
+        }
+    };
+    IncludeError::NotFetched(words)
+}
