@@ -1,7 +1,7 @@
 use crate::compose::compose;
 use crate::config::{self, Config};
-use crate::diagnostic::{Checked, Diagnostic, Diagnostics, Lacks};
-use crate::inputs::{self, GivenInputs, Interpolation, no_header_files};
+use crate::diagnostic::{Checked, Diagnostic, Diagnostics};
+use crate::include::{self, Tree};
 use crate::resolve::{self, ResolvedPipeline};
 use crate::yaml::{Node, load};
 use crate::{LoadOptions, Origins};
@@ -69,23 +69,7 @@ fn read(
     }
     let file = diagnostics.sources_mut().add(name, text);
     let loaded = load(file, limits, diagnostics)?;
-    let interpolation = Interpolation {
-        given: GivenInputs::from_arguments(&options.inputs, diagnostics),
-        ..Interpolation::new(&options.variables)
-    };
-    let root = inputs::apply(&loaded, &interpolation, &mut no_header_files, diagnostics)?;
-    if root.as_mapping().is_none() {
-        let kind = root.kind_name();
-        let message = format!("a pipeline file is a hash of jobs and keywords, not {kind}");
-        diagnostics.push(Diagnostic::error("invalid-file", message).at(root.span));
-        return None;
-    }
-    let mut origins = Origins::default();
-    origins.add(file, &root, diagnostics.sources());
-    config::check_unsupported(&root, diagnostics);
-    if config::has_includes(&root) {
-        diagnostics.lack(Lacks::Files);
-    }
+    let Tree { root, origins } = include::read(name, file, &loaded, options, diagnostics)?;
     let tree = compose(&root, limits, diagnostics);
     let config = config::read(&tree, diagnostics)?;
     Some(Pipeline {

@@ -92,30 +92,6 @@ fn read_default(reader: &mut Reader<'_>, entries: &Mapping) -> Inheritable {
     default
 }
 
-/// Refuses top-level keywords that change which jobs there are.
-///
-/// It looks at the file as it is written, before anything is composed: what these keywords bring in
-/// may be all that the rest lacks.
-pub(crate) fn check_unsupported(root: &Node, diagnostics: &mut Diagnostics) {
-    let entries = root.as_mapping().into_iter().flatten();
-    for (name, entry) in entries {
-        let help = match name.as_ref() {
-            "include" => Some("what included files might define was not looked for".to_owned()),
-            _ => continue,
-        };
-        if !entry.value.is_null() {
-            let message = format!("`{name}` is not supported yet");
-            let error = Diagnostic::error("unsupported-keyword", message);
-            diagnostics.push(error.at(entry.key_span).with_help(help));
-        }
-    }
-}
-
-/// Returns whether a file goes on in others.
-pub(crate) fn has_includes(root: &Node) -> bool {
-    root.get("include").is_some_and(|value| !value.is_null())
-}
-
 fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job> {
     let path = Path::top("jobs");
     let mut jobs = Vec::new();

@@ -68,6 +68,6 @@ pub use trigger::{Forward, Strategy, Trigger, TriggerTarget};
 pub use variables::{Variables, variable_name_problem};
 pub use workflow::Workflow;
 
-pub(crate) use file::{check_unsupported, has_includes, read};
+pub(crate) use file::read;
 pub(crate) use reader::{Field, Path, Reader};
 pub(crate) use rules::read_rules;

@@ -41,16 +41,6 @@ impl<'a> Interpolation<'a> {
     }
 }
 
-/// Refuses to find files for headers.
-pub(crate) fn no_header_files(
-    include: &Arc<Node>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Vec<Arc<Node>>> {
-    let message = "header:spec:include files are not fetched here";
-    diagnostics.push(Diagnostic::error("include-not-fetched", message).at(include.span));
-    None
-}
-
 /// Returns the content of a file with its inputs put in; nothing after an error.
 pub(crate) fn apply(
     file: &LoadedFile,

@@ -3,7 +3,7 @@
 //! One call does all of it for one file, [`apply`]: it checks the header, types and checks the
 //! given values, and returns the content with every block replaced. What comes from outside is in
 //! an [`Interpolation`]: the values given, what a component knows of itself, and the variables
-//! that `expand_vars` may see. Files named in `spec:include` are asked of [`HeaderFiles`], because
+//! that `expand_vars` may see. Files named in `spec:include` are asked of the caller, because
 //! finding files is the business of `include`; the same machinery serves both.
 //!
 //! A file without a header is returned as it is, `$[[ ]]` included, as GitLab does it. Replaced
@@ -29,6 +29,6 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use apply::{HeaderFiles, Interpolation, apply, no_header_files};
+pub(crate) use apply::{Interpolation, apply};
 pub(crate) use definition::{InputDefinition, InputKind, read_job_input};
 pub use given::{GivenInput, GivenInputs};

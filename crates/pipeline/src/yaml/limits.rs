@@ -7,6 +7,10 @@ pub struct Limits {
     pub depth: u16,
     /// How many nodes the file may have when each alias is counted as a copy.
     pub nodes: u32,
+    /// How many files may be included; one that is included twice counts twice.
+    pub included_files: usize,
+    /// How many bytes all included files may have together.
+    pub included_bytes: usize,
 }
 
 impl Default for Limits {
@@ -17,6 +21,8 @@ impl Default for Limits {
             bytes: 16 << 20,
             depth: 100,
             nodes: 2_000_000,
+            included_files: 150,
+            included_bytes: 300 << 20,
         }
     }
 }

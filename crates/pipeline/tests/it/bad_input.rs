@@ -197,41 +197,28 @@ fn names_that_lead_nowhere() {
 }
 
 #[test]
-fn keywords_of_later_versions() {
-    insta::assert_snapshot!(errors("include: other.yml\njob: {script: x}\n"), @r"
-    error[unsupported-keyword]: `include` is not supported yet
-     --> .gitlab-ci.yml:1:1
-      |
-    1 | include: other.yml
-      | ^^^^^^^
-      |
-      = help: what included files might define was not looked for
-    ");
-}
-
-#[test]
 fn what_an_included_file_could_define_is_not_missed() {
     insta::assert_snapshot!(errors("job: {extends: .base, script: x}\nother: {needs: [nobody]}\ninclude: other.yml\n"), @r"
-    error[unsupported-keyword]: `include` is not supported yet
-     --> .gitlab-ci.yml:3:1
+    error[include-not-fetched]: include: the local file `other.yml` is not fetched: no files can be included here
+     --> .gitlab-ci.yml:3:10
       |
     3 | include: other.yml
-      | ^^^^^^^
+      |          ^^^^^^^^^
       |
-      = help: what included files might define was not looked for
+      = help: what it might define is not reported as missing
     ");
     for text in [
-        "include: [a]\nadd-to-it: {tags: [x]}",
-        "include: [a]\njob: {script: [!reference [.setup, script]]}",
-        "include: [a]\njob: {stage: theirs, script: x, needs: [theirs]}",
-        "include: [a]\nvariables: {A: 1}",
+        "include: [a.yml]\nadd-to-it: {tags: [x]}",
+        "include: [a.yml]\njob: {script: [!reference [.setup, script]]}",
+        "include: [a.yml]\njob: {stage: theirs, script: x, needs: [theirs]}",
+        "include: [a.yml]\nvariables: {A: 1}",
     ] {
-        check_code(text, "unsupported-keyword");
+        check_code(text, "include-not-fetched");
     }
-    let other = "include: [a]\njob: {script: x, retry: 9}";
+    let other = "include: [a.yml]\njob: {script: x, retry: 9}";
     let checked = ResolvedPipeline::from_text("ci.yml", other);
     let codes: Vec<&str> = checked.diagnostics.errors().map(|e| e.code).collect();
-    assert_eq!(codes, ["unsupported-keyword", "invalid-value"]);
+    assert_eq!(codes, ["include-not-fetched", "invalid-value"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod bad_input;
 mod driver;
 mod fake;
+mod include;
 mod large;
 mod machine;
 mod output;

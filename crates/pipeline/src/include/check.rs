@@ -1,0 +1,114 @@
+//! What the values of an `include` must look like.
+
+use super::text::Text;
+use crate::config::parse_duration;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::yaml::{Kind, Node};
+
+/// How long `cache: true` lets a file be kept, in seconds.
+const USUAL_CACHE: u64 = 3600;
+/// The shortest time a file may be kept, in seconds.
+const SHORTEST_CACHE: u64 = 60;
+
+/// Returns whether a text is an address rather than a path.
+pub(super) fn is_address(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return false;
+    };
+    let is_known = |known: &&str| scheme.eq_ignore_ascii_case(known);
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    ["http", "https", "ssh", "git"]
+        .iter()
+        .any(|known| is_known(&known))
+        && !host.is_empty()
+        && !text.contains(char::is_whitespace)
+}
+
+/// Checks that a file's name says it is YAML.
+pub(super) fn extension(location: &Text, diagnostics: &mut Diagnostics) -> Option<()> {
+    let base = location.value.rsplit('/').next().unwrap_or_default();
+    let is_yaml = base.rsplit_once('.').is_some_and(|(stem, extension)| {
+        let known = ["yml", "yaml"];
+        !stem.is_empty()
+            && known
+                .iter()
+                .any(|known| extension.eq_ignore_ascii_case(known))
+    });
+    if is_yaml {
+        return Some(());
+    }
+    let error = if location.value.trim().is_empty() {
+        let help = "a variable that is not known before there is a pipeline is empty here, and \
+                    those of the file are not known yet";
+        let error = Diagnostic::error("invalid-include", "include: the location is empty");
+        error.with_help(help.to_owned())
+    } else {
+        let shown = &location.shown;
+        let message = format!("include: `{shown}` does not have the extension `.yml` or `.yaml`");
+        Diagnostic::error("include-extension", message)
+    };
+    diagnostics.push(error.at(location.span));
+    None
+}
+
+/// Reads what a remote file must hash to: `sha256-` and 32 bytes as Base64.
+pub(super) fn integrity(node: &Node, diagnostics: &mut Diagnostics) -> Option<String> {
+    let is_base64 = |text: &str| {
+        let digits = text.strip_suffix('=').unwrap_or_default();
+        let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+        digits.len() == 43 && digits.bytes().all(is_digit)
+    };
+    let text = node.as_str();
+    let hash = text.and_then(|text| text.strip_prefix("sha256-"));
+    if hash.is_some_and(is_base64) {
+        return text.map(ToOwned::to_owned);
+    }
+    let message = "include:include config has an `integrity` that is no SHA-256 in Base64";
+    let help =
+        "it looks like `sha256-` and 44 characters: `openssl dgst -sha256 -binary FILE | base64`";
+    let error = Diagnostic::error("invalid-include", message).at(node.span);
+    diagnostics.push(error.with_help(help.to_owned()));
+    None
+}
+
+/// Reads how long a remote file may be kept. The outer `None` is a mistake.
+#[expect(
+    clippy::option_option,
+    reason = "a mistake and `cache: false` are not the same"
+)]
+pub(super) fn cache(node: &Node, diagnostics: &mut Diagnostics) -> Option<Option<u64>> {
+    let seconds = match &node.kind {
+        Kind::Bool(true) => return Some(Some(USUAL_CACHE)),
+        Kind::Bool(false) => return Some(None),
+        Kind::String(text) => parse_duration(text).map(|duration| duration.as_secs()),
+        _ => None,
+    };
+    if seconds.is_some_and(|seconds| seconds >= SHORTEST_CACHE) {
+        return Some(seconds);
+    }
+    let message = "include:include config has a `cache` that is neither a boolean nor a duration \
+                   of at least 1 minute";
+    diagnostics.push(Diagnostic::error("invalid-include", message).at(node.span));
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_scheme_and_a_host() {
+        let cases = [
+            ("https://e.com/a.yml", true),
+            ("HTTP://e.com", true),
+            ("git://e.com/a.yml", true),
+            ("https:///a.yml", false),
+            ("file:///etc/passwd.yml", false),
+            ("https//e.com/a.yml", false),
+            ("/a.yml", false),
+        ];
+        for (text, expect) in cases {
+            assert_eq!(is_address(text), expect, "{text}");
+        }
+    }
+}

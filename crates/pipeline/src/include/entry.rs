@@ -1,0 +1,312 @@
+//! What one entry of `include` says, before anything is looked up.
+
+use super::check;
+use super::text::Text;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::dialect::Dialect;
+use crate::inputs::GivenInputs;
+use crate::source::Span;
+use crate::suggest::did_you_mean;
+use crate::yaml::{Kind, Mapping, Node};
+use executor_core::variable::JobVariables;
+use std::sync::Arc;
+
+/// One entry of `include`.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// Where the path or address stands.
+    pub(super) span: Span,
+    /// What it names.
+    pub(super) source: Source,
+    /// What it gives to the inputs of the file.
+    pub(super) inputs: GivenInputs,
+    /// The value of `rules`.
+    pub(super) rules: Option<Arc<Node>>,
+}
+
+/// The files an entry names.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    Local(Text),
+    Project {
+        project: Text,
+        files: Vec<Text>,
+        reference: Option<Text>,
+    },
+    Remote {
+        url: Text,
+        integrity: Option<String>,
+        cache: Option<u64>,
+    },
+    Template(Text),
+    Component(Text),
+    /// What a job of a parent pipeline left, which is nothing outside of `trigger`.
+    Artifact,
+}
+
+/// The keys that name files. The last one is bitrab's word for `remote`.
+const SOURCES: [&str; 7] = [
+    "local",
+    "project",
+    "remote",
+    "template",
+    "component",
+    "artifact",
+    "url",
+];
+/// The other keys.
+const DETAILS: [&str; 7] = [
+    "file",
+    "ref",
+    "job",
+    "inputs",
+    "rules",
+    "integrity",
+    "cache",
+];
+
+/// Reads entries of `include`; what does not fit is reported and left out.
+#[derive(Debug)]
+pub(super) struct Reader<'r> {
+    pub(super) variables: &'r JobVariables,
+    pub(super) dialect: Dialect,
+    pub(super) diagnostics: &'r mut Diagnostics,
+}
+
+impl Reader<'_> {
+    /// Reads the value of `include`.
+    pub(super) fn entries(&mut self, node: &Node) -> Vec<Entry> {
+        match &node.kind {
+            Kind::Null => Vec::new(),
+            Kind::String(text) if text.is_empty() => Vec::new(),
+            Kind::Sequence(items) => {
+                let items = items.iter().filter(|item| !item.is_null());
+                items.filter_map(|item| self.entry(item)).collect()
+            }
+            _ => self.entry(node).into_iter().collect(),
+        }
+    }
+
+    fn entry(&mut self, node: &Node) -> Option<Entry> {
+        let ((source, span), inputs, rules) = match &node.kind {
+            Kind::String(text) => {
+                let text = Text::new(text, node.span, self.variables);
+                (
+                    (self.of_text(text)?, node.span),
+                    GivenInputs::default(),
+                    None,
+                )
+            }
+            Kind::Mapping(entries) => {
+                self.check_keys(entries);
+                let source = self.of_mapping(node, entries);
+                let inputs = self.inputs(entries);
+                (source?, inputs?, value(entries, "rules").cloned())
+            }
+            _ => {
+                let kind = node.kind_name();
+                self.refuse(
+                    node.span,
+                    format!("should be a string or a hash, not {kind}"),
+                );
+                return None;
+            }
+        };
+        Some(Entry {
+            span,
+            source,
+            inputs,
+            rules,
+        })
+    }
+
+    /// Reads an entry that is a text: an address or a path.
+    fn of_text(&mut self, text: Text) -> Option<Source> {
+        if check::is_address(&text.value) {
+            return self.remote(text, &Mapping::new());
+        }
+        check::extension(&text, self.diagnostics)?;
+        Some(Source::Local(text))
+    }
+
+    fn of_mapping(&mut self, node: &Node, entries: &Mapping) -> Option<(Source, Span)> {
+        let is_given = |key: &&str| {
+            let value = value(entries, key);
+            value.is_some_and(|value| !value.is_blank())
+        };
+        let given: Vec<&str> = self.sources().filter(is_given).collect();
+        let &[key] = given.as_slice() else {
+            let names: Vec<String> = self.sources().map(|key| format!("`{key}`")).collect();
+            let count = if given.is_empty() {
+                "none"
+            } else {
+                "more than one"
+            };
+            let words = format!("needs exactly one of {}, and has {count}", names.join(", "));
+            self.refuse(node.span, words);
+            return None;
+        };
+        let location = self.text(entries, key)?;
+        let span = location.span;
+        let source = match key {
+            "local" => {
+                check::extension(&location, self.diagnostics)?;
+                Source::Local(location)
+            }
+            "project" => self.project(location, entries)?,
+            "template" => {
+                check::extension(&location, self.diagnostics)?;
+                Source::Template(location)
+            }
+            "component" => Source::Component(location),
+            "artifact" => {
+                check::extension(&location, self.diagnostics)?;
+                if self.optional_text(entries, "job")?.is_none() {
+                    let words = "needs `job`, the job that leaves the artifact";
+                    self.refuse(node.span, words.to_owned());
+                    return None;
+                }
+                Source::Artifact
+            }
+            _ => self.remote(location, entries)?,
+        };
+        Some((source, span))
+    }
+
+    fn sources(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let count = match self.dialect {
+            Dialect::GitLab => SOURCES.len() - 1,
+            Dialect::Bitrab => SOURCES.len(),
+        };
+        SOURCES.into_iter().take(count)
+    }
+
+    fn project(&mut self, project: Text, entries: &Mapping) -> Option<Source> {
+        let files = match value(entries, "file").filter(|file| !file.is_blank()) {
+            None => {
+                let words = "must specify the `file` of the project";
+                self.refuse(project.span, words.to_owned());
+                return None;
+            }
+            Some(node) => match node.as_sequence() {
+                None => vec![self.as_text(node, "file")?],
+                Some(items) => {
+                    let texts = items.iter().map(|item| self.as_text(item, "file"));
+                    texts.collect::<Option<Vec<Text>>>()?
+                }
+            },
+        };
+        for file in &files {
+            check::extension(file, self.diagnostics)?;
+        }
+        let reference = self.optional_text(entries, "ref")?;
+        Some(Source::Project {
+            project,
+            files,
+            reference: reference.filter(|reference| !reference.value.is_empty()),
+        })
+    }
+
+    fn remote(&mut self, url: Text, entries: &Mapping) -> Option<Source> {
+        check::extension(&url, self.diagnostics)?;
+        if !check::is_address(&url.value) {
+            let words = format!(
+                "`{}` is no address such as https://host/file.yml",
+                url.shown
+            );
+            self.refuse(url.span, words);
+            return None;
+        }
+        let integrity = match value(entries, "integrity") {
+            None => None,
+            Some(node) => Some(check::integrity(node, self.diagnostics)?),
+        };
+        let cache = match value(entries, "cache") {
+            None => None,
+            Some(node) => check::cache(node, self.diagnostics)?,
+        };
+        Some(Source::Remote {
+            url,
+            integrity,
+            cache,
+        })
+    }
+
+    fn inputs(&mut self, entries: &Mapping) -> Option<GivenInputs> {
+        let Some(node) = value(entries, "inputs") else {
+            return Some(GivenInputs::default());
+        };
+        let inputs = node.as_mapping().map(GivenInputs::from_mapping);
+        if inputs.is_none() {
+            let kind = node.kind_name();
+            self.refuse(
+                node.span,
+                format!("has `inputs` that should be a hash, not {kind}"),
+            );
+        }
+        inputs
+    }
+
+    fn check_keys(&mut self, entries: &Mapping) {
+        let known: Vec<&str> = self.sources().chain(DETAILS).collect();
+        for (key, entry) in entries {
+            if !known.contains(&&**key) {
+                let message = format!("include:include config contains unknown keys: {key}");
+                let error = Diagnostic::error("unknown-keyword", message).at(entry.key_span);
+                let help = did_you_mean(key, known.iter().copied());
+                self.diagnostics.push(error.with_help(help));
+            }
+        }
+        let is_remote = ["remote", "url"]
+            .iter()
+            .any(|key| entries.contains_key(*key));
+        for key in ["integrity", "cache"] {
+            if let Some(entry) = entries.get(key).filter(|_| !is_remote) {
+                self.refuse(
+                    entry.key_span,
+                    format!("can have `{key}` with `remote` only"),
+                );
+            }
+        }
+    }
+
+    fn text(&mut self, entries: &Mapping, key: &str) -> Option<Text> {
+        self.as_text(value(entries, key)?, key)
+    }
+
+    /// Returns the text under a key; the outer `None` is a mistake, the inner one says it is not
+    /// there.
+    #[expect(
+        clippy::option_option,
+        reason = "a mistake and an absent key are not the same"
+    )]
+    fn optional_text(&mut self, entries: &Mapping, key: &str) -> Option<Option<Text>> {
+        match value(entries, key).filter(|node| !node.is_blank()) {
+            None => Some(None),
+            Some(node) => self.as_text(node, key).map(Some),
+        }
+    }
+
+    fn as_text(&mut self, node: &Node, key: &str) -> Option<Text> {
+        let text = node.as_str();
+        if text.is_none() {
+            let kind = node.kind_name();
+            self.refuse(
+                node.span,
+                format!("has a `{key}` that should be a string, not {kind}"),
+            );
+        }
+        text.map(|text| Text::new(text, node.span, self.variables))
+    }
+
+    fn refuse(&mut self, span: Span, words: String) {
+        let message = format!("include:include config {words}");
+        self.diagnostics
+            .push(Diagnostic::error("invalid-include", message).at(span));
+    }
+}
+
+fn value<'e>(entries: &'e Mapping, key: &str) -> Option<&'e Arc<Node>> {
+    let value = entries.get(key).map(|entry| &entry.value);
+    value.filter(|value| !value.is_null())
+}

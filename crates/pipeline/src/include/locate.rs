@@ -1,0 +1,190 @@
+//! From what an entry says to the files that are asked for.
+
+use super::entry::{Entry, Source};
+use super::text::Text;
+use super::wildcard::Wildcard;
+use super::{FileHome, IncludeLocation};
+use crate::dialect::Dialect;
+use crate::repository::Paths;
+use crate::source::Span;
+
+/// The file whose `include` is read, as far as its place decides what is meant.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Includer {
+    /// Where it lives.
+    pub(super) home: FileHome,
+    /// Its path there.
+    pub(super) path: String,
+}
+
+/// What becomes of an entry.
+#[derive(Debug)]
+pub(super) enum Located {
+    /// These files are asked for.
+    Files(Vec<Target>),
+    /// The paths that fit a wildcard are.
+    Fitting(Wildcard, Span),
+    /// Nothing is, and that is a mistake.
+    Refused(Refusal),
+    /// Nothing is, because the dialect leaves such entries out.
+    LeftOut,
+}
+
+/// A file that is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Target {
+    pub(super) location: IncludeLocation,
+    /// What messages call it.
+    pub(super) shown: String,
+    /// Where it is named.
+    pub(super) span: Span,
+}
+
+/// Why an entry cannot be followed, whatever files there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The path leads out of the project.
+    Outside,
+    /// A file that lives in no project names a local one.
+    NoProject,
+    /// There is no parent pipeline here whose artifacts could be meant.
+    Artifact,
+    /// The dialect refuses components.
+    Component,
+}
+
+/// Finds out which files an entry means.
+pub(super) fn locate(entry: &Entry, includer: &Includer, dialect: Dialect) -> Located {
+    let is_bitrab = dialect == Dialect::Bitrab;
+    match &entry.source {
+        Source::Local(path) => local(path, includer, dialect),
+        Source::Project { .. } | Source::Template(_) if is_bitrab => Located::LeftOut,
+        Source::Component(_) if is_bitrab => Located::Refused(Refusal::Component),
+        Source::Artifact => Located::Refused(Refusal::Artifact),
+        Source::Project {
+            project,
+            files,
+            reference,
+        } => {
+            let target = |file: &Text| Target {
+                shown: format!("{}/{}", project.shown, file.without_slash().shown),
+                span: file.span,
+                location: IncludeLocation::Project {
+                    project: project.value.clone(),
+                    file: file.without_slash().value,
+                    reference: reference.as_ref().map(|reference| reference.value.clone()),
+                },
+            };
+            Located::Files(files.iter().map(target).collect())
+        }
+        Source::Remote {
+            url,
+            integrity,
+            cache,
+        } => one(
+            url,
+            IncludeLocation::Remote {
+                url: url.value.clone(),
+                integrity: integrity.clone(),
+                cache: *cache,
+            },
+        ),
+        Source::Template(name) => {
+            let location = IncludeLocation::Template {
+                name: name.value.clone(),
+            };
+            one(name, location)
+        }
+        Source::Component(address) => {
+            let location = IncludeLocation::Component {
+                address: address.value.clone(),
+            };
+            one(address, location)
+        }
+    }
+}
+
+fn one(text: &Text, location: IncludeLocation) -> Located {
+    Located::Files(vec![Target {
+        location,
+        shown: text.shown.clone(),
+        span: text.span,
+    }])
+}
+
+fn local(text: &Text, includer: &Includer, dialect: Dialect) -> Located {
+    if includer.home == FileHome::Nowhere {
+        return Located::Refused(Refusal::NoProject);
+    }
+    let base = match dialect {
+        Dialect::Bitrab if !text.value.starts_with('/') => directory(&includer.path),
+        Dialect::Bitrab | Dialect::GitLab => "",
+    };
+    let (Some(path), Some(shown)) = (joined(base, &text.value), joined(base, &text.shown)) else {
+        return Located::Refused(Refusal::Outside);
+    };
+    if path.contains('*') {
+        return Located::Fitting(Wildcard::new(&path), text.span);
+    }
+    Located::Files(vec![Target {
+        location: IncludeLocation::Local { path },
+        shown,
+        span: text.span,
+    }])
+}
+
+/// Returns the targets for the paths that fit a wildcard, sorted, without those passed over.
+pub(super) fn fitting(
+    wildcard: &Wildcard,
+    span: Span,
+    paths: &Paths,
+    is_passed_over: impl Fn(&str) -> bool,
+) -> Vec<Target> {
+    let fits = |path: &&String| wildcard.fits(path) && !is_passed_over(path);
+    let mut fitting: Vec<&String> = paths.iter().filter(fits).collect();
+    fitting.sort_unstable();
+    let target = |path: &String| Target {
+        location: IncludeLocation::Local { path: path.clone() },
+        shown: path.clone(),
+        span,
+    };
+    fitting.into_iter().map(target).collect()
+}
+
+fn directory(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// Returns `path`, which starts at `base`, without `.` and `..`; nothing when it leads out.
+fn joined(base: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in base.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stay_in_the_project() {
+        let cases = [
+            ("", "/ci//a.yml", Some("ci/a.yml")),
+            ("ci", "./a.yml", Some("ci/a.yml")),
+            ("ci/x", "../a.yml", Some("ci/a.yml")),
+            ("ci", "../../etc/passwd.yml", None),
+            ("", "ci/../../a.yml", None),
+        ];
+        for (base, path, expect) in cases {
+            assert_eq!(joined(base, path).as_deref(), expect, "{path} at {base}");
+        }
+    }
+}

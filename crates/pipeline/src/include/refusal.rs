@@ -1,0 +1,91 @@
+//! What is said when an included file is not there.
+
+use super::locate::{Refusal, Target};
+use super::{IncludeError, IncludeLocation};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::suggest::did_you_mean;
+
+/// Returns the error for an entry that cannot be followed.
+pub(super) fn of_entry(refusal: Refusal, span: Span) -> Diagnostic {
+    let (code, message, help) = match refusal {
+        Refusal::Outside => (
+            "include-outside",
+            "include: the path leads out of the project",
+            "only files of the project can be included with `local`",
+        ),
+        Refusal::NoProject => (
+            "include-no-project",
+            "include: `local` means nothing in a file that is in no project",
+            "in a remote file or a template, include others with `remote` or `project`",
+        ),
+        Refusal::Artifact => (
+            "include-artifact",
+            "include: `artifact` is allowed under `trigger:include` of a child pipeline only",
+            "a file of the project is included with `local`",
+        ),
+        Refusal::Component => (
+            "include-component",
+            "include: components are refused in the dialect `bitrab`",
+            "the dialect `gitlab` knows components",
+        ),
+    };
+    let error = Diagnostic::error(code, message).at(span);
+    error.with_help(help.to_owned())
+}
+
+/// Returns the warning for an entry that the dialect leaves out.
+pub(super) fn left_out(span: Span) -> Diagnostic {
+    let message = "include: files of other projects and templates are left out in the dialect \
+                   `bitrab`";
+    let help = "the dialect `gitlab` includes them";
+    let warning = Diagnostic::warning("include-left-out", message).at(span);
+    warning.with_help(help.to_owned())
+}
+
+/// Returns the error for a file that could not be had; `paths` are those it may have been mistyped
+/// for.
+pub(super) fn of_file<'p>(
+    error: &IncludeError,
+    target: &Target,
+    paths: impl Iterator<Item = &'p str>,
+) -> Diagnostic {
+    let shown = &target.shown;
+    let (code, message, help) = match error {
+        IncludeError::Missing => {
+            let kind = kind(&target.location);
+            let help = matches!(target.location, IncludeLocation::Local { .. })
+                .then(|| did_you_mean(shown, paths))
+                .flatten();
+            let message = format!("include: the {kind} `{shown}` does not exist");
+            ("include-missing", message, help)
+        }
+        IncludeError::UnknownProject(_) | IncludeError::UnknownReference(_) => {
+            let message = format!("include: `{shown}` cannot be had: {error}");
+            ("include-missing", message, None)
+        }
+        IncludeError::NotFetched(reason) => {
+            let kind = kind(&target.location);
+            let message = format!("include: the {kind} `{shown}` is not fetched: {reason}");
+            let help = "what it might define is not reported as missing".to_owned();
+            ("include-not-fetched", message, Some(help))
+        }
+        IncludeError::Unreadable(reason) => {
+            let message = format!("include: `{shown}` cannot be read: {reason}");
+            ("include-unreadable", message, None)
+        }
+    };
+    let error = Diagnostic::error(code, message).at(target.span);
+    error.with_help(help)
+}
+
+fn kind(location: &IncludeLocation) -> &'static str {
+    match location {
+        IncludeLocation::Local { .. } => "local file",
+        IncludeLocation::Project { .. } => "project file",
+        IncludeLocation::Remote { .. } => "remote file",
+        IncludeLocation::Template { .. } => "template",
+        IncludeLocation::Component { .. } => "component",
+        IncludeLocation::Artifact { .. } => "artifact",
+    }
+}

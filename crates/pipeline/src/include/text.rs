@@ -1,0 +1,42 @@
+use crate::context::expand;
+use crate::source::Span;
+use executor_core::variable::{JobVariable, JobVariables};
+
+/// A text of an `include` with its variables replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Text {
+    /// What it says.
+    pub(super) value: String,
+    /// What messages show of it, without the values of masked variables.
+    pub(super) shown: String,
+    /// Where it stands.
+    pub(super) span: Span,
+}
+
+impl Text {
+    /// Replaces the variables in a text; unknown ones become empty.
+    pub(super) fn new(text: &str, span: Span, variables: &JobVariables) -> Self {
+        fn secret(variable: &JobVariable) -> &str {
+            if variable.masked {
+                "[MASKED]"
+            } else {
+                &variable.value
+            }
+        }
+        Self {
+            value: expand(text, |name| variables.get(name)).into_owned(),
+            shown: expand(text, |name| variables.variable(name).map(secret)).into_owned(),
+            span,
+        }
+    }
+
+    /// Returns the path without slashes at its start, which all paths here do without.
+    pub(super) fn without_slash(&self) -> Self {
+        let trim = |text: &str| text.trim_start_matches('/').to_owned();
+        Self {
+            value: trim(&self.value),
+            shown: trim(&self.shown),
+            span: self.span,
+        }
+    }
+}

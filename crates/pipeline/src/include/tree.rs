@@ -1,0 +1,373 @@
+//! Reads a pipeline file with everything it includes, level by level.
+//!
+//! All files that one level names are fetched together, so that a source can get them side by side;
+//! then their inputs are put in, and what they include is the next level. Merging goes the other
+//! way, from the deepest files up: what is included comes first, in its order, and the including
+//! file on top.
+
+use super::condition;
+use super::entry::{self, Entry};
+use super::locate::{self, Includer, Located, Target};
+use super::refusal;
+use super::shelf::{Shelf, ShelvedFile, Wish};
+use super::{FileHome, IncludeError};
+use crate::compose::merge;
+use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use crate::inputs::{self, GivenInputs, Interpolation};
+use crate::source::{FileId, Span};
+use crate::yaml::{Entry as KeyAndValue, Kind, LoadedFile, Mapping, Node};
+use crate::{LoadOptions, Origins};
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A pipeline file with all that it includes merged into it.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    /// The whole, without the key `include`.
+    pub(crate) root: Arc<Node>,
+    /// Where everything was written.
+    pub(crate) origins: Origins,
+}
+
+/// Puts the inputs into a file, reads all files it includes and merges them.
+///
+/// Returns nothing when the file itself cannot be used; after a mistake in an include it returns
+/// what there is.
+pub(crate) fn read(
+    path: &str,
+    id: FileId,
+    documents: &LoadedFile,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Tree> {
+    let mut forest = Forest {
+        options,
+        shelf: Shelf::new(options),
+        branches: Vec::new(),
+        origins: Origins::default(),
+        seen: HashSet::new(),
+        nodes_left: options.limits.nodes,
+    };
+    let interpolation = Interpolation {
+        given: GivenInputs::from_arguments(&options.inputs, diagnostics),
+        ..Interpolation::new(&options.variables)
+    };
+    let root = Includer {
+        home: FileHome::Own,
+        path: path.to_owned(),
+    };
+    forest.plant(root, id, documents, &interpolation, diagnostics)?;
+    forest.grow(diagnostics);
+    let root = forest.merged(diagnostics);
+    Some(Tree {
+        root,
+        origins: forest.origins,
+    })
+}
+
+struct Forest<'o> {
+    options: &'o LoadOptions<'o>,
+    shelf: Shelf<'o>,
+    /// Every file each time it is included, those of a level after those of the level above it; the
+    /// first is the pipeline's own.
+    branches: Vec<Branch>,
+    origins: Origins,
+    /// The local files named so far; wildcards pass them over.
+    seen: HashSet<(FileHome, String)>,
+    nodes_left: u32,
+}
+
+struct Branch {
+    includer: Includer,
+    content: Arc<Node>,
+    /// The places of the files it includes, in their order.
+    below: Vec<usize>,
+}
+
+/// A file that one on the level above includes.
+struct Wanted {
+    by: usize,
+    target: Target,
+    inputs: GivenInputs,
+}
+
+impl<'o> Forest<'o> {
+    /// Adds a file with its inputs put in.
+    fn plant(
+        &mut self,
+        includer: Includer,
+        id: FileId,
+        documents: &LoadedFile,
+        interpolation: &Interpolation<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<usize> {
+        let mut header_files = |include: &Arc<Node>, diagnostics: &mut Diagnostics| {
+            self.header_files(include, &includer, diagnostics)
+        };
+        let content = inputs::apply(documents, interpolation, &mut header_files, diagnostics)?;
+        if content.as_mapping().is_none() {
+            let kind = content.kind_name();
+            let message = format!("a pipeline file is a hash of jobs and keywords, not {kind}");
+            diagnostics.push(Diagnostic::error("invalid-file", message).at(content.span));
+            return None;
+        }
+        let Some(nodes_left) = self.nodes_left.checked_sub(content.weight()) else {
+            let message = "the included files have too many values together";
+            diagnostics.push(Diagnostic::error("includes-too-large", message).at(content.span));
+            return None;
+        };
+        self.nodes_left = nodes_left;
+        self.origins.add(id, &content, diagnostics.sources());
+        self.branches.push(Branch {
+            includer,
+            content,
+            below: Vec::new(),
+        });
+        Some(self.branches.len() - 1)
+    }
+
+    /// Reads level after level, until nothing is included any more.
+    fn grow(&mut self, diagnostics: &mut Diagnostics) {
+        let mut level = 0..1;
+        let mut files_left = self.options.limits.included_files;
+        while !level.is_empty() {
+            let mut wanted = Vec::new();
+            for branch in level.clone() {
+                self.find_wanted(branch, &mut wanted, diagnostics);
+            }
+            if let Some(first) = wanted.get(files_left) {
+                let most = self.options.limits.included_files;
+                let message = format!("include: more than {most} files are included");
+                let error = Diagnostic::error("too-many-includes", message).at(first.target.span);
+                let help = "a file that is included twice counts twice; does one include itself?";
+                diagnostics.push(error.with_help(help.to_owned()));
+                diagnostics.lack(Lacks::Files);
+                return;
+            }
+            files_left -= wanted.len();
+            level = self.plant_all(wanted, diagnostics);
+        }
+    }
+
+    /// Finds the files that one includes, and reports what is wrong with that.
+    fn find_wanted(&mut self, by: usize, wanted: &mut Vec<Wanted>, diagnostics: &mut Diagnostics) {
+        let branch = &self.branches[by];
+        let includer = branch.includer.clone();
+        let Some(include) = branch.content.get("include").map(Arc::clone) else {
+            return;
+        };
+        let before = (wanted.len(), diagnostics.errors().count());
+        for entry in self.entries(&include, diagnostics) {
+            if self.is_included(&entry, &includer, diagnostics) {
+                self.find_targets(by, entry, &includer, wanted, diagnostics);
+            }
+        }
+        let is_nothing = before == (wanted.len(), diagnostics.errors().count());
+        // GitLab looks at what an `include` without any file looks like, and only there.
+        if by == 0 && is_nothing && include.as_mapping().is_some() {
+            let message = "include config should be an array or a string when it includes nothing";
+            let error = Diagnostic::error("invalid-include", message).at(include.span);
+            let help = "put a `-` before it, to make it a list of one entry";
+            diagnostics.push(error.with_help(help.to_owned()));
+        }
+    }
+
+    fn entries(&self, include: &Node, diagnostics: &mut Diagnostics) -> Vec<Entry> {
+        let errors = diagnostics.errors().count();
+        let mut reader = entry::Reader {
+            variables: &self.options.variables,
+            dialect: self.options.dialect,
+            diagnostics,
+        };
+        let entries = reader.entries(include);
+        if diagnostics.errors().count() > errors {
+            diagnostics.lack(Lacks::Files);
+        }
+        entries
+    }
+
+    fn is_included(
+        &mut self,
+        entry: &Entry,
+        includer: &Includer,
+        diagnostics: &mut Diagnostics,
+    ) -> bool {
+        let Some(rules) = &entry.rules else {
+            return true;
+        };
+        condition::holds(rules, &includer.home, self.options, diagnostics)
+    }
+
+    fn find_targets(
+        &mut self,
+        by: usize,
+        entry: Entry,
+        includer: &Includer,
+        wanted: &mut Vec<Wanted>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        for target in self.targets(&entry, includer, diagnostics) {
+            if let super::IncludeLocation::Local { path } = &target.location {
+                self.seen.insert((includer.home.clone(), path.clone()));
+            }
+            wanted.push(Wanted {
+                by,
+                target,
+                inputs: entry.inputs.clone(),
+            });
+        }
+    }
+
+    fn targets(
+        &mut self,
+        entry: &Entry,
+        includer: &Includer,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<Target> {
+        match locate::locate(entry, includer, self.options.dialect) {
+            Located::Files(targets) => return targets,
+            Located::Fitting(wildcard, span) => match self.shelf.paths(&includer.home) {
+                Ok(paths) => {
+                    let root = &self.branches[0].includer;
+                    let is_passed_over = |path: &str| {
+                        let key = (includer.home.clone(), path.to_owned());
+                        self.seen.contains(&key)
+                            || (root.home == includer.home && root.path == path)
+                    };
+                    return locate::fitting(&wildcard, span, &paths, is_passed_over);
+                }
+                Err(error) => refuse_paths(entry, &error, diagnostics),
+            },
+            Located::Refused(refusal) => {
+                diagnostics.push(refusal::of_entry(refusal, entry.span));
+                diagnostics.lack(Lacks::Files);
+            }
+            Located::LeftOut => diagnostics.push(refusal::left_out(entry.span)),
+        }
+        Vec::new()
+    }
+
+    /// Fetches the files of a level and adds them; returns where they are.
+    fn plant_all(&mut self, wanted: Vec<Wanted>, diagnostics: &mut Diagnostics) -> Range<usize> {
+        let wishes: Vec<Wish<'_>> = wanted
+            .iter()
+            .map(|wanted| Wish {
+                target: &wanted.target,
+                from: &self.branches[wanted.by].includer.home,
+            })
+            .collect();
+        self.shelf.fetch(&wishes, diagnostics);
+
+        let start = self.branches.len();
+        for wanted in wanted {
+            let from = &self.branches[wanted.by].includer.home;
+            let Some(file) = self.shelf.file(&wanted.target, from) else {
+                continue;
+            };
+            match self.plant_shelved(&file, wanted.inputs, wanted.target.span, diagnostics) {
+                Some(planted) => self.branches[wanted.by].below.push(planted),
+                None => diagnostics.lack(Lacks::Files),
+            }
+        }
+        start..self.branches.len()
+    }
+
+    fn plant_shelved(
+        &mut self,
+        file: &ShelvedFile,
+        given: GivenInputs,
+        site: Span,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<usize> {
+        let interpolation = Interpolation {
+            given,
+            site: Some(site),
+            component: &file.component,
+            variables: &self.options.variables,
+        };
+        let includer = Includer {
+            home: file.home.clone(),
+            path: file.path.clone(),
+        };
+        self.plant(
+            includer,
+            file.id,
+            &file.documents,
+            &interpolation,
+            diagnostics,
+        )
+    }
+
+    /// Returns the contents of the files that a header names.
+    fn header_files(
+        &mut self,
+        include: &Arc<Node>,
+        includer: &Includer,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Vec<Arc<Node>>> {
+        let mut wanted: Vec<Target> = Vec::new();
+        for entry in self.entries(include, diagnostics) {
+            wanted.extend(self.targets(&entry, includer, diagnostics));
+        }
+        let from = &includer.home;
+        let wishes: Vec<Wish<'_>> = wanted.iter().map(|target| Wish { target, from }).collect();
+        self.shelf.fetch(&wishes, diagnostics);
+        let contents = wanted.iter().map(|target| {
+            let file = self.shelf.file(target, &includer.home)?;
+            Some(Arc::clone(&file.documents.content))
+        });
+        contents.collect()
+    }
+
+    /// Merges all files into one.
+    fn merged(&mut self, diagnostics: &mut Diagnostics) -> Arc<Node> {
+        let mut keys_left = u32::MAX;
+        let mut merged: Vec<Option<Arc<Node>>> = vec![None; self.branches.len()];
+        for (index, branch) in self.branches.iter().enumerate().rev() {
+            let mut base: Option<Arc<Node>> = None;
+            for &below in &branch.below {
+                let Some(over) = merged[below].take() else {
+                    continue;
+                };
+                base = match base {
+                    None => Some(over),
+                    Some(base) => merge(base, &over, &mut keys_left),
+                };
+            }
+            let own = without_include(&branch.content);
+            merged[index] = match base {
+                None => Some(own),
+                Some(base) => merge(base, &own, &mut keys_left),
+            };
+        }
+        let root = merged.swap_remove(0);
+        root.unwrap_or_else(|| {
+            let content = &self.branches[0].content;
+            let message = "the included files have too many keys together";
+            diagnostics.push(Diagnostic::error("includes-too-large", message).at(content.span));
+            without_include(content)
+        })
+    }
+}
+
+fn refuse_paths(entry: &Entry, error: &IncludeError, diagnostics: &mut Diagnostics) {
+    let message = format!("include: the files of the project cannot be listed: {error}");
+    diagnostics.push(Diagnostic::error("include-unreadable", message).at(entry.span));
+    diagnostics.lack(Lacks::Files);
+}
+
+/// Returns a file's content without its `include`.
+fn without_include(content: &Arc<Node>) -> Arc<Node> {
+    let Some(entries) = content.as_mapping() else {
+        return Arc::clone(content);
+    };
+    if !entries.contains_key("include") {
+        return Arc::clone(content);
+    }
+    let others = entries.iter().filter(|(key, _)| &***key != "include");
+    let others: Mapping = others
+        .map(|(key, entry): (_, &KeyAndValue)| (Arc::clone(key), entry.clone()))
+        .collect();
+    Arc::new(Node::new(Kind::Mapping(others), content.span))
+}
