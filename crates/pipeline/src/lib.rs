@@ -44,6 +44,7 @@ pub mod diagnostic;
 pub mod event;
 pub mod explain;
 pub mod expression;
+pub mod glob;
 pub mod include;
 pub mod inputs;
 pub mod parity;

@@ -26,6 +26,6 @@ pub use pipeline_context::{PipelineContext, RefKind, User};
 pub use predefined::Phase;
 pub(crate) use predefined::{group_name, job_value};
 pub use project::Project;
-pub(crate) use reference::references;
 pub use reference::{expand, expand_existing};
+pub(crate) use reference::{referenced, references};
 pub use trigger::{Chat, ExternalPullRequest, Trigger, Upstream};

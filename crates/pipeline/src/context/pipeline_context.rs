@@ -3,6 +3,7 @@ use super::{
 };
 use executor_core::job::{GitInfo, PipelineId, RefType};
 use jiff::Timestamp;
+use std::fmt;
 use std::time::Duration;
 
 /// Everything outside the pipeline file that its jobs can see, as plain data.
@@ -83,6 +84,16 @@ pub enum RefKind {
     Tag,
     /// A merge request.
     MergeRequest,
+}
+
+impl fmt::Display for RefKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Branch => "branch",
+            Self::Tag => "tag",
+            Self::MergeRequest => "merge request",
+        })
+    }
 }
 
 /// What starts the pipeline of a merge request.

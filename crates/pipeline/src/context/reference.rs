@@ -40,6 +40,17 @@ pub fn expand_existing<'t, V: AsRef<str>>(
     replace(text, Unknown::Kept, look_up)
 }
 
+/// Returns the names that [`expand_existing`] asks for, in the order of the text.
+pub(crate) fn referenced(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    parts(text, Pairs::No, |part| {
+        if let Part::Reference { name, .. } = part {
+            names.push(name);
+        }
+    });
+    names
+}
+
 /// What becomes of references to unknown variables.
 #[derive(Clone, Copy, PartialEq)]
 enum Unknown {

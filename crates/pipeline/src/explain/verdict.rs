@@ -37,6 +37,8 @@ pub struct ClauseVerdict {
     pub holds: Option<bool>,
     /// The variables it names, with their values.
     pub values: Vec<UsedVariable>,
+    /// What each comparison in it yields, with values in place of names.
+    pub steps: Vec<String>,
     /// Why it holds or not, where the values do not say it: the file that fits, or what is unknown.
     pub note: Option<String>,
 }

@@ -1,5 +1,6 @@
 use crate::expression::Expression;
 use crate::pattern::Pattern;
+use std::fmt;
 use std::sync::Arc;
 
 /// What `only` or `except` of a job says; an absent part says nothing.
@@ -28,4 +29,20 @@ pub enum RefPattern {
         /// The project behind `@`.
         project: Option<String>,
     },
+}
+
+/// Shows the entry as the file has it.
+impl fmt::Display for RefPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(text) => f.write_str(text),
+            Self::Pattern { pattern, project } => {
+                write!(f, "{pattern}")?;
+                match project {
+                    Some(project) => write!(f, "@{project}"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
 }

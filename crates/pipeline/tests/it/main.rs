@@ -16,5 +16,6 @@ mod parity;
 mod plan;
 mod random;
 mod resolve;
+mod rules;
 mod vectors;
 mod when;

@@ -1,6 +1,7 @@
 //! Test vectors whose expectations were checked against a real GitLab, see `tests/data`.
 
 mod expression;
+mod rules;
 mod scheduling;
 
 use serde::Deserialize;

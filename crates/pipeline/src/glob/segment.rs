@@ -1,0 +1,191 @@
+/// What a glob has between two slashes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Segment {
+    /// `**`: any number of parts of a path, also none.
+    AnyDepth,
+    /// Text without any sign.
+    Text(String),
+    /// Anything else.
+    Signs(Vec<Sign>),
+}
+
+/// What a segment is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// `*`: any characters, also none.
+    Star,
+    /// `?`: any character.
+    Any,
+    /// The character itself.
+    Character(char),
+    /// `[..]`: a character from ranges, or from outside of them.
+    Bracket {
+        is_negated: bool,
+        ranges: Vec<(char, char)>,
+    },
+    /// A bracket that is never closed, which fits nothing.
+    Never,
+}
+
+impl Segment {
+    /// Returns whether the whole of a path's part fits.
+    pub(super) fn is_match(&self, part: &str) -> bool {
+        match self {
+            // Where it can stand for parts, the caller has taken it away.
+            Self::AnyDepth => true,
+            Self::Text(text) => text == part,
+            Self::Signs(signs) => signs_match(signs, part),
+        }
+    }
+}
+
+fn signs_match(signs: &[Sign], part: &str) -> bool {
+    let (mut signs, mut rest) = (signs, part);
+    // What is to be tried when the current try fails: the signs behind the last star, and the text
+    // where they were tried last.
+    let mut retry: Option<(&[Sign], &str)> = None;
+    loop {
+        match signs {
+            [Sign::Star] => return true,
+            [Sign::Star, behind @ ..] => {
+                signs = behind;
+                retry = Some((behind, rest));
+                continue;
+            }
+            [] if rest.is_empty() => return true,
+            [sign, behind @ ..] => {
+                let mut letters = rest.chars();
+                if letters.next().is_some_and(|letter| sign.is_match(letter)) {
+                    (signs, rest) = (behind, letters.as_str());
+                    continue;
+                }
+            }
+            [] => {}
+        }
+        let Some((behind, tried)) = retry else {
+            return false;
+        };
+        let mut letters = tried.chars();
+        if letters.next().is_none() {
+            return false;
+        }
+        (signs, rest) = (behind, letters.as_str());
+        retry = Some((behind, rest));
+    }
+}
+
+impl Sign {
+    fn is_match(&self, letter: char) -> bool {
+        match self {
+            Self::Star | Self::Any => true,
+            Self::Character(known) => *known == letter,
+            Self::Bracket { is_negated, ranges } => {
+                let mut ranges = ranges.iter();
+                // A range has its ends even when it goes backwards.
+                let is_in = ranges.any(|&(low, high)| {
+                    (low..=high).contains(&letter) || letter == low || letter == high
+                });
+                is_in != *is_negated
+            }
+            Self::Never => false,
+        }
+    }
+}
+
+/// Splits a glob without braces at its slashes; those in brackets split nothing, escaped ones do.
+pub(super) fn split(glob: &str) -> Vec<Segment> {
+    let mut segments = Vec::new();
+    let mut rest = glob;
+    loop {
+        while let Some(behind) = rest.strip_prefix("**/") {
+            if segments.last() != Some(&Segment::AnyDepth) {
+                segments.push(Segment::AnyDepth);
+            }
+            rest = behind;
+        }
+        let (segment, behind) = first(rest);
+        segments.push(segment);
+        match behind {
+            Some(behind) => rest = behind,
+            None => return segments,
+        }
+    }
+}
+
+/// Reads the first segment, and returns what is behind its slash.
+fn first(glob: &str) -> (Segment, Option<&str>) {
+    let mut signs = Vec::new();
+    let mut rest = glob;
+    let behind = loop {
+        let mut letters = rest.chars();
+        let Some(letter) = letters.next() else {
+            break None;
+        };
+        rest = letters.as_str();
+        let sign = match letter {
+            '/' => break Some(rest),
+            '*' => Sign::Star,
+            '?' => Sign::Any,
+            '[' => {
+                let (bracket, behind) = bracket(rest);
+                rest = behind;
+                bracket
+            }
+            '\\' => match letters.next() {
+                Some('/') => break Some(letters.as_str()),
+                Some(escaped) => {
+                    rest = letters.as_str();
+                    Sign::Character(escaped)
+                }
+                None => Sign::Character('\\'),
+            },
+            _ => Sign::Character(letter),
+        };
+        if sign != Sign::Star || signs.last() != Some(&Sign::Star) {
+            signs.push(sign);
+        }
+    };
+    let text = signs.iter().map(|sign| match sign {
+        Sign::Character(letter) => Some(*letter),
+        _ => None,
+    });
+    let text: Option<String> = text.collect();
+    (text.map_or(Segment::Signs(signs), Segment::Text), behind)
+}
+
+/// Reads a bracket behind its `[`, and returns what is behind its `]`.
+///
+/// Even the first `]` closes it, so that `[]` fits nothing and `[!]` anything.
+fn bracket(text: &str) -> (Sign, &str) {
+    let mut rest = text;
+    let is_negated = rest.starts_with(['!', '^']);
+    if is_negated {
+        rest = &rest[1..];
+    }
+    let mut ranges = Vec::new();
+    loop {
+        if let Some(behind) = rest.strip_prefix(']') {
+            return (Sign::Bracket { is_negated, ranges }, behind);
+        }
+        let Some((low, behind)) = character(rest) else {
+            return (Sign::Never, "");
+        };
+        rest = behind;
+        let mut high = low;
+        if rest.starts_with('-') && !rest.starts_with("-]") {
+            let Some((end, behind)) = character(&rest[1..]) else {
+                return (Sign::Never, "");
+            };
+            (high, rest) = (end, behind);
+        }
+        ranges.push((low, high));
+    }
+}
+
+/// Reads a character of a bracket, a backslash before it left out.
+fn character(text: &str) -> Option<(char, &str)> {
+    let text = text.strip_prefix('\\').unwrap_or(text);
+    let mut letters = text.chars();
+    let letter = letters.next()?;
+    Some((letter, letters.as_str()))
+}
