@@ -1,7 +1,7 @@
 use super::{
     ArtifactsDefinition, CacheDefinition, CrossNeed, EnvironmentDefinition, HooksDefinition,
     IdTokens, Image, JobInputDefinitions, Need, PagesDefinition, ReleaseDefinition, RunStep,
-    Secrets,
+    Secrets, ServiceDefinition,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -117,7 +117,7 @@ pub struct JobDefinition {
     /// The image.
     pub image: Option<Box<Image>>,
     /// The services.
-    pub services: Option<Vec<Image>>,
+    pub services: Option<Vec<ServiceDefinition>>,
     /// The files to keep.
     pub artifacts: Option<Box<ArtifactsDefinition>>,
     /// How often it is tried again.

@@ -24,6 +24,7 @@ mod release;
 mod run_step;
 mod secret;
 mod secret_store;
+mod service;
 mod step;
 
 pub use artifact::{Artifact, ArtifactFormat, ArtifactWhen, ArtifactsDefinition, Dependency};
@@ -49,4 +50,5 @@ pub use run_step::{GitStep, OciStep, RunStep, StepReference};
 pub use secret::SecretString;
 pub use secret_store::{AwsSecret, AzureSecret, GcpSecret, GitlabSecret, SecretDefinition};
 pub use secret_store::{SecretStore, Secrets, VaultEngine, VaultSecret};
+pub use service::ServiceDefinition;
 pub use step::{Step, StepWhen};

@@ -67,9 +67,6 @@ fn read_default(reader: &mut Reader<'_>, entries: &Mapping) -> Inheritable {
     let given = entries.get("default").filter(|entry| !is_job(entry));
     if given.is_some() {
         read_global(reader, entries, "default", |reader, field| {
-            if let Some(entries) = field.node.as_mapping() {
-                keywords::check_support(reader, field, entries);
-            }
             reader.entries(field, &DEFAULT_KEYS, |reader, key, field| {
                 default.read_key(reader, key, field);
             });
@@ -154,7 +151,7 @@ fn refuse_job(reader: &mut Reader<'_>, name: &str, entry: &Entry) {
     let misspelt_script = entry.value.as_mapping().and_then(|entries| {
         let mut unknown = entries
             .iter()
-            .filter(|(key, _)| keywords::support(key).is_none());
+            .filter(|(key, _)| !keywords::JOB.contains(&key.as_ref()));
         unknown.find(|(key, _)| did_you_mean(key, ["script"]).is_some())
     });
     if let Some((key, misspelt)) = misspelt_script {

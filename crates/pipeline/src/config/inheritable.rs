@@ -1,8 +1,9 @@
 use super::reader::{Field, Reader};
 use super::script::read_commands;
-use super::{artifacts, cache, hooks, id_tokens, identity, image, retry, tags, timeout};
+use super::{artifacts, cache, hooks, id_tokens, identity, image, retry, services, tags, timeout};
 use executor_core::job::{
     ArtifactsDefinition, CacheDefinition, HooksDefinition, IdTokens, Image, RetryDefinition,
+    ServiceDefinition,
 };
 
 /// The keywords `default` may have.
@@ -38,7 +39,7 @@ pub struct Inheritable {
     /// The image.
     pub image: Option<Box<Image>>,
     /// The services.
-    pub services: Option<Vec<Image>>,
+    pub services: Option<Vec<ServiceDefinition>>,
     /// Whether a newer pipeline may cancel the job.
     pub interruptible: Option<bool>,
     /// The longest the job may take, in seconds.
@@ -64,7 +65,7 @@ impl Inheritable {
             "hooks" => self.hooks = hooks::read(reader, field),
             "cache" => self.cache = cache::read(reader, field),
             "image" => self.image = image::read(reader, field).map(Box::new),
-            "services" => self.services = image::read_services(reader, field),
+            "services" => self.services = services::read(reader, field),
             "interruptible" => self.interruptible = reader.boolean(field),
             "timeout" => self.timeout = timeout::read(reader, field),
             "retry" => self.retry = retry::read(reader, field),

@@ -41,6 +41,7 @@ mod run;
 mod script;
 mod secret_store;
 mod secrets;
+mod services;
 mod stages;
 mod tags;
 mod timeout;

@@ -74,10 +74,9 @@ pub(super) fn read(
     };
     let entries = entry.value.as_mapping()?;
     check_name(reader, name, entry, field);
-    keywords::check_support(reader, field, entries);
     check_exclusions(reader, field, entries);
     let known = known_keys(kind, entries);
-    reader.check_keys(field, entries, &known);
+    reader.check_keys(field, entries, known);
 
     let mut job = Job::new(name, kind, entry.key_span);
     if entries.contains_key("rules") {
@@ -104,11 +103,11 @@ pub(super) fn read(
 ///
 /// Whoever wrote a job with `needs` and without `trigger` has most often forgotten `script`: that is
 /// said once, and not that all other keywords are unknown.
-fn known_keys(kind: JobKind, entries: &Mapping) -> Vec<&'static str> {
+fn known_keys(kind: JobKind, entries: &Mapping) -> &'static [&'static str] {
     if kind == JobKind::Trigger && entries.contains_key("trigger") {
-        TRIGGER_KEYS.to_vec()
+        &TRIGGER_KEYS
     } else {
-        keywords::job_names()
+        &keywords::JOB
     }
 }
 
@@ -242,7 +241,7 @@ fn check(job: &Job, reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping
 fn refuse_without_work(job: &Job, reader: &mut Reader<'_>, field: Field<'_>) {
     // What is wrong with the needs was said, and may be all that is wrong.
     let misspelt = field.node.as_mapping().into_iter().flatten();
-    let mut misspelt = misspelt.filter(|(key, _)| !keywords::job_names().contains(&key.as_ref()));
+    let mut misspelt = misspelt.filter(|(key, _)| !keywords::JOB.contains(&key.as_ref()));
     // What is unknown has an advice already.
     if misspelt.any(|(key, _)| did_you_mean(key, ["script"]).is_some()) {
         return;

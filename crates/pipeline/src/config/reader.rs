@@ -9,6 +9,9 @@ use std::ops::Range;
 /// How deep lists may be nested where a keyword flattens them.
 pub(crate) const DEEPEST_LIST: usize = 10;
 
+/// How many keys are listed when an unknown one is like none of them.
+const MOST_LISTED: usize = 30;
+
 /// A value with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spanned<T> {
@@ -260,7 +263,8 @@ impl<'d> Reader<'d> {
             keys.join(", ")
         );
         let help = did_you_mean(first, known.iter().copied());
-        let help = help.unwrap_or_else(|| format!("it may have: {}", known.join(", ")));
+        let few = known.len() <= MOST_LISTED;
+        let help = help.or_else(|| few.then(|| format!("it may have: {}", known.join(", "))));
         let error = Diagnostic::error("unknown-keyword", message).at(entries[first].key_span);
         self.diagnostics.push(error.with_help(help));
     }

@@ -92,7 +92,7 @@ fn read_reference(reader: &mut Reader<'_>, field: Field<'_>) -> Option<StepRefer
     reader.entry(field, "oci", |reader, field| {
         reference = read_oci(reader, field).map(StepReference::Oci);
     });
-    if reference.is_none() && known.iter().all(|key| field.node.get(key).is_none()) {
+    if entries.is_empty() {
         reader.refuse(field, "needs `git` or `oci`");
     }
     reference

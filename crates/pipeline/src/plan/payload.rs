@@ -2,7 +2,8 @@ use super::{Plan, PlannedJob, variables};
 use crate::context::PipelineContext;
 use executor_core::job::{
     Artifact, ArtifactFormat, ArtifactWhen, ArtifactsDefinition, Dependency, GitInfo, Hook,
-    HookName, Image, Job, JobDefinition, JobFeatures, JobInfo, RunnerInfo, Step, StepWhen,
+    HookName, Image, Job, JobDefinition, JobFeatures, JobInfo, RunnerInfo, ServiceDefinition, Step,
+    StepWhen,
 };
 use serde_json::Value;
 
@@ -24,7 +25,7 @@ pub(super) fn of(plan: &Plan, index: usize) -> Job {
         variables: variables::of_job(plan, planned),
         steps: steps(definition, timeout),
         image: definition.image.as_deref().map(image).unwrap_or_default(),
-        services: definition.services.iter().flatten().map(image).collect(),
+        services: definition.services.iter().flatten().map(service).collect(),
         artifacts: artifacts(definition.artifacts.as_deref()),
         dependencies: dependencies(plan, index),
         features: JobFeatures {
@@ -91,6 +92,10 @@ fn image(image: &Image) -> Image {
     image.executor_opts.docker = image.docker.take();
     image.executor_opts.kubernetes = image.kubernetes.take();
     image
+}
+
+fn service(service: &ServiceDefinition) -> Image {
+    image(&Image::from(service))
 }
 
 fn artifacts(definition: Option<&ArtifactsDefinition>) -> Vec<Artifact> {

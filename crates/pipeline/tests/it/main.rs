@@ -9,6 +9,7 @@ mod bad_input;
 mod driver;
 mod fake;
 mod include;
+mod keywords;
 mod large;
 mod machine;
 mod output;

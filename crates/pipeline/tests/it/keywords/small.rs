@@ -1,0 +1,122 @@
+use super::{accept, refuse};
+use serde_json::json;
+
+#[test]
+fn timeouts_are_durations_of_a_month_at_most() {
+    // R-GLCI-159
+    let check = |text: &str, seconds: u64| {
+        accept(
+            &format!("timeout: {text}"),
+            "timeout_seconds",
+            &json!(seconds),
+        );
+    };
+    check("'3600'", 3600);
+    check("1h 30m", 5400);
+    check("10m30", 630);
+    check("1 mo", 2_592_000);
+    let duration = "jobs:job:timeout config should be a duration";
+    refuse("timeout: 3600", duration, "3600");
+    refuse("timeout: '0'", duration, "'0'");
+    let limit = "jobs:job:timeout config should not exceed the limit of a month";
+    refuse("timeout: 32 days", limit, "32 days");
+}
+
+#[test]
+fn tags_are_a_flat_list_of_fewer_than_fifty() {
+    // R-GLCI-159
+    let list = |tags: &[String]| format!("[{}]", tags.join(", "));
+    let tags: Vec<String> = (0..50).map(|n| format!("t{n}")).collect();
+    let same = vec!["t".to_owned(); 60];
+    accept(
+        &format!("tags: {}", list(&tags[..49])),
+        "tags",
+        &json!(tags[..49]),
+    );
+    accept(&format!("tags: {}", list(&same)), "tags", &json!(same));
+    let limit = "jobs:job:tags config must be less than the limit of 50 tags";
+    refuse(&format!("tags: {}", list(&tags)), limit, &list(&tags));
+    refuse(
+        "tags: [a, [b]]",
+        "jobs:job:tags config should be an array of strings",
+        "[b]",
+    );
+    refuse(
+        "tags: [1]",
+        "jobs:job:tags config should be an array of strings",
+        "1",
+    );
+}
+
+#[test]
+fn coverage_is_a_pattern_of_re2_between_slashes() {
+    // R-GLCI-159
+    accept(r"coverage: '/(\d+)%/'", "coverage", &json!(r"(\d+)%"));
+    let slashes = "jobs:job:coverage config must be a regular expression between slashes";
+    refuse("coverage: '/a/i'", slashes, "'/a/i'");
+    refuse("coverage: /", slashes, "/");
+    refuse(
+        "coverage: 1",
+        "jobs:job:coverage config should be a string, not a number",
+        "1",
+    );
+    let re2 = "jobs:job:coverage config must be a regular expression of RE2";
+    refuse(r"coverage: '/(?<!a)\d/'", re2, r"'/(?<!a)\d/'");
+}
+
+#[test]
+fn pages_are_published_or_not_and_in_what_way() {
+    // R-GLCI-159
+    accept("pages: true", "pages", &json!(true));
+    accept(
+        "pages: {publish: dist}",
+        "artifacts",
+        &json!({"paths": ["dist"]}),
+    );
+    accept(
+        "pages: {expire_in: $T}",
+        "pages",
+        &json!({"expire_in": "$T"}),
+    );
+    accept(
+        "pages: {expire_in: never, path_prefix: $P}",
+        "pages",
+        &json!({"path_prefix": "$P", "expire_in": "never"}),
+    );
+    refuse(
+        "pages: a",
+        "jobs:job:pages config should be a hash or a boolean value",
+        "a",
+    );
+    refuse(
+        "pages: {expire_in: soon}",
+        "jobs:job:pages expire_in should be a duration",
+        "soon",
+    );
+    refuse(
+        "pages: {prefix: a}",
+        "jobs:job:pages config contains unknown keys: prefix",
+        "prefix",
+    );
+}
+
+#[test]
+fn keywords_of_the_paid_tiers_are_read() {
+    // R-GLCI-159
+    accept("identity: google_cloud", "identity", &json!("google_cloud"));
+    accept(
+        "dast_configuration: {site_profile: a, scanner_profile: b}",
+        "script",
+        &json!(["x"]),
+    );
+    refuse(
+        "identity: aws",
+        "jobs:job:identity config should be one of: google_cloud",
+        "aws",
+    );
+    refuse(
+        "dast_configuration: {site: a}",
+        "jobs:job:dast_configuration config contains unknown keys: site",
+        "site",
+    );
+}
