@@ -15,7 +15,7 @@ use anyhow::Context;
 use cli::output::{Advice, Console, View, summary};
 use process::{CaptureLimits, Command, NeverStop, Settings, Supervisor};
 use runwright::core::Cancellation;
-use runwright::local::{LocalProject, LocalRun, RunOptions, StateDir};
+use runwright::local::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
 use runwright::shell::{self, ShellConfig};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     };
 
     let project = LocalProject::find(&directory, None)?;
-    let (pipeline, warnings) = project.pipeline()?.into_result()?;
+    let (pipeline, warnings) = project.read(&PipelineOptions::default())?.into_result()?;
     print!("{warnings}");
 
     let state = StateDir::at(scratch.path().join("state"));

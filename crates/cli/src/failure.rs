@@ -73,7 +73,10 @@ impl From<LocalError> for Failure {
             Fault::Usage => Exit::Usage,
             Fault::Environment => Exit::Environment,
         };
-        let help = help_for(&error).map(ToOwned::to_owned);
+        let help = match &error {
+            LocalError::Situation(error) => error.help(),
+            error => help_for(error).map(ToOwned::to_owned),
+        };
         Self {
             exit,
             error: error.into(),

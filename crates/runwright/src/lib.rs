@@ -9,7 +9,7 @@
 //!
 //! ```no_run
 //! use runwright::core::Cancellation;
-//! use runwright::local::{LocalProject, LocalRun, RunOptions, StateDir};
+//! use runwright::local::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
 //! use runwright::pipeline::event::{EventKind, EventSink, PipelineEvent};
 //! use runwright::pipeline::RunExit;
 //! use std::path::Path;
@@ -29,7 +29,7 @@
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let project = LocalProject::find(Path::new("."), None)?;
-//! let (pipeline, _warnings) = project.pipeline()?.into_result()?;
+//! let (pipeline, _warnings) = project.read(&PipelineOptions::default())?.into_result()?;
 //! let state = StateDir::of_user()?;
 //!
 //! let run = LocalRun::prepare(project, &pipeline, &state, RunOptions::default()).await?;

@@ -5,7 +5,7 @@
 
 use executor_core::{ActiveJobs, Cancellation, ProviderLayer};
 use executor_layers::{Metrics, MetricsLayer, MetricsOptions};
-use runwright::local::{LocalProject, LocalRun, RunOptions, StateDir};
+use runwright::local::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
 use runwright::pipeline::RunExit;
 use runwright::pipeline::event::{EventKind, EventSink, PipelineEvent, StageState};
 use runwright::shell::{self, ShellConfig};
@@ -58,7 +58,8 @@ async fn the_jobs_of_a_local_run_are_seen_by_its_metrics_while_they_run() {
     let metrics = metrics.unwrap();
 
     let project = LocalProject::find(repository.path(), None).unwrap();
-    let (pipeline, _warnings) = project.pipeline().unwrap().into_result().unwrap();
+    let read = project.read(&PipelineOptions::default()).unwrap();
+    let (pipeline, _warnings) = read.into_result().unwrap();
     let options = RunOptions {
         active,
         ..RunOptions::default()

@@ -9,9 +9,9 @@ use serde::Serialize;
 /// Checks the pipeline file.
 pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     let project = find_project(&args.project)?;
-    super::variables(&args.project)?;
+    let options = super::pipeline_options(&args.project)?;
     let file = project.file().display().to_string();
-    let found = match project.pipeline() {
+    let found = match project.read(&options) {
         Ok(checked) => checked.diagnostics,
         Err(error) => {
             let failure = Failure::from(error);

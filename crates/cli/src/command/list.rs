@@ -1,4 +1,4 @@
-use super::{find_project, print, variables};
+use super::{find_project, pipeline_options, print, variables};
 use crate::args::ListArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
@@ -10,15 +10,16 @@ use std::sync::Arc;
 /// Shows the jobs of the pipeline.
 pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     let project = find_project(&args.project)?;
-    let checked = project.pipeline()?;
+    let checked = project.read(&pipeline_options(&args.project)?)?;
     let given = variables(&args.project)?;
-    let (mut pipeline, warnings) = match checked.into_result() {
+    let (pipeline, warnings) = match checked.into_result() {
         Ok(read) => read,
         Err(found) => {
             diagnostics(&found);
             return Ok(Exit::Usage);
         }
     };
+    let mut pipeline = pipeline.resolved().clone();
     let jobs = pipeline.jobs.iter_mut();
     for job in jobs.map(|job| Arc::make_mut(&mut job.definition)) {
         for variable in &given {

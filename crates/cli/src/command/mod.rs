@@ -22,7 +22,7 @@ use crate::args::ProjectArgs;
 use crate::failure::Failure;
 use anyhow::Context;
 use runwright::core::variable::JobVariable;
-use runwright::local::LocalProject;
+use runwright::local::{LocalProject, PipelineOptions};
 use serde::Serialize;
 use std::path::Path;
 
@@ -40,12 +40,19 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Finds the project the arguments mean.
 fn find_project(args: &ProjectArgs) -> Result<LocalProject, Failure> {
-    if let Some(input) = args.input.first() {
-        let error = anyhow::anyhow!("--input {}: this pipeline declares no inputs", input.key());
-        return Err(Failure::usage(error).with_help("`spec:inputs` is not supported yet"));
-    }
     let directory = args.cwd.as_deref().unwrap_or(Path::new("."));
     Ok(LocalProject::find(directory, args.file.as_deref())?)
+}
+
+/// Returns what the arguments say of the pipeline.
+fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Failure> {
+    let inputs = args.input.iter();
+    let inputs = inputs.map(|input| (input.key().to_owned(), input.value().into()));
+    Ok(PipelineOptions {
+        inputs: inputs.collect(),
+        variables: variables(args)?,
+        ..PipelineOptions::default()
+    })
 }
 
 /// Returns the variables of the command line.

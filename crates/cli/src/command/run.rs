@@ -2,7 +2,7 @@ use super::again::Again;
 use super::audience::Audience;
 use super::isolation;
 use super::secrets::secrets;
-use super::{find_project, print, variables};
+use super::{find_project, pipeline_options, print};
 use crate::args::RunArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
@@ -11,10 +11,13 @@ use crate::signal::{Signals, TerminalChange, TerminalSignals};
 use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
-use runwright::local::{LocalError, LocalProject, LocalRun, RunLogs, RunOptions, StateDir};
+use runwright::local::{
+    LocalError, LocalPipeline, LocalProject, LocalRun, PipelineOptions, RunLogs, RunOptions,
+    StateDir,
+};
 use runwright::pipeline::config::parse_duration;
 use runwright::pipeline::plan::NeedsMode;
-use runwright::pipeline::{PipelineReport, Plan, ResolvedPipeline, Selection};
+use runwright::pipeline::{PipelineReport, Plan, Selection};
 use runwright::shell::ShellConfig;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -26,7 +29,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     check_executor(&args.executor)?;
     let project = find_project(&args.project)?;
     let options = options(args)?;
-    let pipeline = match project.pipeline()?.into_result() {
+    let of_pipeline = PipelineOptions {
+        secrets: secrets(&args.secret)?,
+        ..pipeline_options(&args.project)?
+    };
+    let pipeline = match project.read(&of_pipeline)?.into_result() {
         Ok((pipeline, warnings)) => {
             diagnostics(&warnings);
             pipeline
@@ -46,7 +53,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .map_err(Failure::environment)?;
     let done = runtime.block_on(async {
         if args.dry_run {
-            preview(&project, &pipeline, &options).await
+            preview(&project, &pipeline, &options)
         } else {
             execute(args, project, &pipeline, options).await
         }
@@ -87,8 +94,6 @@ fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
             },
             manual: args.manual.clone(),
         },
-        variables: variables(&args.project)?,
-        secrets: secrets(&args.secret)?,
         concurrency: args.concurrency,
         timeout,
         isolation: args.isolation.chosen(),
@@ -97,12 +102,12 @@ fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
 }
 
 /// Shows what would run.
-async fn preview(
+fn preview(
     project: &LocalProject,
-    pipeline: &ResolvedPipeline,
+    pipeline: &LocalPipeline,
     options: &RunOptions,
 ) -> Result<Exit, Failure> {
-    let plan = LocalRun::preview(project, pipeline, options).await?;
+    let plan = LocalRun::preview(project, pipeline, options)?;
     print(shown_plan(&plan))?;
     Ok(Exit::Success)
 }
@@ -136,7 +141,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 async fn execute(
     args: &RunArgs,
     project: LocalProject,
-    pipeline: &ResolvedPipeline,
+    pipeline: &LocalPipeline,
     options: RunOptions,
 ) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()
@@ -229,7 +234,7 @@ impl Done {
 async fn work(
     args: &RunArgs,
     project: LocalProject,
-    pipeline: &ResolvedPipeline,
+    pipeline: &LocalPipeline,
     options: RunOptions,
     audience: &Audience,
     cancellation: &Cancellation,

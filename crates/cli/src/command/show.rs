@@ -1,4 +1,4 @@
-use super::{find_project, print, print_json};
+use super::{find_project, pipeline_options, print, print_json};
 use crate::args::{ShowArgs, ShowFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
@@ -11,10 +11,7 @@ use serde_json::json;
 /// A file with mistakes is shown as far as it can be put together: that may be where they are seen.
 pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let project = find_project(&args.project)?;
-    let mut checked = project.load()?;
-    if let Some(pipeline) = &checked.value {
-        pipeline.resolve(&mut checked.diagnostics);
-    }
+    let checked = project.read(&pipeline_options(&args.project)?)?;
     diagnostics(&checked.diagnostics);
     let exit = if checked.diagnostics.has_errors() {
         Exit::Usage
@@ -24,6 +21,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let Some(pipeline) = checked.value else {
         return Ok(exit);
     };
+    let pipeline = pipeline.loaded();
     let tree = pipeline.tree();
     match args.format() {
         ShowFormat::Yaml => {

@@ -8,8 +8,9 @@ use super::repository::GitRepository;
 use super::surroundings::Surroundings;
 use executor_core::variable::JobVariables;
 use pipeline::context::PipelineContext;
+use pipeline::create::Creation;
 use pipeline::diagnostic::Checked;
-use pipeline::{LoadOptions, Pipeline};
+use pipeline::{LoadOptions, Pipeline, ResolvedPipeline, create};
 use std::sync::Arc;
 
 /// A project's pipeline as it was read, in one situation.
@@ -19,6 +20,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct LocalPipeline {
     loaded: Pipeline,
+    resolved: ResolvedPipeline,
     surroundings: Surroundings,
     decorations: Decorations,
     notes: Vec<String>,
@@ -60,8 +62,9 @@ impl LocalPipeline {
         let name = project.file().display().to_string();
         let checked = Pipeline::load(&name, &text, &load_options);
         let decorations = Decorations::read(&text);
-        Ok(checked.and_then(|loaded, _| {
+        Ok(checked.and_then(|loaded, diagnostics| {
             Some(Self {
+                resolved: loaded.resolve(diagnostics),
                 loaded,
                 surroundings,
                 decorations,
@@ -75,9 +78,24 @@ impl LocalPipeline {
         &self.loaded
     }
 
-    /// Returns the files' keywords, merged.
-    pub fn into_loaded(self) -> Pipeline {
-        self.loaded
+    /// Returns what they mean, whatever the situation.
+    pub fn resolved(&self) -> &ResolvedPipeline {
+        &self.resolved
+    }
+
+    /// Creates the pipeline of the situation, or says why there is none.
+    ///
+    /// # Errors
+    ///
+    /// When git cannot be asked.
+    pub fn create(&self) -> Result<Creation, LocalError> {
+        let repository = self.repository()?;
+        Ok(create(&self.resolved, self.context()?, repository))
+    }
+
+    /// Begins to look at the repository, beside what the caller does meanwhile.
+    pub(super) fn look_ahead(&self) {
+        self.surroundings.look_ahead();
     }
 
     /// Returns what the jobs know: the commit, the project, the situation and the given variables.

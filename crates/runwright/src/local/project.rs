@@ -7,7 +7,6 @@ use super::local_pipeline::LocalPipeline;
 use super::pipeline_options::PipelineOptions;
 use pipeline::diagnostic::Checked;
 use pipeline::yaml::decode;
-use pipeline::{Pipeline, ResolvedPipeline};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,26 +69,6 @@ impl LocalProject {
     /// Returns the pipeline file, relative to the root unless it was given otherwise.
     pub fn file(&self) -> &Path {
         &self.file
-    }
-
-    /// Reads the pipeline file and checks it, with the default options.
-    ///
-    /// # Errors
-    ///
-    /// As [`LocalProject::read`].
-    pub fn pipeline(&self) -> Result<Checked<ResolvedPipeline>, LocalError> {
-        let checked = self.load()?;
-        Ok(checked.and_then(|pipeline, diagnostics| Some(pipeline.resolve(diagnostics))))
-    }
-
-    /// Reads the pipeline file and what it includes, with the default options.
-    ///
-    /// # Errors
-    ///
-    /// As [`LocalProject::read`].
-    pub fn load(&self) -> Result<Checked<Pipeline>, LocalError> {
-        let checked = self.read(&PipelineOptions::default())?;
-        Ok(checked.and_then(|pipeline, _| Some(pipeline.into_loaded())))
     }
 
     /// Reads the pipeline file and all that belongs to it: what it includes, the files with

@@ -2,19 +2,14 @@
 
 use super::error::LocalError;
 use super::isolation::{self, Isolation, Prepared};
+use super::local_pipeline::LocalPipeline;
 use super::logs::RunLogs;
 use super::project::LocalProject;
-use super::repository::Git;
-use super::situation::{Situation, describe, stamp};
+use super::situation::stamp;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
-use executor_core::variable::JobVariable;
 use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, RunnerConfig};
-use job_runner::{
-    BuildRunner, BuildRunnerOptions, LocalArtifactStore, RepositoryFacts, Sources, inspect,
-};
-use pipeline::context::GivenVariable;
-use pipeline::repository::NoRepository;
-use pipeline::{Driver, EventSink, PipelineReport, Plan, ResolvedPipeline, Selection, create};
+use job_runner::{BuildRunner, BuildRunnerOptions, LocalArtifactStore, Sources};
+use pipeline::{Driver, EventSink, PipelineReport, Plan, Selection, create};
 use process::{Settings, Supervisor, TempDir};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -26,10 +21,6 @@ use std::time::Duration;
 pub struct RunOptions {
     /// Which jobs.
     pub selection: Selection,
-    /// Pipeline variables; they win over all others.
-    pub variables: Vec<JobVariable>,
-    /// Masked variables; they win over those of the file.
-    pub secrets: Vec<JobVariable>,
     /// How many jobs run at once; `None` means as many as there are processors.
     pub concurrency: Option<NonZeroU32>,
     /// The longest the whole pipeline may take; `None` means any time.
@@ -64,16 +55,14 @@ impl LocalRun {
     /// the same tree in place, or the state cannot be written.
     pub async fn prepare(
         project: LocalProject,
-        pipeline: &ResolvedPipeline,
+        pipeline: &LocalPipeline,
         state: &StateDir,
         options: RunOptions,
     ) -> Result<Self, LocalError> {
         let root = project.root().to_owned();
-        if job_runner::toplevel(&root).is_none() {
-            return Err(job_runner::RepositoryError::None { directory: root }.into());
-        }
+        refuse_without_repository(&root)?;
         // A name that is not there is found out before anything is written.
-        options.selection.check(pipeline)?;
+        options.selection.check(pipeline.resolved())?;
         state.make_unseen_in(&root)?;
         recover(state.clone()).await?;
         let supervisor = supervise(state)?;
@@ -86,31 +75,25 @@ impl LocalRun {
 
     async fn reserve(
         project: LocalProject,
-        pipeline: &ResolvedPipeline,
+        pipeline: &LocalPipeline,
         state: &StateDir,
         options: RunOptions,
         supervisor: Supervisor,
     ) -> Result<Self, LocalError> {
         let state = state.project(project.root());
         let sources = Prepared::new(options.isolation, &project, &state);
-        let facts = match &sources {
-            // Two tools of git side by side: a trivial run is not much longer than one of them.
-            Prepared::Snapshot(snapshot) => {
-                snapshot.check(&supervisor).await?;
-                let (inspecting, listing) = (supervisor.tree(), supervisor.tree());
-                let inspected = inspect(project.root(), &inspecting);
-                tokio::join!(inspected, snapshot.list_ahead(&listing)).0?
-            }
-            Prepared::Worktree(_) | Prepared::InPlace => {
-                inspect(project.root(), &supervisor.tree()).await?
-            }
-        };
+        // Two tools of git side by side: a trivial run is not much longer than one of them.
+        pipeline.look_ahead();
+        if let Prepared::Snapshot(snapshot) = &sources {
+            snapshot.check(&supervisor).await?;
+            snapshot.list_ahead(&supervisor.tree()).await;
+        }
         let in_place = match options.isolation {
             Isolation::None => Some(state.lock_in_place()?),
             Isolation::Snapshot(_) | Isolation::Worktree => None,
         };
         let directory = state.new_pipeline()?;
-        let plan = Arc::new(plan(directory.id, &project, pipeline, &facts, &options)?);
+        let plan = Arc::new(plan(directory.id, pipeline, &options)?);
         Ok(Self {
             sources: sources.of_plan(&plan, &project),
             plan,
@@ -127,15 +110,13 @@ impl LocalRun {
     /// # Errors
     ///
     /// When there is no repository, or the selection names what there is not.
-    pub async fn preview(
+    pub fn preview(
         project: &LocalProject,
-        pipeline: &ResolvedPipeline,
+        pipeline: &LocalPipeline,
         options: &RunOptions,
     ) -> Result<Plan, LocalError> {
-        let supervisor = Supervisor::start(Settings::default())?;
-        let facts = inspect(project.root(), &supervisor.tree()).await;
-        end(supervisor).await;
-        plan(1, project, pipeline, &facts?, options)
+        refuse_without_repository(project.root())?;
+        plan(1, pipeline, options)
     }
 
     /// Returns what is going to run.
@@ -263,24 +244,21 @@ impl LocalRun {
 /// How long a job that was told to stop may take: somebody sits there and waits.
 const GRACE: Duration = Duration::from_secs(10);
 
-fn plan(
-    id: u64,
-    project: &LocalProject,
-    pipeline: &ResolvedPipeline,
-    facts: &RepositoryFacts,
-    options: &RunOptions,
-) -> Result<Plan, LocalError> {
-    let git = Git::new(project.root());
-    let described = describe(&Situation::default(), facts, &git, project.file());
-    let mut context = described?.context;
+fn refuse_without_repository(root: &Path) -> Result<(), LocalError> {
+    match job_runner::toplevel(root) {
+        Some(_) => Ok(()),
+        None => {
+            let directory = root.to_owned();
+            Err(job_runner::RepositoryError::None { directory }.into())
+        }
+    }
+}
+
+/// Creates the pipeline with this id and plans what was selected of it.
+fn plan(id: u64, pipeline: &LocalPipeline, options: &RunOptions) -> Result<Plan, LocalError> {
+    let mut context = pipeline.context()?.clone();
     stamp(&mut context, id);
-    let secrets = options.secrets.iter().cloned();
-    let variables = options.variables.iter().cloned();
-    context.given = secrets.map(GivenVariable::of_secret).collect();
-    context
-        .given
-        .extend(variables.map(GivenVariable::of_pipeline));
-    let creation = create(pipeline, &context, &NoRepository);
+    let creation = create(pipeline.resolved(), &context, pipeline.repository()?);
     Ok(Plan::new(&creation, context, &options.selection)?)
 }
 

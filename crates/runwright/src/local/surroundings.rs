@@ -44,6 +44,13 @@ impl Surroundings {
         }
     }
 
+    /// Begins to look at the repository, beside what the caller does meanwhile.
+    pub(super) fn look_ahead(&self) {
+        if self.described.get().is_none() {
+            self.git.describe_ahead();
+        }
+    }
+
     /// Returns the repository, which knows of the situation once [`Self::context`] was asked for.
     pub(super) fn repository(&self) -> &Arc<GitRepository> {
         &self.repository

@@ -17,6 +17,8 @@ const DEADLINE: Duration = Duration::from_secs(60);
 pub(in crate::local) struct Git {
     root: PathBuf,
     worker: Mutex<Option<Worker>>,
+    /// The description that was asked for ahead.
+    ahead: Mutex<Option<Receiver<Result<RepositoryFacts, GitError>>>>,
 }
 
 #[derive(Debug)]
@@ -56,6 +58,7 @@ impl Git {
         Self {
             root: root.to_owned(),
             worker: Mutex::default(),
+            ahead: Mutex::default(),
         }
     }
 
@@ -76,7 +79,25 @@ impl Git {
 
     /// Describes the repository.
     pub(in crate::local) fn describe(&self) -> Result<RepositoryFacts, GitError> {
-        self.ask(Question::Describe)
+        let ahead = self
+            .ahead
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        match ahead {
+            Some(answered) => answered.recv().map_err(|_| GitError::Gone)?,
+            None => self.ask(Question::Describe),
+        }
+    }
+
+    /// Begins to describe the repository, for the one who will ask for it.
+    pub(in crate::local) fn describe_ahead(&self) {
+        let (answer, answered) = mpsc::sync_channel(1);
+        // Whoever asks finds out what is the matter.
+        if self.send(Question::Describe(answer)).is_ok() {
+            let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+            *ahead = Some(answered);
+        }
     }
 
     fn ask<T>(
