@@ -13,6 +13,8 @@ use crate::yaml::{Entry, Mapping, Node};
 pub struct Config {
     /// The stages in order, `.pre` and `.post` included.
     pub stages: Vec<String>,
+    /// Whether the stages are those of the file; they are not when what it gives cannot be read.
+    pub stages_are_known: bool,
     /// The global variables.
     pub variables: Variables,
     /// What jobs take when they say nothing themselves.
@@ -40,6 +42,7 @@ pub(crate) fn read(root: &Node, diagnostics: &mut Diagnostics) -> Option<Config>
         .flatten();
     let jobs = read_jobs(&mut reader, root, entries);
     Some(Config {
+        stages_are_known: !matches!(stages, Some(None)),
         stages: stages.flatten().unwrap_or_else(stages::default_stages),
         variables: variables.flatten().unwrap_or_default(),
         default,

@@ -11,7 +11,7 @@ use super::{coverage, dast, environment, job_inputs, pages, release, run, secret
 use crate::diagnostic::Diagnostic;
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Mapping};
-use executor_core::job::When;
+use executor_core::job::{PagesDefinition, When};
 
 /// How long a job's name may be, in characters.
 const LONGEST_NAME: usize = 255;
@@ -229,6 +229,11 @@ fn check(job: &Job, reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping
     }
     if is_given(entries, "publish") && !job.publishes_pages() {
         let words = "publish can only be used within a `pages` job";
+        reader.refuse_part(field, "publish", words);
+    }
+    let published = job.kept.pages.as_deref().and_then(PagesDefinition::publish);
+    if is_given(entries, "publish") && published.is_some() {
+        let words = "please use either `publish` or `pages:publish`, not both";
         reader.refuse_part(field, "publish", words);
     }
     let triggers = is_given(entries, "trigger") || job.mirrored_pipeline().is_some();

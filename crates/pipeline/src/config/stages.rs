@@ -28,7 +28,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Stri
         })? {
             let Some(name) = node.as_str() else {
                 reader.refuse(Field { node, ..field }, "should be an array of strings");
-                continue;
+                return None;
             };
             names.push(name.to_owned());
         }

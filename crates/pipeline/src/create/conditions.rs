@@ -1,8 +1,8 @@
 use super::{JobLayers, Problem};
-use crate::context::PipelineContext;
+use crate::context::{PipelineContext, RefKind};
 use crate::repository::Repository;
 use crate::resolve::ResolvedJob;
-use crate::rules::Rule;
+use crate::rules::{Policy, RefPattern, Rule};
 
 /// What conditions ask: the situation and the repository.
 #[derive(Debug)]
@@ -43,11 +43,24 @@ impl<'a> Conditions<'a> {
         resolved: &ResolvedJob,
         layers: &JobLayers<'_>,
     ) -> Result<bool, Problem> {
-        let _ = (self.context, self.repository, layers);
+        let _ = (self.repository, layers);
+        if resolved.except.is_none() && resolved.only.as_deref().is_some_and(is_default) {
+            return Ok(self.context.ref_kind() != RefKind::MergeRequest);
+        }
         if resolved.only.is_some() || resolved.except.is_some() {
             let message = "`only` and `except` are not supported yet";
             return Err(Problem::new(message, resolved.span));
         }
         Ok(true)
     }
+}
+
+/// Returns whether a policy is what jobs have by themselves: branches and tags.
+fn is_default(policy: &Policy) -> bool {
+    let refs = ["branches", "tags"].map(|name| RefPattern::Name(name.to_owned()));
+    let default = Policy {
+        refs: Some(refs.to_vec()),
+        ..Policy::default()
+    };
+    *policy == default
 }

@@ -1,101 +1,150 @@
-use crate::config::{Job, Parallel};
-use executor_core::job::{JobDefinition, VariableDefinition};
+use crate::config::{Config, Job, JobNeed, Matrix, Parallel};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use indexmap::IndexMap;
+use std::borrow::Cow;
 use std::collections::HashMap;
+
+/// How many jobs a pipeline may have, instances counted one by one.
+const MOST_JOBS: usize = 100_000;
 
 /// Which jobs `parallel` makes of which.
 #[derive(Debug)]
 pub(super) struct Expansion<'c> {
     jobs: &'c [Job],
-    /// The names of the instances of each job, in the order of `jobs`.
-    names: Vec<Vec<String>>,
     /// The jobs by the name in the file.
     by_name: HashMap<&'c str, usize>,
-    /// The jobs by the name of one instance, where that is another name.
-    by_instance: HashMap<String, usize>,
+    /// All instances by name, in the order of the pipeline; a later one takes the place of an earlier
+    /// one of the same name.
+    instances: IndexMap<Cow<'c, str>, Instance>,
+    /// The names of the instances of the jobs that have `parallel`.
+    names: HashMap<usize, Vec<String>>,
+}
+
+/// One instance of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Instance {
+    /// The place of the job in the file.
+    pub(super) job: usize,
+    /// Which instance it is, from 0.
+    pub(super) index: usize,
 }
 
 impl<'c> Expansion<'c> {
-    pub(super) fn of(jobs: &'c [Job]) -> Self {
-        let names: Vec<Vec<String>> = jobs.iter().map(instance_names).collect();
-        let by_name = jobs.iter().enumerate();
-        let by_name = by_name.map(|(index, job)| (&*job.name, index));
-        let unfolded = (0..jobs.len()).filter(|&index| jobs[index].parallel.is_some());
-        let by_instance = unfolded
-            .flat_map(|index| names[index].iter().map(move |name| (name.clone(), index)))
-            .collect();
-        Self {
-            jobs,
-            by_name: by_name.collect(),
-            by_instance,
-            names,
+    /// Names all instances; returns nothing when there are far too many.
+    pub(super) fn of(config: &'c Config, diagnostics: &mut Diagnostics) -> Option<Self> {
+        let jobs = &config.jobs;
+        let mut count = 0_usize;
+        for job in jobs {
+            count = count.saturating_add(instance_count(job));
+            if count > MOST_JOBS {
+                let message = format!("the pipeline has more than {MOST_JOBS} jobs");
+                let error = Diagnostic::error("too-many-jobs", message).at(job.span);
+                diagnostics.push(error);
+                return None;
+            }
         }
+        let by_name = jobs.iter().enumerate();
+        let mut expansion = Self {
+            jobs,
+            by_name: by_name.map(|(at, job)| (&*job.name, at)).collect(),
+            instances: IndexMap::with_capacity(count),
+            names: HashMap::new(),
+        };
+        for (at, job) in jobs.iter().enumerate() {
+            let Some(parallel) = &job.parallel else {
+                let instance = Instance { job: at, index: 0 };
+                expansion
+                    .instances
+                    .insert(Cow::Borrowed(&*job.name), instance);
+                continue;
+            };
+            let names = instance_names(job, parallel);
+            for (index, name) in names.iter().enumerate() {
+                let instance = Instance { job: at, index };
+                expansion
+                    .instances
+                    .insert(Cow::Owned(name.clone()), instance);
+            }
+            expansion.names.insert(at, names);
+        }
+        Some(expansion)
+    }
+
+    /// Returns all instances with their names, in the order of the pipeline.
+    pub(super) fn instances(&self) -> impl ExactSizeIterator<Item = (&str, Instance)> {
+        let all = self.instances.iter();
+        all.map(|(name, instance)| (name.as_ref(), *instance))
+    }
+
+    /// Returns the place of the instance of this name.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.instances.get_index_of(name)
     }
 
     /// Returns the job that `name` means: by its own name or by that of one instance.
     pub(super) fn find(&self, name: &str) -> Option<&'c Job> {
-        let index = self
-            .by_name
-            .get(name)
-            .or_else(|| self.by_instance.get(name));
-        index.map(|&index| &self.jobs[index])
+        let by_instance = || self.instances.get(name).map(|instance| instance.job);
+        let at = self.by_name.get(name).copied().or_else(by_instance);
+        at.map(|at| &self.jobs[at])
     }
 
     /// Returns the instances that `name` means: all of a job, or the one of that name.
-    pub(super) fn expand(&self, name: &str) -> Vec<String> {
-        match self.by_name.get(name) {
-            Some(&index) => self.names[index].clone(),
-            None => vec![name.to_owned()],
-        }
+    pub(super) fn expand<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'n str> {
+        let at = self.by_name.get(name);
+        let names = at.and_then(|at| self.names.get(at));
+        let alone = names.is_none().then_some(name);
+        names.into_iter().flatten().map(String::as_str).chain(alone)
     }
 
-    /// Returns the instances of the job at `index`, whose definition has the name of the file.
-    pub(super) fn instances(&self, index: usize, definition: JobDefinition) -> Vec<JobDefinition> {
-        let Some(parallel) = &self.jobs[index].parallel else {
-            return vec![definition];
-        };
-        let names = &self.names[index];
-        let total = u32::try_from(names.len()).unwrap_or(u32::MAX);
-        (1..)
-            .zip(names)
-            .map(|(node_index, name)| {
-                let mut instance = definition.clone();
-                instance.name.clone_from(name);
-                instance.parallel_total = Some(total);
-                instance.node_index = Some(node_index);
-                if let Parallel::Matrix(matrix) = parallel {
-                    add_variables(&mut instance, &matrix.combinations[node_index as usize - 1]);
-                }
-                instance
-            })
-            .collect()
+    /// Returns how many instances the job at `at` becomes.
+    pub(super) fn total(&self, at: usize) -> Option<usize> {
+        self.names.get(&at).map(Vec::len)
     }
 }
 
-fn instance_names(job: &Job) -> Vec<String> {
+/// Returns the values that `parallel:matrix` gives one instance.
+pub(super) fn matrix_values(job: &Job, index: usize) -> &[(String, String)] {
     match &job.parallel {
-        None => vec![job.name.to_string()],
-        Some(Parallel::Count(count)) => (1..=*count)
-            .map(|index| format!("{} {index}/{count}", job.name))
-            .collect(),
         Some(Parallel::Matrix(matrix)) => matrix
             .combinations
+            .get(index)
+            .map_or(&[][..], Vec::as_slice),
+        Some(Parallel::Count(_)) | None => &[],
+    }
+}
+
+/// Returns the names of the instances that a need chooses.
+pub(super) fn chosen_names(need: &JobNeed, matrix: &Matrix) -> impl Iterator<Item = String> {
+    let name = &need.need.job;
+    let combinations = matrix.combinations.iter();
+    combinations.map(move |combination| combination_name(name, combination))
+}
+
+fn instance_count(job: &Job) -> usize {
+    match &job.parallel {
+        None => 1,
+        Some(Parallel::Count(count)) => usize::try_from(*count).unwrap_or(usize::MAX),
+        Some(Parallel::Matrix(matrix)) => matrix.combinations.len(),
+    }
+}
+
+fn instance_names(job: &Job, parallel: &Parallel) -> Vec<String> {
+    match parallel {
+        Parallel::Count(count) => (1..=*count)
+            .map(|index| format!("{} {index}/{count}", job.name))
+            .collect(),
+        Parallel::Matrix(matrix) => matrix
+            .combinations
             .iter()
-            .map(|combination| {
-                let values: Vec<&str> = combination
-                    .iter()
-                    .map(|(_, value)| value.as_str())
-                    .collect();
-                format!("{}: [{}]", job.name, values.join(", "))
-            })
+            .map(|combination| combination_name(&job.name, combination))
             .collect(),
     }
 }
 
-/// Adds the variables of one matrix combination; they win over the job's own.
-fn add_variables(job: &mut JobDefinition, combination: &[(String, String)]) {
-    let own = job.job_variables.get_or_insert_default();
-    for (name, value) in combination {
-        own.insert(name.clone(), VariableDefinition::Plain(value.clone()));
-        job.variables.insert(name.clone(), value.clone());
-    }
+fn combination_name(job: &str, combination: &[(String, String)]) -> String {
+    let values: Vec<&str> = combination
+        .iter()
+        .map(|(_, value)| value.as_str())
+        .collect();
+    format!("{job}: [{}]", values.join(", "))
 }

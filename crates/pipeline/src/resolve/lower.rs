@@ -1,24 +1,21 @@
 use super::expand::Expansion;
-use crate::config::{AllowFailure, Config, Inherited, Job, NeedEntry, Variables};
+use crate::config::{AllowFailure, Config, Inheritable, Inherited, Job, JobKind, Variables};
 use executor_core::job::{
-    ArtifactsDefinition, JobDefinition, Need, PagesDefinition, SchedulingKind, When,
+    ArtifactsDefinition, JobDefinition, PagesDefinition, SchedulingKind, When,
 };
 use indexmap::IndexMap;
-use serde_json::json;
 
 /// Where pages are published from when the job does not say.
 const PAGES_DIRECTORY: &str = "public";
 /// The stage of a job that names none.
 pub(super) const DEFAULT_STAGE: &str = "test";
 
-/// Returns the definition of a job under the name it has in the file, defaults applied.
+/// Returns the definition of a job under the name it has in the file, defaults applied; needs and
+/// rules are left out.
 pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> JobDefinition {
-    let inherited = &job.inherit.default;
-    let keywords = job.inheritable.clone();
-    let keywords = keywords.or_default(&config.default, |key| inherited.includes(key));
+    let keywords = inherited_keywords(job, &config.default);
     let when = job.when.unwrap_or_default();
     let (allow_failure, exit_codes) = allow_failure(job.allow_failure.as_ref(), when);
-    let (needs, needs_cross) = needs(job, expansion);
     let kept = job.kept.clone();
     JobDefinition {
         name: job.name.to_string(),
@@ -38,6 +35,7 @@ pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> Jo
             let names = names.iter();
             names
                 .flat_map(|name| expansion.expand(&name.value))
+                .map(ToOwned::to_owned)
                 .collect()
         }),
         start_in: job.start_in.clone(),
@@ -46,16 +44,9 @@ pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> Jo
         pages: kept.pages,
         timeout_seconds: keywords.timeout,
         cache: keywords.cache,
-        scheduling: if job.needs.is_some() {
-            SchedulingKind::Dag
-        } else {
-            SchedulingKind::Stage
-        },
-        needs,
-        needs_cross,
+        scheduling: scheduling(job),
         tags: keywords.tags,
         coverage: kept.coverage,
-        only: Some(Box::new(json!({"refs": ["branches", "tags"]}))),
         interruptible: keywords.interruptible,
         resource_group: kept.resource_group,
         id_tokens: keywords.id_tokens,
@@ -63,12 +54,35 @@ pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> Jo
         inputs: kept.inputs,
         secrets: kept.secrets,
         run: kept.run,
+        trigger: job
+            .trigger
+            .as_ref()
+            .map(|trigger| Box::new(trigger.written.clone())),
         job_variables: Some(job.variables.clone()),
         variables: merged(&config.variables, &job.inherit.variables, &job.variables),
         ..JobDefinition::default()
     }
 }
 
+/// A trigger job runs nothing, so all it can inherit is whether it may be interrupted.
+fn inherited_keywords(job: &Job, default: &Inheritable) -> Inheritable {
+    let inherited = &job.inherit.default;
+    let keywords = job.inheritable.clone();
+    keywords.or_default(default, |key| {
+        (job.kind != JobKind::Trigger || key == "interruptible") && inherited.includes(key)
+    })
+}
+
+/// A job that only mirrors a pipeline waits for its stage, though it has `needs`.
+fn scheduling(job: &Job) -> SchedulingKind {
+    if job.needs.is_some() && job.mirrored_pipeline().is_none() {
+        SchedulingKind::Dag
+    } else {
+        SchedulingKind::Stage
+    }
+}
+
+/// Returns the stage of a job.
 pub(super) fn stage(job: &Job) -> &str {
     job.stage
         .as_ref()
@@ -82,34 +96,6 @@ fn allow_failure(given: Option<&AllowFailure>, when: When) -> (bool, Option<Vec<
         Some(AllowFailure::Flag(flag)) => (*flag, None),
         Some(AllowFailure::ExitCodes(codes)) => (false, Some(codes.clone())),
     }
-}
-
-fn needs(
-    job: &Job,
-    expansion: &Expansion<'_>,
-) -> (
-    Option<Vec<Need>>,
-    Option<Vec<executor_core::job::CrossNeed>>,
-) {
-    let Some(entries) = &job.needs else {
-        return (None, None);
-    };
-    let mut needs = Vec::with_capacity(entries.len());
-    let mut cross = Vec::new();
-    for entry in entries {
-        match &entry.value {
-            NeedEntry::Cross(need) => cross.push(need.clone()),
-            NeedEntry::Mirror(_) => {}
-            NeedEntry::Job(need) => {
-                let instances = expansion.expand(&need.need.job).into_iter();
-                needs.extend(instances.map(|job| Need {
-                    job,
-                    ..need.need.clone()
-                }));
-            }
-        }
-    }
-    (Some(needs), (!cross.is_empty()).then_some(cross))
 }
 
 /// Returns the global variables the job inherits, with its own on top.
@@ -126,14 +112,10 @@ fn with_pages(
     artifacts: Option<Box<ArtifactsDefinition>>,
     job: &Job,
 ) -> Option<Box<ArtifactsDefinition>> {
-    let pages = job.kept.pages.as_deref();
-    let publishes = match pages {
-        Some(pages) => pages.is_enabled(),
-        None => &*job.name == "pages",
-    };
-    if !publishes {
+    if !job.publishes_pages() {
         return artifacts;
     }
+    let pages = job.kept.pages.as_deref();
     let directory = pages
         .and_then(PagesDefinition::publish)
         .or(job.kept.publish.as_deref())

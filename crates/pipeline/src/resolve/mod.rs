@@ -2,19 +2,24 @@
 //! of a stage or job checked.
 
 mod check;
+mod conditions;
 mod expand;
+mod instances;
 mod job;
 mod lower;
+mod matrix_value;
+mod needs;
 mod on_stop;
+pub(crate) mod written;
 
 pub use job::{ResolvedJob, ResolvedNeeds};
 
-use crate::config::{Config, Job, PolicyKeyword, Variables, Workflow};
+use crate::config::{Config, Variables, Workflow};
 use crate::diagnostic::Diagnostics;
 use executor_core::job::JobDefinition;
 use expand::Expansion;
+use needs::NeedsExpansion;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// A pipeline whose jobs stand on their own: nothing is inherited or referred to any more.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,38 +55,19 @@ fn stage_indices(stages: &[String]) -> HashMap<&str, usize> {
 
 /// Resolves what was read; errors are added to `diagnostics`.
 pub(crate) fn resolve(config: &Config, diagnostics: &mut Diagnostics) -> ResolvedPipeline {
-    let expansion = Expansion::of(&config.jobs);
-    let mut jobs = Vec::with_capacity(config.jobs.len());
-    for (index, job) in config.jobs.iter().enumerate() {
-        let definition = lower::lower(job, config, &expansion);
-        let instances = expansion.instances(index, definition).into_iter();
-        jobs.extend(instances.map(|definition| with_conditions(job, definition)));
-    }
-    check::check(config, &expansion, diagnostics);
-    on_stop::check(config, &expansion, diagnostics);
-    ResolvedPipeline {
+    let mut resolved = ResolvedPipeline {
         stages: config.stages.clone(),
-        jobs,
         variables: config.variables.clone(),
         workflow: config.workflow.clone(),
-    }
-}
-
-/// Adds what decides whether a pipeline has the job.
-fn with_conditions(job: &Job, definition: JobDefinition) -> ResolvedJob {
-    let policy =
-        |keyword: Option<&PolicyKeyword>| keyword.map(|keyword| Arc::new(keyword.policy.clone()));
-    ResolvedJob {
-        definition: Arc::new(definition),
-        name_in_file: Arc::clone(&job.name),
-        span: Some(job.span),
-        kind: job.kind,
-        rules: job.rules.clone(),
-        rule_needs: Arc::default(),
-        only: policy(job.only.as_deref()),
-        except: policy(job.except.as_deref()),
-        when: job.when,
-        allow_failure: job.allow_failure.clone(),
-        inherited_variables: job.inherit.variables.clone(),
-    }
+        jobs: Vec::new(),
+    };
+    let Some(expansion) = Expansion::of(config, diagnostics) else {
+        return resolved;
+    };
+    let mut needs = NeedsExpansion::new(&expansion);
+    resolved.jobs = instances::all(config, &expansion, &mut needs);
+    needs.finish(diagnostics);
+    check::check(config, &expansion, &resolved.jobs, diagnostics);
+    on_stop::check(config, &expansion, diagnostics);
+    resolved
 }

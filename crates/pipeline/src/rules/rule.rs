@@ -51,6 +51,15 @@ impl Rule {
             auto_cancel: None,
         }
     }
+
+    /// Returns whether it gives `when` and nothing else.
+    pub fn is_only_when(&self) -> bool {
+        let alone = Self {
+            when: self.when,
+            ..Self::of(self.span)
+        };
+        self.when.is_some() && *self == alone
+    }
 }
 
 /// The condition that files changed.

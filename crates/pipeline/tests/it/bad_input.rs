@@ -151,7 +151,7 @@ fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
 fn names_that_lead_nowhere() {
     // R-PIPE-34
     insta::assert_snapshot!(errors("stages: [compile]\njob: {stage: complie, script: x}\n"), @r"
-    error[unknown-stage]: job job: the stage `complie` does not exist; stages are .pre, compile, .post
+    error[unknown-stage]: job job: chosen stage complie does not exist; available stages are .pre, compile, .post
      --> .gitlab-ci.yml:2:14
       |
     2 | job: {stage: complie, script: x}
@@ -160,7 +160,7 @@ fn names_that_lead_nowhere() {
       = help: did you mean `compile`?
     ");
     insta::assert_snapshot!(errors("build: {script: x}\ntest: {script: x, needs: [biuld]}\n"), @r"
-    error[unknown-need]: test job: undefined need `biuld`
+    error[unknown-need]: test job: undefined need: biuld
      --> .gitlab-ci.yml:2:27
       |
     2 | test: {script: x, needs: [biuld]}
@@ -171,7 +171,7 @@ fn names_that_lead_nowhere() {
     insta::assert_snapshot!(
         errors("a: {script: x, needs: [b]}\nb: {script: x, needs: [c]}\nc: {script: x, needs: [a]}\n"),
         @r"
-    error[needs-cycle]: the jobs need each other in a circle: a -> b -> c -> a
+    error[needs-cycle]: The pipeline has circular dependencies: the jobs need each other in a circle: a -> b -> c -> a
      --> .gitlab-ci.yml:1:24
       |
     1 | a: {script: x, needs: [b]}
@@ -181,11 +181,13 @@ fn names_that_lead_nowhere() {
     insta::assert_snapshot!(
         errors("a: {stage: build, script: x, needs: [z]}\nz: {stage: deploy, script: x}\n"),
         @r"
-    error[later-stage]: a job: the need `z` is in the later stage `deploy`
+    error[later-stage]: a job: need z is not defined in current or prior stages
      --> .gitlab-ci.yml:1:38
       |
     1 | a: {stage: build, script: x, needs: [z]}
       |                                      ^
+      |
+      = help: `z` is in the stage `deploy`, which comes after `build`
     "
     );
     check_code("a: {script: x, needs: [a]}", "needs-cycle");

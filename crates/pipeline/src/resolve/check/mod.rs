@@ -1,0 +1,184 @@
+//! What a job says of stages and other jobs: whether they are there, and early enough.
+
+mod cycle;
+mod needs;
+
+use super::ResolvedJob;
+use super::expand::Expansion;
+use super::lower::stage;
+use super::stage_indices;
+use crate::config::{Config, Job, RulesKeyword, TriggerTarget};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::source::Span;
+use crate::suggest::did_you_mean;
+use executor_core::job::When;
+use std::collections::HashMap;
+
+/// How many mistyped names are given advice: each is compared with all names there are, and nobody
+/// reads that much.
+const MOST_ADVICE: usize = 50;
+/// How many stages a message lists.
+const MOST_LISTED: usize = 20;
+
+/// Checks every name of a stage or job that a job gives.
+pub(super) fn check(
+    config: &Config,
+    expansion: &Expansion<'_>,
+    resolved: &[ResolvedJob],
+    diagnostics: &mut Diagnostics,
+) {
+    let mut checker = Checker {
+        config,
+        stages: stage_indices(&config.stages),
+        expansion,
+        diagnostics,
+        advice_left: MOST_ADVICE,
+        lookups_left: needs::MOST_LOOKUPS,
+    };
+    for job in &config.jobs {
+        checker.check_stage(job);
+        checker.check_dependencies(job);
+        checker.check_needs(job);
+        checker.check_generators(job);
+        checker.check_last_rule(job);
+    }
+    checker.check_cycles(resolved);
+}
+
+struct Checker<'c> {
+    config: &'c Config,
+    stages: HashMap<&'c str, usize>,
+    expansion: &'c Expansion<'c>,
+    diagnostics: &'c mut Diagnostics,
+    advice_left: usize,
+    /// How many names of needs may still be looked up.
+    lookups_left: usize,
+}
+
+/// How a job is referred to, for messages.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    what: &'static str,
+    code: &'static str,
+}
+
+const NEED: Link = Link {
+    what: "need",
+    code: "unknown-need",
+};
+const DEPENDENCY: Link = Link {
+    what: "dependency",
+    code: "unknown-dependency",
+};
+
+impl<'c> Checker<'c> {
+    fn check_stage(&mut self, job: &Job) {
+        let stage_name = stage(job);
+        if !self.config.stages_are_known || self.stages.contains_key(stage_name) {
+            return;
+        }
+        let stages = &self.config.stages;
+        let mut listed = stages[..stages.len().min(MOST_LISTED)].join(", ");
+        if stages.len() > MOST_LISTED {
+            listed.push_str(", ...");
+        }
+        let message = format!(
+            "{} job: chosen stage {stage_name} does not exist; available stages are {listed}",
+            job.name
+        );
+        let span = job.stage.as_ref().map_or(job.span, |stage| stage.span);
+        let help = self.advise(stage_name, stages.iter().map(String::as_str));
+        let help = help.or_else(|| {
+            let words = "a job without `stage` is in `test`: give it one of the stages";
+            job.stage.is_none().then(|| words.to_owned())
+        });
+        self.report("unknown-stage", message, span, help);
+    }
+
+    fn check_dependencies(&mut self, job: &'c Job) {
+        let names = job.dependencies.as_deref().unwrap_or_default();
+        for name in names {
+            self.check_earlier(job, &name.value, DEPENDENCY, name.span);
+        }
+        self.check_dependencies_are_needed(job, names);
+    }
+
+    /// Checks the jobs whose artifacts hold the file of a child pipeline.
+    fn check_generators(&mut self, job: &'c Job) {
+        let target = job.trigger.as_deref().map(|trigger| &trigger.target);
+        if let Some(TriggerTarget::Child { generators }) = target {
+            for name in generators {
+                self.check_earlier(job, &name.value, DEPENDENCY, name.span);
+            }
+        }
+    }
+
+    /// Checks that `name` is a job of the same or an earlier stage; returns whether it is.
+    fn check_earlier(&mut self, job: &Job, name: &str, link: Link, span: Span) -> bool {
+        let Some(other) = self.expansion.find(name) else {
+            self.report_unknown(job, name, link, span);
+            return false;
+        };
+        let index = |job: &Job| self.stages.get(stage(job)).copied();
+        // A job without a stage has its own error already.
+        let (Some(mine), Some(others)) = (index(job), index(other)) else {
+            return true;
+        };
+        if others > mine {
+            let message = format!(
+                "{} job: {} {name} is not defined in current or prior stages",
+                job.name, link.what
+            );
+            let help = format!(
+                "`{name}` is in the stage `{}`, which comes after `{}`",
+                stage(other),
+                stage(job)
+            );
+            self.report("later-stage", message, span, Some(help));
+        }
+        others <= mine
+    }
+
+    fn report_unknown(&mut self, job: &Job, name: &str, link: Link, span: Span) {
+        let names = self.config.jobs.iter().map(|job| &*job.name);
+        let help = self.advise(name, names.filter(|&known| known != &*job.name));
+        let help = help.or_else(|| {
+            let words = "a job whose name begins with a dot is hidden and cannot be named here";
+            name.starts_with('.').then(|| words.to_owned())
+        });
+        let message = format!("{} job: undefined {}: {name}", job.name, link.what);
+        self.report(link.code, message, span, help);
+    }
+
+    /// Warns of a last rule that always holds: together with a merge request, a push then starts two
+    /// pipelines.
+    fn check_last_rule(&mut self, job: &Job) {
+        let RulesKeyword::Given(rules) = &job.rules else {
+            return;
+        };
+        let Some(last) = rules.last().filter(|last| last.is_only_when()) else {
+            return;
+        };
+        if self.config.workflow.rules.is_given() || last.when == Some(When::Never) {
+            return;
+        }
+        let message = format!(
+            "jobs:{} may allow multiple pipelines to run for a single action due to `rules:when` \
+             clause with no `workflow:rules`",
+            job.name
+        );
+        let help = "add `workflow: {rules: ...}`, or a condition to the last rule";
+        let warning = Diagnostic::warning("duplicate-pipelines", message).at(last.span);
+        self.diagnostics.push(warning.with_help(help.to_owned()));
+    }
+
+    fn advise(&mut self, name: &str, known: impl Iterator<Item = &'c str>) -> Option<String> {
+        self.advice_left = self.advice_left.checked_sub(1)?;
+        did_you_mean(name, known)
+    }
+
+    fn report(&mut self, code: &'static str, message: String, span: Span, help: Option<String>) {
+        let error = Diagnostic::error(code, message).at(span);
+        self.diagnostics.push(error.with_help(help));
+    }
+}
