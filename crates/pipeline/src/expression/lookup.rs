@@ -1,3 +1,4 @@
+use executor_core::variable::JobVariables;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
@@ -29,6 +30,16 @@ impl<S: BuildHasher> Variables for HashMap<String, String, S> {
 impl Variables for BTreeMap<String, String> {
     fn get(&self, name: &str) -> Option<&str> {
         self.get(name).map(String::as_str)
+    }
+}
+
+impl Variables for JobVariables {
+    fn get(&self, name: &str) -> Option<&str> {
+        Self::get(self, name)
+    }
+
+    fn is_masked(&self, name: &str) -> bool {
+        self.variable(name).is_some_and(|variable| variable.masked)
     }
 }
 

@@ -1,19 +1,126 @@
-//! Whether the `rules` of an include let it in.
-
-use super::FileHome;
+use super::{FileHome, IncludeError, IncludeSource};
 use crate::LoadOptions;
+use crate::config::{Field, Path, Reader, RulePlace, read_rules};
+use crate::context::{Kept, sort_and_expand};
 use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use crate::repository::{Paths, Repository, RepositoryError};
+use crate::rules::{FileAnswers, RuleContext, first_match};
 use crate::yaml::Node;
+use executor_core::job::When;
+use executor_core::variable::JobVariables;
 
-/// Returns whether the rules of an include hold; without one that does, it is left out.
-pub(super) fn holds(
-    rules: &Node,
-    _home: &FileHome,
-    _options: &LoadOptions<'_>,
-    diagnostics: &mut Diagnostics,
-) -> bool {
-    let message = "include: `rules` of an include are not supported yet";
-    diagnostics.push(Diagnostic::error("unsupported-keyword", message).at(rules.span));
-    diagnostics.lack(Lacks::Files);
-    false
+/// Decides by their `rules` which includes are let in.
+#[derive(Debug)]
+pub(super) struct Conditions<'o> {
+    options: &'o LoadOptions<'o>,
+    /// The variables with the references among them replaced, for globs.
+    expanded: JobVariables,
+    answers: FileAnswers<'o>,
+}
+
+impl<'o> Conditions<'o> {
+    pub(super) fn new(options: &'o LoadOptions<'o>) -> Self {
+        let variables: Vec<_> = options.variables.iter().cloned().collect();
+        // Variables that refer to each other in a circle have an error when the pipeline is created.
+        let expanded = sort_and_expand(variables, Kept::default());
+        Self {
+            options,
+            expanded: expanded.map_or_else(
+                |_| options.variables.clone(),
+                |expanded| expanded.into_iter().collect(),
+            ),
+            answers: FileAnswers::new(options.repository),
+        }
+    }
+
+    /// Returns whether the rules of an include hold; without one that does, it is left out.
+    pub(super) fn hold(
+        &self,
+        rules: &Node,
+        home: &FileHome,
+        diagnostics: &mut Diagnostics,
+    ) -> bool {
+        let errors = diagnostics.errors().count();
+        let include = Path::top("include");
+        let path = include.child("rules");
+        let field = Field {
+            node: rules,
+            path: &path,
+        };
+        let rules = read_rules(&mut Reader::new(diagnostics), field, RulePlace::Include);
+        if diagnostics.errors().count() > errors {
+            diagnostics.lack(Lacks::Files);
+            return false;
+        }
+        let rules = rules.entries();
+        let matched = match home {
+            FileHome::Own => first_match(rules, &self.context(&self.answers)),
+            _ => {
+                let repository = Elsewhere {
+                    home,
+                    includes: self.options.includes,
+                    own: self.options.repository,
+                };
+                let answers = FileAnswers::new(&repository);
+                first_match(rules, &self.context(&answers))
+            }
+        };
+        match matched {
+            Ok(at) => at.is_some_and(|at| rules[at].when != Some(When::Never)),
+            Err(error) => {
+                let span = error.span.unwrap_or(field.node.span);
+                let refused = Diagnostic::error("include-undecided", error.message.clone());
+                diagnostics.push(refused.at(span).with_help(error.help.map(str::to_owned)));
+                diagnostics.lack(Lacks::Files);
+                false
+            }
+        }
+    }
+
+    fn context<'c>(&'c self, files: &'c FileAnswers<'c>) -> RuleContext<'c> {
+        RuleContext {
+            variables: &self.options.variables,
+            expanded: &self.expanded,
+            files,
+        }
+    }
+}
+
+/// The repository as an included file of another project sees it: what exists, exists there.
+#[derive(Debug)]
+struct Elsewhere<'e> {
+    home: &'e FileHome,
+    includes: &'e dyn IncludeSource,
+    own: &'e dyn Repository,
+}
+
+impl Repository for Elsewhere<'_> {
+    fn changed_files(&self) -> Result<Option<Paths>, RepositoryError> {
+        self.own.changed_files()
+    }
+
+    fn changed_since(&self, reference: &str) -> Result<Paths, RepositoryError> {
+        self.own.changed_since(reference)
+    }
+
+    fn files(&self) -> Result<Paths, RepositoryError> {
+        let paths = self.includes.paths(self.home);
+        paths.map_err(|error| match error {
+            IncludeError::UnknownProject(project) => RepositoryError::UnknownProject(project),
+            IncludeError::UnknownReference(name) => RepositoryError::UnknownReference(name),
+            other => RepositoryError::Unreadable(other.to_string()),
+        })
+    }
+
+    fn files_of(&self, project: &str, reference: Option<&str>) -> Result<Paths, RepositoryError> {
+        self.own.files_of(project, reference)
+    }
+
+    fn blob_id(&self, path: &str) -> Result<Option<String>, RepositoryError> {
+        self.own.blob_id(path)
+    }
+
+    fn last_commit_of(&self, path: &str) -> Result<Option<String>, RepositoryError> {
+        self.own.last_commit_of(path)
+    }
 }

@@ -5,7 +5,7 @@
 //! way, from the deepest files up: what is included comes first, in its order, and the including
 //! file on top.
 
-use super::condition;
+use super::condition::Conditions;
 use super::entry::{self, Entry};
 use super::locate::{self, Includer, Located, Target};
 use super::refusal;
@@ -44,6 +44,7 @@ pub(crate) fn read(
     let mut forest = Forest {
         options,
         shelf: Shelf::new(options),
+        conditions: Conditions::new(options),
         branches: Vec::new(),
         origins: Origins::default(),
         seen: HashSet::new(),
@@ -69,6 +70,7 @@ pub(crate) fn read(
 struct Forest<'o> {
     options: &'o LoadOptions<'o>,
     shelf: Shelf<'o>,
+    conditions: Conditions<'o>,
     /// Every file each time it is included, those of a level after those of the level above it; the
     /// first is the pipeline's own.
     branches: Vec<Branch>,
@@ -188,7 +190,7 @@ impl<'o> Forest<'o> {
     }
 
     fn is_included(
-        &mut self,
+        &self,
         entry: &Entry,
         includer: &Includer,
         diagnostics: &mut Diagnostics,
@@ -196,7 +198,7 @@ impl<'o> Forest<'o> {
         let Some(rules) = &entry.rules else {
             return true;
         };
-        condition::holds(rules, &includer.home, self.options, diagnostics)
+        self.conditions.hold(rules, &includer.home, diagnostics)
     }
 
     fn find_targets(

@@ -590,3 +590,141 @@ fn bitrab_refuses_components_and_leaves_out_what_it_does_not_fetch() {
       = help: the dialect `gitlab` knows components
     ");
 }
+
+#[test]
+fn rules_let_files_in_by_what_is_known_before_the_pipeline() {
+    use executor_core::variable::{JobVariable, JobVariables};
+    use pipeline::repository::KnownRepository;
+    let variables: JobVariables = [
+        JobVariable::public("X", "1"),
+        JobVariable::public("D", "ci"),
+    ]
+    .into_iter()
+    .collect();
+    let repository = KnownRepository {
+        files: vec!["ci/x.yml".to_owned(), "Dockerfile".to_owned()].into(),
+        changed: Some(vec!["src/a.rs".to_owned()].into()),
+        ..KnownRepository::default()
+    };
+    let mut files = KnownFiles::with_own([("a.yml", "a: {script: x}")]);
+    let theirs = "include: [{local: b.yml, rules: [{exists: [b.yml]}]}, {local: c.yml, rules: [{exists: [Dockerfile]}]}]\n";
+    let theirs = [("t.yml", theirs), ("b.yml", "b: {script: x}")];
+    let theirs = theirs.map(|(path, text)| (path.to_owned(), text.into()));
+    files
+        .projects
+        .insert("g/p".to_owned(), theirs.into_iter().collect());
+    let options = LoadOptions {
+        includes: &files,
+        variables,
+        repository: &repository,
+        ..LoadOptions::default()
+    };
+    let load = |include: &str| {
+        let text = format!("include: {include}\nvariables: {{X: '2'}}\nj: {{script: x}}");
+        Pipeline::load(NAME, &text, &options)
+    };
+    let is_in = |rules: &str| {
+        let tree = tree(load(&format!("[{{local: a.yml, rules: {rules}}}]")));
+        tree.get("a").is_some()
+    };
+    for rules in [
+        "[{if: '$X == \"1\"'}]",
+        "[{if: $NO}, {when: always}]",
+        "[{if: $X, when: null}]",
+        "[{exists: ['$D/*.yml']}]",
+        "[{changes: ['src/**/*']}]",
+        "~",
+    ] {
+        assert!(is_in(rules), "{rules}");
+    }
+    for rules in [
+        "[{if: '$X == \"2\"'}]",
+        "[{if: $X, when: never}, {when: always}]",
+        "[{exists: [nowhere]}]",
+        "[{if: $X, changes: [docs/*]}]",
+    ] {
+        assert!(!is_in(rules), "{rules}");
+    }
+    // A rule in a file of another project looks at the files of that project.
+    let theirs = tree(load("[{project: g/p, file: t.yml}]"));
+    assert!(theirs.get("b").is_some());
+
+    let refused = |rules: &str| {
+        let found = load(&format!("[{{local: a.yml, rules: {rules}}}]")).diagnostics;
+        let errors: Vec<&str> = found.errors().map(|error| error.message.as_str()).collect();
+        errors.join("\n")
+    };
+    insta::assert_snapshot!(refused("[]"), @r"
+    include:rules config can't be blank
+    ");
+    insta::assert_snapshot!(refused("[{foo: x}]"), @r"
+    include:rules:rule config contains unknown keys: foo
+    ");
+    insta::assert_snapshot!(refused("[{if: $A, variables: {B: c}}]"), @r"
+    include:rules:rule config contains unknown keys: variables
+    ");
+    insta::assert_snapshot!(refused("[{when: manual}]"), @r"
+    include:rules:rule when should be one of: always, never
+    ");
+    insta::assert_snapshot!(refused("[{if: '$A =='}]"), @r"
+    include:rules:rule if has invalid expression syntax: something is missing behind `==`
+    ");
+    insta::assert_snapshot!(refused("[{changes: {paths: [a], compare_to: nowhere}}]"), @r"
+    rules:changes:compare_to names `nowhere`, which is no branch, tag or commit here
+    ");
+}
+
+#[test]
+fn inputs_of_an_include_reach_its_file_each_time() {
+    let files = [
+        (
+            "job.yml",
+            "spec: {inputs: {name: {}, image: {default: ruby}}}\n---\n\"$[[ inputs.name ]]\": \n  script: x\n  image: $[[ inputs.image ]]\n\
+             include:\n  - local: $[[ inputs.name ]].yml\n",
+        ),
+        ("a.yml", "ia: {script: x}"),
+        ("b.yml", "ib: {script: x}"),
+    ];
+    check(
+        "include: [{local: job.yml, inputs: {name: a}}, {local: job.yml, inputs: {name: b, image: go}}]",
+        &files,
+        &json!({
+            "ia": {"script": "x"}, "a": {"script": "x", "image": "ruby"},
+            "ib": {"script": "x"}, "b": {"script": "x", "image": "go"}
+        }),
+    );
+    let found = load("include: [{local: job.yml}]\nj: {script: x}", &files).diagnostics;
+    insta::assert_snapshot!(found, @r"
+    error[missing-input]: `name` input: required value has not been provided
+     --> .gitlab-ci.yml:1:19
+      |
+    1 | include: [{local: job.yml}]
+      |                   ^^^^^^^
+      |
+     ::: job.yml:1:17
+      |
+    1 | spec: {inputs: {name: {}, image: {default: ruby}}}
+      |                 ---- declared here, without a `default`
+      |
+      = help: give it: `inputs: {name: ...}`
+    ");
+    let found = load(
+        "include: [{local: a.yml, inputs: {x: 1}}]\nj: {script: x}",
+        &files,
+    )
+    .diagnostics;
+    insta::assert_snapshot!(found, @r"
+    error[inputs-without-header]: given inputs not defined in the `spec` section of the included configuration file: it has no header
+     --> .gitlab-ci.yml:1:35
+      |
+    1 | include: [{local: a.yml, inputs: {x: 1}}]
+      |                                   ^
+      |
+     ::: a.yml:1:1
+      |
+    1 | ia: {script: x}
+      | --------------- the file starts here
+      |
+      = help: begin the file with a document `spec: {inputs: {x: }}` and a line `---`
+    ");
+}
