@@ -15,7 +15,7 @@ pub(super) enum Sign {
     /// `*`: any characters, also none.
     Star,
     /// `?`: any character.
-    Any,
+    One,
     /// The character itself.
     Character(char),
     /// `[..]`: a character from ranges, or from outside of them.
@@ -77,7 +77,7 @@ fn signs_match(signs: &[Sign], part: &str) -> bool {
 impl Sign {
     fn is_match(&self, letter: char) -> bool {
         match self {
-            Self::Star | Self::Any => true,
+            Self::Star | Self::One => true,
             Self::Character(known) => *known == letter,
             Self::Bracket { is_negated, ranges } => {
                 let mut ranges = ranges.iter();
@@ -125,7 +125,7 @@ fn first(glob: &str) -> (Segment, Option<&str>) {
         let sign = match letter {
             '/' => break Some(rest),
             '*' => Sign::Star,
-            '?' => Sign::Any,
+            '?' => Sign::One,
             '[' => {
                 let (bracket, behind) = bracket(rest);
                 rest = behind;

@@ -11,7 +11,7 @@ enum Token {
     /// Anything within one part of a path.
     Part,
     /// Anything.
-    Any,
+    Everything,
     /// Whole directories, or none.
     Directories,
 }
@@ -23,7 +23,7 @@ impl Wildcard {
         while let Some(&byte) = rest.first() {
             let (token, length) = match rest {
                 [b'*', b'*', b'/', ..] => (Token::Directories, 3),
-                [b'*', b'*', ..] => (Token::Any, 2),
+                [b'*', b'*', ..] => (Token::Everything, 2),
                 [b'*', ..] => (Token::Part, 1),
                 _ => (Token::Byte(byte), 1),
             };
@@ -62,7 +62,7 @@ impl Wildcard {
             match token {
                 Token::Byte(own) => next.reached[at + 1] |= reached && own == byte,
                 Token::Part => next.reached[at] |= reached && byte != b'/',
-                Token::Any => next.reached[at] |= reached,
+                Token::Everything => next.reached[at] |= reached,
                 Token::Directories if reached || now.inside[at] => {
                     next.inside[at] = true;
                     next.reached[at + 1] |= byte == b'/';

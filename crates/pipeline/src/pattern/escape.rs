@@ -93,6 +93,9 @@ const CATEGORIES: [&str; 37] = [
     "Zl", "Zp", "Zs", "Any", "Assigned",
 ];
 
+/// What stands before the name of a script; no character is written that way.
+pub(super) const SCRIPT: &str = "{sc=";
+
 /// Reads `\pN`, `\p{Name}`, `\p{^Name}` and the same with `P`; returns the class in the crate's
 /// grammar and how long the escape is.
 pub(super) fn unicode_class(text: &str, offset: usize) -> Result<(String, usize), PatternError> {
@@ -127,5 +130,5 @@ pub(super) fn unicode_class(text: &str, offset: usize) -> Result<(String, usize)
     if !is_script {
         return Err(bad());
     }
-    Ok((format!("\\{letter}{{sc={name}}}"), length))
+    Ok((format!("\\{letter}{SCRIPT}{name}}}"), length))
 }

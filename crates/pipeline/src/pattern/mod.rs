@@ -6,6 +6,7 @@
 //! in the crate's grammar.
 
 mod class;
+mod compiled;
 mod error;
 mod escape;
 mod flags;
@@ -13,17 +14,12 @@ mod translate;
 
 pub use error::{PatternError, PatternErrorKind};
 
-use regex::bytes::{Regex, RegexBuilder};
+use compiled::Compiled;
 use std::fmt;
 use std::sync::Arc;
 
 /// How long a pattern may be, in bytes; RE2 stops at about as many instructions.
 const LONGEST: usize = 64 << 10;
-/// How large a compiled pattern may become, in bytes.
-const LARGEST: usize = 5 << 20;
-/// How deep the tree of a pattern may become: some levels for each group.
-const DEEPEST_TREE: u32 = 8 * translate::DEEPEST_GROUP;
-
 /// A regular expression in RE2's syntax.
 ///
 /// # Examples
@@ -43,7 +39,7 @@ const DEEPEST_TREE: u32 = 8 * translate::DEEPEST_GROUP;
 pub struct Pattern {
     source: Arc<str>,
     flags: Arc<str>,
-    regex: Regex,
+    compiled: Arc<Compiled>,
 }
 
 impl Pattern {
@@ -56,19 +52,15 @@ impl Pattern {
         if source.len() > LONGEST {
             return Err(PatternError::too_large(0));
         }
-        let translated = translate::translate(source, flags)?;
-        let regex = RegexBuilder::new(&translated)
-            .size_limit(LARGEST)
-            .nest_limit(DEEPEST_TREE)
-            .build();
-        let regex = regex.map_err(|error| match error {
+        let translation = translate::translate(source, flags)?;
+        let compiled = Compiled::new(translation).map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => PatternError::too_large(0),
             _ => PatternError::syntax(0, format!("`{source}` is not RE2 syntax")),
         })?;
         Ok(Self {
             source: source.into(),
             flags: flags.into(),
-            regex,
+            compiled: Arc::new(compiled),
         })
     }
 
@@ -96,7 +88,7 @@ impl Pattern {
 
     /// Returns whether some part of `text` fits.
     pub fn is_match(&self, text: &str) -> bool {
-        self.regex.is_match(text.as_bytes())
+        self.compiled.is_match(text)
     }
 
     /// Returns the expression as it was written, without slashes and flags.

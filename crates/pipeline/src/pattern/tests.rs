@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 
 fn pattern(source: &str) -> Pattern {
     Pattern::new(source, "").unwrap_or_else(|error| panic!("{source}: {error}"))
@@ -135,7 +136,7 @@ fn patterns_that_would_become_large_are_refused() {
     let wide = Pattern::new(&r"\pL{1000}".repeat(50), "").unwrap_err();
     assert_eq!(wide.kind, PatternErrorKind::TooLarge);
     let deep = Pattern::new(&"(".repeat(10_000), "").unwrap_err();
-    assert_eq!(deep.offset, DEEPEST_TREE as usize / 8);
+    assert_eq!(deep.offset, translate::DEEPEST_GROUP as usize);
     let stars = format!("{}a{}", "(".repeat(50), ")*".repeat(50));
     assert!(pattern(&stars).is_match("aaa"));
     assert!(pattern("x{1000}").is_match(&"x".repeat(1000)));
@@ -156,4 +157,34 @@ fn literals_have_slashes_and_flags() {
     }
     let error = Pattern::from_literal(r"/a\/b(/").unwrap_err();
     assert_eq!(error.offset, 5);
+}
+
+#[test]
+fn repetitions_in_repetitions_take_no_longer_than_the_text() {
+    // What tries all ways to share the text among the repetitions would not come back.
+    let text = format!("{}b", "a".repeat(100_000));
+    assert!(!pattern("^(a+)+$").is_match(&text));
+    assert!(!pattern("^(a|aa|a?)*$").is_match(&text));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn what_is_read_as_re2_is_taken_by_the_regex_crate(
+        source in "([ab^$|?*+.é \\-]|[()\\[\\]{},]|\\\\[a-zA-Z0-9|/]|\\(\\?|[0-9]|:|\\[[:^]a){0,12}",
+        flags in "[ismU]{0,3}",
+    ) {
+        let names_class = source.contains("\\p") || source.contains("\\P");
+        match Pattern::new(&source, &flags) {
+            Ok(pattern) => {
+                prop_assert!(pattern.compiled.regex().is_some(), "{}", source);
+            }
+            Err(error) => {
+                let unexplained = format!("`{source}` is not RE2 syntax");
+                prop_assert!(names_class || error.message != unexplained, "{}", source);
+                prop_assert!(source.is_char_boundary(error.offset), "{} {}", source, error.offset);
+            }
+        }
+    }
 }

@@ -9,8 +9,18 @@ pub(super) const DEEPEST_GROUP: u32 = 50;
 /// How often something may be repeated by counts, those of the groups around it multiplied.
 const MOST_REPETITIONS: u32 = 1000;
 
+/// A pattern in the grammar of the `regex` crate.
+#[derive(Debug)]
+pub(super) struct Translation {
+    pub(super) text: String,
+    /// Whether something in it is repeated by a count.
+    pub(super) counts_repetitions: bool,
+    /// Whether it names scripts, of which the `regex` crate alone knows whether they are any.
+    pub(super) names_script: bool,
+}
+
 /// Reads a pattern by RE2's rules and writes it in the grammar of the `regex` crate.
-pub(super) fn translate(source: &str, flags: &str) -> Result<String, PatternError> {
+pub(super) fn translate(source: &str, flags: &str) -> Result<Translation, PatternError> {
     let mut translator = Translator {
         source,
         at: 0,
@@ -32,7 +42,11 @@ pub(super) fn translate(source: &str, flags: &str) -> Result<String, PatternErro
         let error = PatternError::syntax(group.offset, "the parenthesis `(` is never closed");
         return Err(error.with_help("add a `)`, or write `\\(` for the character"));
     }
-    Ok(translator.out)
+    Ok(Translation {
+        counts_repetitions: translator.most_repeats > 1,
+        names_script: translator.out.contains(escape::SCRIPT),
+        text: translator.out,
+    })
 }
 
 /// Where a translation stands.

@@ -16,6 +16,7 @@ mod output;
 mod parity;
 mod plan;
 mod random;
+mod random_expressions;
 mod resolve;
 mod rules;
 mod vectors;
