@@ -72,6 +72,21 @@ impl fmt::Display for MergeRequestEvent {
 }
 
 impl MergeRequest {
+    /// Returns the first merge request of a project, from the branch `source` to `target`.
+    pub fn of_branches(source: impl Into<String>, target: impl Into<String>) -> Self {
+        let branch = |name| MergeRequestBranch {
+            name,
+            ..MergeRequestBranch::default()
+        };
+        Self {
+            id: 1,
+            iid: 1,
+            source: branch(source.into()),
+            target: branch(target.into()),
+            ..Self::default()
+        }
+    }
+
     /// Returns the full name of what the pipeline runs for.
     pub fn ref_path(&self) -> String {
         let end = match self.event {

@@ -1,22 +1,20 @@
-use super::{JobLayers, Problem};
-use crate::context::{PipelineContext, RefKind};
+use super::{JobLayers, Problem, Values};
+use crate::context::PipelineContext;
 use crate::repository::Repository;
 use crate::resolve::ResolvedJob;
-use crate::rules::{Policy, RefPattern, Rule};
+use crate::rules::{FileAnswers, Rule, RuleContext, RuleError, first_match};
 
 /// What conditions ask: the situation and the repository.
 #[derive(Debug)]
 pub(crate) struct Conditions<'a> {
     context: &'a PipelineContext,
-    repository: &'a dyn Repository,
+    files: FileAnswers<'a>,
 }
 
 impl<'a> Conditions<'a> {
     pub(crate) fn new(context: &'a PipelineContext, repository: &'a dyn Repository) -> Self {
-        Self {
-            context,
-            repository,
-        }
+        let files = FileAnswers::new(repository);
+        Self { context, files }
     }
 
     /// Returns the place of the first rule of which all conditions hold.
@@ -25,16 +23,7 @@ impl<'a> Conditions<'a> {
         rules: &[Rule],
         layers: &JobLayers<'_>,
     ) -> Result<Option<usize>, Problem> {
-        for (at, rule) in rules.iter().enumerate() {
-            let holds = rule
-                .condition
-                .as_ref()
-                .is_none_or(|c| c.value.is_true(layers));
-            if holds {
-                return Ok(Some(at));
-            }
-        }
-        Ok(None)
+        self.with(rules, layers, |context| first_match(rules, context))
     }
 
     /// Returns whether `only` and `except` let a job in.
@@ -43,24 +32,65 @@ impl<'a> Conditions<'a> {
         resolved: &ResolvedJob,
         layers: &JobLayers<'_>,
     ) -> Result<bool, Problem> {
-        let _ = (self.repository, layers);
-        if resolved.except.is_none() && resolved.only.as_deref().is_some_and(is_default) {
-            return Ok(self.context.ref_kind() != RefKind::MergeRequest);
-        }
-        if resolved.only.is_some() || resolved.except.is_some() {
-            let message = "`only` and `except` are not supported yet";
-            return Err(Problem::new(message, resolved.span));
-        }
-        Ok(true)
+        self.with(&[], layers, |context| {
+            let only = resolved.only.as_deref();
+            if let Some(only) = only
+                && !only.keeps(self.context, context)?
+            {
+                return Ok(false);
+            }
+            match resolved.except.as_deref() {
+                Some(except) => Ok(!except.excludes(self.context, context)?),
+                None => Ok(true),
+            }
+        })
+        .map_err(|problem| Problem {
+            span: problem.span.or(resolved.span),
+            ..problem
+        })
+    }
+
+    /// Asks a question of some rules with what they need to be answered.
+    pub(crate) fn with<T>(
+        &self,
+        rules: &[Rule],
+        layers: &JobLayers<'_>,
+        ask: impl FnOnce(&RuleContext<'_>) -> Result<T, RuleError>,
+    ) -> Result<T, Problem> {
+        let values = file_texts(rules).map(|texts| layers.values_of(&texts));
+        // A circle among variables is told of where all of them are looked at.
+        let values = Values(values.and_then(Result::ok).unwrap_or_default());
+        let context = RuleContext {
+            variables: layers,
+            expanded: &values,
+            files: &self.files,
+        };
+        ask(&context).map_err(|error| Problem {
+            message: error.message,
+            span: error.span,
+            help: error.help.map(ToOwned::to_owned),
+        })
+    }
+
+    /// Returns the situation.
+    pub(crate) fn situation(&self) -> &'a PipelineContext {
+        self.context
     }
 }
 
-/// Returns whether a policy is what jobs have by themselves: branches and tags.
-fn is_default(policy: &Policy) -> bool {
-    let refs = ["branches", "tags"].map(|name| RefPattern::Name(name.to_owned()));
-    let default = Policy {
-        refs: Some(refs.to_vec()),
-        ..Policy::default()
-    };
-    *policy == default
+/// Returns all texts of rules in which variables are replaced, if any refers to one.
+fn file_texts(rules: &[Rule]) -> Option<String> {
+    let changes = rules.iter().filter_map(|rule| rule.changes.as_deref());
+    let changes = changes.flat_map(|changes| changes.paths.iter().chain(&changes.compare_to));
+    let exists = rules.iter().filter_map(|rule| rule.exists.as_deref());
+    let exists = exists.flat_map(|exists| {
+        let paths = exists.paths.iter();
+        paths.chain(&exists.project).chain(&exists.reference)
+    });
+    let texts = changes
+        .chain(exists)
+        .filter(|text| text.contains(['$', '%']));
+    texts
+        .map(|text| text.clone() + " ")
+        .reduce(|all, text| all + &text)
 }

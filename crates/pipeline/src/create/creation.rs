@@ -1,6 +1,6 @@
 use crate::config::{RulesKeyword, Variables};
 use crate::resolve::ResolvedJob;
-use crate::rules::AutoCancel;
+use crate::rules::{AutoCancel, Rule};
 use crate::source::Span;
 use executor_core::job::JobDefinition;
 use std::collections::HashMap;
@@ -126,7 +126,7 @@ impl CreatedJob {
     }
 
     /// Returns what leaves the job out; only to be asked of a job that is not in the pipeline.
-    pub(crate) fn left_out_by(&self) -> LeftOutBy {
+    pub fn left_out_by(&self) -> LeftOutBy {
         match (self.rule, &self.resolved.rules) {
             (Some(at), _) => LeftOutBy::Rule(at + 1),
             (None, RulesKeyword::Given(_)) => LeftOutBy::NoRule,
@@ -134,10 +134,14 @@ impl CreatedJob {
         }
     }
 
+    /// Returns the rule that held.
+    pub fn held_rule(&self) -> Option<&Rule> {
+        self.resolved.rules.entries().get(self.rule?)
+    }
+
     /// Returns the variables of the rule that held.
     pub fn rule_variables(&self) -> Option<&Variables> {
-        let rule = self.resolved.rules.entries().get(self.rule?)?;
-        Some(&rule.variables)
+        self.held_rule().map(|rule| &rule.variables)
     }
 }
 

@@ -6,8 +6,9 @@ use crate::context::{
 use crate::expression;
 use executor_core::job::{DeploymentTier, JobDefinition};
 use executor_core::variable::{JobVariable, JobVariables};
+use indexmap::IndexMap;
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The variables that all jobs of a pipeline share.
 ///
@@ -92,6 +93,22 @@ const STRONGEST_FIRST: [Layer; 8] = [
 
 /// How GitLab's variables of the user begin: unlike other predefined ones they win over the file.
 const USER: &str = "GITLAB_USER_";
+
+/// The variables that tell a job of itself, as far as rules can know them.
+const OF_JOB: [&str; 12] = [
+    "CI_JOB_NAME",
+    "CI_JOB_NAME_SLUG",
+    "CI_JOB_GROUP_NAME",
+    "CI_JOB_STAGE",
+    "CI_JOB_IMAGE",
+    "CI_JOB_MANUAL",
+    "CI_NODE_INDEX",
+    "CI_NODE_TOTAL",
+    "CI_ENVIRONMENT_NAME",
+    "CI_ENVIRONMENT_ACTION",
+    "CI_ENVIRONMENT_TIER",
+    "CI_ENVIRONMENT_URL",
+];
 
 impl<'a> Given<'a> {
     fn of(context: &'a PipelineContext, environment: Option<&str>) -> Self {
@@ -247,13 +264,21 @@ impl<'a> JobLayers<'a> {
             .list
             .iter()
             .map(|given| given.variable.key.as_str());
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         let names = written.chain(given).filter(|name| seen.insert(*name));
         let names: Vec<&str> = names.collect();
         let found = names.into_iter().filter_map(|name| self.find(name));
         // A name of the top level that the job does not inherit may be a predefined one.
         let is_ours = |found: &Found<'_>| found.layer.is_written() || found.given.is_some();
         found.filter(is_ours).collect()
+    }
+
+    /// Returns the names of the predefined variables.
+    pub(crate) fn predefined_names(&self) -> Vec<&str> {
+        let shared = self.shared.predefined.iter();
+        let shared = shared.map(|variable| variable.key.as_str());
+        let of_job = self.job.as_ref().map(|_| OF_JOB).into_iter().flatten();
+        shared.chain(of_job).collect()
     }
 
     /// Returns the name of the job's environment, with all variables replaced.
@@ -276,25 +301,79 @@ impl<'a> JobLayers<'a> {
     }
 
     /// Returns the variables that a text refers to, directly or by others, with the references among
-    /// them replaced.
+    /// them replaced. What a secret is put into is a secret too.
     pub(crate) fn values_of(&self, text: &str) -> Result<JobVariables, ExpandError> {
-        let mut reachable = JobVariables::new();
+        let mut reachable: IndexMap<String, Reached> = IndexMap::new();
         let mut open: Vec<String> = references(text);
         while let Some(name) = open.pop() {
-            if reachable.position(&name).is_some() {
+            if reachable.contains_key(&name) {
                 continue;
             }
             let Some(found) = self.find(&name) else {
                 continue;
             };
-            if !found.is_raw {
-                open.extend(references(found.value));
-            }
-            reachable.push(found.to_variable());
+            let refers_to = match found.is_raw {
+                true => Vec::new(),
+                false => references(found.value),
+            };
+            open.extend_from_slice(&refers_to);
+            let reached = Reached {
+                variable: found.to_variable(),
+                refers_to,
+            };
+            reachable.insert(name, reached);
         }
-        let variables = reachable.iter().cloned().collect();
-        let expanded = sort_and_expand(variables, Kept::default())?;
-        Ok(expanded.into_iter().collect())
+        let secrets = secrets(&reachable);
+        let variables = reachable.into_values().map(|reached| reached.variable);
+        let expanded = sort_and_expand(variables.collect(), Kept::default())?;
+        let expanded = expanded.into_iter().map(|variable| JobVariable {
+            masked: variable.masked || secrets.contains(&variable.key),
+            ..variable
+        });
+        Ok(expanded.collect())
+    }
+}
+
+/// A variable that a text refers to, and what that refers to.
+struct Reached {
+    variable: JobVariable,
+    refers_to: Vec<String>,
+}
+
+/// Returns the names of the secrets and of all that refers to one.
+fn secrets(reachable: &IndexMap<String, Reached>) -> HashSet<String> {
+    let mut referring: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (name, reached) in reachable {
+        for target in &reached.refers_to {
+            referring.entry(target).or_default().push(name);
+        }
+    }
+    let is_secret = |variable: &JobVariable| variable.masked || !variable.public;
+    let own = reachable
+        .iter()
+        .filter(|(_, reached)| is_secret(&reached.variable));
+    let mut open: Vec<&str> = own.map(|(name, _)| name.as_str()).collect();
+    let mut secrets = HashSet::new();
+    while let Some(name) = open.pop() {
+        if secrets.insert(name.to_owned()) {
+            open.extend(referring.get(name).into_iter().flatten());
+        }
+    }
+    secrets
+}
+
+/// Variables with the references among them replaced.
+#[derive(Debug, Default)]
+pub(crate) struct Values(pub(crate) JobVariables);
+
+impl expression::Variables for Values {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name)
+    }
+
+    fn is_masked(&self, name: &str) -> bool {
+        let variable = self.0.variable(name);
+        variable.is_some_and(|variable| variable.masked || !variable.public)
     }
 }
 
@@ -386,6 +465,11 @@ impl<'a> Found<'a> {
             layer,
             given: None,
         })
+    }
+
+    /// Returns whether the value is written to a file.
+    pub(crate) fn is_file(&self) -> bool {
+        self.given.is_some_and(|given| given.variable.file)
     }
 
     /// Returns whether the value must not be shown.

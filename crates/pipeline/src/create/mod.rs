@@ -6,15 +6,19 @@
 //! for. Variables are layers that jobs share: a job looks names up in them one by one, so that ten
 //! thousand jobs never have ten thousand maps.
 
+mod cache_key;
 mod circles;
 mod conditions;
 mod creation;
+mod document;
 mod job;
 mod layers;
 mod needs;
 mod pipeline;
 mod workflow;
 
+pub(crate) use conditions::Conditions;
 pub use creation::{CreatedJob, Creation, LeftOutBy, Problem, Refusal, RefusalReason};
-pub(crate) use layers::{Found, JobLayers, Layer, Layers};
+pub use document::PlanDocument;
+pub(crate) use layers::{Found, JobLayers, Layer, Layers, Values};
 pub use pipeline::create;

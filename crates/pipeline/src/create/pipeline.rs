@@ -1,3 +1,4 @@
+use super::cache_key::CacheKeys;
 use super::conditions::Conditions;
 use super::{
     CreatedJob, Creation, JobLayers, Layers, Problem, Refusal, RefusalReason, circles, job, needs,
@@ -56,6 +57,13 @@ pub fn create(
     let layers = Layers::new(context, &predefined, &global, &of_rule);
     let mut problems = Vec::new();
     creation.jobs = jobs(resolved, &conditions, &layers, &mut problems);
+    let mut keys = CacheKeys::new(repository);
+    for job in creation.jobs.iter_mut().filter(|job| job.is_included) {
+        if let Err(problem) = keys.put_in(&mut job.definition) {
+            let span = job.resolved.span;
+            problems.push(Problem { span, ..problem });
+        }
+    }
     if creation.refusal.is_none() {
         creation.refusal = refusal(&creation, context, &layers, problems);
     }

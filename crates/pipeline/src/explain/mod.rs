@@ -4,12 +4,17 @@
 //! each rule with its conditions, values and verdict, each keyword with the place that gave it, and
 //! each variable with its origin and what it hides. Values of secrets are not in it.
 
+mod explainer;
 mod field;
+mod fields;
 mod job;
 mod place;
+mod tree;
 mod variable;
+mod variables;
 mod verdict;
 
+pub use explainer::Explainer;
 pub use field::{ExplainedField, FieldSource};
 pub use job::{ExplainedNeed, ExplainedParallel, Explanation};
 pub use place::Place;

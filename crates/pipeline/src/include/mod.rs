@@ -17,6 +17,8 @@ mod text;
 mod tree;
 mod wildcard;
 
+pub(crate) use wildcard::Wildcard;
+
 pub use known::{FilesByPath, KnownFiles};
 pub use source::{
     FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,

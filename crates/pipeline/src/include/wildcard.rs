@@ -1,7 +1,7 @@
 /// A path with stars in it, as `include: local` knows them: `**/` is any directories or none, `**`
 /// is anything, and `*` is anything without a slash. Everything else means itself.
 #[derive(Debug)]
-pub(super) struct Wildcard {
+pub(crate) struct Wildcard {
     tokens: Vec<Token>,
 }
 
@@ -17,7 +17,7 @@ enum Token {
 }
 
 impl Wildcard {
-    pub(super) fn new(pattern: &str) -> Self {
+    pub(crate) fn new(pattern: &str) -> Self {
         let mut tokens = Vec::with_capacity(pattern.len());
         let mut rest = pattern.as_bytes();
         while let Some(&byte) = rest.first() {
@@ -34,7 +34,7 @@ impl Wildcard {
     }
 
     /// Returns whether the pattern fits a whole path, in time proportional to both.
-    pub(super) fn fits(&self, path: &str) -> bool {
+    pub(crate) fn fits(&self, path: &str) -> bool {
         let literal = self.tokens.iter().zip(path.bytes());
         let literal = literal.take_while(|(token, _)| matches!(token, Token::Byte(_)));
         if literal

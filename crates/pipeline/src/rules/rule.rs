@@ -3,6 +3,7 @@ use crate::expression::Expression;
 use crate::pattern::Pattern;
 use crate::source::Span;
 use executor_core::job::When;
+use serde::Serialize;
 use std::sync::Arc;
 
 /// One entry of `rules`: of a job, of `workflow` or of an include.
@@ -91,7 +92,7 @@ pub struct Exists {
 }
 
 /// What is cancelled, and when (`workflow:auto_cancel`); an absent part says nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct AutoCancel {
     /// What a newer commit cancels.
     pub on_new_commit: Option<OnNewCommit>,
@@ -100,7 +101,8 @@ pub struct AutoCancel {
 }
 
 /// What a newer commit cancels.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnNewCommit {
     /// The pipeline, as long as no job that may not be interrupted has started.
     #[default]
@@ -112,7 +114,8 @@ pub enum OnNewCommit {
 }
 
 /// What a failed job cancels.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnJobFailure {
     /// Nothing.
     #[default]

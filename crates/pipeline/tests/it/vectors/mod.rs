@@ -1,5 +1,6 @@
 //! Test vectors whose expectations were checked against a real GitLab, see `tests/data`.
 
+mod expand;
 mod expression;
 mod rules;
 mod scheduling;

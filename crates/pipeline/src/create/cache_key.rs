@@ -1,0 +1,190 @@
+use super::Problem;
+use crate::include::Wildcard;
+use crate::repository::{Paths, Repository, RepositoryError};
+use executor_core::job::{CacheDefinition, CacheKeyDefinition, CacheKeyFiles, JobDefinition};
+use sha1::{Digest, Sha1};
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// What stands for a digest when none of the files is there.
+const NO_FILES: &str = "default";
+
+/// The keys that files make, each computed once for all jobs that name the same files.
+#[derive(Debug)]
+pub(super) struct CacheKeys<'a> {
+    repository: &'a dyn Repository,
+    digests: HashMap<Files, Option<String>>,
+    paths: Option<Paths>,
+}
+
+/// Files and what of them counts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Files {
+    Contents(Vec<String>),
+    Commits(Vec<String>),
+}
+
+impl<'a> CacheKeys<'a> {
+    pub(super) fn new(repository: &'a dyn Repository) -> Self {
+        Self {
+            repository,
+            digests: HashMap::new(),
+            paths: None,
+        }
+    }
+
+    /// Puts in the keys that the files of a job's caches make.
+    pub(super) fn put_in(&mut self, definition: &mut Arc<JobDefinition>) -> Result<(), Problem> {
+        let caches = definition.cache.iter().flatten();
+        if !caches.map(files_of).any(|files| files.is_some()) {
+            return Ok(());
+        }
+        let definition = Arc::make_mut(definition);
+        let caches = definition.cache.iter_mut().flatten();
+        for (index, cache) in caches.enumerate() {
+            let Some(files) = files_of(cache) else {
+                continue;
+            };
+            let key = self.key(index, files).map_err(|error| {
+                let name = &definition.name;
+                let message = format!("`{name}`: the key of its cache cannot be found: {error}");
+                Problem::new(message, None)
+            })?;
+            cache.key = Some(CacheKeyDefinition::Text(key));
+        }
+        Ok(())
+    }
+
+    fn key(&mut self, index: usize, key: &CacheKeyFiles) -> Result<String, RepositoryError> {
+        let clean = |files: &Vec<String>| {
+            let files = files.iter();
+            files
+                .map(|file| file.strip_prefix('/').unwrap_or(file).to_owned())
+                .collect()
+        };
+        let by_content = key
+            .files
+            .as_ref()
+            .map(|files| Files::Contents(clean(files)));
+        let by_commit = key.files_commits.as_ref();
+        let by_commit = by_commit.map(|files| Files::Commits(clean(files)));
+        let digest = match by_content.or(by_commit) {
+            Some(files) => self.digest(files)?,
+            None => None,
+        };
+        let prefix = key.prefix.clone().unwrap_or_else(|| prefix(index, key));
+        Ok(format!(
+            "{prefix}-{}",
+            digest.as_deref().unwrap_or(NO_FILES)
+        ))
+    }
+
+    fn digest(&mut self, files: Files) -> Result<Option<String>, RepositoryError> {
+        if let Some(known) = self.digests.get(&files) {
+            return Ok(known.clone());
+        }
+        let (Files::Contents(names) | Files::Commits(names)) = &files;
+        let mut ids = BTreeSet::new();
+        for path in self.existing(names)? {
+            ids.extend(match files {
+                Files::Contents(_) => self.repository.blob_id(&path)?,
+                Files::Commits(_) => self.repository.last_commit_of(&path)?,
+            });
+        }
+        let ids: Vec<String> = ids.into_iter().collect();
+        let digest = (!ids.is_empty()).then(|| hexadecimal(&ids.join("-")));
+        self.digests.insert(files, digest.clone());
+        Ok(digest)
+    }
+
+    /// Returns the paths that names stand for; a `*` in one stands for any number of files.
+    fn existing(&mut self, names: &[String]) -> Result<Vec<String>, RepositoryError> {
+        let mut existing = Vec::new();
+        for name in names {
+            if !name.contains('*') {
+                existing.push(name.clone());
+                continue;
+            }
+            let paths = match &self.paths {
+                Some(paths) => Arc::clone(paths),
+                None => Arc::clone(self.paths.insert(self.repository.files()?)),
+            };
+            let wildcard = Wildcard::new(name);
+            existing.extend(paths.iter().filter(|path| wildcard.fits(path)).cloned());
+        }
+        Ok(existing)
+    }
+}
+
+fn files_of(cache: &CacheDefinition) -> Option<&CacheKeyFiles> {
+    match cache.key.as_ref()? {
+        CacheKeyDefinition::Files(files) => Some(files),
+        CacheKeyDefinition::Text(_) => None,
+    }
+}
+
+/// Returns what stands before the digest when the file does not say: the place of the cache, and
+/// the names of its files without their endings.
+fn prefix(index: usize, key: &CacheKeyFiles) -> String {
+    let stem = |file: &String| file.split('.').next().unwrap_or_default().to_owned();
+    match &key.files {
+        Some(files) => {
+            let stems: Vec<String> = files.iter().map(stem).collect();
+            format!("{index}_{}", stems.join("_"))
+        }
+        None => index.to_string(),
+    }
+}
+
+fn hexadecimal(text: &str) -> String {
+    let digest = Sha1::digest(text);
+    digest.iter().fold(String::new(), |mut shown, byte| {
+        let _ = write!(shown, "{byte:02x}");
+        shown
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repository::KnownRepository;
+
+    fn check(key: &CacheKeyFiles, expect: &str) {
+        let pair = |path: &str, id: &str| (path.to_owned(), id.to_owned());
+        let repository = KnownRepository {
+            files: ["a/one.lock", "a/two.lock", "go.sum"]
+                .map(String::from)
+                .into(),
+            blob_ids: vec![
+                pair("a/one.lock", "2"),
+                pair("a/two.lock", "1"),
+                pair("go.sum", "2"),
+            ],
+            last_commits: vec![pair("go.sum", "c")],
+            ..KnownRepository::default()
+        };
+        let mut keys = CacheKeys::new(&repository);
+        let found = keys.key(1, key).unwrap();
+        assert_eq!(found, expect, "of {key:?}");
+    }
+
+    #[test]
+    fn files_make_a_key_of_their_sorted_ids() {
+        let files = |files: &[&str], prefix: Option<&str>| CacheKeyFiles {
+            files: Some(files.iter().map(|&file| file.to_owned()).collect()),
+            prefix: prefix.map(ToOwned::to_owned),
+            ..CacheKeyFiles::default()
+        };
+        let both = hexadecimal("1-2");
+        let all = ["a/one.lock", "go.sum", "a/two.lock"];
+        check(&files(&all, Some("p")), &format!("p-{both}"));
+        check(&files(&["/a/*.lock"], None), &format!("1_/a/*-{both}"));
+        check(&files(&["no.lock"], None), "1_no-default");
+        let commits = CacheKeyFiles {
+            files_commits: Some(vec!["go.sum".to_owned()]),
+            ..CacheKeyFiles::default()
+        };
+        check(&commits, &format!("1-{}", hexadecimal("c")));
+    }
+}

@@ -1,0 +1,94 @@
+use super::{CreatedJob, Creation, Problem};
+use crate::config::Variables;
+use executor_core::job::JobDefinition;
+use indexmap::IndexMap;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+/// A created pipeline in the shape that `plan --json` prints.
+///
+/// `stages` are all stages, `.pre` and `.post` included. `variables` are those of the top level of
+/// the file with those of the workflow rule; a job's `variables` are all that the file gives it.
+/// What is given from outside the file is in neither, so no secret is. `jobs` are those in the
+/// pipeline, by stage; without a pipeline there are none, and `reason` is `workflow`, `no_jobs` or
+/// `seed_error`.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanDocument<'c>(&'c Creation);
+
+impl Serialize for PlanDocument<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let creation = self.0;
+        let refusal = creation.refusal.as_ref();
+        let mut document = serializer.serialize_struct("Plan", 6)?;
+        document.serialize_field("created", &refusal.is_none())?;
+        document.serialize_field("reason", &refusal.map(|refusal| refusal.reason.word()))?;
+        document.serialize_field("name", &creation.name)?;
+        document.serialize_field("stages", &creation.stages)?;
+        document.serialize_field("variables", &creation.merged_globals())?;
+        document.serialize_field("jobs", &Jobs(creation))?;
+        document.end()
+    }
+}
+
+/// The jobs, made one after the other: a pipeline may have ten thousand.
+struct Jobs<'c>(&'c Creation);
+
+impl Serialize for Jobs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.document().jobs())
+    }
+}
+
+impl<'c> PlanDocument<'c> {
+    /// Returns the jobs in the pipeline, by stage.
+    pub fn jobs(self) -> impl Iterator<Item = JobDefinition> + 'c {
+        let creation = self.0;
+        let jobs = match creation.refusal {
+            Some(_) => Vec::new(),
+            None => creation.included(),
+        };
+        jobs.into_iter().map(|job| creation.complete(job))
+    }
+}
+
+impl Creation {
+    /// Returns the pipeline in the shape that `plan --json` prints.
+    pub fn document(&self) -> PlanDocument<'_> {
+        PlanDocument(self)
+    }
+
+    /// Returns what a job is, with all variables that the file and its rules give it.
+    pub fn complete(&self, job: &CreatedJob) -> JobDefinition {
+        JobDefinition {
+            variables: self.variables_of(job),
+            ..job.definition.as_ref().clone()
+        }
+    }
+
+    /// Returns the variables that the file gives a job: those of the top level, of the workflow rule,
+    /// of the job and of its rule, of which later ones win.
+    pub fn variables_of(&self, job: &CreatedJob) -> IndexMap<String, String> {
+        let inherited = &job.resolved.inherited_variables;
+        let shared = [&self.global_variables, &self.workflow_variables];
+        let shared = shared.into_iter().flat_map(|variables| variables.iter());
+        let shared = shared.filter(|(name, _)| inherited.includes(name));
+        let own = job.definition.job_variables.iter().flatten();
+        let of_rule = job.rule_variables().into_iter().flatten();
+        let all = shared.chain(own).chain(of_rule);
+        all.map(|(name, definition)| (name.clone(), definition.value().to_owned()))
+            .collect()
+    }
+
+    fn merged_globals(&self) -> Variables {
+        let mut merged = self.global_variables.as_ref().clone();
+        let of_rule = self.workflow_variables.iter();
+        merged.extend(of_rule.map(|(name, value)| (name.clone(), value.clone())));
+        merged
+    }
+
+    /// Returns what keeps the pipeline from being created; none when it is.
+    pub fn problems(&self) -> &[Problem] {
+        self.refusal
+            .as_ref()
+            .map_or(&[], |refusal| &refusal.problems)
+    }
+}

@@ -1,0 +1,225 @@
+use super::tree::Tree;
+use super::variables::{self, Written};
+use super::{
+    ExplainedNeed, ExplainedParallel, ExplainedPolicy, ExplainedRule, Explanation, fields,
+};
+use crate::Pipeline;
+use crate::config::{Inherited, Job, Parallel, RulesKeyword};
+use crate::context::{Phase, PipelineContext, group_name};
+use crate::create::{Conditions, CreatedJob, Creation, JobLayers, Layers};
+use crate::plan::{Plan, Selection};
+use crate::repository::Repository;
+use crate::rules::{Policy, Rule, examine};
+use executor_core::variable::JobVariables;
+use std::collections::{HashMap, HashSet};
+
+/// Explains the jobs of one pipeline in one situation.
+#[derive(Debug)]
+pub struct Explainer<'a> {
+    pipeline: &'a Pipeline,
+    creation: &'a Creation,
+    context: &'a PipelineContext,
+    conditions: Conditions<'a>,
+    predefined: JobVariables,
+    jobs: HashMap<&'a str, &'a Job>,
+    included: HashSet<&'a str>,
+    /// Says which artifacts are fetched; absent when there is no pipeline.
+    plan: Option<Plan>,
+}
+
+impl<'a> Explainer<'a> {
+    /// Prepares to explain what `creation` made of a pipeline.
+    pub fn new(
+        pipeline: &'a Pipeline,
+        creation: &'a Creation,
+        context: &'a PipelineContext,
+        repository: &'a dyn Repository,
+    ) -> Self {
+        let jobs = pipeline.config().jobs.iter();
+        let included = creation.jobs.iter().filter(|job| job.is_included);
+        Self {
+            pipeline,
+            creation,
+            context,
+            conditions: Conditions::new(context, repository),
+            predefined: context.predefined(Phase::Pipeline),
+            jobs: jobs.map(|job| (&*job.name, job)).collect(),
+            included: included.map(CreatedJob::name).collect(),
+            plan: Plan::new(creation, context.clone(), &Selection::default()).ok(),
+        }
+    }
+
+    /// Explains a job of the creation; nothing for one that the pipeline's file does not have.
+    pub fn explain(&self, created: &CreatedJob) -> Option<Explanation> {
+        let job = *self.jobs.get(&*created.resolved.name_in_file)?;
+        let definition = &created.definition;
+        let tree = self.tree();
+        let workflow = self.pipeline.config().workflow.rules.entries();
+        let workflow_rule = self.creation.workflow_rule.and_then(|at| workflow.get(at));
+
+        let (global, of_rule) = (
+            &self.creation.global_variables,
+            &self.creation.workflow_variables,
+        );
+        let layers = Layers::new(self.context, &self.predefined, global, of_rule);
+        let sight = Creation::sight(created, &layers);
+        let inherited: &Inherited = &created.resolved.inherited_variables;
+        let before_rules = layers.of_job(&created.resolved.definition, inherited, None);
+        let none = crate::config::Variables::new();
+        let before_workflow = Layers::new(self.context, &self.predefined, global, &none);
+
+        Some(Explanation {
+            job: created.name().to_owned(),
+            stage: definition.stage.clone(),
+            place: tree.place(job.span),
+            is_included: created.is_included && self.creation.refusal.is_none(),
+            reason: self.reason(created),
+            when: definition.when,
+            start_in: definition.start_in.clone(),
+            allow_failure: definition.allow_failure,
+            scheduling: definition.scheduling,
+            workflow: self.rules(workflow, &before_workflow.of_pipeline()),
+            rules: self.rules(created.resolved.rules.entries(), &before_rules),
+            only: self.policy(created, "only", &before_rules),
+            except: self.policy(created, "except", &before_rules),
+            fields: fields::of(tree, job, created.held_rule()),
+            variables: variables::of(
+                Written {
+                    tree,
+                    job,
+                    created,
+                    workflow_rule,
+                },
+                &sight,
+            ),
+            needs: definition.needs.as_ref().map(|needs| {
+                let needs = needs.iter().map(|need| ExplainedNeed {
+                    is_included: self.included.contains(need.job.as_str()),
+                    need: need.clone(),
+                });
+                needs.collect()
+            }),
+            dependencies: self.dependencies(created),
+            parallel: parallel(created, job),
+        })
+    }
+
+    fn tree(&self) -> Tree<'a> {
+        Tree {
+            root: self.pipeline.tree(),
+            origins: self.pipeline.origins(),
+        }
+    }
+
+    /// Says in one sentence why the pipeline has the job or not.
+    fn reason(&self, created: &CreatedJob) -> String {
+        if let Some(refusal) = &self.creation.refusal
+            && (created.is_included || created.resolved.rules.entries().is_empty())
+        {
+            return refusal.to_string();
+        }
+        if !created.is_included {
+            return created.left_out_by().to_string();
+        }
+        match (created.rule, &created.resolved.rules) {
+            (Some(at), _) => format!("its rule {} holds", at + 1),
+            (None, RulesKeyword::Given(_)) => "none of its rules holds".to_owned(),
+            (None, _) => {
+                let conditions = [&created.resolved.only, &created.resolved.except];
+                match conditions {
+                    [None, None] => "it has no conditions".to_owned(),
+                    _ => "its `only` and `except` let it in".to_owned(),
+                }
+            }
+        }
+    }
+
+    fn rules(&self, rules: &[Rule], layers: &JobLayers<'_>) -> Vec<ExplainedRule> {
+        let verdicts = self
+            .conditions
+            .with(rules, layers, |context| Ok(examine(rules, context)));
+        let verdicts = verdicts.unwrap_or_default().into_iter().zip(rules);
+        let explained = verdicts.map(|(verdict, rule)| ExplainedRule {
+            place: self.tree().place(rule.span),
+            outcome: verdict.outcome,
+            clauses: verdict.clauses,
+            effects: effects(rule),
+        });
+        explained.collect()
+    }
+
+    fn policy(
+        &self,
+        created: &CreatedJob,
+        keyword: &str,
+        layers: &JobLayers<'_>,
+    ) -> Option<ExplainedPolicy> {
+        let resolved = &created.resolved;
+        let policy: &Policy = match keyword {
+            "only" => resolved.only.as_deref()?,
+            _ => resolved.except.as_deref()?,
+        };
+        let situation = self.conditions.situation();
+        let asked = self.conditions.with(&[], layers, |context| {
+            let keeps = match keyword {
+                "only" => policy.keeps(situation, context),
+                _ => policy.excludes(situation, context).map(|goes| !goes),
+            };
+            Ok((keeps.unwrap_or(false), policy.examine(situation, context)))
+        });
+        let (keeps, clauses) = asked.ok()?;
+        let job = self.tree().top(&resolved.name_in_file);
+        let is_given = |entries: &&crate::yaml::Mapping| {
+            let entry = entries.get(keyword);
+            entry.is_some_and(|entry| !entry.value.is_null())
+        };
+        let place = job.filter(is_given);
+        Some(ExplainedPolicy {
+            place: place.and_then(|entries| self.tree().place_of(entries, keyword)),
+            keeps,
+            clauses,
+        })
+    }
+
+    fn dependencies(&self, created: &CreatedJob) -> Vec<String> {
+        let Some(plan) = &self.plan else {
+            return Vec::new();
+        };
+        let Some(at) = plan.position(created.name()) else {
+            return Vec::new();
+        };
+        let names = plan.dependencies(at).into_iter();
+        names.map(|at| plan.jobs()[at].name().to_owned()).collect()
+    }
+}
+
+/// Says what a rule sets when it holds.
+fn effects(rule: &Rule) -> Vec<String> {
+    let effects = fields::effects(rule).into_iter();
+    let mut effects: Vec<String> = effects
+        .map(|(key, value)| format!("{key}: {value}"))
+        .collect();
+    if !rule.variables.is_empty() {
+        let names: Vec<&str> = rule.variables.keys().map(String::as_str).collect();
+        effects.push(format!("variables: {}", names.join(", ")));
+    }
+    effects
+}
+
+fn parallel(created: &CreatedJob, job: &Job) -> Option<ExplainedParallel> {
+    let definition = &created.definition;
+    let index = definition.node_index?;
+    let matrix = match &job.parallel {
+        Some(Parallel::Matrix(matrix)) => {
+            let place = usize::try_from(index).ok()?.checked_sub(1)?;
+            matrix.combinations.get(place).cloned().unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    Some(ExplainedParallel {
+        group: group_name(created.name()).to_owned(),
+        index,
+        total: definition.parallel_total?,
+        matrix,
+    })
+}

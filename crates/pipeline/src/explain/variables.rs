@@ -1,0 +1,120 @@
+use super::tree::Tree;
+use super::{ExplainedVariable, Place, VariableSource};
+use crate::config::Job;
+use crate::create::{CreatedJob, Found, JobLayers, Layer};
+use crate::rules::Rule;
+
+/// What stands for a value that must not be shown.
+const MASKED: &str = "[MASKED]";
+
+/// Where the variables of a job may have been written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written<'a> {
+    pub(super) tree: Tree<'a>,
+    pub(super) job: &'a Job,
+    pub(super) created: &'a CreatedJob,
+    pub(super) workflow_rule: Option<&'a Rule>,
+}
+
+/// Returns the variables of a job: those of the file and given ones first, then predefined ones.
+pub(super) fn of(written: Written<'_>, layers: &JobLayers<'_>) -> Vec<ExplainedVariable> {
+    let ours = layers.given_and_written();
+    let known: std::collections::HashSet<&str> = ours.iter().map(|found| found.name).collect();
+    let predefined = layers.predefined_names();
+    let predefined = predefined.into_iter().filter(|name| !known.contains(name));
+    let names = ours.iter().map(|found| found.name).chain(predefined);
+    let explained = names.map(|name| explain(written, layers, name));
+    explained.flatten().collect()
+}
+
+fn explain(written: Written<'_>, layers: &JobLayers<'_>, name: &str) -> Option<ExplainedVariable> {
+    let mut found = layers.find_all(name).into_iter();
+    let winner = found.next()?;
+    let shadows = found.map(|shadowed| source(written, &shadowed)).collect();
+    let is_masked = winner.is_secret();
+    let value = if is_masked { MASKED } else { winner.value };
+    Some(ExplainedVariable {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        expanded: expanded(layers, &winner),
+        is_raw: winner.is_raw,
+        is_file: winner.is_file(),
+        is_masked,
+        source: source(written, &winner),
+        shadows,
+    })
+}
+
+/// Returns the value with references replaced, where that is another one.
+fn expanded(layers: &JobLayers<'_>, found: &Found<'_>) -> Option<String> {
+    if found.is_raw || found.is_secret() || !found.value.contains(['$', '%']) {
+        return None;
+    }
+    let values = layers.values_of(&format!("${{{}}}", found.name)).ok()?;
+    let variable = values.variable(found.name)?;
+    if variable.masked {
+        return Some(MASKED.to_owned());
+    }
+    (variable.value != found.value).then(|| variable.value.clone())
+}
+
+fn source(written: Written<'_>, found: &Found<'_>) -> VariableSource {
+    let tree = written.tree;
+    let name = found.name;
+    match found.layer {
+        Layer::Job | Layer::Predefined | Layer::User => VariableSource::Predefined,
+        Layer::Given => match found.given {
+            Some(given) => VariableSource::Given {
+                level: given.level,
+                source: given.source.clone(),
+            },
+            None => VariableSource::Predefined,
+        },
+        Layer::Global => VariableSource::Global {
+            place: place_of_global(tree, name),
+        },
+        Layer::Workflow => {
+            let rules = tree.root.get("workflow").and_then(|node| node.get("rules"));
+            let place = written.workflow_rule.map_or_else(
+                || place_of_global(tree, name),
+                |rule| tree.place_in_rule(rules.map(|rules| &**rules), rule.span, name),
+            );
+            VariableSource::WorkflowRule { place }
+        }
+        Layer::Own => own_source(written, name),
+        Layer::Rule => {
+            let job = tree.root.get(&written.job.name);
+            let rules = job.and_then(|job| job.get("rules"));
+            let rule = written.created.held_rule();
+            let span = rule.map_or(written.job.span, |rule| rule.span);
+            let place = tree.place_in_rule(rules.map(|rules| &**rules), span, name);
+            VariableSource::Rule { place }
+        }
+    }
+}
+
+fn place_of_global(tree: Tree<'_>, name: &str) -> Place {
+    let variables = tree.top("variables");
+    let place = variables.and_then(|variables| tree.place_of(variables, name));
+    place.unwrap_or_else(|| tree.place(tree.root.span))
+}
+
+/// Returns the origin of a variable of the job, which may be its share of the matrix.
+fn own_source(written: Written<'_>, name: &str) -> VariableSource {
+    let tree = written.tree;
+    let job = tree.top(&written.job.name);
+    let matrix = job.and_then(|job| {
+        let matrix = job.get("parallel")?.value.get("matrix")?;
+        let mut entries = matrix.as_sequence()?.iter();
+        entries.find_map(|entry| tree.place_of(entry.as_mapping()?, name))
+    });
+    // A value of the matrix wins over one of `variables`.
+    if let Some(place) = matrix {
+        return VariableSource::Matrix { place };
+    }
+    let variables = job.and_then(|job| job.get("variables")?.value.as_mapping());
+    let place = variables.and_then(|variables| tree.place_of(variables, name));
+    VariableSource::Job {
+        place: place.unwrap_or_else(|| tree.place(written.job.span)),
+    }
+}
