@@ -6,6 +6,7 @@ use super::{
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// When a job of a pipeline starts (`when`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -94,7 +95,8 @@ impl VariableDefinition {
 /// inherits from says anything. Keywords whose meaning is not modelled yet keep their value as
 /// JSON, so that none is lost on the way.
 ///
-/// What is large and rare is boxed: a pipeline may have ten thousand jobs.
+/// What is large and rare is boxed, and what many jobs have alike is shared: a pipeline may have ten
+/// thousand jobs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobDefinition {
@@ -153,11 +155,11 @@ pub struct JobDefinition {
     /// The pattern that finds the coverage in the log.
     pub coverage: Option<String>,
     /// `only`, as written.
-    pub only: Option<Box<Value>>,
+    pub only: Option<Arc<Value>>,
     /// `except`, as written.
-    pub except: Option<Box<Value>>,
+    pub except: Option<Arc<Value>>,
     /// `rules`, as written.
-    pub rules: Option<Box<Value>>,
+    pub rules: Option<Arc<Value>>,
     /// Whether a newer pipeline may cancel it.
     pub interruptible: Option<bool>,
     /// The group of which only one job runs at a time.

@@ -1,8 +1,10 @@
+use super::rules::{RulePlace, RulesKeyword};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::expression::Expressions;
 use crate::source::{Span, clamp};
 use crate::suggest::did_you_mean;
 use crate::yaml::{Kind, Mapping, Node};
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -116,6 +118,9 @@ pub(crate) struct Reader<'d> {
     pub(crate) diagnostics: &'d mut Diagnostics,
     /// The conditions on variables that were read already.
     pub(crate) expressions: Expressions,
+    /// The lists of rules that were read already, by the node in memory: jobs that extend the same
+    /// one share it, and so do its mistakes, which are told once.
+    pub(super) rules: HashMap<(*const Node, RulePlace), RulesKeyword>,
 }
 
 impl<'d> Reader<'d> {
@@ -124,6 +129,7 @@ impl<'d> Reader<'d> {
         Self {
             diagnostics,
             expressions: Expressions::default(),
+            rules: HashMap::new(),
         }
     }
 

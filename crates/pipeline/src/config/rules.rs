@@ -35,7 +35,7 @@ impl RulesKeyword {
 }
 
 /// What a list of rules belongs to, which decides what its entries may say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RulePlace {
     /// A job.
     Job,
@@ -63,11 +63,17 @@ pub(crate) fn read_rules(
             return RulesKeyword::Null;
         }
     }
+    let known = (std::ptr::from_ref(field.node), place);
+    if let Some(rules) = reader.rules.get(&known) {
+        return rules.clone();
+    }
     let path = field.path.child("rule");
     let items = reader.flattened(field).unwrap_or_default();
     let mut rules = Vec::with_capacity(items.len());
     for node in items {
         rules.extend(rule::read(reader, Field { node, path: &path }, place));
     }
-    RulesKeyword::Given(rules.into())
+    let rules = RulesKeyword::Given(rules.into());
+    reader.rules.insert(known, rules.clone());
+    rules
 }

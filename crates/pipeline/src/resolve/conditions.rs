@@ -1,8 +1,9 @@
-use super::ResolvedJob;
+use super::{ResolvedJob, ResolvedNeeds, written};
 use crate::config::{Config, Job, PolicyKeyword, RulesKeyword};
-use crate::rules::{Policy, RefPattern};
+use crate::rules::{Policy, RefPattern, Rule};
 use executor_core::job::JobDefinition;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The refs of `only` where a job says nothing of them.
@@ -13,13 +14,13 @@ const DEFAULT_REFS: [&str; 2] = ["branches", "tags"];
 pub(super) struct Conditions {
     /// A job without a definition, to be copied for each instance.
     pub(super) template: ResolvedJob,
-    only: Option<Value>,
-    except: Option<Value>,
+    only: Option<Arc<Value>>,
+    except: Option<Arc<Value>>,
 }
 
 impl Conditions {
-    pub(super) fn of(job: &Job, config: &Config) -> Self {
-        let (only, written_only) = only(job, config).unzip();
+    pub(super) fn of(job: &Job, shared: &mut Shared) -> Self {
+        let (only, written_only) = shared.only(job).unzip();
         let except = job.except.as_deref();
         let template = ResolvedJob {
             definition: Arc::default(),
@@ -28,7 +29,7 @@ impl Conditions {
             kind: job.kind,
             rules: job.rules.clone(),
             rule_needs: Arc::default(),
-            only: only.map(Arc::new),
+            only,
             except: except.map(|except| Arc::new(except.policy.clone())),
             when: job.when,
             allow_failure: job.allow_failure.clone(),
@@ -37,26 +38,68 @@ impl Conditions {
         Self {
             template,
             only: written_only,
-            except: except.map(|except| except.written.clone()),
+            except: except.map(|except| Arc::new(except.written.clone())),
         }
     }
 
     /// Writes them into a definition, as they were written in the file.
     pub(super) fn write(&self, definition: &mut JobDefinition) {
-        definition.only = self.only.clone().map(Box::new);
-        definition.except = self.except.clone().map(Box::new);
+        definition.only = self.only.clone();
+        definition.except = self.except.clone();
     }
 }
 
-/// Returns `only` of a job, or what stands for it.
-///
-/// Refs are added where only other conditions are given, also beside `workflow:rules`; without the
-/// keyword there is a default, but not beside rules of any kind.
-fn only(job: &Job, config: &Config) -> Option<(Policy, Value)> {
-    match job.only.as_deref() {
-        Some(given) => Some(with_refs(given)),
-        None if job.rules.is_given() || config.workflow.rules.is_given() => None,
-        None => Some((default_policy(), json!({"refs": DEFAULT_REFS}))),
+/// What many jobs have alike, and so is kept only once.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// The `only` of jobs that say nothing, if they have one.
+    default_only: Option<(Arc<Policy>, Arc<Value>)>,
+    /// Lists of rules as they were written, by the place of the list in memory.
+    rules: HashMap<*const Rule, Arc<Value>>,
+}
+
+impl Shared {
+    pub(super) fn of(config: &Config) -> Self {
+        let default = || {
+            let written = json!({"refs": DEFAULT_REFS});
+            (Arc::new(default_policy()), Arc::new(written))
+        };
+        Self {
+            default_only: (!config.workflow.rules.is_given()).then(default),
+            rules: HashMap::new(),
+        }
+    }
+
+    /// Returns `only` of a job, or what stands for it.
+    ///
+    /// Refs are added where only other conditions are given, also beside `workflow:rules`; without
+    /// the keyword there is a default, but not beside rules of any kind.
+    fn only(&self, job: &Job) -> Option<(Arc<Policy>, Arc<Value>)> {
+        match job.only.as_deref() {
+            Some(given) => {
+                let (policy, written) = with_refs(given);
+                Some((Arc::new(policy), Arc::new(written)))
+            }
+            None if job.rules.is_given() => None,
+            None => self.default_only.clone(),
+        }
+    }
+
+    /// Returns the rules of a job as they were written.
+    pub(super) fn rules(
+        &mut self,
+        rules: &RulesKeyword,
+        needs: &[Option<ResolvedNeeds>],
+    ) -> Option<Arc<Value>> {
+        let RulesKeyword::Given(rules) = rules else {
+            return None;
+        };
+        if !needs.is_empty() {
+            return Some(Arc::new(written::rules(rules, needs)));
+        }
+        let known = self.rules.entry(rules.as_ptr());
+        let known = known.or_insert_with(|| Arc::new(written::rules(rules, needs)));
+        Some(Arc::clone(known))
     }
 }
 
@@ -75,9 +118,4 @@ fn default_policy() -> Policy {
         refs: Some(names.to_vec()),
         ..Policy::default()
     }
-}
-
-/// Returns the rules of a job as the file has them.
-pub(super) fn has_list(rules: &RulesKeyword) -> bool {
-    matches!(rules, RulesKeyword::Given(_))
 }

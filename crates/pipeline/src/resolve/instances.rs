@@ -1,8 +1,8 @@
-use super::conditions::{Conditions, has_list};
+use super::conditions::{Conditions, Shared};
 use super::expand::{Expansion, matrix_values};
 use super::lower::lower;
 use super::needs::{NeedsExpansion, depend_on_matrix};
-use super::{ResolvedJob, ResolvedNeeds, written};
+use super::{ResolvedJob, ResolvedNeeds};
 use crate::config::{Config, Job};
 use executor_core::job::{JobDefinition, VariableDefinition};
 use std::sync::Arc;
@@ -16,18 +16,19 @@ pub(super) fn all(
     let mut jobs = Vec::with_capacity(expansion.instances().len());
     // The instances of a job follow one another, but for those that took another's place.
     let mut last: Option<(usize, Family)> = None;
+    let mut shared = Shared::of(config);
     for (name, instance) in expansion.instances() {
         let job = &config.jobs[instance.job];
         let family = match &mut last {
             Some((at, family)) if *at == instance.job => family,
             _ => {
-                let family = Family::of(job, config, expansion, needs);
+                let family = Family::of(job, config, expansion, needs, &mut shared);
                 &mut last.insert((instance.job, family)).1
             }
         };
         let values = matrix_values(job, instance.index);
         if family.differ {
-            family.take_needs(job, values, needs);
+            family.take_needs(job, values, needs, &mut shared);
         }
         let Some(total) = expansion.total(instance.job) else {
             jobs.push(family.only_instance());
@@ -65,14 +66,15 @@ impl Family {
         config: &Config,
         expansion: &Expansion<'_>,
         needs: &mut NeedsExpansion<'_>,
+        shared: &mut Shared,
     ) -> Self {
         let mut family = Self {
             definition: lower(job, config, expansion),
-            conditions: Conditions::of(job, config),
+            conditions: Conditions::of(job, shared),
             differ: depend_on_matrix(job),
         };
         family.conditions.write(&mut family.definition);
-        family.take_needs(job, &[], needs);
+        family.take_needs(job, &[], needs, shared);
         family
     }
 
@@ -90,12 +92,11 @@ impl Family {
         job: &Job,
         values: &[(String, String)],
         expansion: &mut NeedsExpansion<'_>,
+        shared: &mut Shared,
     ) {
         let rules = job.rules.entries();
         let rule_needs = expansion.expand_rules(rules, values);
-        if has_list(&job.rules) {
-            self.definition.rules = Some(Box::new(written::rules(rules, &rule_needs)));
-        }
+        self.definition.rules = shared.rules(&job.rules, &rule_needs);
         self.conditions.template.rule_needs = rule_needs;
         let Some(entries) = &job.needs else {
             return;

@@ -8,7 +8,7 @@ use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;
 
 /// How many needs all jobs of a pipeline may have together.
-const MOST_NEEDS: usize = 2_000_000;
+const MOST_NEEDS: usize = 1_000_000;
 
 /// Writes needs with the names that `parallel` makes.
 #[derive(Debug)]
