@@ -128,8 +128,9 @@ fn read_regexp(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Arc<Pattern>
                 "{} is not a regular expression: {error}",
                 field.path.subject()
             );
-            let error = Diagnostic::error("invalid-pattern", message).at(field.node.span);
-            reader.diagnostics.push(error);
+            let finding = Diagnostic::error("invalid-pattern", message).at(field.node.span);
+            let help = error.help.map(str::to_owned);
+            reader.diagnostics.push(finding.with_help(help));
             None
         }
     }

@@ -98,8 +98,9 @@ fn read_refs(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<RefPattern
                 "{} should be an array of strings or regular expressions: {error}",
                 field.path.subject()
             );
-            let error = Diagnostic::error("invalid-pattern", message).at(node.span);
-            reader.diagnostics.push(error);
+            let finding = Diagnostic::error("invalid-pattern", message).at(node.span);
+            let help = error.help.map(str::to_owned);
+            reader.diagnostics.push(finding.with_help(help));
             continue;
         }
         refs.push(ref_pattern(text));

@@ -48,7 +48,14 @@ fn no_pattern(rest: &str, at: usize) -> ExpressionError {
         return error.with_help("write `[\\\\]` instead of a backslash at the end");
     }
     let words = "a regular expression of a single character is not taken for one";
-    error(words).with_help(format!("write `/[{body}]/`"))
+    // In brackets these would mean themselves, or something else.
+    let is_sign = body.starts_with(['.', '^', '$', '|']);
+    let longer = if is_sign {
+        format!("/(?:{body})/")
+    } else {
+        format!("/[{body}]/")
+    };
+    error(words).with_help(format!("write `{longer}`"))
 }
 
 fn no_variable(rest: &str, at: usize) -> ExpressionError {

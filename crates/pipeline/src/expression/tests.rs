@@ -224,6 +224,12 @@ fn regular_expressions_that_are_none_are_explained() {
         "write `/[a]/`",
     );
     refused(
+        "$A =~ /./",
+        "/./",
+        "a regular expression of a single character is not taken for one",
+        "write `/(?:.)/`",
+    );
+    refused(
         "$A =~ //",
         "//",
         "the regular expression is empty",

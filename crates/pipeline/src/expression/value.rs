@@ -21,7 +21,7 @@ impl Value<'_> {
         match self {
             Self::Null => true,
             Self::Boolean(flag) => !flag,
-            Self::Text(text) => text.trim_matches(is_space).is_empty(),
+            Self::Text(text) => text.trim().is_empty(),
             Self::Pattern(_) => false,
         }
     }
@@ -30,11 +30,6 @@ impl Value<'_> {
     pub fn is_truthy(self) -> bool {
         !matches!(self, Self::Null | Self::Boolean(false))
     }
-}
-
-/// Returns whether Ruby takes a character for a space when it looks for blank text.
-fn is_space(letter: char) -> bool {
-    letter.is_whitespace()
 }
 
 /// Shows the value as it could stand in an expression.

@@ -61,7 +61,7 @@ impl PatternError {
     }
 
     /// Moves the offset from the body of a literal to the literal, whose every `\/` has lost a
-    /// byte.
+    /// byte. It is near the place when the literal is a later line of its text.
     pub(super) fn behind_slash(self, literal: &str) -> Self {
         let mut rest = self.offset;
         let body_start = literal.find('/').map_or(0, |at| at + 1);
@@ -72,6 +72,7 @@ impl PatternError {
             offset += if is_escaped { 2 } else { 1 };
             rest -= 1;
         }
+        let offset = literal.floor_char_boundary(offset);
         Self { offset, ..self }
     }
 }

@@ -157,6 +157,9 @@ fn literals_have_slashes_and_flags() {
     }
     let error = Pattern::from_literal(r"/a\/b(/").unwrap_err();
     assert_eq!(error.offset, 5);
+    let later_line = "/é\n/a(/i\nx/";
+    let error = Pattern::from_literal(later_line).unwrap_err();
+    assert!(later_line.is_char_boundary(error.offset));
 }
 
 #[test]
