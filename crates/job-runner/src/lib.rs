@@ -68,7 +68,7 @@ mod variables;
 pub use artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, LocalArtifactStore};
 pub use options::BuildRunnerOptions;
 pub use repository::{
-    Commit, Head, RepositoryError, RepositoryFacts, RepositoryRefs, ask_git, inspect,
+    Commit, Head, RepositoryError, RepositoryFacts, RepositoryRefs, ask_git, glance, inspect,
     project_files, toplevel,
 };
 pub use runner::{BuildRunner, spool_file};

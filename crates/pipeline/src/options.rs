@@ -38,6 +38,18 @@ pub struct LoadOptions<'a> {
     pub includes: &'a dyn IncludeSource,
     /// What rules of includes ask about files.
     pub repository: &'a dyn Repository,
+    /// Files that are merged over the pipeline file once their includes are read, later ones over
+    /// earlier ones. Inputs are not given to them.
+    pub overlays: &'a [Overlay],
+}
+
+/// A pipeline file that is merged over another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlay {
+    /// Its path relative to the project, and what messages call it.
+    pub name: String,
+    /// Its text.
+    pub text: String,
 }
 
 impl Default for LoadOptions<'_> {
@@ -49,6 +61,7 @@ impl Default for LoadOptions<'_> {
             variables: JobVariables::default(),
             includes: &NoIncludes,
             repository: &NoRepository,
+            overlays: &[],
         }
     }
 }

@@ -56,6 +56,11 @@ impl Origins {
         self.files.insert(id, file);
     }
 
+    /// Adds the files of another tree that is merged into this one.
+    pub(crate) fn extend(&mut self, others: Self) {
+        self.files.extend(others.files);
+    }
+
     /// Returns where a span stands; nothing for a span that is not of this pipeline.
     pub fn of(&self, span: Span) -> Option<Origin<'_>> {
         let file = self.files.get(&span.file)?;

@@ -1,10 +1,11 @@
-use crate::compose::compose;
+use crate::compose::{compose, merge};
 use crate::config::{self, Config};
 use crate::diagnostic::{Checked, Diagnostic, Diagnostics};
 use crate::include::{self, Tree};
 use crate::resolve::{self, ResolvedPipeline};
 use crate::yaml::{Node, load};
-use crate::{LoadOptions, Origins};
+use crate::{LoadOptions, Origins, Overlay};
+use indexmap::IndexMap;
 use std::sync::Arc;
 
 /// A pipeline file that was read: every keyword with its place, nothing inherited yet.
@@ -69,7 +70,16 @@ fn read(
     }
     let file = diagnostics.sources_mut().add(name, text);
     let loaded = load(file, limits, diagnostics)?;
-    let Tree { root, origins } = include::read(name, file, &loaded, options, diagnostics)?;
+    let Tree {
+        mut root,
+        mut origins,
+    } = include::read(name, file, &loaded, options, diagnostics)?;
+    let mut keys_left = u32::MAX;
+    for overlay in options.overlays {
+        let over = read_overlay(overlay, options, diagnostics)?;
+        root = merge(root, &over.root, &mut keys_left)?;
+        origins.extend(over.origins);
+    }
     let tree = compose(&root, limits, diagnostics);
     let config = config::read(&tree, diagnostics)?;
     Some(Pipeline {
@@ -79,10 +89,62 @@ fn read(
     })
 }
 
+/// Reads a file that is merged over the pipeline's, with what it includes.
+fn read_overlay(
+    overlay: &Overlay,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Tree> {
+    let options = LoadOptions {
+        inputs: IndexMap::new(),
+        ..options.clone()
+    };
+    let file = diagnostics
+        .sources_mut()
+        .add(&*overlay.name, &*overlay.text);
+    let loaded = load(file, &options.limits, diagnostics)?;
+    include::read(&overlay.name, file, &loaded, &options, diagnostics)
+}
+
 impl ResolvedPipeline {
     /// Reads and resolves a pipeline file; `name` is what messages call it.
     pub fn from_text(name: &str, text: &str) -> Checked<Self> {
         Pipeline::from_text(name, text)
             .and_then(|pipeline, diagnostics| Some(pipeline.resolve(diagnostics)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overlay_is_merged_over_what_the_file_includes() {
+        let overlays = [Overlay {
+            name: "local.yml".to_owned(),
+            text: "build: {script: local, tags: null}\nmine: {script: x}\n".to_owned(),
+        }];
+        let options = LoadOptions {
+            overlays: &overlays,
+            ..LoadOptions::default()
+        };
+        let text = "build: {script: make, tags: [a], stage: build}\n";
+        let (pipeline, _) = Pipeline::load("p.yml", text, &options)
+            .into_result()
+            .expect("no errors");
+        let tree = pipeline.tree();
+        assert_eq!(
+            tree.to_json(),
+            serde_json::json!({
+                "build": {"script": "local", "tags": null, "stage": "build"},
+                "mine": {"script": "x"},
+            })
+        );
+        let script = tree
+            .get("build")
+            .and_then(|job| job.get("script"))
+            .expect("there");
+        let origin = pipeline.origins().of(script.span).expect("known");
+        assert_eq!((origin.file, origin.line), ("local.yml", 1));
     }
 }

@@ -33,7 +33,7 @@ pub enum Head {
 }
 
 /// A commit, as much as predefined variables need.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Commit {
     /// Its object name.
     pub sha: String,
@@ -136,6 +136,31 @@ pub async fn inspect(
         toplevel: git_dir.toplevel,
         head,
         commit,
+    })
+}
+
+/// Describes the repository that `directory` lies in as far as its files tell without git: of the
+/// commit its object name alone.
+///
+/// Returns nothing where that is not enough: outside a repository, without a branch or a commit that
+/// is checked out, and with refs in a format other than files.
+pub fn glance(directory: &Path) -> Option<RepositoryFacts> {
+    let git_dir = GitDir::containing(directory)?;
+    let config = fs::read_to_string(git_dir.common.join("config")).unwrap_or_default();
+    let Some(HeadRef::Ref(name)) = refs::head(&git_dir) else {
+        return None;
+    };
+    let sha = refs::resolve(&git_dir, &name)?;
+    let head = Head::Branch(name.strip_prefix("refs/heads/")?.to_owned());
+    Some(RepositoryFacts {
+        default_branch: default_branch(&git_dir, &head),
+        remote_url: project_remote(&config).map(|url| without_credentials(&url)),
+        toplevel: git_dir.toplevel,
+        head,
+        commit: Some(Commit {
+            sha,
+            ..Commit::default()
+        }),
     })
 }
 

@@ -10,6 +10,6 @@ pub use ask::{ask_git, project_files};
 pub(crate) use git_dir::GitDir;
 pub use git_dir::toplevel;
 pub(crate) use inspect::origin;
-pub use inspect::{Commit, Head, RepositoryError, RepositoryFacts, inspect};
+pub use inspect::{Commit, Head, RepositoryError, RepositoryFacts, glance, inspect};
 pub use known_refs::RepositoryRefs;
 pub(crate) use refs::{HeadRef, head, resolve};

@@ -1,5 +1,6 @@
 //! Reading the files that make up a pipeline.
 
+use super::error::LocalError;
 use pipeline::yaml::{DecodeError, Limits, decode};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -51,4 +52,28 @@ pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Reads a file that need not be there.
+pub(super) fn optional(path: &Path) -> Result<Option<String>, LocalError> {
+    match read_text(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(ReadError::Io(error))
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(unreadable(path, error)),
+    }
+}
+
+/// Returns the error of a file that cannot be read.
+pub(super) fn unreadable(path: &Path, error: ReadError) -> LocalError {
+    LocalError::File {
+        path: path.to_owned(),
+        source: error.into_io(),
+    }
 }

@@ -1,7 +1,7 @@
 //! Which files give variables and options, in which order.
 
 use super::error::LocalError;
-use super::file::{ReadError, read_text};
+use super::file::{optional, read_text, unreadable};
 use super::gitlab_ci_local::{self, FileOptions, read_options};
 use super::given::{HomeFile, VariablesFile};
 use super::pipeline_options::PipelineOptions;
@@ -13,7 +13,6 @@ use pipeline::Diagnostics;
 use pipeline::context::{GivenSource, GivenVariable, Level};
 use pipeline::diagnostic::Checked;
 use serde_json::Value;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// What files and options give to a pipeline.
@@ -175,29 +174,6 @@ impl Gathering<'_> {
         let inputs = read.inputs.into_iter();
         let inputs = inputs.map(|(name, value)| (name, Value::String(value)));
         self.given.inputs.extend(inputs);
-    }
-}
-
-/// Reads a file that need not be there.
-fn optional(path: &Path) -> Result<Option<String>, LocalError> {
-    match read_text(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(ReadError::Io(error))
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(unreadable(path, error)),
-    }
-}
-
-fn unreadable(path: &Path, error: ReadError) -> LocalError {
-    LocalError::File {
-        path: path.to_owned(),
-        source: error.into_io(),
     }
 }
 

@@ -1,5 +1,6 @@
 use super::file::read_text;
 use super::repository::GitRepository;
+use super::surroundings::tells_of_commit;
 use pipeline::include::{
     FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
 };
@@ -7,6 +8,7 @@ use pipeline::repository::{Paths, Repository};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Finds included files in the working tree: also those that Git does not know yet.
 ///
@@ -16,6 +18,8 @@ use std::sync::Arc;
 pub struct LocalIncludes {
     root: PathBuf,
     repository: Arc<GitRepository>,
+    /// Whether a file was found that names variables of the commit.
+    told_of_commit: AtomicBool,
 }
 
 impl LocalIncludes {
@@ -24,7 +28,13 @@ impl LocalIncludes {
         Self {
             root: root.to_owned(),
             repository,
+            told_of_commit: AtomicBool::new(false),
         }
+    }
+
+    /// Returns whether a file was found that names variables which only git knows.
+    pub(super) fn told_of_commit(&self) -> bool {
+        self.told_of_commit.load(Ordering::Relaxed)
     }
 
     fn fetch_one(&self, request: &IncludeRequest) -> Result<IncludedFile, IncludeError> {
@@ -49,6 +59,9 @@ impl LocalIncludes {
             ));
         }
         let text = read_text(&real).map_err(|error| IncludeError::Unreadable(error.to_string()))?;
+        if tells_of_commit(&text) {
+            self.told_of_commit.store(true, Ordering::Relaxed);
+        }
         Ok(IncludedFile {
             name: name.to_string_lossy().into_owned(),
             text: text.into(),

@@ -1,16 +1,20 @@
 use super::error::LocalError;
-use super::gitlab_ci_local::Decorations;
+use super::file::optional;
+use super::gitlab_ci_local::{Decorations, OVERLAY};
 use super::given_files::gather;
 use super::includes::LocalIncludes;
 use super::pipeline_options::PipelineOptions;
 use super::project::LocalProject;
 use super::repository::GitRepository;
-use super::surroundings::Surroundings;
+use super::surroundings::{Surroundings, tells_of_commit};
 use executor_core::variable::JobVariables;
+use indexmap::IndexMap;
 use pipeline::context::PipelineContext;
 use pipeline::create::Creation;
 use pipeline::diagnostic::Checked;
-use pipeline::{LoadOptions, Pipeline, ResolvedPipeline, create};
+use pipeline::{Dialect, LoadOptions, Overlay, Pipeline, ResolvedPipeline, create};
+use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A project's pipeline as it was read, in one situation.
@@ -44,31 +48,28 @@ impl LocalPipeline {
         };
         let surroundings =
             Surroundings::new(project.root(), project.file(), situation, given.variables);
-        let variables = if asks_for_variables(&text) {
-            surroundings.context()?.pre_pipeline_variables()
-        } else {
-            JobVariables::default()
+        let overlay = overlay(project)?;
+        let mut decorations = Decorations::read(&text);
+        let mut notes = given.notes;
+        if let Some(overlay) = &overlay {
+            decorations.extend(Decorations::read(&overlay.text));
+            let file = project.file().display();
+            notes.push(format!("{OVERLAY} is merged over {file}"));
+        }
+        let texts = Texts {
+            name: project.file().display().to_string(),
+            text,
+            overlay,
         };
-        let repository = Arc::clone(surroundings.repository());
-        let includes = LocalIncludes::new(project.root(), Arc::clone(&repository));
-        let load_options = LoadOptions {
-            dialect: options.dialect,
-            inputs: given.inputs,
-            variables,
-            includes: &includes,
-            repository: &*repository,
-            ..LoadOptions::default()
-        };
-        let name = project.file().display().to_string();
-        let checked = Pipeline::load(&name, &text, &load_options);
-        let decorations = Decorations::read(&text);
+        let inputs = given.inputs;
+        let checked = texts.load(project, options.dialect, inputs, &surroundings)?;
         Ok(checked.and_then(|loaded, diagnostics| {
             Some(Self {
                 resolved: loaded.resolve(diagnostics),
                 loaded,
                 surroundings,
                 decorations,
-                notes: given.notes,
+                notes,
             })
         }))
     }
@@ -133,6 +134,68 @@ impl LocalPipeline {
         let of_situation = self.surroundings.notes()?;
         let notes = self.notes.iter().chain(of_situation);
         Ok(notes.map(String::as_str).collect())
+    }
+}
+
+/// Returns the file that is merged over the pipeline's, if there is one.
+fn overlay(project: &LocalProject) -> Result<Option<Overlay>, LocalError> {
+    if project.file() == Path::new(OVERLAY) {
+        return Ok(None);
+    }
+    let text = optional(&project.root().join(OVERLAY))?;
+    Ok(text.map(|text| Overlay {
+        name: OVERLAY.to_owned(),
+        text,
+    }))
+}
+
+/// The texts that a pipeline is read from, besides those they include.
+struct Texts {
+    name: String,
+    text: String,
+    overlay: Option<Overlay>,
+}
+
+impl Texts {
+    fn load(
+        &self,
+        project: &LocalProject,
+        dialect: Dialect,
+        inputs: IndexMap<String, Value>,
+        surroundings: &Surroundings,
+    ) -> Result<Checked<Pipeline>, LocalError> {
+        let repository = surroundings.repository();
+        let includes = LocalIncludes::new(project.root(), Arc::clone(repository));
+        let asks_for_variables = self.any(asks_for_variables);
+        let needs_git = asks_for_variables && self.any(tells_of_commit);
+        let variables = if needs_git {
+            surroundings.context()?.pre_pipeline_variables()
+        } else if asks_for_variables {
+            surroundings.variables_at_a_glance()?
+        } else {
+            JobVariables::default()
+        };
+        let mut options = LoadOptions {
+            dialect,
+            inputs,
+            variables,
+            includes: &includes,
+            repository: &**repository,
+            overlays: self.overlay.as_slice(),
+            ..LoadOptions::default()
+        };
+        let checked = Pipeline::load(&self.name, &self.text, &options);
+        if needs_git || !includes.told_of_commit() {
+            return Ok(checked);
+        }
+        // An included file may ask for what was not looked up, which is rare.
+        options.variables = surroundings.context()?.pre_pipeline_variables();
+        Ok(Pipeline::load(&self.name, &self.text, &options))
+    }
+
+    fn any(&self, is_so: impl Fn(&str) -> bool) -> bool {
+        let overlay = self.overlay.as_ref();
+        is_so(&self.text) || overlay.is_some_and(|overlay| is_so(&overlay.text))
     }
 }
 

@@ -245,13 +245,11 @@ impl LocalRun {
 const GRACE: Duration = Duration::from_secs(10);
 
 fn refuse_without_repository(root: &Path) -> Result<(), LocalError> {
-    match job_runner::toplevel(root) {
-        Some(_) => Ok(()),
-        None => {
-            let directory = root.to_owned();
-            Err(job_runner::RepositoryError::None { directory }.into())
-        }
+    if job_runner::toplevel(root).is_some() {
+        return Ok(());
     }
+    let directory = root.to_owned();
+    Err(job_runner::RepositoryError::None { directory }.into())
 }
 
 /// Creates the pipeline with this id and plans what was selected of it.

@@ -1,7 +1,8 @@
 use super::error::LocalError;
 use super::repository::{Git, GitError, GitRepository};
-use super::situation::{Situation, describe};
-use job_runner::{Head, RepositoryError, RepositoryFacts};
+use super::situation::{Situation, SituationRef, describe};
+use executor_core::variable::JobVariables;
+use job_runner::{Head, RepositoryError, RepositoryFacts, glance};
 use pipeline::context::{GivenVariable, PipelineContext};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -61,6 +62,31 @@ impl Surroundings {
         Ok(&self.known()?.context)
     }
 
+    /// Returns the variables that are known before there is a pipeline, without starting git, if that
+    /// can be: those that [`tells_of_commit`] asks for are empty then.
+    pub(super) fn variables_at_a_glance(&self) -> Result<JobVariables, LocalError> {
+        if let Some(known) = self.described.get() {
+            return Ok(known.context.pre_pipeline_variables());
+        }
+        let needs_git = match self.situation.reference {
+            SituationRef::CheckedOut | SituationRef::Branch(_) => false,
+            SituationRef::Tag(_) | SituationRef::MergeRequest { .. } => true,
+        };
+        let needs_git = needs_git
+            || self
+                .given
+                .iter()
+                .any(|it| tells_of_commit(&it.variable.value));
+        let Some(facts) = glance(self.git.root()).filter(|_| !needs_git) else {
+            return Ok(self.context()?.pre_pipeline_variables());
+        };
+        let described = describe(&self.situation, &facts, &self.git, &self.file)?;
+        self.repository.situate(described.situated);
+        let mut context = described.context;
+        context.given.clone_from(&self.given);
+        Ok(context.pre_pipeline_variables())
+    }
+
     /// Returns where the simulation differs from what there is.
     pub(super) fn notes(&self) -> Result<&[String], LocalError> {
         Ok(&self.known()?.notes)
@@ -95,4 +121,20 @@ impl Surroundings {
             described => described,
         }
     }
+}
+
+/// The beginnings of variables that only git knows.
+const OF_COMMIT: [&str; 7] = [
+    "CI_COMMIT_AUTHOR",
+    "CI_COMMIT_DESCRIPTION",
+    "CI_COMMIT_MESSAGE",
+    "CI_COMMIT_TIMESTAMP",
+    "CI_COMMIT_TITLE",
+    "CI_COMMIT_USER",
+    "GITLAB_USER_",
+];
+
+/// Returns whether a text names variables that only git knows.
+pub(super) fn tells_of_commit(text: &str) -> bool {
+    OF_COMMIT.iter().any(|name| text.contains(name))
 }

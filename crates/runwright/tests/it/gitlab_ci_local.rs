@@ -62,3 +62,35 @@ fn a_file_for_local_runs_wins() {
     std::fs::remove_file(project.dir().join(DEFAULT_FILE)).unwrap();
     assert_eq!(file(None), Path::new(".bitrab-ci.yml"));
 }
+
+#[test]
+fn the_second_pipeline_file_is_merged_over_the_first() {
+    let project = Project::new();
+    project.write(".gitlab-ci.yml", "job: {script: make, stage: build}\n");
+    project.write("ci/mine.yml", "mine: {script: x}\n");
+    project.write(
+        ".gitlab-ci-local.yml",
+        "include: ci/mine.yml\n# @Interactive\njob: {script: make local}\n",
+    );
+    let pipeline = project.read(&project.options());
+    let creation = pipeline.create().unwrap();
+    let job = creation.job("job").expect("there");
+    assert_eq!(job.definition.stage, "build");
+    assert_eq!(
+        serde_json::to_value(&job.definition.script).unwrap(),
+        serde_json::json!(["make local"])
+    );
+    assert!(creation.job("mine").is_some());
+    assert!(
+        pipeline
+            .decorations()
+            .of("job")
+            .expect("decorated")
+            .is_interactive
+    );
+    let notes = pipeline.notes().unwrap().concat();
+    assert!(
+        notes.contains(".gitlab-ci-local.yml is merged over"),
+        "{notes}"
+    );
+}

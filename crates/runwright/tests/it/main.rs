@@ -1,7 +1,11 @@
 //! Local projects in real repositories.
 
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
 mod project;
 
+mod creation;
+mod decisions;
 mod gitlab_ci_local;
 mod given;
 mod includes;

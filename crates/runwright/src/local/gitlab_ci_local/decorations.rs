@@ -55,6 +55,11 @@ impl Decorations {
         })
     }
 
+    /// Adds the decorations of another text, which win over the ones that are there.
+    pub(in crate::local) fn extend(&mut self, others: Self) {
+        self.by_job.extend(others.by_job);
+    }
+
     /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.by_job.is_empty()

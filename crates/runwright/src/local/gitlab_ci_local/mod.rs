@@ -2,6 +2,7 @@
 //!
 //! | file | what is done with it |
 //! |---|---|
+//! | `.gitlab-ci-local.yml` | a second pipeline file, merged over the first |
 //! | `.gitlab-ci-local-variables.yml` | variables of the project |
 //! | `.gitlab-ci-local-env` | options: those of the pipeline are taken, others are named with ours |
 //! | `~/.gitlab-ci-local/variables.yml` | the user's variables for all projects, groups, one project |
@@ -16,6 +17,8 @@ mod option_files;
 pub use decorations::{Decoration, Decorations};
 pub(super) use option_files::{FileOptions, read_options};
 
+/// The second pipeline file.
+pub(super) const OVERLAY: &str = ".gitlab-ci-local.yml";
 /// The project's variables.
 pub(super) const VARIABLES: &str = ".gitlab-ci-local-variables.yml";
 /// The project's options.

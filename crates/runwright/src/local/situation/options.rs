@@ -161,8 +161,10 @@ fn check_source(reference: &SituationRef, source: &str) -> Result<(), SituationE
 /// does no harm; what is refused here could not be pushed to any server.
 fn is_ref_name(name: &str) -> bool {
     let is_odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
-    let part_fits =
-        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    let part_fits = |part: &str| {
+        let is_lock = part.strip_suffix(".lock").is_some();
+        !part.is_empty() && !part.starts_with('.') && !is_lock
+    };
     !name.contains(is_odd)
         && !name.contains("..")
         && !name.contains("@{")
