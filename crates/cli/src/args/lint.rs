@@ -18,7 +18,7 @@ pub(crate) struct LintArgs {
     /// Where the pipeline is.
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
-    /// Treat warnings as errors
+    /// Treat warnings as errors, but for those about what a local run does not honour
     #[arg(long)]
     pub(crate) strict: bool,
     /// Show notes as well: what is worth knowing and harms nothing

@@ -3,7 +3,8 @@ use crate::args::{LintArgs, LintFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{Style, findings, in_order, sarif};
-use runwright::pipeline::diagnostic::{DiagnosticRecord, Diagnostics, Severity};
+use runwright::pipeline::diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics, Severity};
+use runwright::pipeline::parity;
 use serde::Serialize;
 
 /// Checks the pipeline file.
@@ -11,13 +12,18 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     let project = find_project(&args.project)?;
     let options = super::pipeline_options(&args.project)?;
     let file = project.file().display().to_string();
-    let found = match project.read(&options) {
-        Ok(checked) => checked.diagnostics,
+    let checked = match project.read(&options) {
+        Ok(checked) => checked,
         Err(error) => {
             let failure = Failure::from(error);
             return unreadable(args, &file, failure);
         }
     };
+    let mut found = checked.diagnostics;
+    // What is not honoured here is of interest once the file is right.
+    if let Some(pipeline) = checked.value.filter(|_| !found.has_errors()) {
+        parity::diagnose(pipeline.loaded().tree(), &mut found);
+    }
     match args.format() {
         LintFormat::Text => {
             let least = if args.notes {
@@ -41,7 +47,8 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
             print_json(&sarif(&records, &file))?;
         }
     }
-    let warned = args.strict && found.warnings().next().is_some();
+    let is_of_file = |warning: &Diagnostic| warning.code != parity::CODE;
+    let warned = args.strict && found.warnings().any(is_of_file);
     Ok(if found.has_errors() || warned {
         Exit::Usage
     } else {

@@ -16,6 +16,7 @@ use runwright::local::{
     StateDir,
 };
 use runwright::pipeline::config::parse_duration;
+use runwright::pipeline::parity::{Class, check_plan};
 use runwright::pipeline::plan::NeedsMode;
 use runwright::pipeline::{PipelineReport, Plan, Selection};
 use runwright::shell::ShellConfig;
@@ -253,7 +254,7 @@ async fn work(
         .get(&args.executor)
         .cloned()
         .ok_or_else(|| Failure::usage(anyhow!("there is no executor {:?}", args.executor)))?;
-    tell_of_ignored(&args.executor, provider.as_ref(), &plan)?;
+    tell_of_ignored(provider.as_ref(), &plan)?;
     let events = audience.sink();
     let report = run
         .execute(&args.executor, provider, events, cancellation)
@@ -261,33 +262,20 @@ async fn work(
     Ok(Done { report, plan, logs })
 }
 
-/// Says once what the jobs ask for and the executor cannot give.
-fn tell_of_ignored(
-    executor: &str,
-    provider: &dyn ExecutorProvider,
-    plan: &Plan,
-) -> Result<(), Failure> {
+/// Says once for each keyword what the jobs ask for and do not get here.
+fn tell_of_ignored(provider: &dyn ExecutorProvider, plan: &Plan) -> Result<(), Failure> {
     let mut features = FeaturesInfo::default();
     provider
         .features(&mut features)
         .map_err(Failure::environment)?;
-    let count = |asks: fn(&runwright::core::job::JobDefinition) -> bool| {
-        plan.jobs()
-            .iter()
-            .filter(|job| asks(&job.definition))
-            .count()
-    };
-    let images = count(|job| job.image.is_some());
-    let services = count(|job| job.services.as_ref().is_some_and(|list| !list.is_empty()));
-    for (keyword, jobs, given) in [
-        ("image", images, features.image),
-        ("services", services, features.services),
-    ] {
-        if jobs > 0 && !given {
-            let noun = if jobs == 1 { "job" } else { "jobs" };
-            error_line(&format!(
-                "warning: the {executor} executor ignores `{keyword}` of {jobs} {noun}"
-            ));
+    for found in check_plan(plan) {
+        let is_given = match found.finding.keyword {
+            "image" => features.image,
+            "services" => features.services,
+            _ => false,
+        };
+        if found.finding.class == Class::Warning && !is_given {
+            error_line(&strip_controls(&format!("warning: {found}")));
         }
     }
     Ok(())

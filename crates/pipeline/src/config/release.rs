@@ -42,13 +42,11 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<ReleaseD
 
 /// Reads a string or a list of strings, and keeps which of them it was.
 pub(super) fn read_one_or_many(reader: &mut Reader<'_>, field: Field<'_>) -> Option<OneOrMany> {
-    match field.node.as_str() {
-        Some(text) => Some(OneOrMany::One(text.to_owned())),
-        None => {
-            let words = "should be an array of strings or a string";
-            reader.strings_or(field, words).map(OneOrMany::Many)
-        }
+    if let Some(text) = field.node.as_str() {
+        return Some(OneOrMany::One(text.to_owned()));
     }
+    let words = "should be an array of strings or a string";
+    reader.strings_or(field, words).map(OneOrMany::Many)
 }
 
 fn read_ref(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {

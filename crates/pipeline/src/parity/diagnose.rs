@@ -4,6 +4,9 @@ use crate::source::Span;
 use crate::yaml::Node;
 use std::collections::HashMap;
 
+/// The code of all findings about what a local run does not honour.
+pub const CODE: &str = "not-local";
+
 /// The top-level keys that hold no job; `default` does, in a way.
 const NO_JOBS: [&str; 5] = ["include", "variables", "stages", "workflow", "spec"];
 /// The old top-level forms of keywords of `default`.
@@ -99,10 +102,10 @@ impl Uses {
             let message = format!("`{}`{others}: {}", row.keyword, row.text);
             let finding = match row.class {
                 Class::Honoured => continue,
-                Class::Note => Diagnostic::note("not-local", message),
-                Class::Warning => Diagnostic::warning("not-local", message),
+                Class::Note => Diagnostic::note(CODE, message),
+                Class::Warning => Diagnostic::warning(CODE, message),
                 Class::Error => {
-                    let warning = Diagnostic::warning("not-local", message);
+                    let warning = Diagnostic::warning(CODE, message);
                     warning.with_help(
                         "a local run refuses the job; leave it out to run the others".to_owned(),
                     )

@@ -6,20 +6,23 @@
 //!
 //! - [`diagnose`] looks at a whole file for `lint`: nothing of this is ever an error there, because
 //!   the file is right;
-//! - [`check_job`] looks at one job for `run`: a keyword of [`Class::Error`] refuses the job before
-//!   anything starts, as it would do something else than its author wrote;
+//! - [`check_job`] looks at one job, and [`check_plan`] at those of a run: a keyword of
+//!   [`Class::Error`] refuses it before anything starts ([`NotLocal`]), as the job would do something
+//!   else than its author wrote;
 //! - [`page`] is the table for people, `docs/book/src/keywords.md`.
 
 mod class;
 mod diagnose;
 mod finding;
 mod page;
+mod plan;
 mod row;
 mod table;
 
 pub use class::Class;
-pub use diagnose::diagnose;
+pub use diagnose::{CODE, diagnose};
 pub use finding::{Finding, check_job};
 pub use page::page;
+pub use plan::{NotLocal, PlanFinding, check_plan};
 pub use row::Row;
 pub use table::table;

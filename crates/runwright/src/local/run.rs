@@ -9,6 +9,7 @@ use super::situation::stamp;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, RunnerConfig};
 use job_runner::{BuildRunner, BuildRunnerOptions, LocalArtifactStore, Sources};
+use pipeline::parity::NotLocal;
 use pipeline::{Driver, EventSink, PipelineReport, Plan, Selection, create};
 use process::{Settings, Supervisor, TempDir};
 use std::num::NonZeroU32;
@@ -51,8 +52,9 @@ impl LocalRun {
     ///
     /// # Errors
     ///
-    /// When there is no repository, the selection names what there is not, another run works in
-    /// the same tree in place, or the state cannot be written.
+    /// When there is no repository, the selection names what there is not, a job would mean
+    /// something else here, another run works in the same tree in place, or the state cannot be
+    /// written.
     pub async fn prepare(
         project: LocalProject,
         pipeline: &LocalPipeline,
@@ -109,7 +111,8 @@ impl LocalRun {
     ///
     /// # Errors
     ///
-    /// When there is no repository, or the selection names what there is not.
+    /// When there is no repository, the selection names what there is not, or a job would mean
+    /// something else here.
     pub fn preview(
         project: &LocalProject,
         pipeline: &LocalPipeline,
@@ -257,7 +260,9 @@ fn plan(id: u64, pipeline: &LocalPipeline, options: &RunOptions) -> Result<Plan,
     let mut context = pipeline.context()?.clone();
     stamp(&mut context, id);
     let creation = create(pipeline.resolved(), &context, pipeline.repository()?);
-    Ok(Plan::new(&creation, context, &options.selection)?)
+    let plan = Plan::new(&creation, context, &options.selection)?;
+    NotLocal::check(&plan)?;
+    Ok(plan)
 }
 
 /// Ends what dead runs have left. What cannot be removed now waits for the next run.

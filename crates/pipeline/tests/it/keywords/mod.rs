@@ -68,8 +68,9 @@ fn text_of<'s>(error: &Diagnostic, sources: &'s SourceMap) -> &'s str {
 
 /// Returns a list or a mapping without its end: a span need not hold the closing bracket.
 fn open(text: &str) -> &str {
-    match text.starts_with(['[', '{']) {
-        true => text.trim_end_matches([']', '}', ' ']),
-        false => text,
+    if text.starts_with(['[', '{']) {
+        text.trim_end_matches([']', '}', ' '])
+    } else {
+        text
     }
 }

@@ -1,0 +1,76 @@
+use super::{Class, Finding, check_job};
+use crate::Plan;
+use executor_core::job::When;
+use indexmap::IndexMap;
+use std::fmt;
+use thiserror::Error;
+
+/// A keyword that a local run does not honour, and the jobs of a plan that have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanFinding {
+    /// The keyword, and what happens.
+    pub finding: Finding,
+    /// The names of the jobs, in the order of the plan; never empty.
+    pub jobs: Vec<String>,
+}
+
+impl fmt::Display for PlanFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Finding { keyword, text, .. } = self.finding;
+        match self.jobs.as_slice() {
+            [job] => write!(f, "`{keyword}` of `{job}`: {text}"),
+            jobs => write!(f, "`{keyword}` of {} jobs: {text}", jobs.len()),
+        }
+    }
+}
+
+/// Returns what a local run does not honour of the jobs of a plan that will start, each keyword
+/// once, in the order it is met.
+///
+/// A manual job that nobody asked for does not start, so nothing is said of it.
+pub fn check_plan(plan: &Plan) -> Vec<PlanFinding> {
+    let mut found: IndexMap<&'static str, PlanFinding> = IndexMap::new();
+    for job in plan.jobs() {
+        if job.definition.when == When::Manual && !job.is_played {
+            continue;
+        }
+        for finding in check_job(&job.definition) {
+            let jobs = Vec::new();
+            let of_keyword = found.entry(finding.keyword);
+            let of_keyword = of_keyword.or_insert(PlanFinding { finding, jobs });
+            of_keyword.jobs.push(job.name().to_owned());
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Why a plan is not run: some of its jobs would mean something else here.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("these jobs cannot run here: {}", listed(.0))]
+pub struct NotLocal(Vec<PlanFinding>);
+
+impl NotLocal {
+    /// Refuses a plan with jobs that cannot run here.
+    ///
+    /// # Errors
+    ///
+    /// When a job that will start has a keyword of [`Class::Error`].
+    pub fn check(plan: &Plan) -> Result<(), Self> {
+        let mut findings = check_plan(plan);
+        findings.retain(|found| found.finding.class == Class::Error);
+        if findings.is_empty() {
+            return Ok(());
+        }
+        Err(Self(findings))
+    }
+
+    /// Returns the keywords that cannot be honoured, with their jobs.
+    pub fn findings(&self) -> &[PlanFinding] {
+        &self.0
+    }
+}
+
+fn listed(findings: &[PlanFinding]) -> String {
+    let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    findings.join("; ")
+}
