@@ -60,6 +60,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => command::run(&args),
         Command::List(args) => command::list(&args),
+        Command::Plan(args) => command::plan(&args),
+        Command::Explain(args) => command::explain(&args),
         Command::Lint(args) => command::lint(&args),
         Command::Show(args) => command::show(&args),
         Command::Executors(args) => command::executors(&args),

@@ -80,3 +80,4 @@ pub use report::{JobReport, PipelineReport, RunExit};
 pub use resolve::{ResolvedJob, ResolvedNeeds, ResolvedPipeline};
 pub use scheduler::{Driver, Status};
 pub use slug::slug;
+pub use suggest::did_you_mean;

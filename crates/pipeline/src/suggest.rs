@@ -18,7 +18,7 @@ pub(crate) fn nearest<'c>(
 }
 
 /// Returns the help text for [`nearest`].
-pub(crate) fn did_you_mean<'c>(
+pub fn did_you_mean<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Option<String> {

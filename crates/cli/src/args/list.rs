@@ -3,10 +3,20 @@ use clap::Args;
 
 /// Arguments of `runwright list`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright list                            the jobs of a push of what is checked out
+  runwright list --tag v1.0                 the jobs of a tag
+  runwright list --mr --all                 those of a merge request, and why the others are not
+
+Exit codes: 0 listed, 2 the file is invalid, or the pipeline cannot be made of it")]
 pub(crate) struct ListArgs {
     /// Where the pipeline is.
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+    /// Show the jobs that are left out as well, with the reason
+    #[arg(long, short)]
+    pub(crate) all: bool,
     /// Print the normalized jobs as a JSON array
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,20 +1,26 @@
 //! The command line: what can be asked, and how it is explained.
 
+mod explain;
 mod isolation;
 mod lint;
 mod list;
 mod pairs;
+mod plan;
 mod project;
 mod run;
 mod show;
+mod situation;
 
+pub(crate) use explain::ExplainArgs;
 pub(crate) use isolation::IsolationArgs;
 pub(crate) use lint::{LintArgs, LintFormat};
 pub(crate) use list::ListArgs;
 pub(crate) use pairs::KeyValue;
-pub(crate) use project::ProjectArgs;
+pub(crate) use plan::{PlanArgs, PlanFormat};
+pub(crate) use project::{DialectArg, ProjectArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use show::{ShowArgs, ShowFormat};
+pub(crate) use situation::SituationArgs;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -30,6 +36,8 @@ Examples:
   runwright run test                run the job `test` and what it needs
   runwright run test --no-needs     run that job alone
   runwright list                    show the jobs, in the order of their stages
+  runwright plan --tag v1.0         show the pipeline of a tag
+  runwright explain test            why `test` runs or not, and where its settings come from
   runwright lint                    check the pipeline file
   runwright show                    show it with everything put together
 
@@ -52,6 +60,10 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Show the jobs of the pipeline
     List(ListArgs),
+    /// Show what a pipeline would be, in any situation: jobs, order, and why
+    Plan(PlanArgs),
+    /// Explain a job: why it is in the pipeline or not, and where all it has comes from
+    Explain(ExplainArgs),
     /// Check the pipeline file
     Lint(LintArgs),
     /// Show the pipeline file with everything put together, and where each value comes from
@@ -124,5 +136,42 @@ mod tests {
         assert_eq!(pairs, [("A", "b=c"), ("EMPTY", "")]);
         assert!(Cli::try_parse_from(["runwright", "run", "--variable", "NOVALUE"]).is_err());
         assert!(Cli::try_parse_from(["runwright", "run", "--variable", "=x"]).is_err());
+    }
+
+    #[test]
+    fn changes_are_all_files_up_to_the_next_option() {
+        let changes = |line: &str| run_args(line).project.situation.options().changes;
+        let files = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+        assert_eq!(changes("runwright run"), None);
+        assert_eq!(changes("runwright run --changes --mr"), files(&[]));
+        let line = "runwright run test --changes a b --changes c --mr";
+        assert_eq!(changes(line), files(&["a", "b", "c"]));
+        assert_eq!(run_args(line).job_names(), ["test"]);
+    }
+
+    #[test]
+    fn situations_that_exclude_each_other_are_refused() {
+        for line in [
+            "--branch a --tag b",
+            "--tag a --mr",
+            "--tag a --target main",
+            "--source cron",
+            "--dialect other",
+        ] {
+            let words = "runwright plan".split(' ').chain(line.split(' '));
+            assert!(Cli::try_parse_from(words).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_situation_is_asked_for_again_in_the_same_words() {
+        let line = "runwright run --mr --branch a --target b --changes x y --default-branch d";
+        let args = run_args(line);
+        let words = args.project.situation.words().join(" ");
+        let again = run_args(&format!("runwright run {words}"));
+        assert_eq!(
+            again.project.situation.options(),
+            args.project.situation.options()
+        );
     }
 }

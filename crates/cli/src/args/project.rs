@@ -1,11 +1,12 @@
-use super::KeyValue;
-use clap::Args;
+use super::{KeyValue, SituationArgs};
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// Which pipeline is meant, and with which variables.
+/// Which pipeline is meant, in which situation, and with which variables.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectArgs {
-    /// The pipeline file, relative to the top of the repository, or else to the current directory
+    /// The pipeline file, relative to the top of the repository, or else to the current directory;
+    /// default: .bitrab-ci.yml where there is one, else .gitlab-ci.yml
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// The directory to work in, instead of the current one
@@ -14,7 +15,28 @@ pub(crate) struct ProjectArgs {
     /// Set a pipeline variable; it wins over those of the file
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) variable: Vec<KeyValue>,
+    /// Take variables of the project from this file; later files win
+    #[arg(long, value_name = "FILE")]
+    pub(crate) variables_file: Vec<PathBuf>,
+    /// Set a masked variable: NAME takes the value from the environment, NAME=@FILE from a file
+    #[arg(long, value_name = "NAME[=@FILE]")]
+    pub(crate) secret: Vec<String>,
     /// Set an input of the pipeline
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) input: Vec<KeyValue>,
+    /// Whose reading of the file is meant
+    #[arg(long, value_enum, default_value = "gitlab", value_name = "WHOSE")]
+    pub(crate) dialect: DialectArg,
+    /// The situation.
+    #[command(flatten)]
+    pub(crate) situation: SituationArgs,
+}
+
+/// Whose reading of a pipeline file is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectArg {
+    /// As GitLab reads it
+    Gitlab,
+    /// As bitrab reads it
+    Bitrab,
 }

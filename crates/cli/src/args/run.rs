@@ -52,9 +52,6 @@ pub(crate) struct RunArgs {
     /// Where the pipeline is.
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
-    /// Set a masked variable: NAME takes the value from the environment, NAME=@FILE from a file
-    #[arg(long, value_name = "NAME[=@FILE]")]
-    pub(crate) secret: Vec<String>,
 
     /// Where jobs run; see `runwright executors`
     #[arg(long, value_name = "NAME", default_value = "shell")]

@@ -1,4 +1,4 @@
-use crate::args::RunArgs;
+use crate::args::{DialectArg, RunArgs};
 use crate::quoted::quoted;
 use runwright::pipeline::Plan;
 use std::path::Path;
@@ -28,9 +28,20 @@ impl<'a> Again<'a> {
         for pair in &args.project.variable {
             option("--variable", &format!("{}={}", pair.key(), pair.value()));
         }
-        for secret in &args.secret {
+        for file in &args.project.variables_file {
+            option("--variables-file", &path(file));
+        }
+        for secret in &args.project.secret {
             option("--secret", secret);
         }
+        for pair in &args.project.input {
+            option("--input", &format!("{}={}", pair.key(), pair.value()));
+        }
+        if args.project.dialect == DialectArg::Bitrab {
+            option("--dialect", "bitrab");
+        }
+        let situation = args.project.situation.words();
+        words.extend(situation.iter().map(|word| format!(" {}", quoted(word))));
         let isolation = args.isolation.words();
         words.extend(isolation.iter().map(|word| format!(" {word}")));
         if args.login {

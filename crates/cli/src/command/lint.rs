@@ -1,4 +1,4 @@
-use super::{find_project, print, print_json};
+use super::{find_project, pipeline_options, print, print_json};
 use crate::args::{LintArgs, LintFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Checks the pipeline file.
 pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     let project = find_project(&args.project)?;
-    let options = super::pipeline_options(&args.project)?;
+    let options = pipeline_options(&args.project)?;
     let file = project.file().display().to_string();
     let checked = match project.read(&options) {
         Ok(checked) => checked,

@@ -1,88 +1,88 @@
-use super::{find_project, pipeline_options, print, variables};
+use super::plan::{exit, present};
+use super::situated::Situated;
+use super::{print, print_json};
 use crate::args::ListArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Style, Tone, columns, diagnostics, fit, shown_name};
-use runwright::core::job::{JobDefinition, When};
-use runwright::pipeline::ResolvedPipeline;
-use std::sync::Arc;
+use crate::output::plan::start;
+use crate::output::{Style, Tone, columns, fit, shown_name, strip_controls};
+use runwright::core::job::When;
+use runwright::pipeline::create::CreatedJob;
 
 /// Shows the jobs of the pipeline.
 pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let project = find_project(&args.project)?;
-    let checked = project.read(&pipeline_options(&args.project)?)?;
-    let given = variables(&args.project)?;
-    let (pipeline, warnings) = match checked.into_result() {
-        Ok(read) => read,
-        Err(found) => {
-            diagnostics(&found);
-            return Ok(Exit::Usage);
-        }
+    let Some(situated) = Situated::read(&args.project)? else {
+        return Ok(Exit::Usage);
     };
-    let mut pipeline = pipeline.resolved().clone();
-    let jobs = pipeline.jobs.iter_mut();
-    for job in jobs.map(|job| Arc::make_mut(&mut job.definition)) {
-        for variable in &given {
-            job.variables
-                .insert(variable.key.clone(), variable.value.clone());
-        }
+    let creation = &situated.creation;
+    let mut jobs = present(creation);
+    if args.all {
+        let places = creation.stage_places();
+        jobs = creation.jobs.iter().collect();
+        jobs.sort_by_key(|job| places.get(&*job.definition.stage));
     }
-    let jobs = in_order(&pipeline);
     if args.json {
-        print(serde_json::to_string_pretty(&jobs).map_err(Failure::environment)? + "\n")?;
+        let jobs = jobs.iter().map(|job| creation.complete(job));
+        print_json(&jobs.collect::<Vec<_>>())?;
     } else {
-        diagnostics(&warnings);
-        print(table(&jobs))?;
+        let rows = jobs.iter().map(|job| Row {
+            job,
+            name: shown_name(job.name()),
+            stage: shown_name(&job.definition.stage),
+            remarks: remarks(&situated, job),
+        });
+        print(table(&rows.collect::<Vec<_>>()))?;
     }
-    Ok(Exit::Success)
+    situated.tell_refusal();
+    Ok(exit(creation))
 }
 
-/// Returns the jobs by stage, and within a stage as the file has them.
-fn in_order(pipeline: &ResolvedPipeline) -> Vec<&JobDefinition> {
-    let mut jobs: Vec<&JobDefinition> = pipeline.jobs.iter().map(|job| &*job.definition).collect();
-    let places = pipeline.stage_indices();
-    jobs.sort_by_key(|job| places.get(&*job.stage));
-    jobs
+struct Row<'j> {
+    job: &'j CreatedJob,
+    name: String,
+    stage: String,
+    remarks: String,
 }
 
-fn table(jobs: &[&JobDefinition]) -> String {
+fn table(rows: &[Row<'_>]) -> String {
     let style = Style::of_stdout();
-    let rows: Vec<_> = jobs
-        .iter()
-        .map(|job| (shown_name(&job.name), shown_name(&job.stage), job))
-        .collect();
-    let names = rows
-        .iter()
-        .map(|(name, ..)| columns(name))
-        .max()
-        .unwrap_or(0);
-    let stages = rows.iter().map(|(_, stage, _)| columns(stage)).max();
-    let stages = stages.unwrap_or(0);
-    let row = |(name, stage, job): &(String, String, &&JobDefinition)| {
-        let tone = match job.when {
+    let names = rows.iter().map(|row| columns(&row.name)).max();
+    let stages = rows.iter().map(|row| columns(&row.stage)).max();
+    let (names, stages) = (names.unwrap_or(0), stages.unwrap_or(0));
+    let line = |row: &Row<'_>| {
+        let tone = match row.job.definition.when {
+            _ if !row.job.is_included => Tone::Quiet,
             When::Manual => Tone::Quiet,
             _ => Tone::Strong,
         };
-        let padding = " ".repeat(names - columns(name));
-        let stage = fit(stage, stages, "");
-        let rest = format!("{padding}  {stage}  {}", remarks(job));
-        format!("{}{}\n", style.paint(tone, name), rest.trim_end())
+        let padding = " ".repeat(names - columns(&row.name));
+        let stage = fit(&row.stage, stages, "");
+        let rest = format!("{padding}  {stage}  {}", row.remarks);
+        format!("{}{}\n", style.paint(tone, &row.name), rest.trim_end())
     };
-    rows.iter().map(row).collect()
+    rows.iter().map(line).collect()
 }
 
-/// Returns what is special about when a job runs.
-fn remarks(job: &JobDefinition) -> String {
+/// Returns what is special about a job: what it is for, when it runs, or why it does not.
+fn remarks(situated: &Situated, job: &CreatedJob) -> String {
+    let definition = &job.definition;
     let mut remarks = Vec::new();
-    if let Ok(serde_json::Value::String(when)) = serde_json::to_value(job.when)
-        && job.when != When::OnSuccess
-    {
-        remarks.push(when);
+    let decoration = situated.pipeline.decorations().of(job.name());
+    if let Some(description) = decoration.and_then(|it| it.description.as_deref()) {
+        remarks.push(strip_controls(description));
     }
-    if job.allow_failure {
+    if !job.is_included {
+        remarks.push(format!("left out: {}", job.left_out_by()));
+        return remarks.join("; ");
+    }
+    let start = start(definition);
+    if start != "on_success" {
+        remarks.push(start);
+    }
+    if definition.allow_failure {
         remarks.push("may fail".to_owned());
     }
-    if let Some(needs) = &job.needs {
+    if let Some(needs) = &definition.needs {
         let names: Vec<_> = needs.iter().map(|need| shown_name(&need.job)).collect();
         remarks.push(if names.is_empty() {
             "needs nothing".to_owned()

@@ -3,27 +3,37 @@
 mod again;
 mod audience;
 mod executors;
+mod explain;
+
 mod isolation;
 mod lint;
 mod list;
 mod manual;
+mod plan;
 mod run;
 mod secrets;
 mod show;
+mod situated;
 
 pub(crate) use executors::executors;
+
+pub(crate) use explain::explain;
 pub(crate) use lint::lint;
 pub(crate) use list::list;
 pub(crate) use manual::{completion, man};
+pub(crate) use plan::plan;
 pub(crate) use run::run;
 pub(crate) use show::show;
 
-use crate::args::ProjectArgs;
+use crate::args::{DialectArg, ProjectArgs};
 use crate::failure::Failure;
 use anyhow::Context;
 use runwright::core::variable::JobVariable;
 use runwright::local::{LocalProject, PipelineOptions};
+use runwright::pipeline::Dialect;
+use secrets::secrets;
 use serde::Serialize;
+use serde_json::Value;
 use std::path::Path;
 
 /// Prints text on standard output.
@@ -44,25 +54,27 @@ fn find_project(args: &ProjectArgs) -> Result<LocalProject, Failure> {
     Ok(LocalProject::find(directory, args.file.as_deref())?)
 }
 
-/// Returns what the arguments say of the pipeline.
+/// Returns which pipeline of the project the arguments mean.
 fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Failure> {
-    let inputs = args.input.iter();
-    let inputs = inputs.map(|input| (input.key().to_owned(), input.value().into()));
-    Ok(PipelineOptions {
-        inputs: inputs.collect(),
-        variables: variables(args)?,
-        ..PipelineOptions::default()
-    })
-}
-
-/// Returns the variables of the command line.
-fn variables(args: &ProjectArgs) -> Result<Vec<JobVariable>, Failure> {
     let mut variables = Vec::new();
     for pair in &args.variable {
         check_name(pair.key())?;
         variables.push(JobVariable::public(pair.key(), pair.value()));
     }
-    Ok(variables)
+    let inputs = args.input.iter();
+    let inputs = inputs.map(|pair| (pair.key().to_owned(), Value::from(pair.value())));
+    Ok(PipelineOptions {
+        situation: args.situation.options(),
+        dialect: match args.dialect {
+            DialectArg::Gitlab => Dialect::GitLab,
+            DialectArg::Bitrab => Dialect::Bitrab,
+        },
+        inputs: inputs.collect(),
+        variables,
+        secrets: secrets(&args.secret)?,
+        variables_files: args.variables_file.clone(),
+        ..PipelineOptions::default()
+    })
 }
 
 /// Refuses names that no process can have in its environment, or no shell can read.

@@ -1,7 +1,6 @@
 use super::again::Again;
 use super::audience::Audience;
 use super::isolation;
-use super::secrets::secrets;
 use super::{find_project, pipeline_options, print};
 use crate::args::RunArgs;
 use crate::exit_code::Exit;
@@ -12,8 +11,7 @@ use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use runwright::local::{
-    LocalError, LocalPipeline, LocalProject, LocalRun, PipelineOptions, RunLogs, RunOptions,
-    StateDir,
+    LocalError, LocalPipeline, LocalProject, LocalRun, RunLogs, RunOptions, StateDir,
 };
 use runwright::pipeline::config::parse_duration;
 use runwright::pipeline::parity::{Class, check_plan};
@@ -29,12 +27,9 @@ use std::time::Duration;
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     check_executor(&args.executor)?;
     let project = find_project(&args.project)?;
+    let read = pipeline_options(&args.project)?;
     let options = options(args)?;
-    let of_pipeline = PipelineOptions {
-        secrets: secrets(&args.secret)?,
-        ..pipeline_options(&args.project)?
-    };
-    let pipeline = match project.read(&of_pipeline)?.into_result() {
+    let pipeline = match project.read(&read)?.into_result() {
         Ok((pipeline, warnings)) => {
             diagnostics(&warnings);
             pipeline

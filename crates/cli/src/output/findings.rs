@@ -1,6 +1,7 @@
 //! What was found in a pipeline file, for people.
 
-use super::style::Style;
+use super::style::{Style, Tone};
+use runwright::pipeline::create::Refusal;
 use runwright::pipeline::diagnostic::{Diagnostic, Diagnostics, Renderer, Severity};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -36,4 +37,29 @@ pub(crate) fn in_order(found: &Diagnostics) -> Vec<&Diagnostic> {
     let mut list: Vec<_> = found.iter().collect();
     list.sort_by_key(|finding| finding.span.map(|span| (files[&span.file], span.start)));
     list
+}
+
+/// Prints what is worth knowing about a pipeline on standard error.
+pub(crate) fn notes(notes: &[&str]) {
+    let word = Style::of_stderr().paint(Tone::Strong, "note:");
+    for note in notes {
+        super::error_line(&format!("{word} {}", super::strip_controls(note)));
+    }
+}
+
+/// Returns why there is no pipeline, as the end of a sentence.
+pub(crate) fn refused(refusal: &Refusal, style: Style) -> String {
+    let words = super::strip_controls(&refusal.to_string());
+    let words = words
+        .strip_prefix("there is no pipeline: ")
+        .unwrap_or(&words);
+    format!(
+        "{} {words}",
+        style.paint(Tone::Warning, "no pipeline is created:")
+    )
+}
+
+/// Prints why there is no pipeline on standard error.
+pub(crate) fn refusal(refusal: &Refusal) {
+    super::error_line(&refused(refusal, Style::of_stderr()));
 }

@@ -48,6 +48,12 @@ pub enum Mark {
     Running,
     /// A folded section.
     Folded,
+    /// A condition holds.
+    True,
+    /// A condition does not hold.
+    False,
+    /// A condition was not looked at, or has no answer.
+    Unknown,
 }
 
 impl Style {
@@ -117,6 +123,9 @@ impl Style {
             Mark::Manual => ("○", "hand"),
             Mark::Running => ("•", "*"),
             Mark::Folded => ("▸", ">"),
+            Mark::True => ("✓", "yes"),
+            Mark::False => ("✗", "no"),
+            Mark::Unknown => ("·", "-"),
         };
         if self.unicode { sign } else { word }
     }
@@ -124,6 +133,11 @@ impl Style {
     /// Returns how many columns the marks of finished jobs take.
     pub(super) fn mark_width(self) -> usize {
         if self.unicode { 1 } else { 4 }
+    }
+
+    /// Returns how many columns the marks of conditions take.
+    pub(super) fn verdict_width(self) -> usize {
+        if self.unicode { 1 } else { 3 }
     }
 
     /// Returns what stands for text that was left out.

@@ -70,7 +70,7 @@ fn all_findings_are_shown_with_their_lines() {
     let done = project.runwright(&["lint"]).expect_code(2);
     assert_eq!(done.stderr, "");
     insta::assert_snapshot!(done.stdout, @r"
-    error[unknown-stage]: compile job: the stage `biuld` does not exist; stages are .pre, build, test, .post
+    error[unknown-stage]: compile job: chosen stage biuld does not exist; available stages are .pre, build, test, .post
      --> .gitlab-ci.yml:3:10
       |
     3 |   stage: biuld
@@ -86,7 +86,7 @@ fn all_findings_are_shown_with_their_lines() {
     5 |   script: [make, all]
       |   ^^^^^^
 
-    error[unknown-need]: 検査 job: undefined need `compiel`
+    error[unknown-need]: 検査 job: undefined need: compiel
      --> .gitlab-ci.yml:8:11
       |
     8 |   needs: [compiel]

@@ -8,15 +8,18 @@ mod console;
 mod daemons;
 mod disk;
 mod events;
+mod explain;
 #[cfg(feature = "fail-points")]
 mod fail_points;
 mod fault;
 mod flood;
+mod guide;
 mod isolation;
 mod lint;
 mod list;
 mod nasty_jobs;
 mod own_pipeline;
+mod plan;
 mod project;
 mod run;
 mod schedule;

@@ -61,8 +61,11 @@ pub(super) fn block(text: &str) -> Option<(&'static str, Vec<&str>)> {
 
 /// Returns whether the text is read as itself without quotes, in all versions of YAML.
 fn is_plain(text: &str) -> bool {
-    let first_fits =
-        |c: char| c.is_alphabetic() || matches!(c, '_' | '.' | '/' | '$' | '(' | '^' | '~');
+    let first_fits = |c: char| {
+        c.is_alphabetic()
+            || matches!(c, '_' | '.' | '/' | '$' | '(' | '^' | '~')
+            || (c.is_ascii_digit() && is_no_number(text))
+    };
     let Some(first) = text.chars().next() else {
         return false;
     };
@@ -76,6 +79,13 @@ fn is_plain(text: &str) -> bool {
         && !text.ends_with([':', ' '])
         && !text.chars().any(must_escape)
         && reads_as_text(text)
+}
+
+/// Returns whether no reader can take the text for a number or a time: it has a letter that neither
+/// is written with.
+fn is_no_number(text: &str) -> bool {
+    let letters = |c: char| c.is_alphabetic() && !"abcdefABCDEFxXoOtTzZ".contains(c);
+    text.contains(letters)
 }
 
 /// Returns whether the character has to be written by its number: it would end the line, act on a

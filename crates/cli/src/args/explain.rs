@@ -1,0 +1,26 @@
+use super::ProjectArgs;
+use clap::Args;
+
+/// Arguments of `runwright explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright explain deploy                  is it in the pipeline, why, and with what?
+  runwright explain deploy --tag v1.0       ... in that of a tag
+  runwright explain 'test: [linux]'         one of the jobs of a matrix; `test` means all of them
+
+Exit codes: 0 explained, 2 the file is invalid, or there is no such job")]
+pub(crate) struct ExplainArgs {
+    /// The job; one that `parallel` makes several of means all of them
+    #[arg(value_name = "JOB", required = true)]
+    pub(crate) job: Vec<String>,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Show GitLab's predefined variables as well
+    #[arg(long)]
+    pub(crate) predefined: bool,
+    /// Print a JSON array with an object for each job
+    #[arg(long)]
+    pub(crate) json: bool,
+}

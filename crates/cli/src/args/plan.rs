@@ -1,0 +1,50 @@
+use super::ProjectArgs;
+use clap::{Args, ValueEnum};
+
+/// Arguments of `runwright plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright plan                            what a push of what is checked out does
+  runwright plan --mr --changes src/a.rs    a merge request that changes one file
+  runwright plan --source schedule          a scheduled pipeline
+  runwright plan --format mermaid           a picture for Markdown
+  runwright plan --format dot | dot -Tsvg   a picture by Graphviz
+
+Exit codes: 0 shown, also when no pipeline is created, which the output says; 2 the file is invalid,
+or the pipeline cannot be made of it")]
+pub(crate) struct PlanArgs {
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// What to print
+    #[arg(long, value_enum, default_value = "table", value_name = "FORMAT")]
+    format: PlanFormat,
+    /// Short for `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+/// What `runwright plan` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    /// The jobs by stage: when they start, what they need, and why
+    Table,
+    /// {created, reason, name, stages, variables, jobs}
+    Json,
+    /// A flowchart of Mermaid
+    Mermaid,
+    /// A graph of Graphviz
+    Dot,
+}
+
+impl PlanArgs {
+    /// Returns what to print.
+    pub(crate) fn format(&self) -> PlanFormat {
+        if self.json {
+            PlanFormat::Json
+        } else {
+            self.format
+        }
+    }
+}

@@ -1,0 +1,71 @@
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use runwright::local::{SOURCES, SituationOptions};
+
+/// Which situation a pipeline is simulated in; without any option, a push of what is checked out.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Situation (default: a push of what is checked out)")]
+pub(crate) struct SituationArgs {
+    /// The pipeline of this branch; with --mr, the branch the changes come from
+    #[arg(long, value_name = "BRANCH", conflicts_with = "tag")]
+    branch: Option<String>,
+    /// The pipeline of this tag
+    #[arg(long, value_name = "TAG", conflicts_with = "mr")]
+    tag: Option<String>,
+    /// The pipeline of a merge request
+    #[arg(long)]
+    mr: bool,
+    /// The branch the merge request goes to; default: the default branch
+    #[arg(long, value_name = "BRANCH", conflicts_with = "tag")]
+    target: Option<String>,
+    /// What started the pipeline; default: push, or merge_request_event
+    #[arg(long, value_name = "SOURCE", value_parser = PossibleValuesParser::new(SOURCES))]
+    source: Option<String>,
+    /// The files that changed, instead of what Git says; without any, nothing changed
+    #[arg(long, value_name = "FILE", num_args = 0..)]
+    changes: Option<Vec<String>>,
+    /// The default branch, instead of what Git says
+    #[arg(long, value_name = "BRANCH")]
+    default_branch: Option<String>,
+}
+
+impl SituationArgs {
+    /// Returns what was asked for.
+    pub(crate) fn options(&self) -> SituationOptions {
+        SituationOptions {
+            branch: self.branch.clone(),
+            tag: self.tag.clone(),
+            merge_request: self.mr,
+            target: self.target.clone(),
+            source: self.source.clone(),
+            changes: self.changes.clone(),
+            default_branch: self.default_branch.clone(),
+        }
+    }
+
+    /// Returns the options that ask for the same again.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for (option, value) in [
+            ("--branch", &self.branch),
+            ("--tag", &self.tag),
+            ("--target", &self.target),
+            ("--source", &self.source),
+            ("--default-branch", &self.default_branch),
+        ] {
+            words.extend(
+                value
+                    .iter()
+                    .flat_map(|value| [option.to_owned(), value.clone()]),
+            );
+        }
+        if self.mr {
+            words.push("--mr".to_owned());
+        }
+        if let Some(changes) = &self.changes {
+            words.push("--changes".to_owned());
+            words.extend(changes.iter().cloned());
+        }
+        words
+    }
+}

@@ -1,0 +1,126 @@
+use super::situated::Situated;
+use super::{print, print_json};
+use crate::args::{PlanArgs, PlanFormat};
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::plan::{PlanJob, dot, mermaid, stages, table};
+use crate::output::{Style, Tone, refused, shown_name, strip_controls};
+use runwright::core::job::RefType;
+use runwright::pipeline::context::PipelineContext;
+use runwright::pipeline::create::{CreatedJob, Creation, RefusalReason};
+use runwright::pipeline::rules::Rule;
+use std::fmt::Write as _;
+
+/// Shows what a pipeline would be in a situation.
+///
+/// That there is none because rules say so is an answer, as it is for GitLab; that none can be made
+/// is a mistake.
+pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
+    let Some(situated) = Situated::read(&args.project)? else {
+        return Ok(Exit::Usage);
+    };
+    let creation = &situated.creation;
+    match args.format() {
+        PlanFormat::Table => {
+            let context = situated.pipeline.context()?;
+            print(shown(creation, context, Style::of_stdout()))?;
+        }
+        PlanFormat::Json => print_json(&creation.document())?,
+        PlanFormat::Mermaid => print(mermaid(&stages(jobs(creation))))?,
+        PlanFormat::Dot => print(dot(&stages(jobs(creation))))?,
+    }
+    if args.format() != PlanFormat::Table {
+        situated.tell_refusal();
+    }
+    Ok(exit(creation))
+}
+
+/// Returns the jobs of the pipeline: none when there is none.
+pub(super) fn present(creation: &Creation) -> Vec<&CreatedJob> {
+    if creation.refusal.is_some() {
+        return Vec::new();
+    }
+    creation.included()
+}
+
+/// Returns what a command ends with that was asked about this pipeline.
+pub(super) fn exit(creation: &Creation) -> Exit {
+    match &creation.refusal {
+        Some(refusal) if refusal.reason == RefusalReason::SeedError => Exit::Usage,
+        _ => Exit::Success,
+    }
+}
+
+fn shown(creation: &Creation, context: &PipelineContext, style: Style) -> String {
+    let situation = situation(context);
+    if let Some(refusal) = &creation.refusal {
+        return format!("{situation}: {}\n", refused(refusal, style));
+    }
+    let mut text = String::new();
+    let jobs = jobs(creation);
+    let (count, all) = (jobs.len(), creation.jobs.len());
+    let name = creation.name.as_deref().map(strip_controls);
+    let name = name.map_or(String::new(), |name| format!("{name}, "));
+    let _ = writeln!(text, "{name}{situation}: {count} of {all} jobs");
+    text.push_str(&table(&stages(jobs), style));
+    let left_out = creation.jobs.iter().filter(|job| !job.is_included);
+    for (number, job) in left_out.enumerate() {
+        if number == 0 {
+            let _ = writeln!(text, "{}", style.paint(Tone::Quiet, "left out"));
+        }
+        let _ = writeln!(text, "  {}: {}", shown_name(job.name()), job.left_out_by());
+    }
+    text
+}
+
+/// Returns what pipeline this is, in a few words.
+fn situation(context: &PipelineContext) -> String {
+    let commit = &context.commit;
+    let what = match &context.merge_request {
+        Some(request) => format!(
+            "merge request of {} to {}",
+            request.source.name, request.target.name
+        ),
+        None => match commit.ref_type {
+            RefType::Branch => format!("branch {}", commit.ref_name),
+            RefType::Tag => format!("tag {}", commit.ref_name),
+        },
+    };
+    strip_controls(&format!("{what} ({})", context.source))
+}
+
+fn jobs(creation: &Creation) -> Vec<PlanJob<'_>> {
+    let jobs = present(creation).into_iter();
+    jobs.map(|job| PlanJob {
+        definition: &job.definition,
+        why: why(job),
+    })
+    .collect()
+}
+
+/// Returns the rule that put the job in.
+fn why(job: &CreatedJob) -> String {
+    let Some(at) = job.rule else {
+        return String::new();
+    };
+    let condition = job.resolved.rules.entries().get(at).map(condition);
+    format!("rule {}: {}", at + 1, condition.unwrap_or_default())
+}
+
+/// Returns the conditions of a rule in a few words.
+fn condition(rule: &Rule) -> String {
+    let mut words = Vec::new();
+    if let Some(condition) = &rule.condition {
+        words.push(format!("if {}", condition.value.text()));
+    }
+    if let Some(changes) = &rule.changes {
+        words.push(format!("changes {}", changes.paths.join(", ")));
+    }
+    if let Some(exists) = &rule.exists {
+        words.push(format!("exists {}", exists.paths.join(", ")));
+    }
+    if words.is_empty() {
+        return "always".to_owned();
+    }
+    words.join(" and ")
+}

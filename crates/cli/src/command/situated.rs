@@ -1,0 +1,53 @@
+use super::{find_project, pipeline_options};
+use crate::args::ProjectArgs;
+use crate::failure::Failure;
+use crate::output::{diagnostics, notes, refusal};
+use runwright::local::LocalPipeline;
+use runwright::pipeline::create::Creation;
+use runwright::pipeline::explain::Explainer;
+
+/// A valid pipeline file, and what becomes of it in the situation that was asked for.
+pub(super) struct Situated {
+    pub(super) pipeline: LocalPipeline,
+    pub(super) creation: Creation,
+}
+
+impl Situated {
+    /// Reads the pipeline that the arguments mean; nothing when it is invalid, which is told then.
+    pub(super) fn read(args: &ProjectArgs) -> Result<Option<Self>, Failure> {
+        let project = find_project(args)?;
+        let checked = project.read(&pipeline_options(args)?)?;
+        let pipeline = match checked.into_result() {
+            Ok((read, warnings)) => {
+                diagnostics(&warnings);
+                read
+            }
+            Err(found) => {
+                diagnostics(&found);
+                return Ok(None);
+            }
+        };
+        notes(&pipeline.notes()?);
+        let creation = pipeline.create()?;
+        Ok(Some(Self { pipeline, creation }))
+    }
+
+    /// Returns what explains the jobs.
+    pub(super) fn explainer(&self) -> Result<Explainer<'_>, Failure> {
+        let pipeline = &self.pipeline;
+        let (context, repository) = (pipeline.context()?, pipeline.repository()?);
+        Ok(Explainer::new(
+            pipeline.loaded(),
+            &self.creation,
+            context,
+            repository,
+        ))
+    }
+
+    /// Says on standard error why there is no pipeline, if there is none.
+    pub(super) fn tell_refusal(&self) {
+        if let Some(found) = &self.creation.refusal {
+            refusal(found);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+use super::{heading, place, push_pair, push_wrapped};
+use crate::output::strip_controls;
+use crate::output::style::Style;
+use runwright::pipeline::context::Level;
+use runwright::pipeline::explain::{ExplainedVariable, VariableSource};
+
+/// Adds the variables of a job, each with its value, where it comes from, and what it wins over.
+///
+/// GitLab's own are many and the same for all jobs, so they are left out unless they are asked for,
+/// or stand against one of another origin.
+pub(super) fn push(
+    text: &mut String,
+    variables: &[ExplainedVariable],
+    style: Style,
+    with_predefined: bool,
+) {
+    let is_shown = |variable: &&ExplainedVariable| {
+        with_predefined
+            || variable.source != VariableSource::Predefined
+            || !variable.shadows.is_empty()
+    };
+    let shown: Vec<_> = variables.iter().filter(is_shown).collect();
+    let hides = shown.len() < variables.len();
+    if !variables.is_empty() {
+        heading(text, "variables", style);
+    }
+    for variable in shown {
+        push_variable(text, variable, style);
+    }
+    if hides {
+        text.push_str("  and GitLab's own: --predefined shows them\n");
+    }
+}
+
+fn push_variable(text: &mut String, variable: &ExplainedVariable, style: Style) {
+    let name = strip_controls(&variable.name);
+    let value = one_line(&variable.value);
+    push_pair(
+        text,
+        &format!("  {name} = {value}"),
+        &origin(&variable.source),
+        style,
+    );
+    let mut remarks = Vec::new();
+    if let Some(expanded) = &variable.expanded {
+        remarks.push(format!("expands to {}", one_line(expanded)));
+    }
+    if variable.is_raw && !variable.is_masked {
+        remarks.push("is not expanded".to_owned());
+    }
+    if variable.is_file {
+        remarks.push("is the path of a file that holds the value".to_owned());
+    }
+    let hidden: Vec<_> = variable.shadows.iter().map(origin).collect();
+    if !hidden.is_empty() {
+        remarks.push(format!("wins over {}", hidden.join("; ")));
+    }
+    for remark in remarks {
+        push_wrapped(text, "    ", "      ", &remark);
+    }
+}
+
+/// Returns a value as it is when it is one plain line, else in quotes.
+fn one_line(value: &str) -> String {
+    let is_plain = !value.is_empty() && value.trim() == value && !value.contains(char::is_control);
+    if is_plain {
+        strip_controls(value)
+    } else {
+        format!("{value:?}")
+    }
+}
+
+fn origin(source: &VariableSource) -> String {
+    match source {
+        VariableSource::Predefined => "predefined".to_owned(),
+        VariableSource::Global { place: at } => format!("global, {}", place(at)),
+        VariableSource::WorkflowRule { place: at } => format!("workflow rule, {}", place(at)),
+        VariableSource::Job { place: at } => match &at.key {
+            Some(key) => format!("{}, {}", strip_controls(key), place(at)),
+            None => place(at),
+        },
+        VariableSource::Matrix { place: at } => format!("matrix, {}", place(at)),
+        VariableSource::Rule { place: at } => format!("rule, {}", place(at)),
+        VariableSource::Given { level, source } => {
+            let level = match level {
+                Level::Instance => "all projects",
+                Level::Group => "group",
+                Level::Project => "project",
+                Level::Pipeline => "pipeline",
+            };
+            format!("{level}, {}", strip_controls(&source.to_string()))
+        }
+    }
+}

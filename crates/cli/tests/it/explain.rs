@@ -1,0 +1,154 @@
+//! `runwright explain`: verdicts, values, origins, and what is not said.
+
+use crate::project::Project;
+use serde_json::Value;
+
+const BASE: &str = "\
+.base:
+  image: ruby:3.2
+  variables: {MODE: base, LEVEL: base}
+";
+
+const PIPELINE: &str = "\
+include: ci/base.yml
+default: {retry: 1}
+variables: {MODE: global}
+test:
+  extends: .base
+  parallel: 2
+  variables: {MODE: own}
+  rules:
+    - if: $CI_COMMIT_TAG
+    - if: $CI_COMMIT_BRANCH == \"main\" && $TOKEN
+      when: manual
+      variables: {MODE: of-rule}
+    - changes: [never]
+  script: [make]
+other: {script: [make]}
+";
+
+fn project() -> Project {
+    let project = Project::with_pipeline(PIPELINE);
+    project.write("ci/base.yml", BASE);
+    project
+}
+
+/// Explains with a secret in the environment, which no output shows.
+fn explained(project: &Project, arguments: &[&str]) -> String {
+    let arguments = [&["explain"], arguments, &["--secret", "TOKEN"]].concat();
+    let output = project
+        .command(&arguments)
+        .env("TOKEN", "s3cr3t-w0rd")
+        .output();
+    let output = output.unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert!(!text.contains("s3cr3t-w0rd"), "{text}");
+    text
+}
+
+#[test]
+fn a_job_is_explained_from_rules_to_variables() {
+    let text = explained(&project(), &["test 1/2"]);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    insta::assert_snapshot!(text, @r#"
+    test 1/2 in stage test, .gitlab-ci.yml:4
+      1 of 2 jobs that `test` stands for
+      in the pipeline: its rule 2 holds
+      starts when somebody asks for it, once the jobs of all earlier stages have
+        succeeded; the pipeline waits for it
+
+    rules
+      no  1. does not hold                                          .gitlab-ci.yml:9
+         no  if $CI_COMMIT_TAG
+             $CI_COMMIT_TAG is not set
+      yes 2. holds, so it decides                                  .gitlab-ci.yml:10
+         yes if $CI_COMMIT_BRANCH == "main" && $TOKEN
+             $CI_COMMIT_BRANCH == "main" ("main" == "main") is true
+             $TOKEN is [MASKED]
+             sets when: manual, variables: MODE
+      -   3. is not looked at                                      .gitlab-ci.yml:13
+
+    keywords
+      image         ruby:3.2                                    .base, ci/base.yml:2
+      extends       .base                                           .gitlab-ci.yml:5
+      parallel      2                                               .gitlab-ci.yml:6
+      script        ["make"]                                       .gitlab-ci.yml:14
+      retry         1                                      default, .gitlab-ci.yml:2
+      when          manual                                   rule, .gitlab-ci.yml:10
+
+    variables
+      MODE = of-rule                                         rule, .gitlab-ci.yml:12
+        wins over test, .gitlab-ci.yml:7; global, .gitlab-ci.yml:3
+      LEVEL = base                                              .base, ci/base.yml:3
+      TOKEN = [MASKED]                                             project, --secret
+      and GitLab's own: --predefined shows them
+    "#);
+}
+
+#[test]
+fn the_name_in_the_file_means_all_that_parallel_makes() {
+    let project = project();
+    let json: Value =
+        serde_json::from_str(&explained(&project, &["test", "other", "--json"])).unwrap();
+    let names: Vec<_> = json
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|job| &job["job"])
+        .collect();
+    assert_eq!(names, ["test 1/2", "test 2/2", "other"]);
+    let mode = json[0]["variables"].as_array().unwrap().iter();
+    let mode = mode
+        .clone()
+        .find(|variable| variable["name"] == "MODE")
+        .unwrap();
+    assert_eq!(mode["value"], "of-rule");
+    assert_eq!(mode["shadows"].as_array().unwrap().len(), 2, "{mode}");
+    let token = json[0]["variables"].as_array().unwrap().iter();
+    let token = token
+        .clone()
+        .find(|variable| variable["name"] == "TOKEN")
+        .unwrap();
+    assert_eq!(token["value"], "[MASKED]");
+}
+
+#[test]
+fn every_keyword_and_variable_has_an_origin() {
+    let json = explained(&project(), &["test 1/2", "--json", "--predefined"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let fields = json[0]["fields"].as_array().unwrap();
+    let of = |key: &str| {
+        let field = fields.iter().find(|field| field["key"] == key);
+        field.unwrap_or_else(|| panic!("{key} in {json}"))
+    };
+    assert_eq!(of("image")["place"]["file"], "ci/base.yml");
+    assert_eq!(of("image")["place"]["line"], 2);
+    assert_eq!(of("retry")["source"], "default");
+    assert_eq!(of("script")["place"]["line"], 14);
+    for field in fields {
+        assert!(field["place"]["line"].as_u64() > Some(0), "{field}");
+    }
+}
+
+#[test]
+fn a_job_that_is_left_out_is_explained_too() {
+    let text = explained(
+        &project(),
+        &["test 1/2", "--branch", "feature", "--changes", "a"],
+    );
+    assert!(
+        text.contains("not in the pipeline: none of its rules holds"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_unknown_job_is_met_with_the_nearest_name() {
+    let done = project().runwright(&["explain", "oter"]).expect_code(2);
+    assert_eq!(done.stdout, "");
+    done.expect_text("did you mean `other`?");
+}

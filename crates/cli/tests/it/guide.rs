@@ -1,0 +1,133 @@
+//! The guide shows what the commands print: each `console` block of its chapters on commands is run
+//! in the project they are about, `examples/pipelines/shop`.
+//!
+//! A line `[..]` in a block stands for any lines. With `RUNWRIGHT_TEST_UPDATE=1` the blocks without
+//! such a line are written anew.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::project::{Project, files_below};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CHAPTERS: [&str; 7] = [
+    "lint.md",
+    "show.md",
+    "plan.md",
+    "explain.md",
+    "list.md",
+    "situations.md",
+    "variables.md",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Returns the project of the guide as a repository of its own, with one commit on `main`.
+fn shop() -> Project {
+    let project = Project::empty_directory();
+    let shop = root().join("examples/pipelines/shop");
+    for file in files_below(&shop).into_iter().filter(|file| file.is_file()) {
+        let path = file.strip_prefix(&shop).unwrap().to_str().unwrap();
+        project.write(path, &fs::read_to_string(&file).unwrap());
+    }
+    project.git(&["init", "-q", "-b", "main"]);
+    project.commit();
+    project
+}
+
+/// Returns what a line of a chapter prints, on both streams.
+fn printed(project: &Project, line: &str) -> String {
+    let binary = Path::new(env!("CARGO_BIN_EXE_runwright"));
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", binary.parent().unwrap().display());
+    let output = Command::new("sh")
+        .args(["-c", &format!("{{ {line}\n}} 2>&1")])
+        .current_dir(project.dir())
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", project.home())
+        .env("RUNWRIGHT_HOME", project.home())
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns whether `printed` is what `shown` says, in which `[..]` stands for any lines.
+fn fits(shown: &str, printed: &str) -> bool {
+    let parts: Vec<&str> = shown.split("[..]\n").collect();
+    let [first, between @ .., last] = parts.as_slice() else {
+        return shown == printed;
+    };
+    let Some(mut rest) = printed.strip_prefix(first) else {
+        return false;
+    };
+    for part in between {
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// Returns the chapter with what its commands print, and how often that is not what it shows.
+fn checked(project: &Project, chapter: &str) -> (String, Vec<String>) {
+    let mut text = String::new();
+    let mut wrong = Vec::new();
+    let mut rest = chapter;
+    while let Some(at) = rest.find("```console\n") {
+        let (before, block) = rest.split_at(at + "```console\n".len());
+        let end = block.find("```\n").expect("the block ends");
+        text.push_str(before);
+        for command in block[..end]
+            .split_inclusive('\n')
+            .collect::<Vec<_>>()
+            .chunk_by(|_, next| !next.starts_with("$ "))
+        {
+            let line = command[0].strip_prefix("$ ").expect("a command").trim_end();
+            let shown = command[1..].concat();
+            let printed = printed(project, line);
+            if fits(&shown, &printed) {
+                let _ = write!(text, "$ {line}\n{shown}");
+            } else {
+                wrong.push(format!("$ {line}\n{printed}\nis shown as\n{shown}"));
+                let _ = write!(text, "$ {line}\n{printed}");
+            }
+        }
+        rest = &block[end..];
+    }
+    (text + rest, wrong)
+}
+
+#[test]
+fn the_guide_shows_what_the_commands_print() {
+    let project = shop();
+    let mut wrong = Vec::new();
+    for chapter in CHAPTERS {
+        let path = root().join("docs/book/src").join(chapter);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("```console\n$ "), "{chapter} shows nothing");
+        let (right, found) = checked(&project, &text);
+        if std::env::var_os("RUNWRIGHT_TEST_UPDATE").is_some() {
+            fs::write(&path, right).unwrap();
+        } else {
+            wrong.extend(found);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn a_shown_output_may_leave_lines_out() {
+    assert!(fits("a\nb\n", "a\nb\n"));
+    assert!(fits("a\n[..]\nc\n[..]\n", "a\nb\nc\nd\n"));
+    assert!(!fits("a\n[..]\nx\n", "a\nb\nc\n"));
+    assert!(!fits("a\n", "a\nb\n"));
+}

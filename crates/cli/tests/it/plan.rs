@@ -1,0 +1,222 @@
+//! `runwright plan` and `list` in situations, in all formats, and that nothing runs.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive other programs from outside"
+)]
+
+use crate::project::Project;
+use serde_json::Value;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+const PIPELINE: &str = "\
+stages: [build, test, ship]
+workflow:
+  name: all of $CI_COMMIT_REF_NAME
+  rules:
+    - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
+    - if: $CI_COMMIT_TAG
+    - if: $CI_PIPELINE_SOURCE == \"merge_request_event\"
+build: {stage: build, script: [make]}
+docs:
+  stage: test
+  needs: []
+  rules: [{changes: [docs/*]}]
+  script: [make docs]
+\"te\\\"st\": {stage: test, needs: [build], script: [make test]}
+ship:
+  stage: ship
+  environment: production
+  rules:
+    - if: $CI_COMMIT_TAG
+    - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
+      when: manual
+      allow_failure: true
+  script: [make ship]
+";
+
+fn json(project: &Project, arguments: &[&str], code: i32) -> Value {
+    let done = project.runwright(arguments).expect_code(code);
+    serde_json::from_str(&done.stdout).unwrap()
+}
+
+fn names(plan: &Value) -> Vec<&str> {
+    let jobs = plan["jobs"].as_array().unwrap().iter();
+    jobs.map(|job| job["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_table_shows_the_jobs_of_a_situation() {
+    let project = Project::with_pipeline(PIPELINE);
+    let done = project.runwright(&["plan", "--changes"]).expect_code(0);
+    insta::assert_snapshot!(done.stdout, @r#"
+    all of main, branch main (push): 3 of 4 jobs
+    stage build
+      build  on_success
+    stage test
+      te"st  on_success  needs build
+    stage ship
+      ship   manual      may fail; environment production; rule 2: if $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
+    left out
+      docs: none of its rules holds
+    "#);
+}
+
+#[test]
+fn each_situation_has_its_jobs() {
+    let project = Project::with_pipeline(PIPELINE);
+    let check = |options: &[&str], expect: &[&str]| {
+        let arguments = [&["plan", "--json"], options].concat();
+        let plan = json(&project, &arguments, 0);
+        assert_eq!(names(&plan), expect, "{options:?}");
+        assert_eq!(plan["created"], !expect.is_empty(), "{options:?}");
+    };
+    check(&["--changes"], &["build", "te\"st", "ship"]);
+    check(
+        &["--changes", "docs/a"],
+        &["build", "docs", "te\"st", "ship"],
+    );
+    check(
+        &["--tag", "v1", "--changes", "a"],
+        &["build", "te\"st", "ship"],
+    );
+    check(
+        &["--mr", "--changes", "docs/a"],
+        &["build", "docs", "te\"st"],
+    );
+    check(&["--branch", "other"], &[]);
+    check(
+        &[
+            "--branch",
+            "other",
+            "--default-branch",
+            "other",
+            "--changes",
+        ],
+        &["build", "te\"st", "ship"],
+    );
+}
+
+#[test]
+fn a_pipeline_in_json_has_its_name_its_variables_and_normalized_jobs() {
+    let project = Project::with_pipeline(PIPELINE);
+    let plan = json(&project, &["plan", "--json", "--tag", "v1"], 0);
+    for key in ["created", "reason", "name", "stages", "variables", "jobs"] {
+        assert!(plan.get(key).is_some(), "{key} in {plan}");
+    }
+    assert_eq!(plan["name"], "all of v1");
+    assert_eq!(plan["reason"], Value::Null);
+    let ship = plan["jobs"].as_array().unwrap().last().unwrap();
+    assert_eq!(ship["when"], "on_success");
+    assert_eq!(ship["environment"]["name"], "production");
+    let ship = json(&project, &["plan", "--json"], 0)["jobs"]
+        .as_array()
+        .unwrap()
+        .last()
+        .cloned();
+    assert_eq!(ship.unwrap()["when"], "manual");
+}
+
+#[test]
+fn no_pipeline_is_an_answer_and_one_that_cannot_be_made_is_a_mistake() {
+    let project = Project::with_pipeline(PIPELINE);
+    for command in ["plan", "list"] {
+        let done = project
+            .runwright(&[command, "--branch", "other"])
+            .expect_code(0);
+        assert!(
+            done.all().contains("no pipeline is created"),
+            "{}",
+            done.all()
+        );
+    }
+    let missing = Project::with_pipeline(
+        "a: {script: x, rules: [{if: $NOPE}]}\nb: {script: x, needs: [a]}\n",
+    );
+    let plan = json(&missing, &["plan", "--json"], 2);
+    assert_eq!(plan["created"], false);
+    assert_eq!(plan["reason"], "seed_error");
+    missing
+        .runwright(&["plan"])
+        .expect_code(2)
+        .expect_text("`a`");
+}
+
+#[test]
+fn all_jobs_are_listed_with_what_leaves_them_out() {
+    let project = Project::with_pipeline(&format!(
+        "{PIPELINE}# @Description Last\nlast: {{script: x, rules: [{{when: never}}]}}\n"
+    ));
+    let listed = project
+        .runwright(&["list", "--changes"])
+        .expect_code(0)
+        .stdout;
+    assert!(
+        !listed.contains("last") && !listed.contains("docs"),
+        "{listed}"
+    );
+    let listed = project
+        .runwright(&["list", "--all", "--changes"])
+        .expect_code(0)
+        .stdout;
+    insta::assert_snapshot!(listed, @r#"
+    build  build
+    docs   test   left out: none of its rules holds
+    te"st  test   needs build
+    last   test   Last; left out: its rule 1 holds and says `never`
+    ship   ship   manual; may fail
+    "#);
+    let all = json(&project, &["list", "--all", "--json"], 0);
+    assert_eq!(all.as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn graphs_are_read_by_those_who_draw_them() {
+    let project = Project::with_pipeline(PIPELINE);
+    let dot = project
+        .runwright(&["plan", "--format", "dot"])
+        .expect_code(0)
+        .stdout;
+    let lines: Vec<&str> = dot.lines().collect();
+    assert_eq!(
+        (lines[0], lines[lines.len() - 1]),
+        ("digraph pipeline {", "}")
+    );
+    assert_eq!(dot.matches('{').count(), dot.matches('}').count());
+    assert!(dot.contains(r#"[label="te\"st"]"#), "{dot}");
+    let Ok(mut graphviz) = Command::new("dot")
+        .args(["-Tplain"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+    else {
+        return;
+    };
+    let mut stdin = graphviz.stdin.take().unwrap();
+    stdin.write_all(dot.as_bytes()).unwrap();
+    drop(stdin);
+    let drawn = graphviz.wait_with_output().unwrap();
+    assert!(drawn.status.success());
+    let nodes = String::from_utf8_lossy(&drawn.stdout)
+        .matches("\nnode ")
+        .count();
+    assert_eq!(nodes, 4);
+}
+
+#[test]
+fn a_dry_run_executes_nothing() {
+    // R-PIPE-22
+    let project = Project::with_pipeline("job:\n  script: [touch $MARKER]\n");
+    let marker = project.scratch().join("marker");
+    let run = |options: &[&str]| {
+        let arguments = [&["run", "--in-place"], options].concat();
+        let output = project.command(&arguments).env("MARKER", &marker).output();
+        assert!(output.unwrap().status.success(), "{options:?}");
+        marker.exists()
+    };
+    assert!(!run(&["--dry-run"]));
+    assert!(!run(&["--dry-run", "job"]));
+    assert!(project.leftovers().is_empty());
+    assert!(run(&[]), "the script leaves a mark when it runs");
+}
