@@ -68,6 +68,9 @@ impl<'r> Resolver<'r> {
                     };
                     resolved.insert(Arc::clone(key), entry);
                 }
+                if resolved.is_empty() {
+                    return None;
+                }
                 Kind::Mapping(resolved)
             }
             _ => return Some(Arc::clone(node)),
@@ -100,11 +103,10 @@ impl<'r> Resolver<'r> {
         if let Some(done) = self.done.get(path) {
             return done.clone();
         }
-        if self.open.iter().any(|open| open == path) {
-            let message = format!(
-                "!reference [{}] is part of a circular chain",
-                path.join(", ")
-            );
+        if let Some(at) = self.open.iter().position(|open| open == path) {
+            let circle = self.open[at..].iter().map(Vec::as_slice).chain([path]);
+            let circle: Vec<String> = circle.map(shown).collect();
+            let message = format!("!reference has a circular chain: {}", circle.join(" -> "));
             self.report("reference-cycle", message, span);
             return None;
         }
@@ -141,7 +143,7 @@ impl<'r> Resolver<'r> {
     }
 
     fn refuse_path(&mut self, path: &[Arc<str>], span: Span, help: Option<String>) {
-        let message = format!("!reference [{}] could not be found", path.join(", "));
+        let message = format!("!reference {} could not be found", shown(path));
         let error = Diagnostic::error("unknown-reference", message).at(span);
         self.diagnostics.push(error.with_help(help));
         self.diagnostics.lack(Lacks::Parts);
@@ -161,13 +163,23 @@ impl<'r> Resolver<'r> {
 
 /// Returns what may have been meant by a key that `node`, which is at `before`, does not have.
 fn missing_key(node: &Node, before: &[Arc<str>], key: &str) -> Option<String> {
+    const MOST_SHOWN: usize = 10;
     let Some(entries) = node.as_mapping() else {
-        let (path, kind) = (before.join(", "), node.kind_name());
+        let (path, kind) = (shown(before), node.kind_name());
         return Some(format!(
-            "[{path}] is {kind}; only a hash has keys to refer to"
+            "{path} is {kind}; only a hash has keys to refer to"
         ));
     };
-    did_you_mean(key, entries.keys().map(AsRef::as_ref))
+    let nearest = did_you_mean(key, entries.keys().map(AsRef::as_ref));
+    if nearest.is_some() || before.is_empty() || entries.len() > MOST_SHOWN {
+        return nearest;
+    }
+    let keys: Vec<&str> = entries.keys().map(AsRef::as_ref).collect();
+    Some(format!("{} has: {}", shown(before), keys.join(", ")))
+}
+
+fn shown(path: &[Arc<str>]) -> String {
+    format!("[{}]", path.join(", "))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::JobKind;
 use super::keywords::GLOBAL;
+use crate::diagnostic::Lacks;
 use crate::yaml::{Entry, Node};
 
 /// What a top-level key is.
@@ -21,8 +22,20 @@ pub(super) enum TopLevel {
 const POSSIBLE_JOBS: [&str; 2] = ["default", "workflow"];
 
 /// Returns what a top-level key is.
-pub(super) fn classify(name: &str, entry: &Entry) -> TopLevel {
-    let kind = job_kind(&entry.value);
+///
+/// What does nothing is a job all the same when its commands may be in what could not be read.
+pub(super) fn classify(name: &str, entry: &Entry, lacks: Lacks) -> TopLevel {
+    let kind = match job_kind(&entry.value) {
+        Some(JobKind::Trigger) if entry.value.get("trigger").is_none() => {
+            let is_known = lacks == Lacks::Nothing;
+            Some(if is_known {
+                JobKind::Trigger
+            } else {
+                JobKind::Script
+            })
+        }
+        kind => kind,
+    };
     if GLOBAL.contains(&name) {
         return match kind {
             Some(kind) if POSSIBLE_JOBS.contains(&name) => TopLevel::Job(kind),
@@ -32,7 +45,13 @@ pub(super) fn classify(name: &str, entry: &Entry) -> TopLevel {
     if entry.key_is_text && name.starts_with('.') {
         return TopLevel::Hidden;
     }
-    kind.map_or(TopLevel::Unclear, TopLevel::Job)
+    match kind {
+        Some(kind) => TopLevel::Job(kind),
+        None if lacks != Lacks::Nothing && entry.value.as_mapping().is_some() => {
+            TopLevel::Job(JobKind::Script)
+        }
+        None => TopLevel::Unclear,
+    }
 }
 
 /// Returns which kind of job a value is, if it is one.

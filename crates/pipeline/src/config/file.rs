@@ -96,8 +96,9 @@ fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job
     let path = Path::top("jobs");
     let mut jobs = Vec::new();
     let mut seen = false;
+    let lacks = reader.diagnostics.lacks();
     for (name, entry) in entries {
-        match classify(name, entry) {
+        match classify(name, entry, lacks) {
             TopLevel::Keyword => check_reserved(reader, name, entry),
             TopLevel::Hidden => check_hidden(reader, name, entry),
             TopLevel::Job(kind) => {

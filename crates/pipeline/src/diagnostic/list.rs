@@ -44,6 +44,11 @@ impl Diagnostics {
         self.lacks = self.lacks.max(lacks);
     }
 
+    /// Returns what could not be read.
+    pub(crate) fn lacks(&self) -> Lacks {
+        self.lacks
+    }
+
     /// Returns whether the pipeline cannot run.
     pub fn has_errors(&self) -> bool {
         self.errors().next().is_some()

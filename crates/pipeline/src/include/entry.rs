@@ -98,7 +98,6 @@ impl Reader<'_> {
                 )
             }
             Kind::Mapping(entries) => {
-                self.check_keys(entries);
                 let source = self.of_mapping(node, entries);
                 let inputs = self.inputs(entries);
                 (source?, inputs?, value(entries, "rules").cloned())
@@ -136,16 +135,10 @@ impl Reader<'_> {
         };
         let given: Vec<&str> = self.sources().filter(is_given).collect();
         let &[key] = given.as_slice() else {
-            let names: Vec<String> = self.sources().map(|key| format!("`{key}`")).collect();
-            let count = if given.is_empty() {
-                "none"
-            } else {
-                "more than one"
-            };
-            let words = format!("needs exactly one of {}, and has {count}", names.join(", "));
-            self.refuse(node.span, words);
+            self.refuse_sources(node, entries, &given);
             return None;
         };
+        self.check_keys(entries);
         let location = self.text(entries, key)?;
         let span = location.span;
         let source = match key {
@@ -171,6 +164,25 @@ impl Reader<'_> {
             _ => self.remote(location, entries)?,
         };
         Some((source, span))
+    }
+
+    /// Refuses an entry that names none or several kinds of files.
+    fn refuse_sources(&mut self, node: &Node, entries: &Mapping, given: &[&str]) {
+        let names: Vec<String> = self.sources().map(|key| format!("`{key}`")).collect();
+        let (count, help) = if given.is_empty() {
+            let mut keys = entries.keys();
+            let near = keys.find_map(|key| did_you_mean(key, self.sources()));
+            ("none".to_owned(), near)
+        } else {
+            let help = "make it several entries".to_owned();
+            (format!("`{}`", given.join("` and `")), Some(help))
+        };
+        let message = format!(
+            "include:include config needs exactly one of {}, and has {count}",
+            names.join(", ")
+        );
+        let error = Diagnostic::error("invalid-include", message).at(node.span);
+        self.diagnostics.push(error.with_help(help));
     }
 
     fn sources(&self) -> impl Iterator<Item = &'static str> + use<> {

@@ -19,5 +19,6 @@ mod random;
 mod random_expressions;
 mod resolve;
 mod rules;
+
 mod vectors;
 mod when;
