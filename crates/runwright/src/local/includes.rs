@@ -1,4 +1,5 @@
 use super::file::read_text;
+use super::gitlab_ci_local::Decorations;
 use super::repository::GitRepository;
 use super::surroundings::tells_of_commit;
 use pipeline::include::{
@@ -7,8 +8,8 @@ use pipeline::include::{
 use pipeline::repository::{Paths, Repository};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Finds included files in the working tree: also those that Git does not know yet.
 ///
@@ -20,6 +21,7 @@ pub struct LocalIncludes {
     repository: Arc<GitRepository>,
     /// Whether a file was found that names variables of the commit.
     told_of_commit: AtomicBool,
+    decorations: Mutex<Decorations>,
 }
 
 impl LocalIncludes {
@@ -29,12 +31,19 @@ impl LocalIncludes {
             root: root.to_owned(),
             repository,
             told_of_commit: AtomicBool::new(false),
+            decorations: Mutex::default(),
         }
     }
 
     /// Returns whether a file was found that names variables which only git knows.
     pub(super) fn told_of_commit(&self) -> bool {
         self.told_of_commit.load(Ordering::Relaxed)
+    }
+
+    /// Returns what the comments in the files that were found ask for.
+    pub(super) fn into_decorations(self) -> Decorations {
+        let decorations = self.decorations.into_inner();
+        decorations.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn fetch_one(&self, request: &IncludeRequest) -> Result<IncludedFile, IncludeError> {
@@ -62,6 +71,11 @@ impl LocalIncludes {
         if tells_of_commit(&text) {
             self.told_of_commit.store(true, Ordering::Relaxed);
         }
+        let mut decorations = self
+            .decorations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        decorations.extend(Decorations::read(&text));
         Ok(IncludedFile {
             name: name.to_string_lossy().into_owned(),
             text: text.into(),

@@ -49,10 +49,8 @@ impl LocalPipeline {
         let surroundings =
             Surroundings::new(project.root(), project.file(), situation, given.variables);
         let overlay = overlay(project)?;
-        let mut decorations = Decorations::read(&text);
         let mut notes = given.notes;
-        if let Some(overlay) = &overlay {
-            decorations.extend(Decorations::read(&overlay.text));
+        if overlay.is_some() {
             let file = project.file().display();
             notes.push(format!("{OVERLAY} is merged over {file}"));
         }
@@ -62,7 +60,10 @@ impl LocalPipeline {
             overlay,
         };
         let inputs = given.inputs;
-        let checked = texts.load(project, options.dialect, inputs, &surroundings)?;
+        let includes = LocalIncludes::new(project.root(), Arc::clone(surroundings.repository()));
+        let checked = texts.load(options.dialect, inputs, &includes, &surroundings)?;
+        let mut decorations = includes.into_decorations();
+        texts.each(|text| decorations.extend(Decorations::read(text)));
         Ok(checked.and_then(|loaded, diagnostics| {
             Some(Self {
                 resolved: loaded.resolve(diagnostics),
@@ -159,13 +160,12 @@ struct Texts {
 impl Texts {
     fn load(
         &self,
-        project: &LocalProject,
         dialect: Dialect,
         inputs: IndexMap<String, Value>,
+        includes: &LocalIncludes,
         surroundings: &Surroundings,
     ) -> Result<Checked<Pipeline>, LocalError> {
         let repository = surroundings.repository();
-        let includes = LocalIncludes::new(project.root(), Arc::clone(repository));
         let asks_for_variables = self.any(asks_for_variables);
         let needs_git = asks_for_variables && self.any(tells_of_commit);
         let variables = if needs_git {
@@ -179,7 +179,7 @@ impl Texts {
             dialect,
             inputs,
             variables,
-            includes: &includes,
+            includes,
             repository: &**repository,
             overlays: self.overlay.as_slice(),
             ..LoadOptions::default()
@@ -194,8 +194,17 @@ impl Texts {
     }
 
     fn any(&self, is_so: impl Fn(&str) -> bool) -> bool {
-        let overlay = self.overlay.as_ref();
-        is_so(&self.text) || overlay.is_some_and(|overlay| is_so(&overlay.text))
+        let mut found = false;
+        self.each(|text| found |= is_so(text));
+        found
+    }
+
+    /// Passes the texts on, those that win last.
+    fn each(&self, mut take: impl FnMut(&str)) {
+        take(&self.text);
+        if let Some(overlay) = &self.overlay {
+            take(&overlay.text);
+        }
     }
 }
 

@@ -101,11 +101,24 @@ impl Surroundings {
         self.repository.situate(described.situated);
         let mut context = described.context;
         context.given.clone_from(&self.given);
-        let known = Known {
-            context,
-            notes: described.notes,
-        };
+        let mut notes = described.notes;
+        notes.extend(self.note_of_protected(&context));
+        let known = Known { context, notes };
         Ok(self.described.get_or_init(|| known))
+    }
+
+    /// Says which variables are left out because they are for protected branches and tags.
+    fn note_of_protected(&self, context: &PipelineContext) -> Option<String> {
+        if context.commit.is_protected {
+            return None;
+        }
+        let protected = self.given.iter().filter(|given| given.is_protected);
+        let mut names: Vec<&str> = protected.map(|given| &*given.variable.key).collect();
+        names.dedup();
+        (!names.is_empty()).then(|| {
+            let names = names.join(", ");
+            format!("left out, as nothing is protected here: {names} (`protected: true`)")
+        })
     }
 
     fn facts(&self) -> Result<RepositoryFacts, GitError> {

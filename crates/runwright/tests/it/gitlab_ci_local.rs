@@ -67,7 +67,7 @@ fn a_file_for_local_runs_wins() {
 fn the_second_pipeline_file_is_merged_over_the_first() {
     let project = Project::new();
     project.write(".gitlab-ci.yml", "job: {script: make, stage: build}\n");
-    project.write("ci/mine.yml", "mine: {script: x}\n");
+    project.write("ci/mine.yml", "# @Description Mine\nmine: {script: x}\n");
     project.write(
         ".gitlab-ci-local.yml",
         "include: ci/mine.yml\n# @Interactive\njob: {script: make local}\n",
@@ -81,6 +81,8 @@ fn the_second_pipeline_file_is_merged_over_the_first() {
         serde_json::json!(["make local"])
     );
     assert!(creation.job("mine").is_some());
+    let mine = pipeline.decorations().of("mine").expect("decorated");
+    assert_eq!(mine.description.as_deref(), Some("Mine"));
     assert!(
         pipeline
             .decorations()

@@ -66,6 +66,9 @@ URL: {values: {'*': everywhere, 'review/*': review}}
         ]
     );
     assert!(read[6].is_protected && read[6].variable.raw);
+    let pipeline = project.read(&options);
+    let notes = pipeline.notes().unwrap().concat();
+    assert!(notes.contains("TOKEN (`protected: true`)"), "{notes}");
     let path = project.home().join("vars").display().to_string();
     assert_eq!(read[3].source, GivenSource::File { path, line: 5 });
     assert!(!format!("{read:?}").contains("abcdefgh12"));
