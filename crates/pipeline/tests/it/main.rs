@@ -20,5 +20,6 @@ mod random_expressions;
 mod resolve;
 mod rules;
 
+mod structure;
 mod vectors;
 mod when;

@@ -1,0 +1,34 @@
+use super::{check_errors, resolve};
+
+fn check(stages: &str, expect: &[&str]) {
+    let text = format!("stages: {stages}\njob: {{script: x, stage: .pre}}");
+    assert_eq!(resolve(&text).stages, expect, "{text}");
+}
+
+#[test]
+fn the_edges_stand_around_the_stages_of_the_file() {
+    // R-GLCI-156
+    check("[one, two]", &[".pre", "one", "two", ".post"]);
+    check("[one, .post, .pre, two]", &[".pre", "one", "two", ".post"]);
+    check("[a, [b, [c]], a]", &[".pre", "a", "b", "c", "a", ".post"]);
+    // GitLab takes away the edges before it flattens.
+    check("[[a, .pre]]", &[".pre", "a", ".pre", ".post"]);
+    check("", &[".pre", "build", "test", "deploy", ".post"]);
+}
+
+#[test]
+fn a_job_is_in_a_stage_of_the_file() {
+    check_errors(
+        "stages: [one]\njob: {script: x}",
+        &["job job: chosen stage test does not exist; available stages are .pre, one, .post @ job"],
+    );
+    check_errors(
+        "stages: []\njob: {script: x, stage: .pre}",
+        &["job job: chosen stage .pre does not exist; available stages are  @ .pre"],
+    );
+    // Nobody knows the stages when they cannot be read.
+    check_errors(
+        "stages: [1]\njob: {script: x}",
+        &["stages config should be an array of strings @ 1"],
+    );
+}
