@@ -74,10 +74,12 @@ impl<'a> CacheKeys<'a> {
             None => None,
         };
         let prefix = key.prefix.clone().unwrap_or_else(|| prefix(index, key));
-        Ok(format!(
-            "{prefix}-{}",
-            digest.as_deref().unwrap_or(NO_FILES)
-        ))
+        let digest = digest.unwrap_or_else(|| NO_FILES.to_owned());
+        Ok(if prefix.trim().is_empty() {
+            digest
+        } else {
+            format!("{prefix}-{digest}")
+        })
     }
 
     fn digest(&mut self, files: Files) -> Result<Option<String>, RepositoryError> {
@@ -179,6 +181,7 @@ mod tests {
         let both = hexadecimal("1-2");
         let all = ["a/one.lock", "go.sum", "a/two.lock"];
         check(&files(&all, Some("p")), &format!("p-{both}"));
+        check(&files(&all, Some("")), &both);
         check(&files(&["/a/*.lock"], None), &format!("1_/a/*-{both}"));
         check(&files(&["no.lock"], None), "1_no-default");
         let commits = CacheKeyFiles {

@@ -64,8 +64,8 @@ struct Uses {
 impl Uses {
     /// Looks below the value of a row's first key for the rest of its path.
     fn visit(&mut self, row: &'static Row, value: &Node, key_span: Span) {
-        let mut keys = row.keyword.split(':').skip(1);
-        self.descend(row, value, key_span, &mut keys.by_ref().collect::<Vec<_>>());
+        let keys: Vec<&str> = row.keyword.split(':').skip(1).collect();
+        self.descend(row, value, key_span, &keys);
     }
 
     fn descend(&mut self, row: &'static Row, value: &Node, span: Span, keys: &[&str]) {
