@@ -25,10 +25,6 @@ pub enum ExpandError {
 /// Which references among variables are replaced. The default replaces all of them, and those to
 /// unknown variables by nothing: so GitLab does for the texts it needs itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one question about one kind of variable"
-)]
 pub struct Kept {
     /// Whether references to unknown variables stay.
     pub undefined: bool,

@@ -16,10 +16,7 @@ use std::borrow::Cow;
 /// let look_up = |name: &str| (name == "A").then_some("1");
 /// assert_eq!(expand("$A-${A}-%A%-$B.", look_up), "1-1-1-.");
 /// ```
-pub fn expand<'t, V: AsRef<str>>(
-    text: &'t str,
-    look_up: impl Fn(&str) -> Option<V>,
-) -> Cow<'t, str> {
+pub fn expand<V: AsRef<str>>(text: &str, look_up: impl Fn(&str) -> Option<V>) -> Cow<'_, str> {
     replace(text, Unknown::Removed, look_up)
 }
 
@@ -33,10 +30,10 @@ pub fn expand<'t, V: AsRef<str>>(
 /// let look_up = |name: &str| (name == "A").then_some("1");
 /// assert_eq!(expand_existing("$A-$B", look_up), "1-$B");
 /// ```
-pub fn expand_existing<'t, V: AsRef<str>>(
-    text: &'t str,
+pub fn expand_existing<V: AsRef<str>>(
+    text: &str,
     look_up: impl Fn(&str) -> Option<V>,
-) -> Cow<'t, str> {
+) -> Cow<'_, str> {
     replace(text, Unknown::Kept, look_up)
 }
 

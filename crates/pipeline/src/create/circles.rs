@@ -1,4 +1,4 @@
-use super::{CreatedJob, Creation, JobLayers, Layers, Problem};
+use super::{CreatedJob, Creation, Found, JobLayers, Layers, Problem};
 use crate::config::Variables;
 use crate::context::{ExpandError, Kept, sort_and_expand};
 use executor_core::job::VariableDefinition;
@@ -39,6 +39,6 @@ fn may_refer(variables: &Variables) -> bool {
 /// Predefined variables refer to nothing, so they can be left out here.
 fn expand(layers: &JobLayers<'_>) -> Result<(), ExpandError> {
     let variables = layers.given_and_written().into_iter();
-    let variables = variables.map(|found| found.to_variable()).collect();
+    let variables = variables.map(Found::to_variable).collect();
     sort_and_expand(variables, Kept::FOR_RUNNER).map(drop)
 }

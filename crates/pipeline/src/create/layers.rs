@@ -312,9 +312,10 @@ impl<'a> JobLayers<'a> {
             let Some(found) = self.find(&name) else {
                 continue;
             };
-            let refers_to = match found.is_raw {
-                true => Vec::new(),
-                false => references(found.value),
+            let refers_to = if found.is_raw {
+                Vec::new()
+            } else {
+                references(found.value)
             };
             open.extend_from_slice(&refers_to);
             let reached = Reached {

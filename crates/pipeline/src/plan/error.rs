@@ -2,6 +2,9 @@ use crate::create::{LeftOutBy, Refusal};
 use crate::suggest::nearest;
 use thiserror::Error;
 
+/// How many jobs that cannot run are told of one by one.
+const MOST_SHOWN: usize = 5;
+
 /// Why a pipeline cannot be planned.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlanError {
@@ -29,6 +32,9 @@ pub enum PlanError {
         /// What leaves it out.
         by: LeftOutBy,
     },
+    /// Jobs were selected that cannot run on this machine: each with the reason.
+    #[error("{}; select other jobs to run without {}", refused(.0), it(.0))]
+    NotLocal(Vec<(String, String)>),
     /// There is no pipeline.
     #[error("{0}")]
     NotCreated(Refusal),
@@ -48,6 +54,21 @@ impl PlanError {
             nearest: nearest(name, known).map(ToOwned::to_owned),
         }
     }
+}
+
+fn refused(jobs: &[(String, String)]) -> String {
+    let shown = jobs.iter().take(MOST_SHOWN);
+    let shown = shown.map(|(name, why)| format!("`{name}` cannot run here: {why}"));
+    let mut shown = shown.collect::<Vec<_>>().join("; ");
+    if jobs.len() > MOST_SHOWN {
+        let more = jobs.len() - MOST_SHOWN;
+        shown = format!("{shown}; and {more} more jobs");
+    }
+    shown
+}
+
+fn it(jobs: &[(String, String)]) -> &'static str {
+    if jobs.len() == 1 { "it" } else { "them" }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {

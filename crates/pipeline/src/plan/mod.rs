@@ -2,6 +2,8 @@
 
 mod dependencies;
 mod error;
+mod expanded;
+mod local;
 mod payload;
 mod selection;
 mod variables;

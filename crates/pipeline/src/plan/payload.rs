@@ -1,5 +1,6 @@
-use super::{Plan, PlannedJob, variables};
+use super::{Plan, PlannedJob, expanded, variables};
 use crate::context::PipelineContext;
+use crate::create::Creation;
 use executor_core::job::{
     Artifact, ArtifactFormat, ArtifactWhen, ArtifactsDefinition, Dependency, GitInfo, Hook,
     HookName, Image, Job, JobDefinition, JobFeatures, JobInfo, RunnerInfo, ServiceDefinition, Step,
@@ -13,6 +14,8 @@ pub(super) fn of(plan: &Plan, index: usize) -> Job {
     let context = &plan.context;
     let definition = &planned.definition;
     let timeout = context.timeout_of(definition);
+    let layers = plan.layers();
+    let sight = Creation::sight(&planned.created, &layers);
     Job {
         id: planned.id,
         allow_git_fetch: true,
@@ -22,7 +25,7 @@ pub(super) fn of(plan: &Plan, index: usize) -> Job {
             timeout,
             ..RunnerInfo::default()
         },
-        variables: variables::of_job(plan, planned),
+        variables: variables::of_job(plan, planned, &sight),
         steps: steps(definition, timeout),
         image: definition.image.as_deref().map(image).unwrap_or_default(),
         services: definition.services.iter().flatten().map(service).collect(),
@@ -33,7 +36,7 @@ pub(super) fn of(plan: &Plan, index: usize) -> Job {
             ..JobFeatures::default()
         },
         hooks: hooks(definition),
-        definition: Some(Box::new(definition.as_ref().clone())),
+        definition: Some(Box::new(expanded::definition(definition, &sight))),
         ..Job::default()
     }
 }

@@ -1,6 +1,6 @@
 use super::{Plan, PlannedJob};
 use crate::context::{JobEnvironment, Kept, has_references, sort_and_expand};
-use crate::create::{Creation, JobLayers};
+use crate::create::{Found, JobLayers};
 use executor_core::variable::{JobVariable, JobVariables};
 
 /// What tells of an environment wins over all other variables of these names.
@@ -8,10 +8,8 @@ const LAST: [&str; 2] = ["CI_ENVIRONMENT_SLUG", "CI_ENVIRONMENT_URL"];
 
 /// Returns the variables of a job as its runner gets them: references among them replaced, those
 /// left that only the runner knows.
-pub(super) fn of_job(plan: &Plan, job: &PlannedJob) -> Vec<JobVariable> {
-    let layers = plan.layers();
-    let sight = Creation::sight(&job.created, &layers);
-    let own = own_variables(plan, job, &sight);
+pub(super) fn of_job(plan: &Plan, job: &PlannedJob, sight: &JobLayers<'_>) -> Vec<JobVariable> {
+    let own = own_variables(plan, job, sight);
     // What all jobs see is copied as it is: only the few variables of its own are looked up.
     let mut variables = Vec::with_capacity(plan.predefined.len() + own.len());
     variables.extend(plan.predefined.iter().cloned());
@@ -42,7 +40,7 @@ fn own_variables(plan: &Plan, job: &PlannedJob, sight: &JobLayers<'_>) -> JobVar
         sight
             .given_and_written()
             .into_iter()
-            .map(|found| found.to_variable()),
+            .map(Found::to_variable),
     );
     own.extend(last.into_iter().flatten());
     own

@@ -6,6 +6,7 @@
 )]
 
 mod bad_input;
+mod create;
 mod driver;
 mod fake;
 mod include;

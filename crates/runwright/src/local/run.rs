@@ -96,6 +96,7 @@ impl LocalRun {
         };
         let directory = state.new_pipeline()?;
         let plan = Arc::new(plan(directory.id, pipeline, &options)?);
+        plan.check_local()?;
         Ok(Self {
             sources: sources.of_plan(&plan, &project),
             plan,

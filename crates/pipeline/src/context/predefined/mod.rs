@@ -195,8 +195,8 @@ mod tests {
         ];
         let check = |environment: Option<&str>, expect: &str| {
             let list = context.given_for(environment);
-            let last = list.last().map(|given| given.variable.value.as_str());
-            assert_eq!(last, Some(expect), "in {environment:?}");
+            let strongest = list.last().map(|given| given.variable.value.as_str());
+            assert_eq!(strongest, Some(expect), "in {environment:?}");
         };
         check(None, "project");
         check(Some("review/x"), "scoped");

@@ -2,6 +2,7 @@
 
 mod expand;
 mod expression;
+mod pipeline;
 mod rules;
 mod scheduling;
 

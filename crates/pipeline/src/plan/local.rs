@@ -1,0 +1,36 @@
+use super::{Plan, PlanError, PlannedJob};
+use crate::config::JobKind;
+use crate::parity::{Class, check_job};
+
+/// What a job does that only waits for another pipeline.
+const MIRROR: &str = "`needs:pipeline`: no other pipeline is there to be waited for";
+
+impl Plan {
+    /// Checks that each job can run on this machine without becoming another one.
+    ///
+    /// # Errors
+    ///
+    /// When a job asks for what would be missing here; all such jobs are named.
+    pub fn check_local(&self) -> Result<(), PlanError> {
+        let refused = self.jobs.iter().filter_map(|job| {
+            let why = refusal(job)?;
+            Some((job.name().to_owned(), why))
+        });
+        let refused: Vec<(String, String)> = refused.collect();
+        if refused.is_empty() {
+            return Ok(());
+        }
+        Err(PlanError::NotLocal(refused))
+    }
+}
+
+/// Returns why a job cannot run here.
+fn refusal(job: &PlannedJob) -> Option<String> {
+    let definition = &job.definition;
+    if job.created.resolved.kind == JobKind::Trigger && definition.trigger.is_none() {
+        return Some(MIRROR.to_owned());
+    }
+    let mut findings = check_job(definition).into_iter();
+    let refused = findings.find(|finding| finding.class == Class::Error);
+    refused.map(|finding| finding.message())
+}

@@ -1,0 +1,138 @@
+//! Why a job is in a pipeline, and where all it has comes from.
+
+use super::push;
+use executor_core::variable::JobVariable;
+use pipeline::context::GivenVariable;
+use pipeline::explain::{Explainer, Explanation, FieldSource, RuleOutcome, VariableSource};
+use pipeline::include::KnownFiles;
+use pipeline::repository::NoRepository;
+use pipeline::{LoadOptions, Pipeline, create};
+
+const FILE: &str = "\
+include: base.yml
+variables: {A: root, B: root}
+default: {tags: [docker]}
+image: alpine
+workflow: {rules: [{if: $NO}, {if: $CI_COMMIT_BRANCH, variables: {B: flow}}]}
+build:
+  extends: .base
+  script: make
+  parallel: {matrix: [{OS: [linux, mac]}]}
+  variables: {A: own}
+  rules:
+    - if: $TOKEN == 'other'
+    - if: $A == 'own'
+      when: manual
+      variables: {C: $A}
+    - when: never
+";
+const BASE: &str = ".base:\n  artifacts: {paths: [out]}\n  variables: {D: base}\n";
+
+fn explain(job: &str) -> Explanation {
+    let files = KnownFiles::with_own([("base.yml", BASE)]);
+    let options = LoadOptions {
+        includes: &files,
+        ..LoadOptions::default()
+    };
+    let loaded = Pipeline::load("ci.yml", FILE, &options);
+    let both = loaded.and_then(|pipeline, found| {
+        let resolved = pipeline.resolve(found);
+        Some((pipeline, resolved))
+    });
+    let ((pipeline, resolved), _) = both.into_result().unwrap();
+    let mut context = push();
+    let secret = JobVariable::masked("TOKEN", "s3cret-value");
+    context.given = vec![
+        GivenVariable::of_secret(secret),
+        GivenVariable::of_pipeline(JobVariable::public("D", "given $TOKEN")),
+    ];
+    let creation = create(&resolved, &context, &NoRepository);
+    let explainer = Explainer::new(&pipeline, &creation, &context, &NoRepository);
+    explainer.explain(creation.job(job).unwrap()).unwrap()
+}
+
+#[test]
+fn each_rule_has_a_verdict_and_its_place() {
+    use RuleOutcome::{Failed, Held, NotReached};
+    let job = explain("build: [mac]");
+    assert!(job.is_included);
+    assert_eq!(job.reason, "its rule 2 holds");
+    let outcomes: Vec<RuleOutcome> = job.rules.iter().map(|rule| rule.outcome).collect();
+    assert_eq!(outcomes, [Failed, Held, NotReached]);
+    let outcomes: Vec<RuleOutcome> = job.workflow.iter().map(|rule| rule.outcome).collect();
+    assert_eq!(outcomes, [Failed, Held]);
+    assert_eq!(job.rules[1].place.to_string(), "ci.yml:13");
+    assert_eq!(job.rules[1].effects, ["when: manual", "variables: C"]);
+    let parallel = job.parallel.unwrap();
+    assert_eq!((parallel.index, parallel.total), (2, 2));
+    assert_eq!(parallel.matrix, [("OS".to_owned(), "mac".to_owned())]);
+}
+
+#[test]
+fn each_field_tells_which_key_of_which_file_gave_it() {
+    let job = explain("build: [mac]");
+    let field = |key: &str| {
+        let field = job.fields.iter().find(|field| field.key == key).unwrap();
+        (field.source.clone(), field.place.to_string())
+    };
+    assert_eq!(field("script"), (FieldSource::Own, "ci.yml:8".to_owned()));
+    let from_base = FieldSource::From(".base".to_owned());
+    assert_eq!(field("artifacts"), (from_base, "base.yml:2".to_owned()));
+    assert_eq!(field("tags"), (FieldSource::Default, "ci.yml:3".to_owned()));
+    assert_eq!(field("image"), (FieldSource::Global, "ci.yml:4".to_owned()));
+    assert_eq!(field("when"), (FieldSource::Rule, "ci.yml:13".to_owned()));
+    let artifacts = job
+        .fields
+        .iter()
+        .find(|field| field.key == "artifacts")
+        .unwrap();
+    assert_eq!(artifacts.place.includes, ["ci.yml:1"]);
+}
+
+#[test]
+fn each_variable_tells_where_it_is_from_and_what_it_hides() {
+    let job = explain("build: [mac]");
+    let variable = |name: &str| {
+        job.variables
+            .iter()
+            .find(|found| found.name == name)
+            .unwrap()
+    };
+    let place = |source: &VariableSource| match source {
+        VariableSource::Predefined => "predefined".to_owned(),
+        VariableSource::Global { place } => format!("global {place}"),
+        VariableSource::WorkflowRule { place } => format!("workflow {place}"),
+        VariableSource::Job { place } => format!("job {place}"),
+        VariableSource::Matrix { place } => format!("matrix {place}"),
+        VariableSource::Rule { place } => format!("rule {place}"),
+        VariableSource::Given { source, .. } => source.to_string(),
+    };
+    let sources = |name: &str| {
+        let found = variable(name);
+        let hidden = found.shadows.iter().map(place);
+        [place(&found.source)]
+            .into_iter()
+            .chain(hidden)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(sources("A"), ["job ci.yml:10", "global ci.yml:2"]);
+    assert_eq!(sources("B"), ["workflow ci.yml:5", "global ci.yml:2"]);
+    assert_eq!(sources("C"), ["rule ci.yml:15"]);
+    assert_eq!(variable("C").expanded.as_deref(), Some("own"));
+    assert_eq!(sources("D"), ["--variable", "job base.yml:3"]);
+    assert_eq!(sources("OS"), ["matrix ci.yml:9"]);
+    assert_eq!(sources("CI_COMMIT_BRANCH"), ["predefined"]);
+}
+
+#[test]
+fn no_secret_is_in_an_explanation() {
+    let job = explain("build: [linux]");
+    let shown = serde_json::to_string(&job).unwrap();
+    assert!(!shown.contains("s3cret"), "{shown}");
+    let token = job
+        .variables
+        .iter()
+        .find(|found| found.name == "TOKEN")
+        .unwrap();
+    assert_eq!((&*token.value, token.is_masked), ("[MASKED]", true));
+}

@@ -1,0 +1,189 @@
+//! Which jobs a pipeline has, and what its rules make of them.
+
+use super::{created, push};
+use crate::fake::{resolve, try_plan};
+use executor_core::job::When;
+use pipeline::context::{Commit, PipelineContext};
+use pipeline::create::RefusalReason;
+use pipeline::repository::{KnownRepository, RepositoryError};
+use pipeline::{Selection, create};
+
+#[test]
+fn a_rule_changes_when_allow_failure_variables_and_needs() {
+    // R-PIPE-20
+    let text = "
+a: {script: x}
+b: {script: x}
+c:
+  script: x
+  needs: [a]
+  allow_failure: {exit_codes: 3}
+  variables: {V: own}
+  rules:
+    - if: $CI_COMMIT_BRANCH == 'main'
+      when: delayed
+      start_in: 5 minutes
+      allow_failure: true
+      variables: {V: ruled, W: new}
+      needs: [b]
+";
+    let creation = created(text, &push());
+    let job = creation.job("c").unwrap();
+    let is = &job.definition;
+    assert_eq!(is.when, When::Delayed);
+    assert_eq!(is.start_in.as_deref(), Some("5 minutes"));
+    assert_eq!(
+        (is.allow_failure, &is.allow_failure_exit_codes),
+        (true, &None)
+    );
+    assert_eq!(is.needs.as_ref().unwrap()[0].job, "b");
+    let variables = creation.variables_of(job);
+    assert_eq!((&*variables["V"], &*variables["W"]), ("ruled", "new"));
+}
+
+#[test]
+fn rules_are_evaluated_after_jobs_are_made_and_before_any_is_planned() {
+    // R-PIPE-18 R-PIPE-19
+    let text = "
+build:
+  script: x
+  parallel: {matrix: [{OS: [linux, mac]}]}
+  rules: [{if: $OS == 'mac', exists: [Makefile]}]
+";
+    let repository = KnownRepository {
+        files: ["Makefile".to_owned()].into(),
+        ..KnownRepository::default()
+    };
+    // The rules see what the matrix made, the situation's variables and the project's files.
+    let creation = create(&resolve(text), &push(), &repository);
+    let names: Vec<&str> = creation.included().iter().map(|job| job.name()).collect();
+    assert_eq!(names, ["build: [mac]"]);
+    // What they leave out is not planned.
+    let plan = pipeline::Plan::new(&creation, push(), &Selection::default()).unwrap();
+    assert_eq!(plan.jobs().len(), 1);
+}
+
+#[test]
+fn all_that_keeps_a_pipeline_from_being_created_is_told() {
+    let text = "
+a: {script: x, rules: [{if: $NO}]}
+b: {script: x, needs: [a]}
+c: {script: x, needs: [a, {job: a, optional: true}]}
+d: {script: x, variables: {X: $Y, Y: $X}}
+e: {script: x, rules: [{changes: {paths: [x], compare_to: gone}}]}
+";
+    let text = text.replace(", {job: a, optional: true}", "");
+    let creation = created(&text, &push());
+    let refusal = creation.refusal.unwrap();
+    assert_eq!(refusal.reason, RefusalReason::SeedError);
+    let lines = refusal
+        .problems
+        .iter()
+        .map(|problem| problem.span.map(|span| span.line));
+    assert_eq!(
+        lines.collect::<Vec<_>>(),
+        [Some(6), Some(3), Some(4), Some(5)]
+    );
+    assert!(refusal.problems[0].message.contains("gone"));
+    assert!(
+        refusal.problems[1]
+            .help
+            .as_deref()
+            .unwrap()
+            .contains("optional")
+    );
+}
+
+#[test]
+fn nothing_of_a_repository_is_asked_without_need() {
+    #[derive(Debug)]
+    struct Untouched;
+    impl pipeline::repository::Repository for Untouched {
+        fn changed_files(&self) -> Result<Option<pipeline::repository::Paths>, RepositoryError> {
+            panic!("asked for changes")
+        }
+        fn changed_since(
+            &self,
+            _reference: &str,
+        ) -> Result<pipeline::repository::Paths, RepositoryError> {
+            panic!("asked for changes")
+        }
+        fn files(&self) -> Result<pipeline::repository::Paths, RepositoryError> {
+            panic!("asked for files")
+        }
+        fn files_of(
+            &self,
+            _project: &str,
+            _reference: Option<&str>,
+        ) -> Result<pipeline::repository::Paths, RepositoryError> {
+            panic!("asked for files")
+        }
+        fn blob_id(&self, _path: &str) -> Result<Option<String>, RepositoryError> {
+            panic!("asked for a file")
+        }
+        fn last_commit_of(&self, _path: &str) -> Result<Option<String>, RepositoryError> {
+            panic!("asked for a file")
+        }
+    }
+    let text = "a: {script: x, rules: [{if: $NO, changes: [x], exists: [y]}, {when: always}]}\n";
+    let creation = create(&resolve(text), &push(), &Untouched);
+    assert_eq!(creation.included().len(), 1);
+}
+
+#[test]
+fn a_commit_can_ask_for_no_jobs_unless_somebody_asks_for_them() {
+    let skips = |source: &str| {
+        let context = PipelineContext {
+            source: source.to_owned(),
+            commit: Commit {
+                message: "wip [skip ci]".to_owned(),
+                ..push().commit
+            },
+            ..push()
+        };
+        created("a: {script: x}\n", &context).is_skipped
+    };
+    assert!(skips("push"));
+    assert!(!skips("web"));
+    assert!(!skips("merge_request_event"));
+}
+
+#[test]
+fn a_job_that_rules_leave_out_is_refused_with_the_reason() {
+    let text = "
+a: {script: x}
+b: {script: x, rules: [{if: $NO}]}
+c: {script: x, rules: [{when: never}]}
+d: {script: x, except: [main]}
+";
+    let refused = |job: &str| {
+        let selection = Selection {
+            jobs: vec![job.to_owned()],
+            ..Selection::default()
+        };
+        let plan = try_plan(&resolve(text), push(), &selection);
+        plan.unwrap_err().to_string()
+    };
+    insta::assert_snapshot!(refused("b"), @"the pipeline does not have the job `b`: none of its rules holds; `runwright explain` tells more");
+    insta::assert_snapshot!(refused("c"), @"the pipeline does not have the job `c`: its rule 1 holds and says `never`; `runwright explain` tells more");
+    insta::assert_snapshot!(refused("d"), @"the pipeline does not have the job `d`: its `only` or `except` leaves it out; `runwright explain` tells more");
+}
+
+#[test]
+fn jobs_that_cannot_run_here_are_refused_when_they_are_selected() {
+    let text = "t: {trigger: group/other}\na: {script: x}\n";
+    let check = |jobs: &[&str]| {
+        let selection = Selection {
+            jobs: jobs.iter().map(|&job| job.to_owned()).collect(),
+            ..Selection::default()
+        };
+        let plan = try_plan(&resolve(text), push(), &selection).unwrap();
+        plan.check_local().map_err(|error| error.to_string())
+    };
+    assert_eq!(check(&["a"]), Ok(()));
+    let refused = check(&[]).unwrap_err();
+    assert!(
+        refused.starts_with("`t` cannot run here: `trigger`:"),
+        "{refused}"
+    );
+}

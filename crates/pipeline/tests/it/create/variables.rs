@@ -1,0 +1,115 @@
+//! Which value of a variable wins, and where references to it are replaced.
+
+use super::{given, push};
+use crate::fake::{resolve, try_plan};
+use executor_core::job::Job;
+use executor_core::variable::{JobVariable, JobVariables};
+use pipeline::Selection;
+use pipeline::context::{GivenVariable, Level, PipelineContext};
+
+/// Returns the only job of a file as a runner gets it.
+fn payload(text: &str, context: PipelineContext) -> Job {
+    let plan = try_plan(&resolve(text), context, &Selection::default()).unwrap();
+    plan.payload(0)
+}
+
+fn value<'j>(job: &'j Job, name: &str) -> Option<&'j str> {
+    let mut variables = job.variables.iter();
+    let found = variables.find(|variable| variable.key == name);
+    found.map(|variable| variable.value.as_str())
+}
+
+#[test]
+fn later_layers_win() {
+    let text = "
+variables: {A: root, B: root, C: root, D: root, E: root, F: root, CI_JOB_STAGE: root, GITLAB_USER_LOGIN: root}
+workflow: {rules: [{if: $CI, variables: {B: flow, C: flow, D: flow, E: flow, F: flow}}]}
+job:
+  script: x
+  parallel: {matrix: [{D: matrix}]}
+  variables: {C: job, D: job, E: job, F: job}
+  rules: [{if: $CI, variables: {E: rule, F: rule}}]
+";
+    let variables = |names: &[&str], level: Level| {
+        let list = names.iter().map(move |&name| {
+            let variable = JobVariable::public(name, format!("{level:?}"));
+            GivenVariable::of_option("--x", level, variable)
+        });
+        list.collect::<Vec<_>>()
+    };
+    let mut context = given(variables(&["F", "G"], Level::Pipeline));
+    context
+        .given
+        .extend(variables(&["F", "G", "H"], Level::Project));
+    context
+        .given
+        .extend(variables(&["H", "I"], Level::Instance));
+    context.user.login = "me".to_owned();
+    let job = payload(text, context);
+    let all = ["A", "B", "C", "D", "E", "F", "G", "H", "I"].map(|name| value(&job, name).unwrap());
+    let expect = [
+        "root", "flow", "job", "matrix", "rule", "Pipeline", "Pipeline", "Project", "Instance",
+    ];
+    assert_eq!(all, expect);
+    // Unlike other predefined variables, those of the user win over the file.
+    assert_eq!(value(&job, "CI_JOB_STAGE"), Some("root"));
+    assert_eq!(value(&job, "GITLAB_USER_LOGIN"), Some("me"));
+}
+
+#[test]
+fn a_variable_of_an_environment_is_for_its_jobs_alone() {
+    let scoped = |name: &str, scope: &str| GivenVariable {
+        scope: scope.to_owned(),
+        ..GivenVariable::of_secret(JobVariable::masked(name, scope))
+    };
+    let context = || given(vec![scoped("KEY", "review/*"), scoped("KEY", "*")]);
+    let of = |environment: &str| {
+        let text = format!("a: {{script: x, variables: {{N: x1}}{environment}}}\n");
+        let job = payload(&text, context());
+        value(&job, "KEY").unwrap().to_owned()
+    };
+    assert_eq!(of(""), "*");
+    assert_eq!(of(", environment: review/$N"), "review/*");
+    assert_eq!(of(", environment: production"), "*");
+}
+
+#[test]
+fn a_script_is_never_changed() {
+    // R-GLCI-170
+    let text = "
+job:
+  image: $IMAGE
+  before_script: ['echo $A ${A} %A%']
+  script: ['echo $A $$A $CI_JOB_NAME', 'echo ${A:-b}']
+  after_script: [echo $A]
+  variables: {A: a, IMAGE: i$A}
+  tags: [$A, $NO]
+  resource_group: g-$IMAGE
+  environment: {name: e/$A, url: 'https://$CI_ENVIRONMENT_SLUG.x', auto_stop_in: $A day}
+";
+    let job = payload(text, push());
+    let expect = [
+        "echo $A ${A} %A%",
+        "echo $A $$A $CI_JOB_NAME",
+        "echo ${A:-b}",
+    ];
+    assert_eq!(job.steps[0].script, expect);
+    assert_eq!(job.steps[1].script, ["echo $A"]);
+    // The name of an image is left to the runner; it has the variables for it.
+    assert_eq!(job.image.name, "$IMAGE");
+    assert_eq!(value(&job, "IMAGE"), Some("ia"));
+    // These GitLab needs itself.
+    let definition = job.definition.as_deref().unwrap();
+    assert_eq!(definition.tags.as_deref().unwrap(), ["a", "$NO"]);
+    assert_eq!(definition.resource_group.as_deref(), Some("g-ia"));
+    let environment = definition.environment.as_deref().unwrap();
+    assert_eq!(environment.name, "e/a");
+    assert_eq!(environment.auto_stop_in.as_deref(), Some("a day"));
+    assert_eq!(value(&job, "CI_ENVIRONMENT_NAME"), Some("e/a"));
+    // What only the runner puts in: predefined values are taken as they are, once.
+    let slug = value(&job, "CI_ENVIRONMENT_SLUG").unwrap();
+    let runner: JobVariables = job.variables.iter().cloned().collect();
+    let url = format!("https://{slug}.x");
+    let expanded = runner.expanded();
+    assert_eq!(expanded.get("CI_ENVIRONMENT_URL"), Some(&*url));
+}
