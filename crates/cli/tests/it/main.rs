@@ -18,6 +18,7 @@ mod isolation;
 mod lint;
 mod list;
 mod nasty_jobs;
+mod not_local;
 mod own_pipeline;
 mod plan;
 mod project;
