@@ -80,7 +80,7 @@ fn read_file(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Spanned<String
 
 fn check_parts(reader: &mut Reader<'_>, field: Field<'_>) {
     let has = |key: &&str| field.node.get(key).is_some_and(|node| !node.is_null());
-    let sources: Vec<&str> = SOURCES.into_iter().filter(|key| has(&key)).collect();
+    let sources: Vec<&str> = SOURCES.into_iter().filter(|key| has(key)).collect();
     match sources[..] {
         [] => {
             let words = format!("must have exactly one of: {}", SOURCES.join(", "));

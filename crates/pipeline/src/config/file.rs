@@ -1,7 +1,8 @@
 use super::classify::{TopLevel, classify, job_kind};
 use super::inheritable::DEFAULT_KEYS;
 use super::keywords::{self, GLOBAL, LEGACY_DEFAULTS};
-use super::reader::{Field, Path, Reader};
+use super::path::Path;
+use super::reader::{Field, Reader};
 use super::variables::{self, Place};
 use super::{Inheritable, Job, Variables, Workflow, read_job, stages, workflow};
 use crate::diagnostic::{Diagnostic, Diagnostics};

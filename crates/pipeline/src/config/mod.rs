@@ -30,6 +30,7 @@ mod matrix;
 mod needs;
 mod pages;
 mod parallel;
+mod path;
 mod policy;
 mod read_job;
 mod reader;
@@ -70,5 +71,6 @@ pub use variables::{Variables, variable_name_problem};
 pub use workflow::Workflow;
 
 pub(crate) use file::read;
-pub(crate) use reader::{Field, Path, Reader};
+pub(crate) use path::Path;
+pub(crate) use reader::{Field, Reader};
 pub(crate) use rules::read_rules;

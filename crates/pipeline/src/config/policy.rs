@@ -122,9 +122,3 @@ fn ref_pattern(text: &str) -> RefPattern {
         _ => RefPattern::Name(text.to_owned()),
     }
 }
-
-/// Returns what a job without rules has where `only` does not speak of refs.
-pub(crate) fn default_refs() -> Vec<RefPattern> {
-    let name = |name: &str| RefPattern::Name(name.to_owned());
-    vec![name("branches"), name("tags")]
-}

@@ -1,7 +1,8 @@
 //! Reads a job: which keywords it may have, each of them, and how they go together.
 
 use super::needs::{self, NeedPlace};
-use super::reader::{Field, Path, Reader, Spanned};
+use super::path::Path;
+use super::reader::{Field, Reader, Spanned};
 use super::rules::{RulePlace, RulesKeyword, read_rules};
 use super::script::read_script;
 use super::variables::{self, Place};

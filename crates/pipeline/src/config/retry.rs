@@ -1,4 +1,5 @@
-use super::reader::{Field, Path, Reader, string_help};
+use super::path::Path;
+use super::reader::{Field, Reader, string_help};
 use crate::suggest::did_you_mean;
 use crate::yaml::Kind;
 use executor_core::job::RetryDefinition;

@@ -90,7 +90,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Trigger>
         (true, true) => {
             let words = "cannot have `project` and `include` together";
             reader.refuse_part(field, "include", words);
-            return None;
+            None
         }
         (_, true) => read_child(reader, field),
         (..) => read_downstream(reader, field),

@@ -44,8 +44,8 @@ impl Conditions {
 
     /// Writes them into a definition, as they were written in the file.
     pub(super) fn write(&self, definition: &mut JobDefinition) {
-        definition.only = self.only.clone();
-        definition.except = self.except.clone();
+        definition.only.clone_from(&self.only);
+        definition.except.clone_from(&self.except);
     }
 }
 

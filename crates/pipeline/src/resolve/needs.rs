@@ -55,12 +55,11 @@ impl<'c> NeedsExpansion<'c> {
             job,
             ..need.need.clone()
         };
-        match &need.matrix {
-            Some(matrix) => needs.extend(chosen_names(need, matrix).take(left).map(of_name)),
-            None => {
-                let names = self.expansion.expand(&need.need.job).take(left);
-                needs.extend(names.map(|name| of_name(name.to_owned())));
-            }
+        if let Some(matrix) = &need.matrix {
+            needs.extend(chosen_names(need, matrix).take(left).map(of_name));
+        } else {
+            let names = self.expansion.expand(&need.need.job).take(left);
+            needs.extend(names.map(|name| of_name(name.to_owned())));
         }
         self.left -= needs.len() - before;
     }

@@ -20,7 +20,6 @@ mod random;
 mod random_expressions;
 mod resolve;
 mod rules;
-
 mod structure;
 mod vectors;
 mod when;
