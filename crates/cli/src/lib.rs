@@ -67,6 +67,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Executors(args) => command::executors(&args),
         Command::Completion(args) => command::completion(&args),
         Command::Man(args) => command::man(&args),
+        Command::Vectors(args) => command::vectors(&args),
     }
 }
 

@@ -56,6 +56,7 @@ pub mod rules;
 pub mod scheduler;
 pub mod show;
 pub mod source;
+pub mod vectors;
 pub mod yaml;
 
 mod compose;

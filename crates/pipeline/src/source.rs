@@ -6,6 +6,13 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId(u16);
 
+impl FileId {
+    /// Returns its place among the files of its map.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
 /// A place in one of the files a pipeline is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
@@ -123,6 +130,11 @@ impl SourceMap {
         let id = self.add(name, text);
         self.files[usize::from(id.0)].included_at = Some(included_at);
         id
+    }
+
+    /// Returns the texts in the order they were read, the pipeline file first.
+    pub fn iter(&self) -> std::slice::Iter<'_, SourceFile> {
+        self.files.iter()
     }
 
     /// Returns the includes that brought a file in, the nearest first.

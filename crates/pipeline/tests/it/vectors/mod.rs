@@ -1,37 +1,73 @@
 //! Test vectors whose expectations were checked against a real GitLab, see `tests/data`.
 
-mod expand;
-mod expression;
-mod pipeline;
-mod rules;
-mod scheduling;
+mod place;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use pipeline::vectors::{Outcome, Vector, check, diagnose, parse};
+use place::Located;
+use std::fmt::Write as _;
 
 const FILE: &str = include_str!("../../data/yaml_vectors.json");
 
-#[derive(Deserialize)]
-struct File {
-    meta: Meta,
-    vectors: Vec<Value>,
+fn vectors() -> Vec<Vector> {
+    let vectors = parse(FILE).unwrap();
+    assert_eq!(vectors.len(), 614);
+    vectors
 }
 
-#[derive(Deserialize)]
-struct Meta {
-    count: usize,
+#[test]
+fn every_vector_holds() {
+    // R-GLCI-118 R-GLCI-119 R-GLCI-122
+    let vectors = vectors();
+    let outcomes = vectors.iter().map(|vector| (vector, check(vector)));
+    let mut broken = String::new();
+    for (vector, Outcome { id, pass, got }) in outcomes {
+        if !pass {
+            let _ = writeln!(broken, "{id}\n  expect {}\n  got    {got}", vector.expect);
+        }
+    }
+    assert!(
+        broken.is_empty(),
+        "{}:\n{broken}",
+        broken.lines().count() / 3
+    );
 }
 
-/// Returns the vectors of a kind, read in the shape that the kind has.
-fn of_kind<V: DeserializeOwned>(kind: &str) -> Vec<V> {
-    let file: File = serde_json::from_str(FILE).unwrap();
-    assert_eq!(file.vectors.len(), file.meta.count);
-    let vectors = file.vectors.into_iter();
-    let vectors = vectors.filter(|vector| vector["kind"] == kind);
-    let read = |vector: Value| {
-        let id = vector["id"].to_string();
-        serde_json::from_value(vector).unwrap_or_else(|error| panic!("{id}: {error}"))
-    };
-    vectors.map(read).collect()
+/// Of every rejected file, the first error points into the value that the vector names.
+#[test]
+fn errors_are_at_the_place_that_is_wrong() {
+    let mut elsewhere = String::new();
+    let mut checked = 0;
+    for vector in vectors() {
+        let Some(places) = vector.expect["error_at"].as_array() else {
+            continue;
+        };
+        let found = diagnose(&vector).expect("vectors with an `error_at` are files");
+        for place in places {
+            checked += 1;
+            let place = place.as_str().unwrap();
+            let located = Located::of(place, &found);
+            let inside = |span| located.iter().any(|node| node.holds(span));
+            let first = found.errors().next().and_then(|error| error.span);
+            if !first.is_some_and(inside) {
+                let _ = writeln!(elsewhere, "{}: not at {place}:\n{found}", vector.id);
+            }
+        }
+    }
+    assert_eq!(checked, 154);
+    assert!(elsewhere.is_empty(), "{elsewhere}");
+}
+
+/// What people read of every rejected file.
+#[test]
+fn errors_say_what_is_wrong_and_what_helps() {
+    let mut shown = String::new();
+    for vector in vectors() {
+        if vector.expect["valid"] == false
+            && let Some(found) = diagnose(&vector)
+        {
+            let gist = vector.expect["error_gist"].as_str().unwrap_or_default();
+            let _ = writeln!(shown, "## {}: {gist}\n\n{found}", vector.id);
+        }
+    }
+    insta::assert_snapshot!("rejected", shown);
 }
