@@ -48,6 +48,10 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info("file-too-large", "the file has more bytes than are read"),
     info(
+        "gitlab-limit",
+        "the file is larger or deeper than a GitLab with default settings reads",
+    ),
+    info(
         "hidden-job",
         "a hidden job has a keyword that only visible jobs are checked for",
     ),
@@ -119,7 +123,12 @@ pub const CODES: &[CodeInfo] = &[
         "references of `!reference` lead in a circle",
     ),
     info("reserved-name", "a job has the name of a keyword"),
+    info("too-many-inputs", "a pipeline is given too many inputs"),
     info("too-many-needs", "a job needs more jobs than GitLab allows"),
+    info(
+        "unknown-alias",
+        "an alias of YAML names no anchor before it",
+    ),
     info("unknown-base", "`extends` names a job that is not there"),
     info(
         "unknown-dependency",

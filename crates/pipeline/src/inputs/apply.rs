@@ -103,9 +103,9 @@ fn hand_over(findings: Vec<Diagnostic>, diagnostics: &mut Diagnostics) -> Option
     let has_errors = findings
         .iter()
         .any(|finding| finding.severity == Severity::Error);
-    findings
-        .into_iter()
-        .for_each(|finding| diagnostics.push(finding));
+    for finding in findings {
+        diagnostics.push(finding);
+    }
     (!has_errors).then_some(())
 }
 

@@ -97,9 +97,9 @@ pub(crate) fn read_job_input(
         }
     }
     let is_valid = findings.is_empty();
-    findings
-        .into_iter()
-        .for_each(|finding| diagnostics.push(finding));
+    for finding in findings {
+        diagnostics.push(finding);
+    }
     definition.filter(|_| is_valid)
 }
 
@@ -166,24 +166,21 @@ fn read(
             _ if !known.contains(&key.as_ref()) => unknown.push((key, field.key_span)),
             "default" => definition.default = Some(Arc::clone(node)),
             "description" => {
-                if !matches!(node.kind, Kind::Null | Kind::String(_) | Kind::Int(_)) {
-                    refuse(node, "description must be an alphanumeric string", None);
-                }
+                let fits = matches!(node.kind, Kind::Null | Kind::String(_) | Kind::Int(_));
+                (!fits).then(|| refuse(node, "description must be an alphanumeric string", None));
             }
-            "type" => match read_kind(node) {
-                Some(kind) => definition.kind = kind,
-                None => {
+            "type" => {
+                if let Some(kind) = read_kind(node) {
+                    definition.kind = kind;
+                } else {
                     let names = InputKind::ALL.map(InputKind::name);
                     let help = did_you_mean(node.as_str().unwrap_or_default(), names);
                     let names = names.join(", ");
-                    refuse(
-                        node,
-                        &format!("type unknown value, must be one of: {names}"),
-                        help,
-                    );
+                    let words = format!("type unknown value, must be one of: {names}");
+                    refuse(node, &words, help);
                 }
-            },
-            "options" if node.is_null() => {}
+            }
+            "options" | "regex" if node.is_null() => {}
             "options" => match node.as_sequence() {
                 Some(options) => {
                     if options.len() > MOST_OPTIONS {
@@ -197,7 +194,6 @@ fn read(
                 }
                 None => refuse(node, "options should be an array", None),
             },
-            "regex" if node.is_null() => {}
             "regex" => match node.as_str().map(|source| Pattern::new(source, "")) {
                 Some(Ok(pattern)) => definition.regex = Some(pattern),
                 Some(Err(error)) => {

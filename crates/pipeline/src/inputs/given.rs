@@ -25,6 +25,15 @@ pub struct GivenInput {
     pub value: Arc<Node>,
 }
 
+impl<'a> IntoIterator for &'a GivenInputs {
+    type Item = &'a GivenInput;
+    type IntoIter = std::slice::Iter<'a, GivenInput>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl GivenInputs {
     /// Returns the inputs that an `include` gives (`include:inputs`).
     pub fn from_mapping(inputs: &Mapping) -> Self {

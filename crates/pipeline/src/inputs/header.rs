@@ -107,7 +107,7 @@ fn read_component(path: &str, node: &Node, findings: &mut Vec<Diagnostic>) -> Ve
     for item in items {
         match &item.kind {
             Kind::String(name) if COMPONENT.contains(&name.as_ref()) => {
-                names.push(Arc::clone(name))
+                names.push(Arc::clone(name));
             }
             Kind::String(name) => {
                 let message = format!("{path} config contains unknown values: {name}");

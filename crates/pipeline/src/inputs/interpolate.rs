@@ -200,7 +200,7 @@ impl Interpolator<'_> {
     fn evaluate(&self, whole: &str, data: &str, span: Span) -> Result<Arc<Node>, Box<Diagnostic>> {
         let error = |message: String| Diagnostic::error("invalid-interpolation", message).at(span);
         // Empty parts at the end do not count.
-        let data = data.trim_end_matches(|c: char| c == '|');
+        let data = data.trim_end_matches('|');
         let mut parts = data.split('|').map(str::trim);
         let access = parts.next().unwrap_or_default();
         if access.split('.').next() == Some("matrix") {
@@ -346,10 +346,9 @@ fn push_replacement(out: &mut String, replacement: &str, block: &str, before: &s
             Some('0' | '&') => out.push_str(block),
             Some('`') => out.push_str(before),
             Some('\'') => out.push_str(after),
-            Some('\\') => out.push('\\'),
+            Some('\\') | None => out.push('\\'),
             Some('1'..='9') => {}
             Some(other) => out.extend(['\\', other]),
-            None => out.push('\\'),
         }
         rest = &tail[sign.map_or(0, char::len_utf8)..];
     }

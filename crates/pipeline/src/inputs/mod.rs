@@ -30,5 +30,5 @@ mod value;
 mod tests;
 
 pub(crate) use apply::{Interpolation, apply};
-pub(crate) use definition::{InputDefinition, InputKind, read_job_input};
+pub(crate) use definition::read_job_input;
 pub use given::{GivenInput, GivenInputs};

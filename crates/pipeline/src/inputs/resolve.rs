@@ -126,13 +126,11 @@ fn value_of(
     if !is_valid {
         return None;
     }
-    match input.map(|input| &input.value).or(default) {
-        Some(value) => Some(kind.coerce(value)),
-        None => {
-            findings.push(missing(definition, interpolation));
-            None
-        }
+    let value = input.map(|input| &input.value).or(default);
+    if value.is_none() {
+        findings.push(missing(definition, interpolation));
     }
+    value.map(|value| kind.coerce(value))
 }
 
 fn missing(definition: &InputDefinition, interpolation: &Interpolation<'_>) -> Diagnostic {

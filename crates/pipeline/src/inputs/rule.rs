@@ -1,4 +1,5 @@
 use super::definition::{InputDefinition, MOST_OPTIONS};
+use super::value::is_option;
 use crate::diagnostic::Diagnostic;
 use crate::expression::Expression;
 use crate::suggest::did_you_mean;
@@ -62,7 +63,7 @@ fn read_rule(
     for (key, field) in fields {
         let value = &field.value;
         match (key.as_ref(), &value.kind) {
-            ("if" | "options", Kind::Null) => {}
+            ("if" | "options" | "default", Kind::Null) => {}
             ("if", Kind::String(text)) => match Expression::parse(text) {
                 Ok(expression) => rule.condition = Some(Arc::new(expression)),
                 Err(error) => refuse(value, &format!("if invalid expression syntax: {error}")),
@@ -85,7 +86,6 @@ fn read_rule(
                 has_options = true;
                 refuse(value, "options should be an array");
             }
-            ("default", Kind::Null) => {}
             ("default", _) => rule.default = Some(Arc::clone(value)),
             _ => {}
         }
@@ -116,11 +116,7 @@ fn read_rule(
         None => refuse("must define a `default`, which is one of its options", node),
         Some(default) if has_options && !rule.options.is_empty() => {
             let value = definition.kind.coerce(default);
-            if !rule
-                .options
-                .iter()
-                .any(|option| definition.is_option(option, &value))
-            {
+            if !rule.options.iter().any(|option| is_option(option, &value)) {
                 refuse("default must be one of its options", default);
             }
         }

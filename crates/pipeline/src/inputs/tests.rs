@@ -534,9 +534,10 @@ fn what_would_explode_is_refused() {
     );
     let too_long = format!("{long}y");
     check_refused("{}", &json!({}), &too_long, &["config node too large"]);
-    let blocks: String = (0..10_001)
-        .map(|at| format!(" $[[ matrix.a{at} ]]"))
+    let blocks: Vec<String> = (0..10_001)
+        .map(|at| format!("$[[ matrix.a{at} ]]"))
         .collect();
+    let blocks = blocks.join(" ");
     check_refused(
         "{}",
         &json!({}),

@@ -71,7 +71,7 @@ impl InputDefinition {
             return faults;
         }
         if let Some(options) = options
-            && !options.iter().any(|option| self.is_option(option, value))
+            && !options.iter().any(|option| is_option(option, value))
         {
             let shown = text_of(value).unwrap_or_default();
             faults.push(format!(
@@ -87,18 +87,18 @@ impl InputDefinition {
         }
         faults
     }
+}
 
-    /// Returns whether a value is one of the options: text by its text form, numbers exactly.
-    pub(super) fn is_option(&self, option: &Node, value: &Node) -> bool {
-        match (&option.kind, &value.kind) {
-            (_, Kind::String(text)) => text_of(option).is_some_and(|option| option == **text),
-            (Kind::Int(option), Kind::Int(value)) => option == value,
-            (Kind::Int(whole), Kind::Float(float)) | (Kind::Float(float), Kind::Int(whole)) => {
-                is_same_number(*whole, *float)
-            }
-            (Kind::Float(option), Kind::Float(value)) => option.total_cmp(value).is_eq(),
-            _ => false,
+/// Returns whether a value is one of the options: text by its text form, numbers exactly.
+pub(super) fn is_option(option: &Node, value: &Node) -> bool {
+    match (&option.kind, &value.kind) {
+        (_, Kind::String(text)) => text_of(option).is_some_and(|option| option == **text),
+        (Kind::Int(option), Kind::Int(value)) => option == value,
+        (Kind::Int(whole), Kind::Float(float)) | (Kind::Float(float), Kind::Int(whole)) => {
+            is_same_number(*whole, *float)
         }
+        (Kind::Float(option), Kind::Float(value)) => option.total_cmp(value).is_eq(),
+        _ => false,
     }
 }
 

@@ -3,7 +3,15 @@ use super::loader::{Loader, Stop};
 use super::node::Node;
 use crate::diagnostic::{Checked, Diagnostic, Diagnostics};
 use crate::source::{FileId, Span};
+use std::ops::Range;
 use std::sync::Arc;
+
+/// How many parts a file is split into; the last takes what is left.
+const MOST_PARTS: usize = 3;
+
+/// What GitLab reads by default: so many bytes, so many levels.
+const GITLAB_BYTES: usize = 2 << 20;
+const GITLAB_DEPTH: u16 = 100;
 
 /// The documents of one pipeline file that count.
 #[derive(Debug, Clone)]
@@ -59,49 +67,165 @@ fn check_text(file: FileId, text: &str) -> Result<(), Stop> {
         let error = error.at(Span::of_offset(file, text, 0));
         return Err(error.with_help(help).into());
     }
-    if let Some(offset) = memchr::memchr(0, text.as_bytes()) {
-        let error = Diagnostic::error("nul-character", "the file holds a NUL character");
-        return Err(error.at(Span::of_offset(file, text, offset)).into());
+    let Some(offset) = control_character(text) else {
+        return Ok(());
+    };
+    let error = if text.as_bytes()[offset] == 0 {
+        Diagnostic::error("nul-character", "the file holds a NUL character")
+    } else {
+        let message = "invalid YAML: control characters are not allowed";
+        Diagnostic::error("yaml-syntax", message)
+    };
+    Err(error.at(Span::of_offset(file, text, offset)).into())
+}
+
+/// Returns where the first character is that YAML does not allow anywhere.
+fn control_character(text: &str) -> Option<usize> {
+    // Nearly all files are done with after the first look at each byte.
+    let is_suspect =
+        |byte: &u8| matches!(byte, 0..=8 | 0xb | 0xc | 0xe..=0x1f | 0x7f | 0xc2 | 0xef);
+    let mut from = 0;
+    while let Some(at) = text.as_bytes()[from..].iter().position(is_suspect) {
+        let offset = from + at;
+        let character = text[offset..].chars().next()?;
+        let is_refused = match character {
+            '\u{85}' => false,
+            '\u{feff}' | '\u{fffe}' | '\u{ffff}' => true,
+            character => character.is_control(),
+        };
+        if is_refused {
+            return Some(offset);
+        }
+        from = offset + character.len_utf8();
     }
-    Ok(())
+    None
 }
 
 /// Loads the documents.
 ///
 /// A first document with `spec` is a header, and the last document is the content. Without a header
-/// the first document counts and others are not looked at, as GitLab does it.
+/// the first document counts; the others must be right, but are not looked at, as GitLab does it.
 fn load_content(
     file: FileId,
     text: &str,
     limits: &Limits,
     findings: &mut Vec<Diagnostic>,
 ) -> Result<LoadedFile, Stop> {
-    let mut loader = Loader::new(file, text, limits);
-    let first = loader.next_document(findings)?;
-    let first = first.ok_or_else(|| {
-        Diagnostic::error("empty-file", "the file holds no value")
-            .at(Span::of_offset(file, text, 0))
-    })?;
-    if !loader.has_more() {
-        return Ok(LoadedFile {
-            header: None,
-            content: first,
-        });
-    }
-    if first.get("spec").is_some() {
-        let mut content = Arc::clone(&first);
-        while let Some(next) = loader.next_document(findings)? {
-            content = next;
+    let mut documents = Vec::new();
+    let mut blank = None;
+    let mut has_more = false;
+    for part in parts(text) {
+        let mut loader = Loader::new(file, text, part, limits);
+        let Some(node) = loader.load(findings)? else {
+            continue;
+        };
+        has_more = loader.has_more();
+        if node.is_blank() {
+            blank = blank.or(Some(node));
+        } else {
+            documents.push(node);
         }
-        return Ok(LoadedFile {
-            header: Some(first),
-            content,
-        });
     }
-    let message = "only the first document of the file is read; the others are ignored";
-    findings.push(Diagnostic::warning("more-documents", message).at(first.span));
+    let Some(first) = documents.first().or(blank.as_ref()).cloned() else {
+        let error = Diagnostic::error("empty-file", "the file holds no value");
+        return Err(error.at(Span::of_offset(file, text, 0)).into());
+    };
+    warn_of_limits(&first, text, findings);
+    if documents.len() > 1 {
+        if let Some(other) = documents.iter().find(|node| node.as_mapping().is_none()) {
+            let kind = other.kind_name();
+            let message = format!("each document of a pipeline file must be a hash, not {kind}");
+            return Err(Diagnostic::error("invalid-file", message)
+                .at(other.span)
+                .into());
+        }
+        if first.get("spec").is_some() {
+            let content = documents.pop().expect("there are two documents at least");
+            warn_of_limits(&content, "", findings);
+            return Ok(LoadedFile {
+                header: Some(first),
+                content,
+            });
+        }
+        has_more = true;
+    }
+    if has_more {
+        let message = "only the first document of the file is read; the others are ignored";
+        findings.push(Diagnostic::warning("more-documents", message).at(first.span));
+    }
     Ok(LoadedFile {
         header: None,
         content: first,
     })
+}
+
+/// Splits a text at lines that start with `---` and go on with white space.
+///
+/// There are three parts at most; what stands in front of the first line counts as one, unless
+/// there is nothing. White space behind the dashes belongs to no part, indentation included.
+fn parts(text: &str) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut from = 0;
+    while parts.len() < MOST_PARTS - 1
+        && let Some(at) = memchr::memmem::find(&text.as_bytes()[from..], b"---")
+    {
+        let dashes = from + at;
+        let behind = &text[dashes + 3..];
+        let rest = behind.trim_start_matches([' ', '\t', '\n', '\r', '\u{b}', '\u{c}']);
+        let is_line_start = dashes == 0 || text.as_bytes()[dashes - 1] == b'\n';
+        from = dashes + 3;
+        if is_line_start && rest.len() < behind.len() {
+            parts.push(start..dashes);
+            start = text.len() - rest.len();
+            from = start;
+        }
+    }
+    parts.push(start..text.len());
+    parts
+}
+
+/// Warns of what is read here but not by GitLab.
+fn warn_of_limits(node: &Node, text: &str, findings: &mut Vec<Diagnostic>) {
+    let mut warn = |message: String| {
+        let help = "it is read here, but a GitLab with default settings refuses it".to_owned();
+        let finding = Diagnostic::warning("gitlab-limit", message).at(node.span);
+        findings.push(finding.with_help(help));
+    };
+    if text.len() > GITLAB_BYTES {
+        let size = text.len();
+        warn(format!(
+            "the file has {size} bytes; GitLab reads at most {GITLAB_BYTES}"
+        ));
+    }
+    if node.depth() > GITLAB_DEPTH {
+        let depth = node.depth();
+        warn(format!(
+            "values are nested {depth} levels deep; GitLab reads at most {GITLAB_DEPTH}"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: &[&str]) {
+        let found: Vec<&str> = parts(text).into_iter().map(|part| &text[part]).collect();
+        assert_eq!(found, expect, "the parts of {text:?}");
+    }
+
+    #[test]
+    fn texts_are_split_at_dashes_with_space_behind_them() {
+        check("a: 1\n", &["a: 1\n"]);
+        check("---\na: 1\n", &["", "a: 1\n"]);
+        check(
+            "a\n---\nb\n--- # c\nd\n---\ne",
+            &["a\n", "b\n", "# c\nd\n---\ne"],
+        );
+        check("a\n---\n---\nb", &["a\n", "", "b"]);
+        check("a\n---\n\n  b: 1", &["a\n", "b: 1"]);
+        check("a\n---", &["a\n---"]);
+        check("a\n --- b\n---c\n----\n", &["a\n --- b\n---c\n----\n"]);
+    }
 }

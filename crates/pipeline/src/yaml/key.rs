@@ -9,18 +9,21 @@ use std::sync::Arc;
 pub(super) struct Key {
     pub(super) text: Arc<str>,
     is_text: bool,
-    span: Span,
+    pub(super) span: Span,
 }
 
 impl Key {
-    pub(super) fn of(node: &Node, span: Span) -> Result<Self, Stop> {
-        let is_text = matches!(node.kind, Kind::String(_));
-        let text = match &node.kind {
-            Kind::String(text) => Arc::clone(text),
-            _ => node.to_scalar_text().map(Arc::from).ok_or_else(|| {
-                let message = format!("a key must be a scalar, not {}", node.kind_name());
-                Diagnostic::error("invalid-key", message).at(span)
-            })?,
+    pub(super) fn of(kind: Kind, span: Span) -> Result<Self, Stop> {
+        let is_text = matches!(kind, Kind::String(_));
+        let text = match kind {
+            Kind::String(text) => text,
+            kind => {
+                let node = Node::new(kind, span);
+                node.to_scalar_text().map(Arc::from).ok_or_else(|| {
+                    let message = format!("a key must be a scalar, not {}", node.kind_name());
+                    Diagnostic::error("invalid-key", message).at(span)
+                })?
+            }
         };
         Ok(Self {
             text,

@@ -14,12 +14,12 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 16 MiB (GitLab: 2 MiB, too little for large generated pipelines), depth 100 and two
-    /// million nodes: enough for 10,000 jobs that share one anchor.
+    /// 32 MiB and 200 levels (what is more than GitLab's 2 MiB and 100 levels gets a warning), and
+    /// two million nodes: enough for 10,000 jobs that share one anchor.
     fn default() -> Self {
         Self {
-            bytes: 16 << 20,
-            depth: 100,
+            bytes: 32 << 20,
+            depth: 200,
             nodes: 2_000_000,
             included_files: 150,
             included_bytes: 300 << 20,

@@ -1,107 +1,153 @@
 use super::Limits;
+use super::key::Key;
 use super::node::{Kind, Node};
 use super::open::Open;
 use super::place::Places;
 use super::scalar;
+use super::syntax::{Event, EventKind, Events, Mark, SyntaxError};
 use super::tag::{Tagged, no_reference};
 use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput};
+use crate::suggest::did_you_mean;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An error after which nothing more can be read.
 pub(super) type Stop = Box<Diagnostic>;
 
-/// Builds the tree from the parser's events.
+/// Builds the tree of the first document in a part of a text.
 pub(super) struct Loader<'t> {
-    parser: Parser<'t, StrInput<'t>>,
-    places: Places<'t>,
+    events: Events<'t>,
+    text: &'t str,
+    places: Places,
     limits: &'t Limits,
-    /// Anchored nodes by the parser's id; `None` while the node is still being read.
-    anchors: HashMap<usize, Option<Arc<Node>>>,
-    open: Vec<Open>,
+    /// Anchored nodes by name; `None` while the node is still being read.
+    anchors: HashMap<&'t str, Option<Arc<Node>>>,
+    open: Vec<Open<'t>>,
 }
 
 impl<'t> Loader<'t> {
-    pub(super) fn new(file: FileId, text: &'t str, limits: &'t Limits) -> Self {
+    pub(super) fn new(file: FileId, text: &'t str, part: Range<usize>, limits: &'t Limits) -> Self {
+        let places = Places::new(file, text, part.start);
         Self {
-            parser: Parser::new_from_str(text),
-            places: Places::new(file, text),
+            events: Events::new(text, part, places.first_line()),
+            text,
+            places,
             limits,
             anchors: HashMap::new(),
             open: Vec::new(),
         }
     }
 
-    /// Returns the next document's root; `None` when there is none.
-    pub(super) fn next_document(
+    /// Returns the document's root; `None` when there is none.
+    pub(super) fn load(
         &mut self,
         findings: &mut Vec<Diagnostic>,
     ) -> Result<Option<Arc<Node>>, Stop> {
+        let first = self.events.first();
+        let Some(mut event) = first.map_err(|error| self.syntax_error(&error))? else {
+            return Ok(None);
+        };
         let mut root = None;
-        while let Some(event) = self.parser.next_event() {
-            let (event, span) = event.map_err(|error| self.syntax_error(&error))?;
-            let span = self.places.span(span.start, span.end);
-            let node = match event {
-                Event::Alias(anchor) => Some(self.aliased(anchor, span)?),
-                Event::Scalar(text, style, anchor, tag) => {
-                    let tagged = Tagged::of(tag.as_deref(), span, findings);
-                    let node = scalar_node(&text, style, tagged, span)?;
-                    if text.contains('\0') && !self.open.last().is_some_and(Open::is_at_key) {
-                        findings.push(nul_character(span));
-                    }
-                    self.remember(anchor, &node);
-                    Some(node)
-                }
-                Event::SequenceStart(anchor, tag) => {
-                    let tagged = Tagged::of(tag.as_deref(), span, findings);
-                    self.start(Open::sequence(anchor, tagged, span))?;
-                    None
-                }
-                Event::MappingStart(anchor, tag) => {
-                    let tagged = Tagged::of(tag.as_deref(), span, findings);
-                    self.start(Open::mapping(anchor, tagged, span))?;
-                    None
-                }
-                Event::SequenceEnd | Event::MappingEnd => Some(self.end(span)?),
-                Event::DocumentEnd => return Ok(root),
-                Event::StreamEnd => return Ok(None),
-                Event::Nothing | Event::StreamStart | Event::DocumentStart(_) => None,
-            };
-            if let Some(node) = node {
-                match self.open.last_mut() {
-                    Some(open) => open.add(node, span, self.limits, findings)?,
-                    None => root = Some(node),
-                }
+        loop {
+            if matches!(event.kind, EventKind::DocumentEnd) {
+                return Ok(root);
             }
+            if let Some(node) = self.read(event, findings)? {
+                root = Some(node);
+            }
+            event = self
+                .events
+                .next_event()
+                .map_err(|error| self.syntax_error(&error))?;
         }
-        Ok(root)
     }
 
-    /// Returns whether another document follows.
+    /// Returns whether the part goes on behind the document.
     pub(super) fn has_more(&mut self) -> bool {
-        matches!(self.parser.peek(), Some(Ok((Event::DocumentStart(_), _))))
+        self.events.has_more()
     }
 
-    fn start(&mut self, open: Open) -> Result<(), Stop> {
+    /// Adds what an event brings; returns the root when that is complete.
+    fn read(
+        &mut self,
+        event: Event<'t>,
+        findings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Arc<Node>>, Stop> {
+        let span = self.places.span(event.start, event.end);
+        let tagged = Tagged::of(event.tag.as_ref(), span, findings);
+        match event.kind {
+            EventKind::Scalar { text, is_plain } => {
+                if event.anchor.is_none()
+                    && let Some(open) = self.open.last_mut()
+                    && open.is_at_key()
+                {
+                    let kind = scalar_kind(&text, is_plain, tagged, span)?;
+                    open.add_key(Key::of(kind, span)?);
+                    return Ok(None);
+                }
+                if text.contains('\0') {
+                    findings.push(nul_character(span));
+                }
+                let kind = scalar_kind(&text, is_plain, tagged, span)?;
+                let node = Arc::new(Node::new(kind, span));
+                self.remember(event.anchor, &node);
+                self.add(node, span, findings)
+            }
+            EventKind::Alias(name) => {
+                let node = self.aliased(name, span)?;
+                self.add(node, span, findings)
+            }
+            EventKind::SequenceStart => {
+                self.start(Open::sequence(event.anchor, tagged, span))?;
+                Ok(None)
+            }
+            EventKind::MappingStart => {
+                self.start(Open::mapping(event.anchor, tagged, span))?;
+                Ok(None)
+            }
+            EventKind::End => {
+                let node = self.end(event.end)?;
+                let span = node.span;
+                self.add(node, span, findings)
+            }
+            EventKind::DocumentEnd => Ok(None),
+        }
+    }
+
+    /// Adds a node where it stands, at `span`; returns it when it stands at the top.
+    fn add(
+        &mut self,
+        node: Arc<Node>,
+        span: Span,
+        findings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Arc<Node>>, Stop> {
+        let Some(open) = self.open.last_mut() else {
+            return Ok(Some(node));
+        };
+        open.add(node, span, self.limits, findings)?;
+        Ok(None)
+    }
+
+    fn start(&mut self, open: Open<'t>) -> Result<(), Stop> {
         if self.open.len() >= usize::from(self.limits.depth) {
             return Err(too_deep(open.span, self.limits).into());
         }
-        if open.anchor != 0 {
-            self.anchors.insert(open.anchor, None);
+        if let Some(name) = open.anchor {
+            self.anchors.insert(name, None);
         }
         self.open.push(open);
         Ok(())
     }
 
-    fn end(&mut self, end: Span) -> Result<Arc<Node>, Stop> {
-        let open = self
-            .open
-            .pop()
-            .expect("the parser balances starts and ends");
+    fn end(&mut self, end: usize) -> Result<Arc<Node>, Stop> {
+        let open = self.open.pop().expect("starts and ends are balanced");
         let anchor = open.anchor;
-        let node = Arc::new(open.close(end)?);
+        // What has brackets ends with them; the end of a block is only known from what follows.
+        let closing = self.text.as_bytes().get(end.wrapping_sub(1));
+        let is_closed = open.is_flow(self.text) && matches!(closing, Some(b']' | b'}'));
+        let node = Arc::new(open.close(is_closed.then_some(end))?);
         if usize::from(node.depth()) + self.open.len() > usize::from(self.limits.depth) {
             return Err(too_deep(node.span, self.limits).into());
         }
@@ -109,54 +155,87 @@ impl<'t> Loader<'t> {
         Ok(node)
     }
 
-    fn remember(&mut self, anchor: usize, node: &Arc<Node>) {
-        if anchor != 0 {
-            self.anchors.insert(anchor, Some(Arc::clone(node)));
+    fn remember(&mut self, anchor: Option<&'t str>, node: &Arc<Node>) {
+        if let Some(name) = anchor {
+            self.anchors.insert(name, Some(Arc::clone(node)));
         }
     }
 
-    fn aliased(&self, anchor: usize, span: Span) -> Result<Arc<Node>, Stop> {
-        let anchored = self.anchors.get(&anchor).cloned().flatten();
-        anchored.ok_or_else(|| {
-            let message = "an alias stands inside the anchor it names";
-            Diagnostic::error("anchor-cycle", message).at(span).into()
-        })
+    fn aliased(&self, name: &str, span: Span) -> Result<Arc<Node>, Stop> {
+        match self.anchors.get(name) {
+            Some(Some(node)) => Ok(Arc::clone(node)),
+            Some(None) => {
+                let message = "an alias stands inside the anchor it names";
+                Err(Diagnostic::error("anchor-cycle", message).at(span).into())
+            }
+            None => {
+                let mut known: Vec<&str> = self.anchors.keys().copied().collect();
+                known.sort_unstable();
+                let help = did_you_mean(name, known).unwrap_or_else(|| {
+                    format!("an anchor `&{name}` must stand before it, in the same file")
+                });
+                let message = format!("unknown alias: {name}");
+                let error = Diagnostic::error("unknown-alias", message).at(span);
+                Err(error.with_help(help).into())
+            }
+        }
     }
 
-    fn syntax_error(&mut self, error: &ScanError) -> Diagnostic {
-        let span = self.places.span(*error.marker(), *error.marker());
-        let message = format!("invalid YAML: {}", error.info());
-        let line = self.places.line(span);
+    fn syntax_error(&self, error: &SyntaxError) -> Diagnostic {
+        let at = |mark: Mark| {
+            let rest = &self.text[mark.offset.min(self.text.len())..];
+            let width = rest.chars().next().map_or(0, char::len_utf8);
+            self.places.span(mark, mark.offset + width)
+        };
+        let span = at(error.mark);
+        let message = format!("invalid YAML: {}", error.problem);
+        let mut finding = Diagnostic::error("yaml-syntax", message).at(span);
+        if let Some((what, start)) = error.context
+            && start.line != error.mark.line
+        {
+            finding = finding.with_related(at(start), what);
+        }
+        finding.with_help(self.advice(error))
+    }
+
+    /// Returns what helps against the usual mistakes.
+    fn advice(&self, error: &SyntaxError) -> Option<String> {
+        let offset = error.mark.offset.min(self.text.len());
+        let line_start = self.text[..offset].rfind('\n').map_or(0, |at| at + 1);
+        let line = self.text[line_start..].lines().next().unwrap_or_default();
         let indent = &line[..line.len() - line.trim_start().len()];
-        let help = indent
-            .contains('\t')
-            .then(|| "YAML is indented with spaces; this line has a tab".to_owned());
-        Diagnostic::error("yaml-syntax", message)
-            .at(span)
-            .with_help(help)
+        if indent.contains('\t') {
+            return Some("YAML is indented with spaces; this line has a tab".to_owned());
+        }
+        let advice = match error.problem {
+            "mapping values are not allowed in this context" => {
+                "put a text that holds `: ` in quotes, or check the indentation"
+            }
+            "found character that cannot start any token" => {
+                "put a text that starts with this character in quotes"
+            }
+            "could not find expected ':'" => "a key ends with `:` and a space",
+            _ => return None,
+        };
+        Some(advice.to_owned())
     }
 }
 
-fn scalar_node(
-    text: &str,
-    style: ScalarStyle,
-    tagged: Tagged,
-    span: Span,
-) -> Result<Arc<Node>, Stop> {
-    let kind = match (tagged, style) {
-        (Tagged::Reference, _) => return Err(no_reference(span).into()),
-        (Tagged::No, ScalarStyle::Plain) => {
-            scalar::resolve(text).into_kind(text).ok_or_else(|| {
-                let message = format!("`{text}` is a date, which GitLab does not accept");
-                let help = format!("write it as text: \"{text}\"");
-                Diagnostic::error("yaml-date", message)
-                    .at(span)
-                    .with_help(help)
-            })?
-        }
-        _ => Kind::String(text.into()),
-    };
-    Ok(Arc::new(Node::new(kind, span)))
+/// Returns the value of a scalar; what a tag does not say, the text does.
+fn scalar_kind(text: &str, is_plain: bool, tagged: Tagged, span: Span) -> Result<Kind, Stop> {
+    match tagged {
+        Tagged::Reference => return Err(no_reference(span).into()),
+        Tagged::Text => return Ok(Kind::String(text.into())),
+        Tagged::None if !is_plain => return Ok(Kind::String(text.into())),
+        // A tag makes even quoted text be looked at, as in GitLab's loader.
+        Tagged::None | Tagged::Other => {}
+    }
+    scalar::resolve(text).into_kind(text).ok_or_else(|| {
+        let message = format!("`{text}` is a date, which GitLab does not accept");
+        let help = format!("write it as text: \"{text}\"");
+        let error = Diagnostic::error("yaml-date", message).at(span);
+        error.with_help(help).into()
+    })
 }
 
 /// Neither a script nor a variable, a path or an argument can hold this character, so that a job
@@ -173,7 +252,7 @@ fn too_deep(span: Span, limits: &Limits) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load;
+    use super::super::{LoadedFile, load};
     use super::*;
     use crate::diagnostic::Diagnostics;
     use std::fmt::Write as _;
@@ -285,7 +364,7 @@ mod tests {
         check_refused(" \n\n", "empty-file", 1);
         check_refused("a: 1\nb: \0x", "nul-character", 2);
         check_refused("job:\n\tscript: x\n", "yaml-syntax", 2);
-        check_refused("a: *nothing\n", "yaml-syntax", 1);
+        check_refused("a: *nothing\n", "unknown-alias", 1);
         check_refused("a: &a [*a]\n", "anchor-cycle", 1);
         check_refused("x: 1\nd: 2020-01-01\n", "yaml-date", 2);
         check_refused("? [a]\n: b\n", "invalid-key", 1);
@@ -311,13 +390,29 @@ mod tests {
 
     #[test]
     fn deep_nesting_is_refused() {
-        // Here the parser's own limit comes first, because it looks ahead for a key.
-        check_refused(&"[".repeat(200_000), "yaml-syntax", 1);
+        check_refused(&"[".repeat(200_000), "nested-too-deep", 1);
+        check_refused(&"{a: ".repeat(200_000), "nested-too-deep", 1);
         check_refused(&"- ".repeat(200_000), "nested-too-deep", 1);
-        let chain = (1..200).fold("a0: &a0 [x]\n".to_owned(), |text, level| {
-            text + &format!("a{level}: &a{level} [*a{}]\n", level - 1)
-        });
-        check_refused(&chain, "nested-too-deep", 100);
+        check_refused(&"? ".repeat(200_000), "nested-too-deep", 1);
+        let chain = |levels: usize| {
+            (1..levels).fold("a0: &a0 [x]\n".to_owned(), |text, level| {
+                text + &format!("a{level}: &a{level} [*a{}]\n", level - 1)
+            })
+        };
+        check_refused(&chain(250), "nested-too-deep", 200);
+        let (root, diagnostics) = load_text(&chain(120));
+        assert!(root.is_some());
+        let warnings: Vec<&str> = diagnostics.warnings().map(|found| found.code).collect();
+        assert_eq!(warnings, ["gitlab-limit"]);
+    }
+
+    #[test]
+    fn what_gitlab_finds_too_large_is_read_with_a_warning() {
+        let text = format!("a: 1\n# {}\n", "x".repeat(2 << 20));
+        let (root, diagnostics) = load_text(&text);
+        assert!(root.is_some());
+        let warnings: Vec<&str> = diagnostics.warnings().map(|found| found.code).collect();
+        assert_eq!(warnings, ["gitlab-limit"]);
     }
 
     #[test]
@@ -332,8 +427,143 @@ mod tests {
 
     #[test]
     fn later_documents_are_ignored_with_a_warning() {
-        let (root, diagnostics) = load_text("a: 1\n---\n\tbroken: [\n");
-        assert_eq!(root.unwrap().to_json(), serde_json::json!({"a": 1}));
-        assert_eq!(diagnostics.iter().next().unwrap().code, "more-documents");
+        for text in [
+            "a: 1\n---\nb: 2\n",
+            "a: 1\n...\n%%%\n",
+            "---\na: 1\n---\nb: 1\n---\n{",
+        ] {
+            let (root, diagnostics) = load_text(text);
+            let root = root.unwrap_or_else(|| panic!("{text:?}: {diagnostics}"));
+            assert_eq!(root.to_json(), serde_json::json!({"a": 1}));
+            let codes: Vec<&str> = diagnostics.iter().map(|found| found.code).collect();
+            assert_eq!(codes, ["more-documents"], "{text:?}");
+        }
+        // They must be right all the same.
+        check_refused("a: 1\n---\n\tbroken: [\n", "yaml-syntax", 4);
+        check_refused("a: 1\n---\n- b\n", "invalid-file", 3);
+        check(
+            "a: 1\n---\n# nothing\n---\n{}\n",
+            &serde_json::json!({"a": 1}),
+        );
+    }
+
+    #[test]
+    fn a_first_document_with_spec_is_a_header_and_the_last_is_the_content() {
+        // R-GLCI-164
+        let check = |text: &str, has_header: bool, expect: serde_json::Value| {
+            let loaded = LoadedFile::from_text("f", text, &Limits::default());
+            let loaded = loaded
+                .value
+                .unwrap_or_else(|| panic!("{text:?} is refused"));
+            assert_eq!(loaded.header.is_some(), has_header, "{text:?}");
+            assert_eq!(loaded.content.to_json(), expect, "{text:?}");
+        };
+        check("spec:\n---\na: 1\n", true, serde_json::json!({"a": 1}));
+        check(
+            "---\nspec: {}\n---\na: 1\n",
+            true,
+            serde_json::json!({"a": 1}),
+        );
+        check(
+            "# x\n---\nspec: {}\n---\n---\na: 1\n",
+            true,
+            serde_json::json!({"a": 1}),
+        );
+        check(
+            "spec: {}\n---\na: 1\n---\nb: 1\n",
+            true,
+            serde_json::json!({"b": 1}),
+        );
+        check(
+            "spec: {}\n--- # here\na: 1\n",
+            true,
+            serde_json::json!({"a": 1}),
+        );
+        check("spec: {}\n--- {a: 1}\n", true, serde_json::json!({"a": 1}));
+        check("spec: 1\n", false, serde_json::json!({"spec": 1}));
+        check("spec: 1\n---\n{}\n", false, serde_json::json!({"spec": 1}));
+        check("a: 1\n---\nspec: {}\n", false, serde_json::json!({"a": 1}));
+    }
+
+    #[test]
+    fn tags_that_mean_nothing_leave_the_text_to_speak_for_itself() {
+        check(
+            "{a: !foo \"12\", b: ! yes, c: !!str 1, d: !!int \"3\", e: !!str, f: !<tag:yaml.org,2002:str> 2}",
+            &serde_json::json!({"a": 12, "b": true, "c": "1", "d": 3, "e": "", "f": "2"}),
+        );
+    }
+
+    #[test]
+    fn anchors_and_aliases_share_nodes_and_a_name_can_be_given_again() {
+        // R-GLCI-163
+        let (root, _) =
+            load_text("a: &x {k: [1]}\nb: *x\nc: &x 2\nd: *x\ne: {<<: &y {z: 1}, w: 2}\n");
+        let root = root.unwrap();
+        assert!(Arc::ptr_eq(root.get("a").unwrap(), root.get("b").unwrap()));
+        assert_eq!(root.get("d").unwrap().to_json(), serde_json::json!(2));
+        assert_eq!(
+            root.get("e").unwrap().to_json(),
+            serde_json::json!({"z": 1, "w": 2})
+        );
+        check(
+            "&k key: 1\nother: *k\n",
+            &serde_json::json!({"key": 1, "other": "key"}),
+        );
+        check("a: &k x\n*k : 1\n", &serde_json::json!({"a": "x", "x": 1}));
+    }
+
+    #[test]
+    fn references_keep_their_path() {
+        // R-GLCI-145
+        let (root, _) = load_text(
+            "job:\n  script:\n    - !reference [.setup, script]\n    - !reference\n      - .a\n      - \"b c\"\n",
+        );
+        let root = root.unwrap();
+        let script = root.get("job").unwrap().get("script").unwrap();
+        let paths: Vec<Vec<Arc<str>>> = (script.as_sequence().unwrap().iter())
+            .map(|item| match &item.kind {
+                Kind::Reference(path) => path.clone(),
+                kind => panic!("{kind:?} is no reference"),
+            })
+            .collect();
+        assert_eq!(
+            paths,
+            [
+                vec![".setup".into(), "script".into()],
+                vec![".a".into(), "b c".into()]
+            ]
+        );
+        assert!(root.has_references());
+    }
+
+    #[test]
+    fn spans_cover_what_was_written() {
+        let text = "é:\n  lit: |\n    a\n    b\n\n  fold: >-  # why\n    x\n  flow: [ü, {k: v} ]  # end\n  seq:\n  - 1\n  - 'it''s'\n  plain: two\n    lines\n  none:\n  anchored: &a\n    k: v\n";
+        let (root, _) = load_text(text);
+        let map = root.unwrap().get("é").unwrap().clone();
+        let check = |key: &str, expect: &str| {
+            let node = map.get(key).unwrap();
+            assert_eq!(&text[node.span.bytes()], expect, "the span of {key}");
+        };
+        check("lit", "|\n    a\n    b");
+        check("fold", ">-  # why\n    x");
+        check("flow", "[ü, {k: v} ]");
+        check("seq", "- 1\n  - 'it''s'");
+        check("plain", "two\n    lines");
+        check("none", "");
+        check("anchored", "&a\n    k: v");
+        let flow = map.get("flow").unwrap().as_sequence().unwrap();
+        assert_eq!(&text[flow[1].span.bytes()], "{k: v}");
+        assert_eq!((flow[1].span.line, flow[1].span.column), (8, 13));
+        assert_eq!(&text[map.span.bytes()], text[6..].trim_end());
+        assert_eq!(map.get("plain").unwrap().as_str(), Some("two lines"));
+        assert_eq!(map.get("lit").unwrap().as_str(), Some("a\nb\n"));
+        let document = "spec: {}\n--- {ü: wörd}\n";
+        let (root, _) = load_text(document);
+        let word = root.unwrap().get("ü").unwrap().span;
+        assert_eq!(
+            (word.line, word.column, &document[word.bytes()]),
+            (2, 9, "wörd")
+        );
     }
 }

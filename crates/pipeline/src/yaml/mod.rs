@@ -13,6 +13,7 @@ mod node;
 mod open;
 mod place;
 mod scalar;
+mod syntax;
 mod tag;
 mod values;
 

@@ -4,16 +4,19 @@ use super::loader::Stop;
 use super::node::{Kind, Mapping, Node};
 use super::tag::{Tagged, no_reference, reference};
 use crate::diagnostic::Diagnostic;
-use crate::source::Span;
+use crate::source::{Span, clamp};
 use std::sync::Arc;
 
 /// A list or mapping whose end was not read yet.
 #[derive(Debug)]
-pub(super) struct Open {
-    /// The parser's id of its anchor, 0 for none.
-    pub(super) anchor: usize,
+pub(super) struct Open<'t> {
+    /// The name of its anchor.
+    pub(super) anchor: Option<&'t str>,
     tag: Tagged,
+    /// Where it starts, and where what was read of it ends.
     pub(super) span: Span,
+    /// Where its opening sign ends, if it has one.
+    opening: u32,
     weight: u32,
     collection: Collection,
 }
@@ -28,23 +31,39 @@ enum Collection {
     },
 }
 
-impl Open {
-    pub(super) fn sequence(anchor: usize, tag: Tagged, span: Span) -> Self {
+impl<'t> Open<'t> {
+    pub(super) fn sequence(anchor: Option<&'t str>, tag: Tagged, span: Span) -> Self {
         Self::new(anchor, tag, span, Collection::Sequence(Vec::new()))
     }
 
-    pub(super) fn mapping(anchor: usize, tag: Tagged, span: Span) -> Self {
+    pub(super) fn mapping(anchor: Option<&'t str>, tag: Tagged, span: Span) -> Self {
         let (entries, key) = (Mapping::new(), None);
         Self::new(anchor, tag, span, Collection::Mapping { entries, key })
     }
 
-    fn new(anchor: usize, tag: Tagged, span: Span, collection: Collection) -> Self {
+    fn new(anchor: Option<&'t str>, tag: Tagged, span: Span, collection: Collection) -> Self {
         Self {
             anchor,
             tag,
             span,
+            opening: span.end,
             weight: 1,
             collection,
+        }
+    }
+
+    /// Returns whether it has brackets or braces.
+    pub(super) fn is_flow(&self, text: &str) -> bool {
+        let opening = (self.opening as usize).checked_sub(1);
+        let sign = opening.and_then(|at| text.as_bytes().get(at));
+        self.opening > self.span.start && matches!(sign, Some(b'[' | b'{'))
+    }
+
+    /// Takes a mapping's next key.
+    pub(super) fn add_key(&mut self, next: Key) {
+        self.span.end = self.span.end.max(next.span.end);
+        if let Collection::Mapping { key, .. } = &mut self.collection {
+            *key = Some(next);
         }
     }
 
@@ -69,10 +88,11 @@ impl Open {
             );
             return Err(Diagnostic::error("alias-bomb", message).at(span).into());
         }
+        self.span.end = self.span.end.max(span.end);
         match &mut self.collection {
             Collection::Sequence(items) => items.push(node),
             Collection::Mapping { entries, key } => match key.take() {
-                None => *key = Some(Key::of(&node, span)?),
+                None => *key = Some(Key::of(node.kind.clone(), span)?),
                 Some(key) if &*key.text == "<<" => merge(entries, key, node),
                 Some(key) => insert(entries, key, node, findings),
             },
@@ -80,10 +100,10 @@ impl Open {
         Ok(())
     }
 
-    /// Returns the whole of it, now that its end was read.
-    pub(super) fn close(self, end: Span) -> Result<Node, Stop> {
+    /// Returns the whole of it, now that its end was read; `end` is behind its closing sign.
+    pub(super) fn close(self, end: Option<usize>) -> Result<Node, Stop> {
         let span = Span {
-            end: end.start.max(self.span.end),
+            end: end.map_or(self.span.end, clamp),
             ..self.span
         };
         let kind = match (self.collection, self.tag) {

@@ -1,54 +1,45 @@
+use super::syntax::Mark;
 use crate::source::{FileId, Span, clamp};
-use saphyr_parser::Marker;
 
-/// Turns the parser's places, which count characters, into byte offsets.
-pub(super) struct Places<'t> {
+/// Turns places of the parser into those of a file.
+#[derive(Debug)]
+pub(super) struct Places {
     file: FileId,
-    text: &'t str,
-    /// A place known in both units; the next one is counted from here.
-    known: (usize, usize),
+    /// The line on which the part starts, and how many characters of it come before.
+    first_line: u32,
+    before: u32,
 }
 
-impl<'t> Places<'t> {
-    pub(super) fn new(file: FileId, text: &'t str) -> Self {
+impl Places {
+    /// For a part of a text that starts at an offset.
+    pub(super) fn new(file: FileId, text: &str, start: usize) -> Self {
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         Self {
             file,
-            text,
-            known: (0, 0),
+            first_line: clamp(memchr::memchr_iter(b'\n', before.as_bytes()).count()),
+            before: clamp(before[line_start..].chars().count()),
         }
     }
 
-    pub(super) fn span(&mut self, start: Marker, end: Marker) -> Span {
+    /// Returns the line on which the part starts, from 0.
+    pub(super) fn first_line(&self) -> u32 {
+        self.first_line
+    }
+
+    #[inline]
+    pub(super) fn span(&self, start: Mark, end: usize) -> Span {
+        let before = if start.line == self.first_line {
+            self.before
+        } else {
+            0
+        };
         Span {
             file: self.file,
-            line: clamp(start.line()),
-            column: clamp(start.col() + 1),
-            start: clamp(self.offset(start.index())),
-            end: clamp(self.offset(end.index())),
+            line: start.line.saturating_add(1),
+            column: start.column.saturating_add(before).saturating_add(1),
+            start: clamp(start.offset),
+            end: clamp(end),
         }
-    }
-
-    /// Returns the line a span of this file starts in.
-    pub(super) fn line(&self, span: Span) -> &'t str {
-        let start = (span.start as usize).min(self.text.len());
-        let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
-        self.text[line_start..].lines().next().unwrap_or_default()
-    }
-
-    fn offset(&mut self, index: usize) -> usize {
-        let (character, byte) = self.known;
-        let offset = if index >= character {
-            let mut rest = self.text[byte..].char_indices();
-            let ahead = rest.nth(index - character);
-            ahead.map_or(self.text.len(), |(ahead, _)| byte + ahead)
-        } else {
-            let mut rest = self.text[..byte].char_indices().rev();
-            rest.nth(character - index - 1).map_or(0, |(at, _)| at)
-        };
-        // Behind the end the two units cannot be related; the next place starts afresh.
-        if offset < self.text.len() {
-            self.known = (index, offset);
-        }
-        offset
     }
 }

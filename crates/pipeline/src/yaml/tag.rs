@@ -1,31 +1,37 @@
 use super::loader::Stop;
 use super::node::{Kind, Node};
+use super::syntax::Tag;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
-use saphyr_parser::Tag;
 use std::sync::Arc;
 
 /// What a tag asks for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Tagged {
-    No,
+    /// There is none.
+    None,
     Text,
     Reference,
+    /// Nothing that is known here.
+    Other,
 }
 
 impl Tagged {
-    pub(super) fn of(tag: Option<&Tag>, span: Span, findings: &mut Vec<Diagnostic>) -> Self {
+    pub(super) fn of(tag: Option<&Tag<'_>>, span: Span, findings: &mut Vec<Diagnostic>) -> Self {
         let Some(tag) = tag else {
-            return Self::No;
+            return Self::None;
         };
-        match (tag.handle.as_str(), tag.suffix.as_str()) {
+        match (tag.prefix.as_ref(), tag.suffix.as_ref()) {
             ("!", "reference") => Self::Reference,
-            ("tag:yaml.org,2002:", "str") | ("" | "!", "" | "!") => Self::Text,
-            ("tag:yaml.org,2002:", "int" | "float" | "bool" | "null" | "seq" | "map") => Self::No,
-            _ => {
-                let message = format!("the tag `{tag}` is ignored");
+            ("tag:yaml.org,2002:", "str") | ("", "tag:yaml.org,2002:str") => Self::Text,
+            ("", "!")
+            | ("tag:yaml.org,2002:", "int" | "float" | "bool" | "null" | "seq" | "map") => {
+                Self::Other
+            }
+            (prefix, suffix) => {
+                let message = format!("the tag `{prefix}{suffix}` is ignored");
                 findings.push(Diagnostic::warning("unknown-tag", message).at(span));
-                Self::No
+                Self::Other
             }
         }
     }

@@ -43,18 +43,20 @@ fn a_file_that_is_no_pipeline() {
       | ^^^
     ");
     insta::assert_snapshot!(errors("job:\n\tscript: x\n"), @r"
-    error[yaml-syntax]: invalid YAML: tabs disallowed within this context (block indentation)
-     --> .gitlab-ci.yml:2:2
+    error[yaml-syntax]: invalid YAML: found character that cannot start any token
+     --> .gitlab-ci.yml:2:1
       |
     2 |     script: x
-      |     ^
+      | ^
       |
       = help: YAML is indented with spaces; this line has a tab
     ");
     insta::assert_snapshot!(errors("job:\n  script: [a\nother: 1\n"), @r"
-    error[yaml-syntax]: invalid YAML: illegal placement of ':' indicator
+    error[yaml-syntax]: invalid YAML: did not find expected ',' or ']'
      --> .gitlab-ci.yml:3:6
       |
+    2 |   script: [a
+      |           - while parsing a flow sequence
     3 | other: 1
       |      ^
     ");
@@ -309,8 +311,8 @@ fn job_names_that_cannot_be() {
 
 #[test]
 fn a_file_that_is_far_too_large() {
-    let text = "#".repeat(20 << 20);
-    insta::assert_snapshot!(errors(&text), @"error[file-too-large]: .gitlab-ci.yml has 20971520 bytes; at most 16777216 are read");
+    let text = "#".repeat(40 << 20);
+    insta::assert_snapshot!(errors(&text), @"error[file-too-large]: .gitlab-ci.yml has 41943040 bytes; at most 33554432 are read");
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn mistakes_are_shown_in_the_included_file_and_where_it_came_from() {
       = help: did you mean `when`?
     ");
     insta::assert_snapshot!(messages("include: [a.yml]\nj: {script: x}", &[("a.yml", "a: {script: [}")]), @r"
-    error[yaml-syntax]: invalid YAML: while parsing a node, did not find expected node content
+    error[yaml-syntax]: invalid YAML: did not find expected node content
      --> a.yml:1:14
       |
     1 | a: {script: [}

@@ -1,0 +1,509 @@
+use super::cursor::Mark;
+use super::error::SyntaxError;
+use super::event::{Event, EventKind, Tag};
+use super::scanner::Scanner;
+use super::token::{Token, TokenKind};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// What is expected next inside an open list or mapping.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    DocumentEnd,
+    BlockEntry,
+    IndentlessEntry,
+    BlockKey,
+    BlockValue,
+    FlowFirstEntry,
+    FlowEntry,
+    /// A mapping of one key that has no braces, inside of brackets.
+    FlowPairKey,
+    FlowPairValue,
+    FlowPairEnd,
+    FlowFirstKey,
+    FlowKey,
+    FlowValue,
+    /// A key without a colon has come.
+    FlowNoValue,
+}
+
+/// Where a node may be, which decides what it can be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Position {
+    Block,
+    /// A value of a block mapping, where a list needs no indentation.
+    BlockValue,
+    Flow,
+}
+
+/// Turns the tokens of one document into events.
+#[derive(Debug)]
+pub(in crate::yaml) struct Events<'t> {
+    scanner: Scanner<'t>,
+    state: State,
+    states: Vec<State>,
+    /// Where the open lists and mappings start.
+    starts: Vec<Mark>,
+    handles: Vec<(&'t str, Cow<'t, str>)>,
+}
+
+type Next<'t> = Result<Event<'t>, SyntaxError>;
+
+impl<'t> Events<'t> {
+    /// Starts at the beginning of a part of a text, on a line counted from 0.
+    pub(in crate::yaml) fn new(text: &'t str, part: Range<usize>, line: u32) -> Self {
+        Self {
+            scanner: Scanner::new(text, part, line),
+            state: State::DocumentEnd,
+            states: Vec::new(),
+            starts: Vec::new(),
+            handles: Vec::new(),
+        }
+    }
+
+    /// Opens the document and returns its first event; nothing when there is no document.
+    pub(in crate::yaml) fn first(&mut self) -> Result<Option<Event<'t>>, SyntaxError> {
+        let mut has_directives = false;
+        loop {
+            match &self.scanner.peek()?.kind {
+                TokenKind::TagDirective { .. } => {
+                    if let TokenKind::TagDirective { handle, prefix } = self.scanner.take()?.kind {
+                        self.handles.push((handle, prefix));
+                    }
+                }
+                TokenKind::OtherDirective => {
+                    self.scanner.take()?;
+                }
+                _ => break,
+            }
+            has_directives = true;
+        }
+        let token = self.scanner.peek()?;
+        let start = token.start;
+        match token.kind {
+            TokenKind::StreamEnd if !has_directives => return Ok(None),
+            TokenKind::DocumentStart => {
+                let token = self.scanner.take()?;
+                let ends = matches!(
+                    self.scanner.peek()?.kind,
+                    TokenKind::TagDirective { .. }
+                        | TokenKind::OtherDirective
+                        | TokenKind::DocumentStart
+                        | TokenKind::DocumentEnd
+                        | TokenKind::StreamEnd
+                );
+                if ends {
+                    return Ok(Some(empty(behind(&token))));
+                }
+            }
+            _ if has_directives => {
+                return Err(SyntaxError::new(
+                    "did not find expected <document start>",
+                    start,
+                ));
+            }
+            _ => {}
+        }
+        self.states.push(State::DocumentEnd);
+        self.node(Position::Block).map(Some)
+    }
+
+    /// Returns the next event.
+    pub(in crate::yaml) fn next_event(&mut self) -> Next<'t> {
+        match self.state {
+            State::DocumentEnd => {
+                let start = self.scanner.peek()?.start;
+                Ok(bare(EventKind::DocumentEnd, start, start.offset))
+            }
+            State::BlockEntry => self.block_entry(),
+            State::IndentlessEntry => self.indentless_entry(),
+            State::BlockKey => self.block_key(),
+            State::BlockValue => self.block_value(),
+            State::FlowFirstEntry => self.flow_entry(true),
+            State::FlowEntry => self.flow_entry(false),
+            State::FlowPairKey => self.flow_pair_key(),
+            State::FlowPairValue => self.flow_pair_value(),
+            State::FlowPairEnd => {
+                let start = self.scanner.peek()?.start;
+                self.state = State::FlowEntry;
+                Ok(bare(EventKind::End, start, start.offset))
+            }
+            State::FlowFirstKey => self.flow_key(true),
+            State::FlowKey => self.flow_key(false),
+            State::FlowValue => self.flow_value(),
+            State::FlowNoValue => {
+                let start = self.scanner.peek()?.start;
+                self.state = State::FlowKey;
+                Ok(empty(start))
+            }
+        }
+    }
+
+    /// Returns whether the text goes on behind the document.
+    pub(in crate::yaml) fn has_more(&mut self) -> bool {
+        while let Ok(token) = self.scanner.peek() {
+            match token.kind {
+                TokenKind::StreamEnd => return false,
+                TokenKind::DocumentEnd => {}
+                _ => return true,
+            }
+            if self.scanner.take().is_err() {
+                break;
+            }
+        }
+        true
+    }
+
+    fn pop_state(&mut self) {
+        self.state = self.states.pop().unwrap_or(State::DocumentEnd);
+    }
+
+    /// Reads a node, after which `then` is expected.
+    fn node_then(&mut self, position: Position, then: State) -> Next<'t> {
+        self.states.push(then);
+        self.node(position)
+    }
+
+    fn node(&mut self, position: Position) -> Next<'t> {
+        let token = self.scanner.peek()?;
+        let start = token.start;
+        if matches!(token.kind, TokenKind::Alias(_)) {
+            let token = self.scanner.take()?;
+            let TokenKind::Alias(name) = token.kind else {
+                unreachable!("it was an alias when it was looked at");
+            };
+            self.pop_state();
+            return Ok(bare(EventKind::Alias(name), start, token.end));
+        }
+        let (anchor, tag, mut end) = self.properties(start)?;
+        let is_bare = anchor.is_none() && tag.is_none();
+
+        let token = self.scanner.peek()?;
+        let (kind, state) = match &token.kind {
+            TokenKind::BlockEntry if position == Position::BlockValue => {
+                end = end.max(start.offset);
+                self.state = State::IndentlessEntry;
+                return Ok(Event {
+                    kind: EventKind::SequenceStart,
+                    anchor,
+                    tag,
+                    start,
+                    end,
+                });
+            }
+            TokenKind::Scalar { .. } => {
+                let token = self.scanner.take()?;
+                self.pop_state();
+                let TokenKind::Scalar { text, is_plain } = token.kind else {
+                    unreachable!("it was a scalar when it was looked at");
+                };
+                let kind = EventKind::Scalar { text, is_plain };
+                return Ok(Event {
+                    kind,
+                    anchor,
+                    tag,
+                    start,
+                    end: token.end,
+                });
+            }
+            TokenKind::FlowSequenceStart => (EventKind::SequenceStart, State::FlowFirstEntry),
+            TokenKind::FlowMappingStart => (EventKind::MappingStart, State::FlowFirstKey),
+            TokenKind::BlockSequenceStart if position != Position::Flow => {
+                (EventKind::SequenceStart, State::BlockEntry)
+            }
+            TokenKind::BlockMappingStart if position != Position::Flow => {
+                (EventKind::MappingStart, State::BlockKey)
+            }
+            _ if is_bare => {
+                let what = if position == Position::Flow {
+                    "while parsing a flow node"
+                } else {
+                    "while parsing a block node"
+                };
+                let error = SyntaxError::new("did not find expected node content", token.start);
+                return Err(error.during(what, start));
+            }
+            _ => {
+                self.pop_state();
+                let kind = EventKind::Scalar {
+                    text: Cow::Borrowed(""),
+                    is_plain: true,
+                };
+                return Ok(Event {
+                    kind,
+                    anchor,
+                    tag,
+                    start,
+                    end,
+                });
+            }
+        };
+        let opening = self.scanner.take()?;
+        self.starts.push(opening.start);
+        self.state = state;
+        let end = opening.end;
+        Ok(Event {
+            kind,
+            anchor,
+            tag,
+            start,
+            end,
+        })
+    }
+
+    /// Reads an anchor and a tag, in either order.
+    fn properties(
+        &mut self,
+        start: Mark,
+    ) -> Result<(Option<&'t str>, Option<Tag<'t>>, usize), SyntaxError> {
+        let (mut anchor, mut tag, mut end) = (None, None, start.offset);
+        loop {
+            match &self.scanner.peek()?.kind {
+                TokenKind::Anchor(_) if anchor.is_none() => {}
+                TokenKind::Tag { .. } if tag.is_none() => {}
+                _ => return Ok((anchor, tag, end)),
+            }
+            let token = self.scanner.take()?;
+            end = token.end;
+            match token.kind {
+                TokenKind::Anchor(name) => anchor = Some(name),
+                TokenKind::Tag { handle, suffix } => {
+                    let Some(prefix) = self.prefix(handle) else {
+                        let error = SyntaxError::new("found undefined tag handle", token.start);
+                        return Err(error.during("while parsing a node", start));
+                    };
+                    tag = Some(Tag { prefix, suffix });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns what a tag's handle stands for.
+    fn prefix(&self, handle: &'t str) -> Option<Cow<'t, str>> {
+        let declared = self.handles.iter().find(|(known, _)| *known == handle);
+        if let Some((_, prefix)) = declared {
+            return Some(prefix.clone());
+        }
+        match handle {
+            "" => Some(Cow::Borrowed("")),
+            "!" => Some(Cow::Borrowed("!")),
+            "!!" => Some(Cow::Borrowed("tag:yaml.org,2002:")),
+            _ => None,
+        }
+    }
+
+    /// Ends the innermost list or mapping at the next token.
+    fn end(&mut self) -> Next<'t> {
+        let token = self.scanner.take()?;
+        self.starts.pop();
+        self.pop_state();
+        Ok(bare(EventKind::End, token.start, token.end))
+    }
+
+    fn unexpected(&mut self, what: &'static str, problem: &'static str) -> Next<'t> {
+        let mark = self.scanner.peek()?.start;
+        let start = self.starts.last().copied().unwrap_or(mark);
+        Err(SyntaxError::new(problem, mark).during(what, start))
+    }
+
+    fn block_entry(&mut self) -> Next<'t> {
+        match self.scanner.peek()?.kind {
+            TokenKind::BlockEntry => {
+                let entry = self.scanner.take()?;
+                match self.scanner.peek()?.kind {
+                    TokenKind::BlockEntry | TokenKind::BlockEnd => {
+                        self.state = State::BlockEntry;
+                        Ok(empty(behind(&entry)))
+                    }
+                    _ => self.node_then(Position::Block, State::BlockEntry),
+                }
+            }
+            TokenKind::BlockEnd => self.end(),
+            _ => self.unexpected(
+                "while parsing a block collection",
+                "did not find expected '-' indicator",
+            ),
+        }
+    }
+
+    fn indentless_entry(&mut self) -> Next<'t> {
+        let token = self.scanner.peek()?;
+        if !matches!(token.kind, TokenKind::BlockEntry) {
+            let start = token.start;
+            self.pop_state();
+            return Ok(bare(EventKind::End, start, start.offset));
+        }
+        let entry = self.scanner.take()?;
+        match self.scanner.peek()?.kind {
+            TokenKind::BlockEntry | TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
+                self.state = State::IndentlessEntry;
+                Ok(empty(behind(&entry)))
+            }
+            _ => self.node_then(Position::Block, State::IndentlessEntry),
+        }
+    }
+
+    fn block_key(&mut self) -> Next<'t> {
+        match self.scanner.peek()?.kind {
+            TokenKind::Key => {
+                let key = self.scanner.take()?;
+                match self.scanner.peek()?.kind {
+                    TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
+                        self.state = State::BlockValue;
+                        Ok(empty(behind(&key)))
+                    }
+                    _ => self.node_then(Position::BlockValue, State::BlockValue),
+                }
+            }
+            TokenKind::BlockEnd => self.end(),
+            _ => self.unexpected("while parsing a block mapping", "did not find expected key"),
+        }
+    }
+
+    fn block_value(&mut self) -> Next<'t> {
+        let token = self.scanner.peek()?;
+        if !matches!(token.kind, TokenKind::Value) {
+            let start = token.start;
+            self.state = State::BlockKey;
+            return Ok(empty(start));
+        }
+        let value = self.scanner.take()?;
+        match self.scanner.peek()?.kind {
+            TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
+                self.state = State::BlockKey;
+                Ok(empty(behind(&value)))
+            }
+            _ => self.node_then(Position::BlockValue, State::BlockKey),
+        }
+    }
+
+    fn flow_entry(&mut self, is_first: bool) -> Next<'t> {
+        if !is_first {
+            match self.scanner.peek()?.kind {
+                TokenKind::FlowSequenceEnd => return self.end(),
+                TokenKind::FlowEntry => {
+                    self.scanner.take()?;
+                }
+                _ => {
+                    return self.unexpected(
+                        "while parsing a flow sequence",
+                        "did not find expected ',' or ']'",
+                    );
+                }
+            }
+        }
+        match self.scanner.peek()?.kind {
+            TokenKind::FlowSequenceEnd => self.end(),
+            TokenKind::Key => {
+                let key = self.scanner.take()?;
+                self.state = State::FlowPairKey;
+                Ok(bare(EventKind::MappingStart, key.start, key.end))
+            }
+            _ => self.node_then(Position::Flow, State::FlowEntry),
+        }
+    }
+
+    fn flow_pair_key(&mut self) -> Next<'t> {
+        match self.scanner.peek()?.kind {
+            TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowSequenceEnd => {
+                // The token is passed over, as in libyaml, so `[? : a]` has no value either.
+                let token = self.scanner.take()?;
+                self.state = State::FlowPairValue;
+                Ok(empty(behind(&token)))
+            }
+            _ => self.node_then(Position::Flow, State::FlowPairValue),
+        }
+    }
+
+    fn flow_pair_value(&mut self) -> Next<'t> {
+        if matches!(self.scanner.peek()?.kind, TokenKind::Value) {
+            self.scanner.take()?;
+            let token = self.scanner.peek()?;
+            if !matches!(
+                token.kind,
+                TokenKind::FlowEntry | TokenKind::FlowSequenceEnd
+            ) {
+                return self.node_then(Position::Flow, State::FlowPairEnd);
+            }
+        }
+        let start = self.scanner.peek()?.start;
+        self.state = State::FlowPairEnd;
+        Ok(empty(start))
+    }
+
+    fn flow_key(&mut self, is_first: bool) -> Next<'t> {
+        if !is_first {
+            match self.scanner.peek()?.kind {
+                TokenKind::FlowMappingEnd => return self.end(),
+                TokenKind::FlowEntry => {
+                    self.scanner.take()?;
+                }
+                _ => {
+                    return self.unexpected(
+                        "while parsing a flow mapping",
+                        "did not find expected ',' or '}'",
+                    );
+                }
+            }
+        }
+        match self.scanner.peek()?.kind {
+            TokenKind::FlowMappingEnd => self.end(),
+            TokenKind::Key => {
+                self.scanner.take()?;
+                let token = self.scanner.peek()?;
+                match token.kind {
+                    TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowMappingEnd => {
+                        let start = token.start;
+                        self.state = State::FlowValue;
+                        Ok(empty(start))
+                    }
+                    _ => self.node_then(Position::Flow, State::FlowValue),
+                }
+            }
+            _ => self.node_then(Position::Flow, State::FlowNoValue),
+        }
+    }
+
+    fn flow_value(&mut self) -> Next<'t> {
+        if matches!(self.scanner.peek()?.kind, TokenKind::Value) {
+            self.scanner.take()?;
+            let token = self.scanner.peek()?;
+            if !matches!(token.kind, TokenKind::FlowEntry | TokenKind::FlowMappingEnd) {
+                return self.node_then(Position::Flow, State::FlowKey);
+            }
+        }
+        let start = self.scanner.peek()?.start;
+        self.state = State::FlowKey;
+        Ok(empty(start))
+    }
+}
+
+fn bare(kind: EventKind<'_>, start: Mark, end: usize) -> Event<'_> {
+    Event {
+        kind,
+        anchor: None,
+        tag: None,
+        start,
+        end,
+    }
+}
+
+/// Returns the event for a value that is not there.
+fn empty<'t>(at: Mark) -> Event<'t> {
+    let kind = EventKind::Scalar {
+        text: Cow::Borrowed(""),
+        is_plain: true,
+    };
+    bare(kind, at, at.offset)
+}
+
+/// Returns the place right behind a token of one line.
+fn behind(token: &Token<'_>) -> Mark {
+    let width = u32::try_from(token.end - token.start.offset).unwrap_or(0);
+    Mark {
+        offset: token.end,
+        column: token.start.column + width,
+        ..token.start
+    }
+}
