@@ -92,9 +92,6 @@ fn help_for(error: &LocalError) -> Option<&'static str> {
         LocalError::Repository(RepositoryError::None { .. }) => {
             Some("jobs see the commit they run for; make a repository with `git init`")
         }
-        LocalError::NotLocal(_) => {
-            Some("name the jobs that are to run; `runwright lint` shows where the keywords are")
-        }
         LocalError::State(StateError::NoHome) => Some("set RUNWRIGHT_HOME to a directory"),
         LocalError::State(StateError::InPlace { .. }) => {
             Some("wait for it, or run in a copy, without --in-place")

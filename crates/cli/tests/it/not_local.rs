@@ -32,9 +32,7 @@ fn a_job_that_would_mean_something_else_is_refused_before_anything_starts() {
     );
     let refused = project.runwright(&["run", "--in-place"]).expect_code(2);
     assert!(
-        refused
-            .stderr
-            .contains("these jobs cannot run here: `run` of `steps`: "),
+        refused.stderr.contains("`steps` cannot run here: `run`: "),
         "{}",
         refused.stderr
     );
@@ -44,7 +42,9 @@ fn a_job_that_would_mean_something_else_is_refused_before_anything_starts() {
     project.runwright(&["run", "build"]).expect_code(0);
     let manual = project.runwright(&["run", "deploy"]).expect_code(2);
     assert!(
-        manual.stderr.contains("`trigger` of `deploy`"),
+        manual
+            .stderr
+            .contains("`deploy` cannot run here: `trigger`: "),
         "{}",
         manual.stderr
     );

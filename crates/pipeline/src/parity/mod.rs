@@ -7,8 +7,8 @@
 //! - [`diagnose`] looks at a whole file for `lint`: nothing of this is ever an error there, because
 //!   the file is right;
 //! - [`check_job`] looks at one job, and [`check_plan`] at those of a run: a keyword of
-//!   [`Class::Error`] refuses it before anything starts ([`NotLocal`]), as the job would do something
-//!   else than its author wrote;
+//!   [`Class::Error`] refuses it before anything starts ([`Plan::check_local`](crate::Plan)), as the
+//!   job would do something else than its author wrote;
 //! - [`page`] is the table for people, `docs/book/src/keywords.md`.
 
 mod class;
@@ -23,6 +23,6 @@ pub use class::Class;
 pub use diagnose::{CODE, diagnose};
 pub use finding::{Finding, check_job};
 pub use page::page;
-pub use plan::{NotLocal, PlanFinding, check_plan};
+pub use plan::{PlanFinding, check_plan};
 pub use row::Row;
 pub use table::table;

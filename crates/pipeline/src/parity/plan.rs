@@ -1,9 +1,7 @@
-use super::{Class, Finding, check_job};
+use super::{Finding, check_job};
 use crate::Plan;
-use executor_core::job::When;
 use indexmap::IndexMap;
 use std::fmt;
-use thiserror::Error;
 
 /// A keyword that a local run does not honour, and the jobs of a plan that have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +29,7 @@ impl fmt::Display for PlanFinding {
 pub fn check_plan(plan: &Plan) -> Vec<PlanFinding> {
     let mut found: IndexMap<&'static str, PlanFinding> = IndexMap::new();
     for job in plan.jobs() {
-        if job.definition.when == When::Manual && !job.is_played {
+        if !job.will_start() {
             continue;
         }
         for finding in check_job(&job.definition) {
@@ -42,35 +40,4 @@ pub fn check_plan(plan: &Plan) -> Vec<PlanFinding> {
         }
     }
     found.into_values().collect()
-}
-
-/// Why a plan is not run: some of its jobs would mean something else here.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("these jobs cannot run here: {}", listed(.0))]
-pub struct NotLocal(Vec<PlanFinding>);
-
-impl NotLocal {
-    /// Refuses a plan with jobs that cannot run here.
-    ///
-    /// # Errors
-    ///
-    /// When a job that will start has a keyword of [`Class::Error`].
-    pub fn check(plan: &Plan) -> Result<(), Self> {
-        let mut findings = check_plan(plan);
-        findings.retain(|found| found.finding.class == Class::Error);
-        if findings.is_empty() {
-            return Ok(());
-        }
-        Err(Self(findings))
-    }
-
-    /// Returns the keywords that cannot be honoured, with their jobs.
-    pub fn findings(&self) -> &[PlanFinding] {
-        &self.0
-    }
-}
-
-fn listed(findings: &[PlanFinding]) -> String {
-    let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    findings.join("; ")
 }

@@ -15,7 +15,7 @@ use crate::config::Variables;
 use crate::context::PipelineContext;
 use crate::create::{CreatedJob, Creation, Layers};
 use crate::slug::path_slug;
-use executor_core::job::{Job, JobDefinition, JobId, PipelineId};
+use executor_core::job::{Job, JobDefinition, JobId, PipelineId, When};
 use executor_core::variable::{JobVariable, JobVariables};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -185,6 +185,11 @@ impl Plan {
 }
 
 impl PlannedJob {
+    /// Returns whether the job starts by itself, or somebody asked for it: a manual job waits.
+    pub fn will_start(&self) -> bool {
+        self.definition.when != When::Manual || self.is_played
+    }
+
     /// Returns the name.
     pub fn name(&self) -> &str {
         &self.definition.name

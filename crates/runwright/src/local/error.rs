@@ -59,9 +59,6 @@ pub enum LocalError {
     /// The selected jobs cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Jobs of the run would mean something else here.
-    #[error(transparent)]
-    NotLocal(#[from] pipeline::parity::NotLocal),
     /// The working tree cannot be kept for the jobs in the way that was asked for.
     #[error(transparent)]
     Snapshot(#[from] job_runner::SnapshotError),
@@ -102,7 +99,6 @@ impl LocalError {
             | Self::NotText { .. }
             | Self::Repository(job_runner::RepositoryError::None { .. })
             | Self::Situation(_)
-            | Self::NotLocal(_)
             | Self::Plan(_) => Fault::Usage,
             Self::Repository(_)
             | Self::Git(_)

@@ -9,7 +9,6 @@ use super::situation::stamp;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, RunnerConfig};
 use job_runner::{BuildRunner, BuildRunnerOptions, LocalArtifactStore, Sources};
-use pipeline::parity::NotLocal;
 use pipeline::{Driver, EventSink, PipelineReport, Plan, Selection, create};
 use process::{Settings, Supervisor, TempDir};
 use std::num::NonZeroU32;
@@ -96,7 +95,6 @@ impl LocalRun {
         };
         let directory = state.new_pipeline()?;
         let plan = Arc::new(plan(directory.id, pipeline, &options)?);
-        plan.check_local()?;
         Ok(Self {
             sources: sources.of_plan(&plan, &project),
             plan,
@@ -262,7 +260,7 @@ fn plan(id: u64, pipeline: &LocalPipeline, options: &RunOptions) -> Result<Plan,
     stamp(&mut context, id);
     let creation = create(pipeline.resolved(), &context, pipeline.repository()?);
     let plan = Plan::new(&creation, context, &options.selection)?;
-    NotLocal::check(&plan)?;
+    plan.check_local()?;
     Ok(plan)
 }
 
