@@ -1,6 +1,11 @@
 //! The keywords of a pipeline file, each read into a type of its own; one noun a file.
 //!
 //! Reading goes on after an error, so that all mistakes of a file are shown at once.
+//!
+//! `file` goes through the top-level keys, `classify` says what each is, and `read_job` reads a job:
+//! which keywords its kind may have, each of them, and how they go together. A mistake is told where
+//! it is, under GitLab's name of the place, and nothing is told that only follows from another. What
+//! needs other jobs to be judged (stages, needs, dependencies) is left to `resolve`.
 
 mod allow_failure;
 mod artifacts;

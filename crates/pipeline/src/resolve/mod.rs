@@ -1,5 +1,10 @@
 //! From keywords to jobs: defaults and global variables applied, `parallel` unfolded, every name
 //! of a stage or job checked.
+//!
+//! `expand` names all instances first, because a need or a dependency may name any of them.
+//! `instances` then writes each job once and copies it for its siblings, which share what is the same
+//! for all; only needs that refer to the matrix are written for each. Everything costs the jobs and
+//! needs there are, and there is a limit to how many a short file can make.
 
 mod check;
 mod conditions;
