@@ -24,6 +24,22 @@ pub(super) struct Entry {
     pub(super) rules: Option<Arc<Node>>,
 }
 
+impl Entry {
+    /// Refuses names of files that are no names of pipeline files.
+    ///
+    /// Only an entry that its rules let in is asked: a name may be made of the variable that the
+    /// rules ask for.
+    pub(super) fn check_names(&self, diagnostics: &mut Diagnostics) -> Option<()> {
+        let files = match &self.source {
+            Source::Local(file) | Source::Template(file) => std::slice::from_ref(file),
+            Source::Project { files, .. } => files,
+            Source::Remote { .. } | Source::Component(_) | Source::Artifact => &[],
+        };
+        let mut files = files.iter();
+        files.try_for_each(|file| check::extension(file, diagnostics))
+    }
+}
+
 /// The files an entry names.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
@@ -124,7 +140,6 @@ impl Reader<'_> {
         if check::is_address(&text.value) {
             return self.remote(text, &Mapping::new());
         }
-        check::extension(&text, self.diagnostics)?;
         Some(Source::Local(text))
     }
 
@@ -142,15 +157,9 @@ impl Reader<'_> {
         let location = self.text(entries, key)?;
         let span = location.span;
         let source = match key {
-            "local" => {
-                check::extension(&location, self.diagnostics)?;
-                Source::Local(location)
-            }
+            "local" => Source::Local(location),
             "project" => self.project(location, entries)?,
-            "template" => {
-                check::extension(&location, self.diagnostics)?;
-                Source::Template(location)
-            }
+            "template" => Source::Template(location),
             "component" => Source::Component(location),
             "artifact" => {
                 check::extension(&location, self.diagnostics)?;
@@ -208,9 +217,6 @@ impl Reader<'_> {
                 }
             },
         };
-        for file in &files {
-            check::extension(file, self.diagnostics)?;
-        }
         let reference = self.optional_text(entries, "ref")?;
         Some(Source::Project {
             project,

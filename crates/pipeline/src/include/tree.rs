@@ -227,6 +227,10 @@ impl<'o> Forest<'o> {
         includer: &Includer,
         diagnostics: &mut Diagnostics,
     ) -> Vec<Target> {
+        if entry.check_names(diagnostics).is_none() {
+            diagnostics.lack(Lacks::Files);
+            return Vec::new();
+        }
         match locate::locate(entry, includer, self.options.dialect) {
             Located::Files(targets) => return targets,
             Located::Fitting(wildcard, span) => match self.shelf.paths(&includer.home) {

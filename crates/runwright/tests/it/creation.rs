@@ -19,7 +19,7 @@ fn files_are_included_from_the_working_tree() {
     let project = Project::new();
     project.write(
         ".gitlab-ci.yml",
-        "include: [/ci/a.yml, 'ci/more/**/*.yml', {local: ci/named.yml, rules: [{if: $NAME}]}]\n",
+        "include: [/ci/a.yml, 'ci/more/**/*.yml', {local: 'ci/$NAME.yml', rules: [{if: $NAME}]}]\n",
     );
     project.write("ci/a.yml", "include: ci/nested.yml\na: {script: x}\n");
     project.write("ci/nested.yml", "nested: {script: x}\n");
