@@ -1,5 +1,6 @@
 use super::merge;
 use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use crate::source::Span;
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Kind, Limits, Mapping, Node};
 use std::collections::HashMap;
@@ -7,6 +8,10 @@ use std::sync::Arc;
 
 /// How many bases may stand in one chain below a job.
 const LONGEST_CHAIN: usize = 11;
+
+/// How many mistyped names are given advice: each is compared with all names there are, and nobody
+/// reads that much.
+const MOST_ADVICE: usize = 50;
 
 /// Applies `extends` of every entry of the file. An entry with a mistake in it stays as it is.
 pub(super) fn apply(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnostics) -> Arc<Node> {
@@ -23,11 +28,12 @@ pub(super) fn apply(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnos
         done: HashMap::new(),
         open: Vec::new(),
         keys_left: Some(limits.nodes),
+        advice_left: MOST_ADVICE,
     };
     let mut composed = Mapping::with_capacity(entries.len());
     for (name, entry) in entries {
-        let extended = extender.extended(name, &entry.value);
-        let value = extended.map_or_else(|| Arc::clone(&entry.value), |extended| extended.node);
+        let done = extender.extended(name, &entry.value);
+        let value = done.map_or_else(|| Arc::clone(&entry.value), |done| done.node);
         let entry = Entry {
             value,
             ..entry.clone()
@@ -46,6 +52,8 @@ struct Extender<'e> {
     open: Vec<Arc<str>>,
     /// How many more keys may be copied from bases; `None` when that was too much already.
     keys_left: Option<u32>,
+    /// For how many more mistyped names a nearest one is looked for among all there are.
+    advice_left: usize,
 }
 
 #[derive(Clone)]
@@ -111,16 +119,25 @@ impl Extender<'_> {
                 None => unknown.push((base, item.span)),
             }
         }
-        let Some((first, span)) = unknown.first() else {
+        // A base may be in a file that could not be read; those that are known count all the same.
+        if unknown.is_empty() || self.diagnostics.lacks() == Lacks::Files {
             return Some(names);
-        };
-        let known = self.entries.keys().map(AsRef::as_ref);
-        let help = did_you_mean(first, known.filter(|&known| known != name));
-        let unknown: Vec<&str> = unknown.iter().map(|(base, _)| base.as_str()).collect();
-        let message = format!("{name}: unknown keys in `extends` ({})", unknown.join(", "));
-        let error = Diagnostic::error("unknown-base", message).at(*span);
-        self.report(error.with_help(help));
+        }
+        self.refuse_names(name, &unknown);
         None
+    }
+
+    fn refuse_names(&mut self, name: &str, unknown: &[(String, Span)]) {
+        let help = self.advice_left.checked_sub(1).and_then(|left| {
+            self.advice_left = left;
+            let known = self.entries.keys().map(AsRef::as_ref);
+            let others = known.filter(|&known| known != name);
+            did_you_mean(&unknown[0].0, others)
+        });
+        let names: Vec<&str> = unknown.iter().map(|(base, _)| base.as_str()).collect();
+        let message = format!("{name}: unknown keys in `extends` ({})", names.join(", "));
+        let error = Diagnostic::error("unknown-base", message).at(unknown[0].1);
+        self.report(error.with_help(help));
     }
 
     fn base(&mut self, name: &str, base: &Arc<str>, node: &Node) -> Option<Extended> {
@@ -192,6 +209,7 @@ mod tests {
 
     #[test]
     fn chains_are_followed_up_to_eleven_bases() {
+        // R-GLCI-154 R-PIPE-10
         let chain = |bases: usize| {
             (1..=bases).fold(".l0: {image: i}\n".to_owned(), |text, level| {
                 text + &format!(".l{level}: {{extends: .l{}}}\n", level - 1)

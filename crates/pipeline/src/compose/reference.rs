@@ -5,6 +5,9 @@ use crate::yaml::{Entry, Kind, Limits, Mapping, Node};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// How many mistyped paths are given advice.
+const MOST_ADVICE: usize = 50;
+
 /// Replaces every `!reference` by the value it names. One that leads nowhere is left out, and so is
 /// what consists of such ones alone.
 pub(super) fn apply(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnostics) -> Arc<Node> {
@@ -18,9 +21,10 @@ pub(super) fn apply(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnos
         done: HashMap::new(),
         open: Vec::new(),
         is_too_large: false,
+        advice_left: MOST_ADVICE,
     };
-    let resolved = resolver.resolve(root, 0);
-    resolved.unwrap_or_else(|| Arc::new(Node::new(Kind::Mapping(Mapping::new()), root.span)))
+    let done = resolver.resolve(root, 0);
+    done.unwrap_or_else(|| Arc::new(Node::new(Kind::Mapping(Mapping::new()), root.span)))
 }
 
 struct Resolver<'r> {
@@ -33,6 +37,8 @@ struct Resolver<'r> {
     open: Vec<Vec<Arc<str>>>,
     /// Whether so much was resolved that nothing more is.
     is_too_large: bool,
+    /// For how many more mistyped keys a nearest one is looked for among all there are.
+    advice_left: usize,
 }
 
 impl<'r> Resolver<'r> {
@@ -126,7 +132,13 @@ impl<'r> Resolver<'r> {
         let mut node = self.root;
         for (at, key) in path.iter().enumerate() {
             let Some(next) = node.get(key) else {
-                self.refuse_path(path, span, missing_key(node, &path[..at], key));
+                if at > 0 && self.is_partial(&path[0]) {
+                    return None;
+                }
+                let left = self.advice_left.checked_sub(1);
+                self.advice_left = left.unwrap_or_default();
+                let help = left.and_then(|_| missing_key(node, &path[..at], key));
+                self.refuse_path(path, span, help);
                 return None;
             };
             node = next;
@@ -140,6 +152,12 @@ impl<'r> Resolver<'r> {
             return None;
         }
         Some(node)
+    }
+
+    /// Returns whether an entry may lack what its bases have, which was reported.
+    fn is_partial(&self, name: &str) -> bool {
+        let extends = self.root.get(name).and_then(|entry| entry.get("extends"));
+        extends.is_some() && self.diagnostics.lacks() != Lacks::Nothing
     }
 
     fn refuse_path(&mut self, path: &[Arc<str>], span: Span, help: Option<String>) {

@@ -11,10 +11,10 @@ pub(crate) enum Lacks {
 }
 
 /// The findings that parts of jobs could settle.
-const OF_PARTS: [&str; 3] = ["missing-script", "no-jobs", "unknown-reference"];
+const OF_PARTS: [&str; 2] = ["missing-script", "no-jobs"];
 
 /// The findings that an included file could settle.
-const OF_FILES: [&str; 9] = [
+const OF_FILES: [&str; 10] = [
     "dependency-not-needed",
     "later-stage",
     "missing-need",
@@ -22,6 +22,7 @@ const OF_FILES: [&str; 9] = [
     "unknown-dependency",
     "unknown-environment",
     "unknown-need",
+    "unknown-reference",
     "unknown-stage",
     "unknown-variable",
 ];

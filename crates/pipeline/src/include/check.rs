@@ -15,26 +15,26 @@ pub(super) fn is_address(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else {
         return false;
     };
-    let is_known = |known: &&str| scheme.eq_ignore_ascii_case(known);
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     ["http", "https", "ssh", "git"]
         .iter()
-        .any(|known| is_known(&known))
+        .any(|known| scheme.eq_ignore_ascii_case(known))
         && !host.is_empty()
         && !text.contains(char::is_whitespace)
 }
 
+/// Returns whether a file's name says it is YAML.
+pub(super) fn is_yaml(path: &str) -> bool {
+    let base = path.rsplit('/').next().unwrap_or_default();
+    base.rsplit_once('.').is_some_and(|(stem, extension)| {
+        let mut known = ["yml", "yaml"].iter();
+        !stem.is_empty() && known.any(|known| extension.eq_ignore_ascii_case(known))
+    })
+}
+
 /// Checks that a file's name says it is YAML.
 pub(super) fn extension(location: &Text, diagnostics: &mut Diagnostics) -> Option<()> {
-    let base = location.value.rsplit('/').next().unwrap_or_default();
-    let is_yaml = base.rsplit_once('.').is_some_and(|(stem, extension)| {
-        let known = ["yml", "yaml"];
-        !stem.is_empty()
-            && known
-                .iter()
-                .any(|known| extension.eq_ignore_ascii_case(known))
-    });
-    if is_yaml {
+    if is_yaml(&location.value) {
         return Some(());
     }
     let error = if location.value.trim().is_empty() {

@@ -53,17 +53,16 @@ impl<'o> Conditions<'o> {
             return false;
         }
         let rules = rules.entries();
-        let matched = match home {
-            FileHome::Own => first_match(rules, &self.context(&self.answers)),
-            _ => {
-                let repository = Elsewhere {
-                    home,
-                    includes: self.options.includes,
-                    own: self.options.repository,
-                };
-                let answers = FileAnswers::new(&repository);
-                first_match(rules, &self.context(&answers))
-            }
+        let matched = if *home == FileHome::Own {
+            first_match(rules, &self.context(&self.answers))
+        } else {
+            let repository = Elsewhere {
+                home,
+                includes: self.options.includes,
+                own: self.options.repository,
+            };
+            let answers = FileAnswers::new(&repository);
+            first_match(rules, &self.context(&answers))
         };
         match matched {
             Ok(at) => at.is_some_and(|at| rules[at].when != Some(When::Never)),

@@ -9,6 +9,7 @@ use crate::source::Span;
 use crate::suggest::did_you_mean;
 use crate::yaml::{Kind, Mapping, Node};
 use executor_core::variable::JobVariables;
+use std::fmt;
 use std::sync::Arc;
 
 /// One entry of `include`.
@@ -165,7 +166,7 @@ impl Reader<'_> {
                 check::extension(&location, self.diagnostics)?;
                 if self.optional_text(entries, "job")?.is_none() {
                     let words = "needs `job`, the job that leaves the artifact";
-                    self.refuse(node.span, words.to_owned());
+                    self.refuse(node.span, words);
                     return None;
                 }
                 Source::Artifact
@@ -206,7 +207,7 @@ impl Reader<'_> {
         let files = match value(entries, "file").filter(|file| !file.is_blank()) {
             None => {
                 let words = "must specify the `file` of the project";
-                self.refuse(project.span, words.to_owned());
+                self.refuse(project.span, words);
                 return None;
             }
             Some(node) => match node.as_sequence() {
@@ -317,7 +318,7 @@ impl Reader<'_> {
         text.map(|text| Text::new(text, node.span, self.variables))
     }
 
-    fn refuse(&mut self, span: Span, words: String) {
+    fn refuse(&mut self, span: Span, words: impl fmt::Display) {
         let message = format!("include:include config {words}");
         self.diagnostics
             .push(Diagnostic::error("invalid-include", message).at(span));

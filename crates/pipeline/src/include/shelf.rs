@@ -6,6 +6,7 @@ use crate::repository::Paths;
 use crate::source::FileId;
 use crate::yaml::{LoadedFile, load};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// All files that were included, each fetched and parsed once, however often it is named.
@@ -59,9 +60,8 @@ impl<'o> Shelf<'o> {
     pub(super) fn fetch(&mut self, wishes: &[Wish<'_>], diagnostics: &mut Diagnostics) {
         let mut new: Vec<&Wish<'_>> = Vec::new();
         for wish in wishes {
-            let key = key(wish.target, wish.from);
-            if !self.files.contains_key(&key) {
-                self.files.insert(key, None);
+            if let Entry::Vacant(vacant) = self.files.entry(key(wish.target, wish.from)) {
+                vacant.insert(None);
                 new.push(wish);
             }
         }
@@ -137,8 +137,8 @@ impl<'o> Shelf<'o> {
         } else {
             Paths::default()
         };
-        let is_yaml = |path: &&str| path.ends_with(".yml") || path.ends_with(".yaml");
-        let paths = paths.iter().map(String::as_str).filter(is_yaml);
+        let paths = paths.iter().map(String::as_str);
+        let paths = paths.filter(|path| super::check::is_yaml(path));
         diagnostics.push(super::refusal::of_file(error, wish.target, paths));
     }
 

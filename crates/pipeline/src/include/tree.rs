@@ -94,7 +94,7 @@ struct Wanted {
     inputs: GivenInputs,
 }
 
-impl<'o> Forest<'o> {
+impl Forest<'_> {
     /// Adds a file with its inputs put in.
     fn plant(
         &mut self,
@@ -162,7 +162,7 @@ impl<'o> Forest<'o> {
         let before = (wanted.len(), diagnostics.errors().count());
         for entry in self.entries(&include, diagnostics) {
             if self.is_included(&entry, &includer, diagnostics) {
-                self.find_targets(by, entry, &includer, wanted, diagnostics);
+                self.find_targets(by, &entry, &includer, wanted, diagnostics);
             }
         }
         let is_nothing = before == (wanted.len(), diagnostics.errors().count());
@@ -204,12 +204,12 @@ impl<'o> Forest<'o> {
     fn find_targets(
         &mut self,
         by: usize,
-        entry: Entry,
+        entry: &Entry,
         includer: &Includer,
         wanted: &mut Vec<Wanted>,
         diagnostics: &mut Diagnostics,
     ) {
-        for target in self.targets(&entry, includer, diagnostics) {
+        for target in self.targets(entry, includer, diagnostics) {
             if let super::IncludeLocation::Local { path } = &target.location {
                 self.seen.insert((includer.home.clone(), path.clone()));
             }

@@ -6,6 +6,7 @@
 )]
 
 mod bad_input;
+mod compose;
 mod create;
 mod driver;
 mod fake;

@@ -1,0 +1,93 @@
+//! What includes may cost, and where they may not lead.
+
+use super::{NAME, check_refused};
+use pipeline::include::KnownFiles;
+use pipeline::{LoadOptions, Pipeline};
+
+#[test]
+fn paths_out_of_the_project_are_refused() {
+    check_refused(
+        "include: ../../etc/passwd.yml\nj: {script: x}",
+        &[],
+        &["include-outside"],
+    );
+    check_refused(
+        "include: [{local: /ci/../../x.yml}]\nj: {script: x}",
+        &[],
+        &["include-outside"],
+    );
+    // An absolute path is one from the top of the project.
+    check_refused(
+        "include: /etc/passwd.yml\nj: {script: x}",
+        &[],
+        &["include-missing"],
+    );
+    check_refused(
+        "include: ../../etc/passwd\nj: {script: x}",
+        &[],
+        &["include-extension"],
+    );
+}
+
+#[test]
+fn a_hundred_and_fifty_files_are_included_and_no_more() {
+    let own = |count: usize| {
+        let mut files = KnownFiles::default();
+        for at in 0..count {
+            let text = format!("j{at}: {{script: x}}");
+            files.own.insert(format!("f{at}.yml"), text.into());
+        }
+        let names: Vec<String> = files.own.keys().cloned().collect();
+        (format!("include: [{}]", names.join(", ")), files)
+    };
+    let jobs = |count: usize| {
+        let (text, files) = own(count);
+        let options = LoadOptions {
+            includes: &files,
+            ..LoadOptions::default()
+        };
+        let loaded = Pipeline::load(NAME, &text, &options);
+        loaded
+            .into_result()
+            .map(|(pipeline, _)| pipeline.config().jobs.len())
+    };
+    assert_eq!(jobs(150).unwrap(), 150);
+    let found = jobs(151).unwrap_err();
+    let codes: Vec<&str> = found.errors().map(|error| error.code).collect();
+    assert_eq!(codes, ["too-many-includes"]);
+
+    // A file that includes itself ends there too, however it is reached.
+    let loop_of_one = [("a.yml", "include: a.yml\na: {script: x}")];
+    check_refused(
+        "include: a.yml\nj: {script: x}",
+        &loop_of_one,
+        &["too-many-includes"],
+    );
+    let doubling = [
+        ("a.yml", "include: [b.yml, b.yml]"),
+        ("b.yml", "include: [a.yml, a.yml]"),
+    ];
+    check_refused(
+        "include: a.yml\nj: {script: x}",
+        &doubling,
+        &["too-many-includes"],
+    );
+}
+
+#[test]
+fn what_all_files_may_cost_is_bounded() {
+    let big = format!("# {}\na: {{script: x}}", "x".repeat(600));
+    let files = KnownFiles::with_own([("a.yml", &*big), ("b.yml", &*big)]);
+    let codes = |text: &str, bytes: usize| {
+        let mut options = LoadOptions {
+            includes: &files,
+            ..LoadOptions::default()
+        };
+        options.limits.included_bytes = bytes;
+        let found = Pipeline::load(NAME, text, &options).diagnostics;
+        let codes: Vec<&str> = found.errors().map(|error| error.code).collect();
+        codes
+    };
+    assert_eq!(codes("include: [a.yml, a.yml]", 1000), [""; 0]);
+    assert_eq!(codes("include: [a.yml, b.yml]", 1000), ["file-too-large"]);
+}

@@ -1,0 +1,127 @@
+//! Which files are included, by rules and variables.
+
+use super::{NAME, tree};
+use executor_core::variable::{JobVariable, JobVariables};
+use pipeline::include::KnownFiles;
+use pipeline::repository::KnownRepository;
+use pipeline::{LoadOptions, Pipeline};
+
+#[test]
+fn variables_are_those_known_before_the_pipeline() {
+    let variables: JobVariables = [
+        JobVariable::public("DIR", "ci"),
+        JobVariable::public("NESTED", "$DIR"),
+        JobVariable::masked("SECRET", "s3cr3t"),
+    ]
+    .into_iter()
+    .collect();
+    let files = KnownFiles::with_own([("ci/a.yml", "a: {script: x}")]);
+    let options = LoadOptions {
+        includes: &files,
+        variables,
+        ..LoadOptions::default()
+    };
+    let found = |include: &str| {
+        let text = format!("include: {include}\nvariables: {{DIR: other}}\nj: {{script: x}}");
+        Pipeline::load(NAME, &text, &options).diagnostics
+    };
+    for fine in [
+        "$DIR/a.yml",
+        "[{local: '${DIR}/a$NO.yml'}]",
+        "'%DIR%/*.yml'",
+    ] {
+        assert!(found(fine).is_empty(), "{fine}: {}", found(fine));
+    }
+    let refused = found("[$SECRET/a.yml, $NESTED/a.yml, $NO]").to_string();
+    assert!(!refused.contains("s3cr3t"), "{refused}");
+    insta::assert_snapshot!(refused, @r"
+    error[invalid-include]: include: the location is empty
+     --> .gitlab-ci.yml:1:41
+      |
+    1 | include: [$SECRET/a.yml, $NESTED/a.yml, $NO]
+      |                                         ^^^
+      |
+      = help: a variable that is not known before there is a pipeline is empty here, and those of the file are not known yet
+
+    error[include-missing]: include: the local file `[MASKED]/a.yml` does not exist
+     --> .gitlab-ci.yml:1:11
+      |
+    1 | include: [$SECRET/a.yml, $NESTED/a.yml, $NO]
+      |           ^^^^^^^^^^^^^
+
+    error[include-missing]: include: the local file `$DIR/a.yml` does not exist
+     --> .gitlab-ci.yml:1:26
+      |
+    1 | include: [$SECRET/a.yml, $NESTED/a.yml, $NO]
+      |                          ^^^^^^^^^^^^^
+    ");
+}
+
+#[test]
+fn rules_let_files_in_by_what_is_known_before_the_pipeline() {
+    let variables: JobVariables = [
+        JobVariable::public("X", "1"),
+        JobVariable::public("D", "ci"),
+    ]
+    .into_iter()
+    .collect();
+    let repository = KnownRepository {
+        files: vec!["ci/x.yml".to_owned(), "Dockerfile".to_owned()].into(),
+        changed: Some(vec!["src/a.rs".to_owned()].into()),
+        ..KnownRepository::default()
+    };
+    let mut files = KnownFiles::with_own([("a.yml", "a: {script: x}")]);
+    let theirs = "include: [{local: b.yml, rules: [{exists: [b.yml]}]}, {local: c.yml, rules: [{exists: [Dockerfile]}]}]\n";
+    let theirs = [("t.yml", theirs), ("b.yml", "b: {script: x}")];
+    let theirs = theirs.map(|(path, text)| (path.to_owned(), text.into()));
+    files
+        .projects
+        .insert("g/p".to_owned(), theirs.into_iter().collect());
+    let options = LoadOptions {
+        includes: &files,
+        variables,
+        repository: &repository,
+        ..LoadOptions::default()
+    };
+    let load = |include: &str| {
+        let text = format!("include: {include}\nvariables: {{X: '2'}}\nj: {{script: x}}");
+        Pipeline::load(NAME, &text, &options)
+    };
+    let is_in = |rules: &str| {
+        let tree = tree(load(&format!("[{{local: a.yml, rules: {rules}}}]")));
+        tree.get("a").is_some()
+    };
+    for rules in [
+        "[{if: '$X == \"1\"'}]",
+        "[{if: $NO}, {when: always}]",
+        "[{if: $X, when: null}]",
+        "[{exists: ['$D/*.yml']}]",
+        "[{changes: ['src/**/*']}]",
+        "~",
+    ] {
+        assert!(is_in(rules), "{rules}");
+    }
+    for rules in [
+        "[{if: '$X == \"2\"'}]",
+        "[{if: $X, when: never}, {when: always}]",
+        "[{exists: [nowhere]}]",
+        "[{if: $X, changes: [docs/*]}]",
+    ] {
+        assert!(!is_in(rules), "{rules}");
+    }
+    // A rule in a file of another project looks at the files of that project.
+    let theirs = tree(load("[{project: g/p, file: t.yml}]"));
+    assert!(theirs.get("b").is_some());
+
+    let refused = |rules: &str| {
+        let found = load(&format!("[{{local: a.yml, rules: {rules}}}]")).diagnostics;
+        let errors: Vec<&str> = found.errors().map(|error| error.message.as_str()).collect();
+        errors.join("\n")
+    };
+    insta::assert_snapshot!(refused("[]"), @"include:rules config can't be blank");
+    insta::assert_snapshot!(refused("[{foo: x}]"), @"include:rules:rule config contains unknown keys: foo");
+    insta::assert_snapshot!(refused("[{if: $A, variables: {B: c}}]"), @"include:rules:rule config contains unknown keys: variables");
+    insta::assert_snapshot!(refused("[{when: manual}]"), @"include:rules:rule when should be one of: always, never");
+    insta::assert_snapshot!(refused("[{if: '$A =='}]"), @"include:rules:rule if has invalid expression syntax: something is missing behind `==`");
+    insta::assert_snapshot!(refused("[{changes: {paths: [a], compare_to: nowhere}}]"), @"rules:changes:compare_to names `nowhere`, which is no branch, tag or commit here");
+}
