@@ -18,15 +18,15 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
         jobs.extend(instances(&situated.creation, name)?);
     }
     let explainer = situated.explainer()?;
-    let explained = jobs.iter().filter_map(|job| explainer.explain(job));
-    let explained: Vec<_> = explained.collect();
+    let found = jobs.iter().filter_map(|job| explainer.explain(job));
+    let found: Vec<_> = found.collect();
     if args.json {
-        print_json(&explained)?;
+        print_json(&found)?;
     } else {
         let style = Style::of_stdout();
-        let texts = explained.iter();
+        let texts = found.iter();
         let texts: Vec<_> = texts
-            .map(|explained| explanation(explained, style, args.predefined))
+            .map(|job| explanation(job, style, args.predefined))
             .collect();
         print(texts.join("\n"))?;
     }

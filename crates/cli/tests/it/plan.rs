@@ -220,3 +220,38 @@ fn a_dry_run_executes_nothing() {
     assert!(project.leftovers().is_empty());
     assert!(run(&[]), "the script leaves a mark when it runs");
 }
+
+#[test]
+fn reading_a_pipeline_asks_no_server() {
+    // R-GLCI-166
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    server.set_nonblocking(true).unwrap();
+    let address = format!("http://{}", server.local_addr().unwrap());
+    let project = Project::with_pipeline(PIPELINE);
+    project.git(&[
+        "remote",
+        "add",
+        "origin",
+        &format!("{address}/group/project.git"),
+    ]);
+    for command in [
+        &["lint"][..],
+        &["show"],
+        &["plan", "--json"],
+        &["list", "--mr"],
+        &["explain", "ship"],
+        &["run", "--dry-run"],
+    ] {
+        let output = project
+            .command(command)
+            .env("GITLAB_TOKEN", "a-token")
+            .env("CI_API_V4_URL", format!("{address}/api/v4"))
+            .env("http_proxy", &address)
+            .env_remove("GLCI_PREFER_API")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{command:?}: {output:?}");
+    }
+    let asked = server.accept().map(|(_, from)| from);
+    assert_eq!(asked.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+}

@@ -35,6 +35,10 @@ pub const CODES: &[CodeInfo] = &[
         "a key is given twice in one mapping; the last one counts",
     ),
     info("duplicate-need", "`needs` names the same job twice"),
+    info(
+        "duplicate-pipelines",
+        "the rules of a job let it run both for a push and for a merge request, at the same time",
+    ),
     info("empty-file", "the file has no content"),
     info("exclusive-keywords", "two keywords exclude each other"),
     info("extends-cycle", "jobs extend each other in a circle"),
@@ -56,12 +60,42 @@ pub const CODES: &[CodeInfo] = &[
         "a hidden job has a keyword that only visible jobs are checked for",
     ),
     info(
+        "include-artifact",
+        "a file of a job is included where only a child pipeline may include one",
+    ),
+    info(
+        "include-component",
+        "a component is included in a dialect that has none",
+    ),
+    info(
         "include-extension",
         "an included file is named neither `.yml` nor `.yaml`",
+    ),
+    info("include-left-out", "an include is left out by the dialect"),
+    info(
+        "include-missing",
+        "an included file, its project or its commit is not there",
+    ),
+    info(
+        "include-no-project",
+        "a local file is included from a file that is in no project",
     ),
     info(
         "include-not-fetched",
         "an include is of a kind that cannot be fetched here",
+    ),
+    info(
+        "include-outside",
+        "the path of an included file leads out of the project",
+    ),
+    info(
+        "include-undecided",
+        "a condition of an include has no answer",
+    ),
+    info("include-unreadable", "an included file cannot be read"),
+    info(
+        "includes-too-large",
+        "the included files hold more values than a pipeline may have",
     ),
     info(
         "inputs-without-header",
@@ -72,6 +106,10 @@ pub const CODES: &[CodeInfo] = &[
         "`$[[ ]]` would replace more than GitLab allows",
     ),
     info("invalid-base", "`extends` names something that is no job"),
+    info(
+        "invalid-dotenv",
+        "a line of a file with variables is no assignment",
+    ),
     info(
         "invalid-expression",
         "an expression of `rules:if`, or of another place that takes one, cannot be read",
@@ -97,6 +135,10 @@ pub const CODES: &[CodeInfo] = &[
         "invalid-key",
         "a key of a mapping is no text, number or truth value",
     ),
+    info(
+        "invalid-on-stop",
+        "`environment:on_stop` names a job that cannot stop the environment",
+    ),
     info("invalid-pattern", "a regular expression cannot be read"),
     info(
         "invalid-reference",
@@ -104,10 +146,18 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info("invalid-value", "a keyword has a value that it cannot have"),
     info(
+        "invalid-variable",
+        "a variable in a file of yours cannot be read",
+    ),
+    info(
         "invalid-variable-name",
         "a variable has a name that no process can have in its environment",
     ),
     info("later-stage", "a job needs a job of a later stage"),
+    info(
+        "mask-refused",
+        "a variable cannot be masked as GitLab masks variables",
+    ),
     info("missing-input", "an input without default was not given"),
     info("missing-script", "a job has no commands"),
     info(
@@ -117,13 +167,22 @@ pub const CODES: &[CodeInfo] = &[
     info("needs-cycle", "jobs need each other in a circle"),
     info("nested-too-deep", "values are nested deeper than is read"),
     info("no-jobs", "the file has no visible job"),
+    info(
+        "not-local",
+        "a keyword is not honoured by a local run, or means something else there",
+    ),
     info("nul-character", "the file holds a NUL character"),
     info(
         "reference-cycle",
         "references of `!reference` lead in a circle",
     ),
     info("reserved-name", "a job has the name of a keyword"),
+    info(
+        "too-many-includes",
+        "the pipeline includes more files than GitLab allows",
+    ),
     info("too-many-inputs", "a pipeline is given too many inputs"),
+    info("too-many-jobs", "the pipeline has more jobs than are made"),
     info("too-many-needs", "a job needs more jobs than GitLab allows"),
     info(
         "unknown-alias",
@@ -139,10 +198,18 @@ pub const CODES: &[CodeInfo] = &[
         "an input was given that the file does not declare",
     ),
     info("unknown-keyword", "a keyword is not known where it stands"),
+    info(
+        "unknown-matrix-name",
+        "`needs:parallel:matrix` names a variable that the matrix does not have",
+    ),
     info("unknown-need", "`needs` names a job that is not there"),
     info(
         "unknown-reference",
         "`!reference` names keys that are not there",
+    ),
+    info(
+        "unknown-section",
+        "a file of yours has a section that means nothing",
     ),
     info(
         "unknown-stage",

@@ -6,6 +6,7 @@
 )]
 
 mod bad_input;
+mod codes;
 mod compose;
 mod create;
 mod driver;

@@ -6,11 +6,10 @@ use runwright::pipeline::explain::Explanation;
 pub(super) fn sentence(explained: &Explanation) -> String {
     let before = before(explained);
     let mut words = match (explained.when, before) {
-        (When::OnSuccess, None) => "at once".to_owned(),
+        (When::OnSuccess | When::Always, None) => "at once".to_owned(),
         (When::OnSuccess, Some(before)) => format!("when {before} succeeded"),
         (When::OnFailure, None) => "never: it waits for a failure of nothing".to_owned(),
         (When::OnFailure, Some(before)) => format!("when {before} ended, and some of it failed"),
-        (When::Always, None) => "at once".to_owned(),
         (When::Always, Some(before)) => format!("when {before} ended, however that was"),
         (When::Manual, None) => "when somebody asks for it".to_owned(),
         (When::Manual, Some(before)) => {
