@@ -1,13 +1,9 @@
+use super::own_layers::{OF_JOB, OwnLayers};
 use crate::config::{Inherited, Variables};
-use crate::context::{
-    ExpandError, GivenVariable, Kept, PipelineContext, expand, job_value, references,
-    sort_and_expand,
-};
+use crate::context::{GivenVariable, PipelineContext};
 use crate::expression;
-use executor_core::job::{DeploymentTier, JobDefinition};
+use executor_core::job::JobDefinition;
 use executor_core::variable::{JobVariable, JobVariables};
-use indexmap::IndexMap;
-use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 /// The variables that all jobs of a pipeline share.
@@ -34,17 +30,6 @@ pub(crate) struct JobLayers<'a> {
     job: Option<OwnLayers<'a>>,
     /// What it is given where that is not the same for all.
     scoped: Option<Given<'a>>,
-}
-
-/// The layers that are a job's own.
-#[derive(Debug)]
-struct OwnLayers<'a> {
-    definition: &'a JobDefinition,
-    inherited: &'a Inherited,
-    rule: Option<&'a Variables>,
-    slug: OnceCell<String>,
-    total: OnceCell<String>,
-    index: OnceCell<String>,
 }
 
 /// Where a variable comes from, the weakest first.
@@ -94,22 +79,6 @@ const STRONGEST_FIRST: [Layer; 8] = [
 /// How GitLab's variables of the user begin: unlike other predefined ones they win over the file.
 const USER: &str = "GITLAB_USER_";
 
-/// The variables that tell a job of itself, as far as rules can know them.
-const OF_JOB: [&str; 12] = [
-    "CI_JOB_NAME",
-    "CI_JOB_NAME_SLUG",
-    "CI_JOB_GROUP_NAME",
-    "CI_JOB_STAGE",
-    "CI_JOB_IMAGE",
-    "CI_JOB_MANUAL",
-    "CI_NODE_INDEX",
-    "CI_NODE_TOTAL",
-    "CI_ENVIRONMENT_NAME",
-    "CI_ENVIRONMENT_ACTION",
-    "CI_ENVIRONMENT_TIER",
-    "CI_ENVIRONMENT_URL",
-];
-
 impl<'a> Given<'a> {
     fn of(context: &'a PipelineContext, environment: Option<&str>) -> Self {
         let list = context.given_for(environment);
@@ -157,14 +126,7 @@ impl<'a> Layers<'a> {
         inherited: &'j Inherited,
         rule: Option<&'j Variables>,
     ) -> JobLayers<'j> {
-        let own = OwnLayers {
-            definition,
-            inherited,
-            rule,
-            slug: OnceCell::new(),
-            total: OnceCell::new(),
-            index: OnceCell::new(),
-        };
+        let own = OwnLayers::new(definition, inherited, rule);
         let mut layers = JobLayers {
             shared: self,
             job: Some(own),
@@ -288,94 +250,6 @@ impl<'a> JobLayers<'a> {
         let name = &self.job.as_ref()?.definition.environment.as_ref()?.name;
         Some(self.expand(name).unwrap_or_else(|_| name.clone()))
     }
-
-    /// Replaces the references in a text and in the values put in, those to unknown variables by
-    /// nothing: GitLab's way for the texts it needs itself.
-    pub(crate) fn expand(&self, text: &str) -> Result<String, ExpandError> {
-        if !text.contains(['$', '%']) {
-            return Ok(text.to_owned());
-        }
-        let values = self.values_of(text)?;
-        let look_up = |name: &str| values.get(name);
-        Ok(expand(text, look_up).into_owned())
-    }
-
-    /// Returns the variables that a text refers to, directly or by others, with the references among
-    /// them replaced. What a secret is put into is a secret too.
-    pub(crate) fn values_of(&self, text: &str) -> Result<JobVariables, ExpandError> {
-        let mut reachable: IndexMap<String, Reached> = IndexMap::new();
-        let mut open: Vec<String> = references(text);
-        while let Some(name) = open.pop() {
-            if reachable.contains_key(&name) {
-                continue;
-            }
-            let Some(found) = self.find(&name) else {
-                continue;
-            };
-            let refers_to = if found.is_raw {
-                Vec::new()
-            } else {
-                references(found.value)
-            };
-            open.extend_from_slice(&refers_to);
-            let reached = Reached {
-                variable: found.to_variable(),
-                refers_to,
-            };
-            reachable.insert(name, reached);
-        }
-        let secrets = secrets(&reachable);
-        let variables = reachable.into_values().map(|reached| reached.variable);
-        let expanded = sort_and_expand(variables.collect(), Kept::default())?;
-        let expanded = expanded.into_iter().map(|variable| JobVariable {
-            masked: variable.masked || secrets.contains(&variable.key),
-            ..variable
-        });
-        Ok(expanded.collect())
-    }
-}
-
-/// A variable that a text refers to, and what that refers to.
-struct Reached {
-    variable: JobVariable,
-    refers_to: Vec<String>,
-}
-
-/// Returns the names of the secrets and of all that refers to one.
-fn secrets(reachable: &IndexMap<String, Reached>) -> HashSet<String> {
-    let mut referring: HashMap<&str, Vec<&str>> = HashMap::new();
-    for (name, reached) in reachable {
-        for target in &reached.refers_to {
-            referring.entry(target).or_default().push(name);
-        }
-    }
-    let is_secret = |variable: &JobVariable| variable.masked || !variable.public;
-    let own = reachable
-        .iter()
-        .filter(|(_, reached)| is_secret(&reached.variable));
-    let mut open: Vec<&str> = own.map(|(name, _)| name.as_str()).collect();
-    let mut secrets = HashSet::new();
-    while let Some(name) = open.pop() {
-        if secrets.insert(name.to_owned()) {
-            open.extend(referring.get(name).into_iter().flatten());
-        }
-    }
-    secrets
-}
-
-/// Variables with the references among them replaced.
-#[derive(Debug, Default)]
-pub(crate) struct Values(pub(crate) JobVariables);
-
-impl expression::Variables for Values {
-    fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name)
-    }
-
-    fn is_masked(&self, name: &str) -> bool {
-        let variable = self.0.variable(name);
-        variable.is_some_and(|variable| variable.masked || !variable.public)
-    }
 }
 
 impl expression::Variables for JobLayers<'_> {
@@ -386,57 +260,6 @@ impl expression::Variables for JobLayers<'_> {
     fn is_masked(&self, name: &str) -> bool {
         self.find(name).is_some_and(|found| found.is_secret())
     }
-}
-
-impl OwnLayers<'_> {
-    /// Returns one of the variables that tell a job of itself.
-    fn value(&self, name: &str) -> Option<Found<'_>> {
-        let job = self.definition;
-        let environment = job.environment.as_deref();
-        let (name, value) = match name {
-            "CI_JOB_NAME" => ("CI_JOB_NAME", Some(job.name.as_str())),
-            "CI_JOB_STAGE" => ("CI_JOB_STAGE", Some(job.stage.as_str())),
-            "CI_JOB_NAME_SLUG" => ("CI_JOB_NAME_SLUG", kept(&self.slug, job, name)),
-            "CI_NODE_TOTAL" => ("CI_NODE_TOTAL", kept(&self.total, job, name)),
-            "CI_NODE_INDEX" => ("CI_NODE_INDEX", kept(&self.index, job, name)),
-            "CI_JOB_GROUP_NAME" => (
-                "CI_JOB_GROUP_NAME",
-                Some(crate::context::group_name(&job.name)),
-            ),
-            "CI_JOB_MANUAL" => ("CI_JOB_MANUAL", job_value(job, name).map(|_| "true")),
-            "CI_JOB_IMAGE" => (
-                "CI_JOB_IMAGE",
-                job.image.as_deref().map(|image| &*image.name),
-            ),
-            "CI_ENVIRONMENT_NAME" => ("CI_ENVIRONMENT_NAME", environment.map(|e| &*e.name)),
-            "CI_ENVIRONMENT_ACTION" => {
-                let action = environment.map(|e| e.action.unwrap_or_default().word());
-                ("CI_ENVIRONMENT_ACTION", action)
-            }
-            "CI_ENVIRONMENT_TIER" => {
-                let tier = environment.and_then(|e| e.deployment_tier);
-                ("CI_ENVIRONMENT_TIER", tier.map(DeploymentTier::word))
-            }
-            "CI_ENVIRONMENT_URL" => {
-                let url = environment.and_then(|e| e.url.as_deref());
-                ("CI_ENVIRONMENT_URL", url)
-            }
-            _ => return None,
-        };
-        Some(Found {
-            name,
-            value: value?,
-            is_raw: true,
-            layer: Layer::Job,
-            given: None,
-        })
-    }
-}
-
-/// Returns a value that is made at most once.
-fn kept<'c>(cell: &'c OnceCell<String>, job: &JobDefinition, name: &str) -> Option<&'c str> {
-    let value = job_value(job, name)?;
-    Some(cell.get_or_init(|| value.into_owned()))
 }
 
 impl Layer {

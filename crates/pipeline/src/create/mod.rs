@@ -14,11 +14,14 @@ mod document;
 mod job;
 mod layers;
 mod needs;
+mod own_layers;
 mod pipeline;
+mod values;
 mod workflow;
 
 pub(crate) use conditions::Conditions;
 pub use creation::{CreatedJob, Creation, LeftOutBy, Problem, Refusal, RefusalReason};
 pub use document::PlanDocument;
-pub(crate) use layers::{Found, JobLayers, Layer, Layers, Values};
+pub(crate) use layers::{Found, JobLayers, Layer, Layers};
 pub use pipeline::create;
+use values::Values;

@@ -13,7 +13,7 @@ pub use selection::{NeedsMode, Selection};
 
 use crate::config::Variables;
 use crate::context::PipelineContext;
-use crate::create::{CreatedJob, Creation, Layers};
+use crate::create::{CreatedJob, Creation, Layers, Refusal};
 use crate::slug::path_slug;
 use executor_core::job::{Job, JobDefinition, JobId, PipelineId, When};
 use executor_core::variable::{JobVariable, JobVariables};
@@ -27,6 +27,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Plan {
     name: Option<String>,
+    refusal: Option<Refusal>,
     stages: Vec<String>,
     jobs: Vec<PlannedJob>,
     /// The places of the jobs by name.
@@ -114,6 +115,7 @@ impl Plan {
         }
         Ok(Self {
             name: creation.name.clone(),
+            refusal: creation.refusal.clone(),
             stages: creation.stages.clone(),
             jobs,
             places,
@@ -129,6 +131,11 @@ impl Plan {
     fn layers(&self) -> Layers<'_> {
         let (global, workflow) = (&self.global_variables, &self.workflow_variables);
         Layers::new(&self.context, &self.predefined, global, workflow)
+    }
+
+    /// Returns why there is no pipeline; absent when there is one.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_ref()
     }
 
     /// Returns the name of the pipeline.

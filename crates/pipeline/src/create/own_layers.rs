@@ -1,0 +1,95 @@
+use super::{Found, Layer};
+use crate::config::{Inherited, Variables};
+use crate::context::{group_name, job_value};
+use executor_core::job::{DeploymentTier, JobDefinition};
+use std::cell::OnceCell;
+
+/// The layers that are a job's own.
+#[derive(Debug)]
+pub(super) struct OwnLayers<'a> {
+    pub(super) definition: &'a JobDefinition,
+    pub(super) inherited: &'a Inherited,
+    pub(super) rule: Option<&'a Variables>,
+    slug: OnceCell<String>,
+    total: OnceCell<String>,
+    index: OnceCell<String>,
+}
+
+/// The variables that tell a job of itself, as far as rules can know them.
+pub(super) const OF_JOB: [&str; 12] = [
+    "CI_JOB_NAME",
+    "CI_JOB_NAME_SLUG",
+    "CI_JOB_GROUP_NAME",
+    "CI_JOB_STAGE",
+    "CI_JOB_IMAGE",
+    "CI_JOB_MANUAL",
+    "CI_NODE_INDEX",
+    "CI_NODE_TOTAL",
+    "CI_ENVIRONMENT_NAME",
+    "CI_ENVIRONMENT_ACTION",
+    "CI_ENVIRONMENT_TIER",
+    "CI_ENVIRONMENT_URL",
+];
+
+impl<'a> OwnLayers<'a> {
+    pub(super) fn new(
+        definition: &'a JobDefinition,
+        inherited: &'a Inherited,
+        rule: Option<&'a Variables>,
+    ) -> Self {
+        Self {
+            definition,
+            inherited,
+            rule,
+            slug: OnceCell::new(),
+            total: OnceCell::new(),
+            index: OnceCell::new(),
+        }
+    }
+
+    /// Returns one of the variables that tell a job of itself.
+    pub(super) fn value(&self, name: &str) -> Option<Found<'_>> {
+        let job = self.definition;
+        let environment = job.environment.as_deref();
+        let (name, value) = match name {
+            "CI_JOB_NAME" => ("CI_JOB_NAME", Some(job.name.as_str())),
+            "CI_JOB_STAGE" => ("CI_JOB_STAGE", Some(job.stage.as_str())),
+            "CI_JOB_NAME_SLUG" => ("CI_JOB_NAME_SLUG", kept(&self.slug, job, name)),
+            "CI_NODE_TOTAL" => ("CI_NODE_TOTAL", kept(&self.total, job, name)),
+            "CI_NODE_INDEX" => ("CI_NODE_INDEX", kept(&self.index, job, name)),
+            "CI_JOB_GROUP_NAME" => ("CI_JOB_GROUP_NAME", Some(group_name(&job.name))),
+            "CI_JOB_MANUAL" => ("CI_JOB_MANUAL", job_value(job, name).map(|_| "true")),
+            "CI_JOB_IMAGE" => (
+                "CI_JOB_IMAGE",
+                job.image.as_deref().map(|image| &*image.name),
+            ),
+            "CI_ENVIRONMENT_NAME" => ("CI_ENVIRONMENT_NAME", environment.map(|e| &*e.name)),
+            "CI_ENVIRONMENT_ACTION" => {
+                let action = environment.map(|e| e.action.unwrap_or_default().word());
+                ("CI_ENVIRONMENT_ACTION", action)
+            }
+            "CI_ENVIRONMENT_TIER" => {
+                let tier = environment.and_then(|e| e.deployment_tier);
+                ("CI_ENVIRONMENT_TIER", tier.map(DeploymentTier::word))
+            }
+            "CI_ENVIRONMENT_URL" => {
+                let url = environment.and_then(|e| e.url.as_deref());
+                ("CI_ENVIRONMENT_URL", url)
+            }
+            _ => return None,
+        };
+        Some(Found {
+            name,
+            value: value?,
+            is_raw: true,
+            layer: Layer::Job,
+            given: None,
+        })
+    }
+}
+
+/// Returns a value that is made at most once.
+fn kept<'c>(cell: &'c OnceCell<String>, job: &JobDefinition, name: &str) -> Option<&'c str> {
+    let value = job_value(job, name)?;
+    Some(cell.get_or_init(|| value.into_owned()))
+}

@@ -1,0 +1,98 @@
+//! Texts in which the values of variables are put, and what those values refer to in turn.
+
+use super::JobLayers;
+use crate::context::{ExpandError, Kept, expand, references, sort_and_expand};
+use crate::expression;
+use executor_core::variable::{JobVariable, JobVariables};
+use indexmap::IndexMap;
+use std::collections::{HashMap, HashSet};
+
+impl JobLayers<'_> {
+    /// Replaces the references in a text and in the values put in, those to unknown variables by
+    /// nothing: GitLab's way for the texts it needs itself.
+    pub(crate) fn expand(&self, text: &str) -> Result<String, ExpandError> {
+        if !text.contains(['$', '%']) {
+            return Ok(text.to_owned());
+        }
+        let values = self.values_of(text)?;
+        let look_up = |name: &str| values.get(name);
+        Ok(expand(text, look_up).into_owned())
+    }
+
+    /// Returns the variables that a text refers to, directly or by others, with the references among
+    /// them replaced. What a secret is put into is a secret too.
+    pub(crate) fn values_of(&self, text: &str) -> Result<JobVariables, ExpandError> {
+        let mut reachable: IndexMap<String, Reached> = IndexMap::new();
+        let mut open: Vec<String> = references(text);
+        while let Some(name) = open.pop() {
+            if reachable.contains_key(&name) {
+                continue;
+            }
+            let Some(found) = self.find(&name) else {
+                continue;
+            };
+            let refers_to = if found.is_raw {
+                Vec::new()
+            } else {
+                references(found.value)
+            };
+            open.extend_from_slice(&refers_to);
+            let reached = Reached {
+                variable: found.to_variable(),
+                refers_to,
+            };
+            reachable.insert(name, reached);
+        }
+        let secrets = secrets(&reachable);
+        let variables = reachable.into_values().map(|reached| reached.variable);
+        let expanded = sort_and_expand(variables.collect(), Kept::default())?;
+        let expanded = expanded.into_iter().map(|variable| JobVariable {
+            masked: variable.masked || secrets.contains(&variable.key),
+            ..variable
+        });
+        Ok(expanded.collect())
+    }
+}
+
+/// A variable that a text refers to, and what that refers to.
+struct Reached {
+    variable: JobVariable,
+    refers_to: Vec<String>,
+}
+
+/// Returns the names of the secrets and of all that refers to one.
+fn secrets(reachable: &IndexMap<String, Reached>) -> HashSet<String> {
+    let mut referring: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (name, reached) in reachable {
+        for target in &reached.refers_to {
+            referring.entry(target).or_default().push(name);
+        }
+    }
+    let is_secret = |variable: &JobVariable| variable.masked || !variable.public;
+    let own = reachable
+        .iter()
+        .filter(|(_, reached)| is_secret(&reached.variable));
+    let mut open: Vec<&str> = own.map(|(name, _)| name.as_str()).collect();
+    let mut secrets = HashSet::new();
+    while let Some(name) = open.pop() {
+        if secrets.insert(name.to_owned()) {
+            open.extend(referring.get(name).into_iter().flatten());
+        }
+    }
+    secrets
+}
+
+/// Variables with the references among them replaced.
+#[derive(Debug, Default)]
+pub(crate) struct Values(pub(crate) JobVariables);
+
+impl expression::Variables for Values {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name)
+    }
+
+    fn is_masked(&self, name: &str) -> bool {
+        let variable = self.0.variable(name);
+        variable.is_some_and(|variable| variable.masked || !variable.public)
+    }
+}
