@@ -1,14 +1,16 @@
 use super::Limits;
 use super::key::Key;
+use super::names::Names;
 use super::node::{Kind, Node};
 use super::open::Open;
 use super::place::Places;
-use super::scalar;
+use super::scalar::{self, Scalar};
 use super::syntax::{Event, EventKind, Events, Mark, SyntaxError};
 use super::tag::{Tagged, no_reference};
 use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
 use crate::suggest::did_you_mean;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,6 +27,7 @@ pub(super) struct Loader<'t> {
     /// Anchored nodes by name; `None` while the node is still being read.
     anchors: HashMap<&'t str, Option<Arc<Node>>>,
     open: Vec<Open<'t>>,
+    names: Names<'t>,
 }
 
 impl<'t> Loader<'t> {
@@ -37,6 +40,7 @@ impl<'t> Loader<'t> {
             limits,
             anchors: HashMap::new(),
             open: Vec::new(),
+            names: Names::default(),
         }
     }
 
@@ -83,14 +87,14 @@ impl<'t> Loader<'t> {
                     && let Some(open) = self.open.last_mut()
                     && open.is_at_key()
                 {
-                    let kind = scalar_kind(&text, is_plain, tagged, span)?;
+                    let kind = scalar_kind(text, is_plain, tagged, span, &mut self.names)?;
                     open.add_key(Key::of(kind, span)?);
                     return Ok(None);
                 }
                 if text.contains('\0') {
                     findings.push(nul_character(span));
                 }
-                let kind = scalar_kind(&text, is_plain, tagged, span)?;
+                let kind = scalar_kind(text, is_plain, tagged, span, &mut self.names)?;
                 let node = Arc::new(Node::new(kind, span));
                 self.remember(event.anchor, &node);
                 self.add(node, span, findings)
@@ -222,15 +226,32 @@ impl<'t> Loader<'t> {
 }
 
 /// Returns the value of a scalar; what a tag does not say, the text does.
-fn scalar_kind(text: &str, is_plain: bool, tagged: Tagged, span: Span) -> Result<Kind, Stop> {
-    match tagged {
+fn scalar_kind<'t>(
+    text: Cow<'t, str>,
+    is_plain: bool,
+    tagged: Tagged,
+    span: Span,
+    names: &mut Names<'t>,
+) -> Result<Kind, Stop> {
+    let is_text = match tagged {
         Tagged::Reference => return Err(no_reference(span).into()),
-        Tagged::Text => return Ok(Kind::String(text.into())),
-        Tagged::None if !is_plain => return Ok(Kind::String(text.into())),
+        Tagged::Text => true,
+        Tagged::None => !is_plain,
         // A tag makes even quoted text be looked at, as in GitLab's loader.
-        Tagged::None | Tagged::Other => {}
+        Tagged::Other => false,
+    };
+    let resolved = if is_text {
+        Scalar::Text
+    } else {
+        scalar::resolve(&text)
+    };
+    if resolved == Scalar::Text {
+        return Ok(Kind::String(match text {
+            Cow::Borrowed(text) => names.share(text),
+            Cow::Owned(text) => text.into(),
+        }));
     }
-    scalar::resolve(text).into_kind(text).ok_or_else(|| {
+    resolved.into_kind(&text).ok_or_else(|| {
         let message = format!("`{text}` is a date, which GitLab does not accept");
         let help = format!("write it as text: \"{text}\"");
         let error = Diagnostic::error("yaml-date", message).at(span);

@@ -9,6 +9,7 @@ mod document;
 mod key;
 mod limits;
 mod loader;
+mod names;
 mod node;
 mod open;
 mod place;
