@@ -221,10 +221,6 @@ pub const CODES: &[CodeInfo] = &[
         "the file is not there, or cannot be read",
     ),
     info(
-        "unsupported-keyword",
-        "a keyword is understood by GitLab and not by this version",
-    ),
-    info(
         "yaml-date",
         "a value is a date, which GitLab refuses unless it is quoted",
     ),

@@ -51,6 +51,11 @@ fn codes_in_the_sources_are_explained() {
             }
         }
     }
+    for info in CODES {
+        let literal = format!("\"{}\"", info.code);
+        let is_used = sources.iter().any(|(_, text)| text.contains(&literal));
+        assert!(is_used, "nobody gives {}", info.code);
+    }
 }
 
 #[test]

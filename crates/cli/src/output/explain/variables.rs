@@ -1,10 +1,12 @@
-use super::{heading, place, push_pair, push_wrapped};
-use crate::output::strip_controls;
+use super::{WIDTH, heading, place, push_pair, push_wrapped};
 use crate::output::style::Style;
+use crate::output::width::cut;
+use crate::output::{columns, strip_controls};
 use runwright::pipeline::context::Level;
 use runwright::pipeline::explain::{ExplainedVariable, VariableSource};
 
-/// Adds the variables of a job, each with its value, where it comes from, and what it wins over.
+/// Adds the variables of a job, each with its value, where it comes from, and what it wins over;
+/// what is too long for a line is cut.
 ///
 /// GitLab's own are many and the same for all jobs, so they are left out unless they are asked for,
 /// or stand against one of another origin.
@@ -34,7 +36,8 @@ pub(super) fn push(
 
 fn push_variable(text: &mut String, variable: &ExplainedVariable, style: Style) {
     let name = strip_controls(&variable.name);
-    let value = one_line(&variable.value);
+    let room = WIDTH.saturating_sub(columns(&name) + "   = ".len());
+    let value = cut(&one_line(&variable.value), room, style.ellipsis());
     push_pair(
         text,
         &format!("  {name} = {value}"),
@@ -43,7 +46,8 @@ fn push_variable(text: &mut String, variable: &ExplainedVariable, style: Style) 
     );
     let mut remarks = Vec::new();
     if let Some(expanded) = &variable.expanded {
-        remarks.push(format!("expands to {}", one_line(expanded)));
+        let value = cut(&one_line(expanded), WIDTH, style.ellipsis());
+        remarks.push(format!("expands to {value}"));
     }
     if variable.is_raw && !variable.is_masked {
         remarks.push("is not expanded".to_owned());
