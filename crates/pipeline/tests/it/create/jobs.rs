@@ -187,3 +187,26 @@ fn jobs_that_cannot_run_here_are_refused_when_they_are_selected() {
         "{refused}"
     );
 }
+
+#[test]
+fn the_rule_of_a_workflow_decides_what_is_cancelled_and_what_variables_say() {
+    // R-GLCI-158
+    let text = "
+variables: {V: root}
+workflow:
+  name: '  $V of $CI_COMMIT_BRANCH $NO '
+  auto_cancel: {on_new_commit: conservative, on_job_failure: all}
+  rules:
+    - if: $CI_COMMIT_TAG
+    - if: $CI_COMMIT_BRANCH
+      variables: {V: flow}
+      auto_cancel: {on_new_commit: none}
+a: {script: x}
+";
+    let creation = created(text, &push());
+    assert_eq!(creation.workflow_rule, Some(1));
+    assert_eq!(creation.name.as_deref(), Some("flow of main"));
+    let cancelled = serde_json::to_value(creation.auto_cancel).unwrap();
+    let expect = serde_json::json!({"on_new_commit": "none", "on_job_failure": "all"});
+    assert_eq!(cancelled, expect);
+}
