@@ -3,14 +3,30 @@
 /// A line of a log, with its end: as long as many a compiler's.
 const LINE_LENGTH: usize = 100;
 
-const LISTED_STAGES: usize = 10;
+const LISTED_STAGES: usize = 5;
 
-/// What listed jobs extend.
+/// What listed jobs extend and refer to.
 const BASE: &str = "
+.setup:
+  script: [make tools, make deps]
+.on-main:
+  rules:
+    - if: $CI_COMMIT_BRANCH == \"main\"
+      variables: {DEPTH: full}
 .base:
   variables: {KIND: generated}
-  before_script: [make tools]
-  artifacts: {paths: [out]}
+  artifacts: {paths: [out], expire_in: 1 day}
+  retry: 1
+";
+
+/// What they say themselves besides.
+const LISTED_KEYS: &str = "  extends: .base
+  before_script:
+    - !reference [.setup, script]
+  rules:
+    - !reference [.on-main, rules]
+    - if: $CI_PIPELINE_SOURCE == \"merge_request_event\"
+      changes: [src/**/*]
 ";
 
 /// A pipeline for measuring, and what is done with it. The text is the same each time it is made.
@@ -94,12 +110,12 @@ impl Workload {
         Self::new(name, vec![Job::new("job".to_owned(), &script)])
     }
 
-    /// Makes jobs in ten stages with the keys of everyday life, to be listed.
+    /// Makes jobs in five stages with the keys of everyday life, to be listed.
     pub fn list(count: usize) -> Self {
         let jobs = (0..count).map(|number| {
             let mut job = Job::new(format!("job-{number}"), "make");
             job.stage = number * LISTED_STAGES / count;
-            job.keys = format!("  extends: .base\n  variables: {{PART: \"{number}\"}}\n");
+            job.keys = format!("{LISTED_KEYS}  variables: {{PART: \"{number}\"}}\n");
             job
         });
         Self {

@@ -12,6 +12,7 @@
 mod acceptance;
 mod ci;
 mod deny;
+mod fuzz;
 mod requirements;
 mod run;
 mod source;
@@ -51,6 +52,8 @@ enum Chore {
     Ci,
     /// Checks licences, bans and sources of the dependencies with cargo-deny, which it installs when missing.
     Deny,
+    /// Makes up input for what reads other people's text, for some time; needs a C++ compiler.
+    Fuzz(fuzz::Options),
     /// Compares docs/requirements.md with the ids that the tests name.
     Acceptance(acceptance::Options),
 }
@@ -73,6 +76,7 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
         Chore::Test { args } => test::run(&workspace, args),
         Chore::Ci => ci::run(&workspace),
         Chore::Deny => deny::run(&workspace),
+        Chore::Fuzz(options) => fuzz::run(&workspace, options),
         Chore::Acceptance(options) => acceptance::run(&workspace, options),
     }
 }

@@ -110,6 +110,11 @@ const TABLE: &[Row] = &[
     },
     // Beside the house.
     Row {
+        name: "fuzz",
+        imports: &["pipeline"],
+        tests_import: &[],
+    },
+    Row {
         name: "xtask",
         imports: &[],
         tests_import: &[],

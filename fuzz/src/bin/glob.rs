@@ -1,0 +1,8 @@
+//! Makes up input for [`fuzz::glob`].
+#![no_main]
+#![expect(
+    unsafe_code,
+    reason = "libFuzzer calls the program through a function with a C name"
+)]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::glob(data));

@@ -1,0 +1,21 @@
+//! Goes through the committed input.
+
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn what_was_once_found_stays_mended() {
+    for (name, run) in fuzz::TARGETS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("corpus")
+            .join(name);
+        let files: Vec<_> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|file| file.unwrap().path())
+            .collect();
+        assert!(files.len() >= 5, "{name} has {} inputs", files.len());
+        for file in files {
+            run(&fs::read(&file).unwrap());
+        }
+    }
+}
