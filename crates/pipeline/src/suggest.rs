@@ -17,7 +17,7 @@ pub(crate) fn nearest<'c>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns the help text for [`nearest`].
+/// Returns "did you mean ...?" for the candidate nearest to `word`, if one is near enough to be meant.
 pub fn did_you_mean<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
