@@ -35,7 +35,8 @@
 //! [`ExecutorProvider`](executor_core::ExecutorProvider).
 //!
 //! The crate reads no files and starts no process: texts and facts about the repository are given
-//! to it, and jobs are run by whoever implements the port.
+//! to it, and jobs are run by whoever implements the port. Why the way has these steps is told in
+//! `docs/design/language.md`.
 
 pub mod config;
 pub mod context;
