@@ -7,6 +7,7 @@
 
 use crate::project::Project;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -116,6 +117,23 @@ fn a_pipeline_in_json_has_its_name_its_variables_and_normalized_jobs() {
         .last()
         .cloned();
     assert_eq!(ship.unwrap()["when"], "manual");
+}
+
+#[test]
+fn every_job_in_json_has_the_same_fields() {
+    let fields = "name stage when allow_failure allow_failure_exit_codes script before_script \
+                  after_script image services artifacts retry trigger release dependencies \
+                  start_in hooks environment pages timeout_seconds cache parallel_total node_index \
+                  needs needs_cross tags coverage only except rules interruptible resource_group \
+                  scheduling id_tokens inputs job_variables variables";
+    let fields: BTreeSet<&str> = fields.split(' ').collect();
+    let project = Project::with_pipeline(PIPELINE);
+    let plan = json(&project, &["plan", "--json"], 0);
+    for job in plan["jobs"].as_array().unwrap() {
+        let job = job.as_object().unwrap();
+        let keys: BTreeSet<&str> = job.keys().map(String::as_str).collect();
+        assert_eq!(keys, fields);
+    }
 }
 
 #[test]

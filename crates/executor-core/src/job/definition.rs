@@ -92,7 +92,7 @@ impl VariableDefinition {
 /// A job of a pipeline file after everything that composes it was applied.
 ///
 /// This is the shape `runwright list --json` prints: `null` means that neither the job nor what it
-/// inherits from says anything. Keywords whose meaning is not modelled yet keep their value as
+/// inherits from says anything; `identity`, `secrets` and `run` are left out then. Keywords whose meaning is not modelled yet keep their value as
 /// JSON, so that none is lost on the way.
 ///
 /// What is large and rare is boxed, and what many jobs have alike is shared: a pipeline may have ten
@@ -174,8 +174,10 @@ pub struct JobDefinition {
     /// The inputs it takes.
     pub inputs: Option<Box<JobInputDefinitions>>,
     /// Secrets from an external store.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub secrets: Option<Box<Secrets>>,
     /// Steps it runs instead of a script.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<Vec<RunStep>>,
     /// The variables the job itself defines.
     pub job_variables: Option<IndexMap<String, VariableDefinition>>,
