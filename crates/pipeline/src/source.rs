@@ -61,6 +61,7 @@ pub struct SourceFile {
     name: String,
     text: String,
     included_at: Option<Span>,
+    is_private: bool,
 }
 
 impl SourceFile {
@@ -78,6 +79,11 @@ impl SourceFile {
     /// not included.
     pub fn included_at(&self) -> Option<Span> {
         self.included_at
+    }
+
+    /// Returns whether the lines must not be shown, as they may hold secrets.
+    pub fn is_private(&self) -> bool {
+        self.is_private
     }
 
     /// Returns the line that holds the byte at `offset`, without its line break, and where it
@@ -116,8 +122,16 @@ impl SourceMap {
             name: name.into(),
             text,
             included_at: None,
+            is_private: false,
         });
         FileId(id)
+    }
+
+    /// Adds a text whose lines are never shown as [`SourceMap::add`] does.
+    pub(crate) fn add_private(&mut self, name: &str, text: &str) -> FileId {
+        let id = self.add(name, text);
+        self.files[usize::from(id.0)].is_private = true;
+        id
     }
 
     /// Adds the text of an included file as [`SourceMap::add`] does.

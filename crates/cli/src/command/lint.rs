@@ -35,7 +35,7 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
             let gap = if text.is_empty() { "" } else { "\n" };
             print(format!(
                 "{text}{gap}{}\n",
-                sentence(&found, &file, args.notes)
+                sentence(&found, invalid_file(&found).unwrap_or(&file), args.notes)
             ))?;
         }
         LintFormat::Json => print_json(&Verdict::of(&found))?,
@@ -100,6 +100,14 @@ impl Verdict {
             notes: found.records(Severity::Note),
         }
     }
+}
+
+/// Returns the file with variables that kept the pipeline file from being read, if one did.
+fn invalid_file(found: &Diagnostics) -> Option<&str> {
+    let mut files = found
+        .errors()
+        .filter_map(|error| Some(found.sources().file(error.span?.file)));
+    Some(files.find(|file| file.is_private())?.name())
 }
 
 fn sentence(found: &Diagnostics, file: &str, with_notes: bool) -> String {

@@ -24,6 +24,7 @@ mod plan;
 mod project;
 mod run;
 mod schedule;
+mod secrets;
 mod show;
 mod signals;
 mod terminal;

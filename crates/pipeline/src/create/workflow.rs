@@ -1,8 +1,11 @@
 use super::conditions::Conditions;
 use super::{JobLayers, Problem, Refusal, RefusalReason};
 use crate::config::Workflow;
+use crate::context::expand;
+use crate::expression::MASKED;
 use crate::rules::{AutoCancel, Rule};
 use executor_core::job::When;
+use executor_core::variable::JobVariable;
 
 /// The longest name of a pipeline, in characters.
 const LONGEST_NAME: usize = 255;
@@ -50,18 +53,25 @@ pub(super) fn auto_cancel(workflow: &Workflow, rule: Option<&Rule>) -> AutoCance
     }
 }
 
-/// Returns the pipeline's name with its variables replaced; a blank one is none.
+/// Returns the pipeline's name with its variables replaced, secret ones by what stands for them; a
+/// blank one is none.
 pub(super) fn name(workflow: &Workflow, layers: &JobLayers<'_>) -> Result<Option<String>, Problem> {
     let Some(name) = &workflow.name else {
         return Ok(None);
     };
     let problem = |message: String| Problem::new(message, Some(name.span));
-    let expanded = layers.expand(&name.value);
-    let expanded = expanded.map_err(|error| problem(format!("workflow:name: {error}")))?;
-    let expanded = expanded.trim();
-    if expanded.chars().count() > LONGEST_NAME {
+    let values = layers.values_of(&name.value);
+    let values = values.map_err(|error| problem(format!("workflow:name: {error}")))?;
+    let expanded = expand(&name.value, |name| values.get(name));
+    if expanded.trim().chars().count() > LONGEST_NAME {
         let message = format!("workflow:name becomes longer than {LONGEST_NAME} characters");
         return Err(problem(message));
     }
-    Ok((!expanded.is_empty()).then(|| expanded.to_owned()))
+    let shown = |variable: &'_ JobVariable| match variable.masked {
+        true => MASKED.to_owned(),
+        false => variable.value.clone(),
+    };
+    let shown_name = expand(&name.value, |name| values.variable(name).map(shown));
+    let shown_name = shown_name.trim();
+    Ok((!shown_name.is_empty()).then(|| shown_name.to_owned()))
 }

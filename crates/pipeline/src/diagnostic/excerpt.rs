@@ -86,6 +86,9 @@ impl Excerpt<'_> {
         let name = printable(self.file.name());
         let Span { line, column, .. } = group.head;
         let _ = writeln!(out, "{arrow}{name}:{line}:{column}");
+        if self.file.is_private() {
+            return;
+        }
         let _ = writeln!(out, "{}", self.renderer.bar(margin, ""));
         let mut shown: Option<u32> = None;
         for mark in &group.marks {

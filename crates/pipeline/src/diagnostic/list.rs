@@ -16,10 +16,11 @@ pub struct Diagnostics {
 const SHOWN_INCLUDES: usize = 3;
 
 impl Diagnostics {
-    /// Returns no findings yet, for a text of their own; `name` is what messages call it.
-    pub fn of_file(name: &str, text: &str) -> (Self, FileId) {
+    /// Returns no findings yet, for a text of their own that may hold secrets, so that none of its
+    /// lines is shown; `name` is what messages call it.
+    pub fn of_private_file(name: &str, text: &str) -> (Self, FileId) {
         let mut diagnostics = Self::default();
-        let file = diagnostics.sources.add(name, text);
+        let file = diagnostics.sources.add_private(name, text);
         (diagnostics, file)
     }
 
@@ -62,6 +63,11 @@ impl Diagnostics {
     /// Returns the findings in the order they were made.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
+    }
+
+    /// Returns the findings, to be worded differently.
+    pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
+        self.list.iter_mut()
     }
 
     /// Returns the errors alone.

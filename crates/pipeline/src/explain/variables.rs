@@ -2,10 +2,8 @@ use super::tree::Tree;
 use super::{ExplainedVariable, Place, VariableSource};
 use crate::config::Job;
 use crate::create::{CreatedJob, Found, JobLayers, Layer};
+use crate::expression::MASKED;
 use crate::rules::Rule;
-
-/// What stands for a value that must not be shown.
-const MASKED: &str = "[MASKED]";
 
 /// Where the variables of a job may have been written.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,5 @@
 use crate::context::expand;
+use crate::expression::MASKED;
 use crate::source::Span;
 use executor_core::variable::{JobVariable, JobVariables};
 
@@ -18,7 +19,7 @@ impl Text {
     pub(super) fn new(text: &str, span: Span, variables: &JobVariables) -> Self {
         fn secret(variable: &JobVariable) -> &str {
             if variable.masked {
-                "[MASKED]"
+                MASKED
             } else {
                 &variable.value
             }

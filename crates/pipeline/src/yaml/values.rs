@@ -2,8 +2,10 @@ use super::{Limits, Node, load};
 use crate::diagnostic::{Checked, Diagnostics};
 use std::sync::Arc;
 
-/// Loads the YAML of a file that is no pipeline, for example one with variables; `name` is what
-/// messages call it. A file without any value is null.
+/// Loads the YAML of a file that is no pipeline but holds values, for example variables; `name` is
+/// what messages call it. A file without any value is null.
+///
+/// Values may be secrets, so no finding shows one.
 pub fn load_values(name: &str, text: &str) -> Checked<Arc<Node>> {
     // Comments alone are no mistake in a file that may be empty.
     let has_value = text.lines().map(str::trim).any(|line| {
@@ -11,17 +13,40 @@ pub fn load_values(name: &str, text: &str) -> Checked<Arc<Node>> {
         !is_remark
     });
     let text = if has_value { text } else { "~" };
-    let (mut diagnostics, file) = Diagnostics::of_file(name, text);
+    let (mut diagnostics, file) = Diagnostics::of_private_file(name, text);
     let loaded = load(file, &Limits::default(), &mut diagnostics);
+    for finding in diagnostics.iter_mut() {
+        if let Some((message, help)) = without_value(finding.code) {
+            message.clone_into(&mut finding.message);
+            finding.help = Some(help.to_owned());
+        }
+    }
     Checked {
         value: loaded.map(|loaded| loaded.content),
         diagnostics,
     }
 }
 
+/// Returns what is said, and advised, instead of a message that quotes a value.
+fn without_value(code: &str) -> Option<(&'static str, &'static str)> {
+    Some(match code {
+        "unknown-alias" => (
+            "unknown alias",
+            "put a value that begins with `*` in quotes",
+        ),
+        "unknown-tag" => (
+            "a tag is ignored",
+            "put a value that begins with `!` in quotes",
+        ),
+        "yaml-date" => ("a date is no value", "put it in quotes"),
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::Severity;
 
     #[test]
     fn a_file_without_values_is_no_mistake() {
@@ -35,5 +60,24 @@ mod tests {
             Some("true")
         );
         assert!(load_values("v.yml", "A: [").diagnostics.has_errors());
+    }
+
+    #[test]
+    fn no_finding_shows_a_value() {
+        for value in [
+            "*s3cret",
+            "!s3cret",
+            "2031-07-13",
+            "[s3cret",
+            "s3cret: x: y",
+        ] {
+            let found = load_values("v.yml", &format!("A: {value}\n")).diagnostics;
+            let shown = found.to_string();
+            assert!(shown.contains("v.yml:1:"), "{shown}");
+            let records = format!("{:?}", found.records(Severity::Error));
+            for text in [shown, records] {
+                assert!(!text.contains("s3cret") && !text.contains("2031"), "{text}");
+            }
+        }
     }
 }

@@ -92,9 +92,9 @@ impl IncludeSource for LocalIncludes {
                 let files = self.repository.files();
                 files.map_err(|error| IncludeError::Unreadable(error.to_string()))
             }
-            FileHome::Project { path, .. } => Err(IncludeError::NotFetched(format!(
-                "files of the project `{path}` are not fetched yet"
-            ))),
+            FileHome::Project { .. } => Err(IncludeError::NotFetched(
+                "files of other projects are not fetched yet".to_owned(),
+            )),
             FileHome::Nowhere => Ok(Paths::default()),
         }
     }
@@ -142,10 +142,12 @@ fn not_fetched(location: &IncludeLocation) -> IncludeError {
         IncludeLocation::Local { .. } => {
             "local files of other projects are not fetched yet".to_owned()
         }
-        IncludeLocation::Project { project, .. } => format!(
-            "files of other projects are not fetched yet; a copy of the file from `{project}` can \
-             be included with `local`"
-        ),
+        // The project's name may hold the value of a secret, which is not known here.
+        IncludeLocation::Project { .. } => {
+            "files of other projects are not fetched yet; a copy of the file can be included with \
+             `local`"
+                .to_owned()
+        }
         IncludeLocation::Remote { .. } => {
             "remote files are not fetched yet; a copy of the file can be included with `local`"
                 .to_owned()

@@ -48,7 +48,7 @@ const OTHERS: [(&str, &str); 22] = [
 
 /// Reads a file with options, one `NAME=value` a line; `name` is what messages call it.
 pub(in crate::local) fn read_options(name: &str, text: &str) -> Checked<FileOptions> {
-    let (mut diagnostics, file) = Diagnostics::of_file(name, text);
+    let (mut diagnostics, file) = Diagnostics::of_private_file(name, text);
     let (assignments, findings) = parse_dotenv(file, text);
     for finding in findings {
         diagnostics.push(finding);

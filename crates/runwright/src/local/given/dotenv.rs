@@ -158,7 +158,7 @@ mod tests {
     use pipeline::Diagnostics;
 
     fn read(text: &str) -> (Vec<Assignment>, Vec<Diagnostic>) {
-        let (_, file) = Diagnostics::of_file("v.env", text);
+        let (_, file) = Diagnostics::of_private_file("v.env", text);
         parse(file, text)
     }
 

@@ -32,7 +32,7 @@ impl VariablesFile<'_> {
     }
 
     fn read_dotenv(self) -> Checked<Vec<GivenVariable>> {
-        let (mut diagnostics, file) = Diagnostics::of_file(self.name, self.text);
+        let (mut diagnostics, file) = Diagnostics::of_private_file(self.name, self.text);
         let (assignments, findings) = dotenv::parse(file, self.text);
         for finding in findings {
             diagnostics.push(finding);

@@ -1,0 +1,110 @@
+//! No command shows the value of a secret, wherever the file puts it.
+
+use crate::project::{Done, Project};
+
+/// What the values of all secrets hold here.
+const SECRET: &str = "s3cret-w0rd";
+
+const PIPELINE: &str = "\
+workflow: {name: \"all of $TOKEN\"}
+variables:
+  URL: https://u:$TOKEN@host/$OF_FILE
+build:
+  image: registry/$TOKEN
+  environment: {name: env/$TOKEN, url: \"https://$TOKEN\"}
+  resource_group: group-$TOKEN
+  tags: [tag-$TOKEN]
+  cache: {key: $TOKEN, paths: [x]}
+  rules:
+    - if: $TOKEN =~ /^s3/ && $URL
+      variables: {OF_RULE: r-$TOKEN-$OF_HOME}
+  script: [\"true\"]
+test:
+  rules:
+    - changes: [$TOKEN/*]
+    - exists: [$TOKEN]
+    - if: $TOKEN == $URL
+  script: [\"true\"]
+";
+
+fn project(pipeline: &str) -> Project {
+    let project = Project::with_pipeline(pipeline);
+    project.write(
+        ".gitlab-ci-local-variables.yml",
+        &format!("OF_FILE: {{value: {SECRET}-f, masked: true}}\nPLAIN: {SECRET}-p\n"),
+    );
+    project
+}
+
+/// Runs a command with a secret; returns all it printed, which has the secret nowhere.
+fn check(project: &Project, arguments: &[&str], code: i32) -> String {
+    let mut command = project.command(arguments);
+    command.args(["--secret", "TOKEN"]);
+    command.env("TOKEN", SECRET).env("RUNWRIGHT_LOG", "trace");
+    let done = Done::from(command.output().unwrap()).expect_code(code);
+    let printed = done.all();
+    assert!(!printed.contains(SECRET), "of {arguments:?}: {printed}");
+    printed
+}
+
+#[test]
+fn no_command_shows_a_secret() {
+    let project = project(PIPELINE);
+    for line in [
+        "lint --notes",
+        "lint --json",
+        "lint --sarif",
+        "show",
+        "show --json --origins",
+        "plan",
+        "plan --json --changes src/a",
+        "plan --format mermaid",
+        "plan --format dot",
+        "list --all",
+        "list --json",
+        "explain build test --predefined",
+        "explain build test --predefined --json",
+        "run --dry-run",
+        "run build",
+        "run build --progress json",
+    ] {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        check(&project, &arguments, 0);
+    }
+    let plan = check(&project, &["plan"], 0);
+    assert!(plan.contains("all of [MASKED], branch main"), "{plan}");
+}
+
+#[test]
+fn what_is_not_fetched_is_named_without_secrets() {
+    let project = project(
+        "include:\n  - {project: g/$TOKEN, file: a.yml}\n  - {project: g/$TOKEN, file: \"*.yml\"}\n  - remote: https://$TOKEN/a.yml\n",
+    );
+    for format in ["text", "json", "sarif"] {
+        let printed = check(&project, &["lint", "--format", format], 2);
+        assert!(printed.contains("g/[MASKED]/a.yml"), "{printed}");
+    }
+}
+
+#[test]
+fn mistakes_in_files_with_variables_show_no_line_of_them() {
+    let project = Project::with_pipeline("build: {script: [make]}\n");
+    for text in [
+        format!("A: [{SECRET}]\n"),
+        format!("A: *{SECRET}\n"),
+        format!("A: !{SECRET} [x]\n"),
+        format!("A: {{value: {SECRET}, masked: maybe}}\n"),
+        format!("A=1\n{SECRET}\n"),
+        format!("A=1\nB=\"{SECRET}\n"),
+    ] {
+        project.write("ci/v.env", &text);
+        for format in ["text", "json", "sarif"] {
+            let arguments = ["lint", "--format", format, "--variables-file", "ci/v.env"];
+            let printed = project.runwright(&arguments).expect_code(2).all();
+            assert!(!printed.contains(SECRET), "of {text:?}: {printed}");
+        }
+        let printed = project.runwright(&["lint", "--variables-file", "ci/v.env"]);
+        let printed = printed.expect_text("ci/v.env:");
+        printed.expect_text("ci/v.env is invalid: 1 error");
+    }
+}
