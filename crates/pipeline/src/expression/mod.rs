@@ -2,8 +2,7 @@
 //!
 //! A text becomes tokens (`lexer`), tokens become a tree of fewer than a hundred nodes (`parser`),
 //! and the tree is asked with the variables at hand (`evaluate`), or asked step by step for those
-//! who want to know why (`trace`). Grammar and quirks are GitLab's: an operator may stand behind
-//! its operands, since GitLab's parser takes it there as well.
+//! who want to know why (`trace`). Grammar and quirks are GitLab's.
 //!
 //! # Examples
 //!

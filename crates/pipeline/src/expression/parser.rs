@@ -5,28 +5,17 @@ use super::tree::{Comparison, Node, NodeKind, Operator, Tree};
 use crate::pattern::Pattern;
 use std::ops::Range;
 
-/// Builds the tree of an expression with two stacks, as GitLab does.
+/// Builds the tree of an expression with two stacks.
 ///
-/// Two stacks take operators that stand behind their operands (`$A $B ==`), too. So a first look
-/// at what may follow what finds the place of a mistake, and the stacks decide whether it is one.
+/// Two stacks alone would take operators behind their operands (`$A $B ==`), too. So what follows
+/// what is looked at first, which also finds the place of a mistake.
 pub(super) fn tree(text: &str, tokens: &[Token<'_>]) -> Result<Tree, ExpressionError> {
+    check_order(text, tokens)?;
     let mut parser = Parser::default();
-    let built = parser.run(text, tokens);
-    built.map_err(|trouble| match trouble {
-        Trouble::Error(error) => error,
-        Trouble::Structure(error) => misplaced(text, tokens).unwrap_or(error),
-    })?;
+    parser.run(tokens)?;
     Ok(Tree {
         nodes: parser.nodes,
     })
-}
-
-/// Why no tree could be built.
-enum Trouble {
-    /// A token is wrong in itself.
-    Error(ExpressionError),
-    /// The tokens do not fit together.
-    Structure(ExpressionError),
 }
 
 #[derive(Default)]
@@ -67,50 +56,37 @@ impl Sign {
 }
 
 impl Parser {
-    fn run(&mut self, text: &str, tokens: &[Token<'_>]) -> Result<(), Trouble> {
+    fn run(&mut self, tokens: &[Token<'_>]) -> Result<(), ExpressionError> {
         for token in tokens {
             self.take(token)?;
         }
         while let Some(waiting) = self.waiting.pop() {
-            self.apply(&waiting)?;
+            self.apply(&waiting);
         }
-        match self.operands.as_slice() {
-            [_] => Ok(()),
-            [] => {
-                let error = ExpressionError::new(0..text.len(), "the expression is empty");
-                Err(Trouble::Structure(error))
-            }
-            [_, second, ..] => {
-                let range = self.nodes[*second].range.clone();
-                let message = "no operator stands between two values";
-                Err(Trouble::Structure(ExpressionError::new(range, message)))
-            }
-        }
+        Ok(())
     }
 
-    fn take(&mut self, token: &Token<'_>) -> Result<(), Trouble> {
+    fn take(&mut self, token: &Token<'_>) -> Result<(), ExpressionError> {
         let range = token.range.clone();
-        let value = match token.kind {
-            TokenKind::Open => return self.wait(Sign::Parenthesis, range),
-            TokenKind::Close => return self.close(&range),
-            TokenKind::Not => return self.wait(Sign::Not, range),
-            TokenKind::Both => return self.operator(Sign::Both, range),
-            TokenKind::Either => return self.operator(Sign::Either, range),
-            TokenKind::Comparison(operator) => {
-                return self.operator(Sign::Comparison(operator), range);
-            }
-            TokenKind::Input(name) => NodeKind::Input(name.to_owned()),
-            TokenKind::Variable(name) => NodeKind::Variable(name.to_owned()),
-            TokenKind::Text(text) => NodeKind::Text(text.to_owned()),
-            TokenKind::Null => NodeKind::Null,
-            TokenKind::Boolean(flag) => NodeKind::Boolean(flag),
+        match token.kind {
+            TokenKind::Close => self.close(&range),
+            TokenKind::Open => self.wait(Sign::Parenthesis, range),
+            TokenKind::Not => self.wait(Sign::Not, range),
+            TokenKind::Both => self.operator(Sign::Both, range),
+            TokenKind::Either => self.operator(Sign::Either, range),
+            TokenKind::Comparison(operator) => self.operator(Sign::Comparison(operator), range),
+            TokenKind::Input(name) => self.push(NodeKind::Input(name.to_owned()), range),
+            TokenKind::Variable(name) => self.push(NodeKind::Variable(name.to_owned()), range),
+            TokenKind::Text(text) => self.push(NodeKind::Text(text.to_owned()), range),
+            TokenKind::Null => self.push(NodeKind::Null, range),
+            TokenKind::Boolean(flag) => self.push(NodeKind::Boolean(flag), range),
             TokenKind::Pattern(literal) => {
                 let pattern = Pattern::from_literal(literal);
-                let error = |error| Trouble::Error(ExpressionError::pattern(range.clone(), error));
-                NodeKind::Pattern(pattern.map_err(error)?)
+                let error = |error| ExpressionError::pattern(range.clone(), error);
+                let pattern = NodeKind::Pattern(pattern.map_err(error)?);
+                self.push(pattern, range);
             }
-        };
-        self.push(value, range);
+        }
         Ok(())
     }
 
@@ -119,56 +95,38 @@ impl Parser {
         self.nodes.push(Node { kind, range });
     }
 
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "all that a token can lead to is alike"
-    )]
-    fn wait(&mut self, sign: Sign, range: Range<usize>) -> Result<(), Trouble> {
+    fn wait(&mut self, sign: Sign, range: Range<usize>) {
         self.waiting.push(Waiting { sign, range });
-        Ok(())
     }
 
     /// Takes an operator with two operands; what binds as tight and waits already goes first.
-    fn operator(&mut self, sign: Sign, range: Range<usize>) -> Result<(), Trouble> {
-        self.apply_up_to(sign)?;
-        self.wait(sign, range)
+    fn operator(&mut self, sign: Sign, range: Range<usize>) {
+        self.apply_up_to(sign);
+        self.wait(sign, range);
     }
 
-    fn apply_up_to(&mut self, sign: Sign) -> Result<(), Trouble> {
+    fn apply_up_to(&mut self, sign: Sign) {
         let rank = sign.rank();
         while let Some(waiting) = self.waiting.pop_if(|waiting| waiting.sign.rank() <= rank) {
-            self.apply(&waiting)?;
+            self.apply(&waiting);
         }
-        Ok(())
     }
 
-    fn close(&mut self, range: &Range<usize>) -> Result<(), Trouble> {
-        self.apply_up_to(Sign::Either)?;
-        let Some(open) = self.waiting.pop() else {
-            let error = ExpressionError::new(range.clone(), "the parenthesis `)` closes nothing");
-            return Err(Trouble::Structure(error));
-        };
+    fn close(&mut self, range: &Range<usize>) {
+        self.apply_up_to(Sign::Either);
         // The parentheses belong to what is in them, for those who show it.
-        if let Some(&inner) = self.operands.last() {
-            let inner = &mut self.nodes[inner].range;
-            if inner.start > open.range.start {
-                *inner = open.range.start..range.end;
-            }
+        if let (Some(open), Some(&inner)) = (self.waiting.pop(), self.operands.last()) {
+            self.nodes[inner].range = open.range.start..range.end;
         }
-        Ok(())
     }
 
-    fn apply(&mut self, waiting: &Waiting) -> Result<(), Trouble> {
-        let trouble =
-            |message| Trouble::Structure(ExpressionError::new(waiting.range.clone(), message));
-        let missing = || trouble("an operator lacks something to work on");
-        let right = self.operands.pop().ok_or_else(missing)?;
-        let mut left = right;
-        if !matches!(waiting.sign, Sign::Not | Sign::Parenthesis) {
-            left = self.operands.pop().ok_or_else(missing)?;
-        }
+    fn apply(&mut self, waiting: &Waiting) {
+        let right = self.operand();
+        let left = match waiting.sign {
+            Sign::Not | Sign::Parenthesis => right,
+            Sign::Comparison(_) | Sign::Both | Sign::Either => self.operand(),
+        };
         let kind = match waiting.sign {
-            Sign::Not => NodeKind::Not(right),
             Sign::Both => NodeKind::Both(left, right),
             Sign::Either => NodeKind::Either(left, right),
             Sign::Comparison(operator) => NodeKind::Comparison(Comparison {
@@ -177,27 +135,27 @@ impl Parser {
                 right,
                 recent: RecentPattern::default(),
             }),
-            Sign::Parenthesis => return Err(trouble("the parenthesis `(` is never closed")),
+            // No parenthesis waits for operands: each is closed.
+            Sign::Not | Sign::Parenthesis => NodeKind::Not(right),
         };
-        let ends = [
-            &self.nodes[left].range,
-            &self.nodes[right].range,
-            &waiting.range,
-        ];
-        let start = ends.iter().map(|range| range.start).min().unwrap_or(0);
-        let end = ends.iter().map(|range| range.end).max().unwrap_or(0);
+        let start = waiting.range.start.min(self.nodes[left].range.start);
+        let end = self.nodes[right].range.end;
         self.push(kind, start..end);
-        Ok(())
+    }
+
+    fn operand(&mut self) -> usize {
+        let operand = self.operands.pop();
+        operand.expect("the order of the tokens was checked")
     }
 }
 
-/// Finds the first token that cannot follow the one before it.
-fn misplaced(text: &str, tokens: &[Token<'_>]) -> Option<ExpressionError> {
+/// Checks that each token can follow the one before it, and that nothing is missing at the end.
+fn check_order(text: &str, tokens: &[Token<'_>]) -> Result<(), ExpressionError> {
     let mut needs_value = true;
     let mut open: Vec<&Token<'_>> = Vec::new();
     for token in tokens {
         let shown = &text[token.range.clone()];
-        let error = |message: String| Some(ExpressionError::new(token.range.clone(), message));
+        let error = |message: String| Err(ExpressionError::new(token.range.clone(), message));
         match token.kind {
             TokenKind::Open | TokenKind::Not if needs_value => {
                 if token.kind == TokenKind::Open {
@@ -220,20 +178,26 @@ fn misplaced(text: &str, tokens: &[Token<'_>]) -> Option<ExpressionError> {
             }
             _ if needs_value => needs_value = false,
             _ => {
-                let error = error(format!("no operator stands before `{shown}`"))?;
-                return Some(error.with_help("join conditions with `&&` or `||`"));
+                let message = format!("no operator stands before `{shown}`");
+                let error = ExpressionError::new(token.range.clone(), message);
+                return Err(error.with_help("join conditions with `&&` or `||`"));
             }
         }
     }
     if needs_value {
-        let last = tokens.last()?;
-        let message = format!(
-            "something is missing behind `{}`",
-            &text[last.range.clone()]
-        );
-        return Some(ExpressionError::new(last.range.clone(), message));
+        let Some(last) = tokens.last() else {
+            return Err(ExpressionError::new(
+                0..text.len(),
+                "the expression is empty",
+            ));
+        };
+        let shown = &text[last.range.clone()];
+        let message = format!("something is missing behind `{shown}`");
+        return Err(ExpressionError::new(last.range.clone(), message));
     }
-    let unclosed = open.pop()?;
+    let Some(unclosed) = open.pop() else {
+        return Ok(());
+    };
     let message = "the parenthesis `(` is never closed";
-    Some(ExpressionError::new(unclosed.range.clone(), message).with_help("add a `)`"))
+    Err(ExpressionError::new(unclosed.range.clone(), message).with_help("add a `)`"))
 }

@@ -100,11 +100,20 @@ fn the_whole_holds_when_it_is_not_blank() {
 }
 
 #[test]
-fn operators_may_stand_behind_their_operands() {
-    check("$A 'abc' ==", "true");
-    check("$A !", "false");
-    check("== $A 'abc'", "true");
-    assert!(Expression::parse("$A == 'abc' $A").is_err());
+fn operators_stand_between_their_operands_or_before() {
+    let none_before = |text: &str, part: &str| {
+        let words = format!("no operator stands before `{part}`");
+        refused(text, part, &words, "join conditions with `&&` or `||`");
+    };
+    none_before("$A 'abc' ==", "'abc'");
+    none_before("$A !", "!");
+    none_before("$A ! $B", "!");
+    none_before("$A == 'abc' $A", "$A");
+    none_before("$A ()", "(");
+    none_before("($A) ($B)", "(");
+    refused("== $A 'abc'", "==", "something is missing before `==`", "");
+    refused("() $A", ")", "something is missing before `)`", "");
+    refused("! == $A", "==", "something is missing before `==`", "");
 }
 
 #[test]
