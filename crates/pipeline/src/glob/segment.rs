@@ -137,7 +137,8 @@ fn first(glob: &str) -> (Segment, Option<&str>) {
                     rest = letters.as_str();
                     Sign::Character(escaped)
                 }
-                None => Sign::Character('\\'),
+                // At the end of a glob a backslash means nothing.
+                None => break None,
             },
             _ => Sign::Character(letter),
         };
