@@ -3,8 +3,10 @@
 use super::files::FilesInput;
 use super::variables::VariablesInput;
 use crate::ResolvedPipeline;
+use crate::context::{Kept, sort_and_expand};
 use crate::diagnostic::Severity;
 use crate::rules::{FileAnswers, Rule, RuleContext, first_match};
+use executor_core::variable::JobVariables;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -37,9 +39,11 @@ pub(super) fn result(input: &Input) -> Value {
         .map_or(&[][..], |job| job.rules.entries());
     let repository = input.files.repository(None);
     let variables = input.variables.values();
+    let expanded = sort_and_expand(input.variables.variables(), Kept::default());
+    let expanded: JobVariables = expanded.unwrap_or_default().into_iter().collect();
     let context = RuleContext {
         variables: &variables,
-        expanded: &variables,
+        expanded: &expanded,
         files: &FileAnswers::new(&repository),
     };
     match first_match(rules, &context) {
