@@ -1,7 +1,7 @@
 //! Texts in which the values of variables are put, and what those values refer to in turn.
 
 use super::JobLayers;
-use crate::context::{ExpandError, Kept, expand, references, sort_and_expand};
+use crate::context::{ExpandError, Kept, expand, referenced, references, sort_and_expand};
 use crate::expression;
 use executor_core::variable::{JobVariable, JobVariables};
 use indexmap::IndexMap;
@@ -23,7 +23,8 @@ impl JobLayers<'_> {
     /// them replaced. What a secret is put into is a secret too.
     pub(crate) fn values_of(&self, text: &str) -> Result<JobVariables, ExpandError> {
         let mut reachable: IndexMap<String, Reached> = IndexMap::new();
-        let mut open: Vec<String> = references(text);
+        // In the text itself a doubled sign is no pair, unlike in values.
+        let mut open: Vec<String> = referenced(text).into_iter().map(str::to_owned).collect();
         while let Some(name) = open.pop() {
             if reachable.contains_key(&name) {
                 continue;
