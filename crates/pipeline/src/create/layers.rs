@@ -245,10 +245,16 @@ impl<'a> JobLayers<'a> {
 
     /// Returns the name of the job's environment, with all variables replaced.
     ///
-    /// Variables that belong to environments have no part in it.
+    /// Variables that belong to environments, or tell of them, have no part in it.
     pub(crate) fn environment(&self) -> Option<String> {
-        let name = &self.job.as_ref()?.definition.environment.as_ref()?.name;
-        Some(self.expand(name).unwrap_or_else(|_| name.clone()))
+        let own = self.job.as_ref()?;
+        let name = &own.definition.environment.as_ref()?.name;
+        let sight = JobLayers {
+            shared: self.shared,
+            job: Some(own.without_environment()),
+            scoped: None,
+        };
+        Some(sight.expand(name).unwrap_or_else(|_| name.clone()))
     }
 }
 

@@ -10,6 +10,8 @@ pub(super) struct OwnLayers<'a> {
     pub(super) definition: &'a JobDefinition,
     pub(super) inherited: &'a Inherited,
     pub(super) rule: Option<&'a Variables>,
+    /// Whether the variables that tell of the job's environment are there.
+    has_environment: bool,
     slug: OnceCell<String>,
     total: OnceCell<String>,
     index: OnceCell<String>,
@@ -41,16 +43,25 @@ impl<'a> OwnLayers<'a> {
             definition,
             inherited,
             rule,
+            has_environment: true,
             slug: OnceCell::new(),
             total: OnceCell::new(),
             index: OnceCell::new(),
         }
     }
 
+    /// Returns the same without what tells of the environment, whose name cannot be made of that.
+    pub(super) fn without_environment(&self) -> Self {
+        Self {
+            has_environment: false,
+            ..Self::new(self.definition, self.inherited, self.rule)
+        }
+    }
+
     /// Returns one of the variables that tell a job of itself.
     pub(super) fn value(&self, name: &str) -> Option<Found<'_>> {
         let job = self.definition;
-        let environment = job.environment.as_deref();
+        let environment = job.environment.as_deref().filter(|_| self.has_environment);
         let (name, value) = match name {
             "CI_JOB_NAME" => ("CI_JOB_NAME", Some(job.name.as_str())),
             "CI_JOB_STAGE" => ("CI_JOB_STAGE", Some(job.stage.as_str())),

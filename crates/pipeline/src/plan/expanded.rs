@@ -22,7 +22,9 @@ pub(super) fn definition(definition: &JobDefinition, sight: &JobLayers<'_>) -> J
     let plain = |text: &mut String| *text = expand(text, value).into_owned();
 
     if let Some(environment) = &mut definition.environment {
-        nested(&mut environment.name);
+        if let Some(name) = sight.environment() {
+            environment.name = name;
+        }
         environment.auto_stop_in.iter_mut().for_each(plain);
         let cluster = environment.kubernetes.iter_mut();
         cluster

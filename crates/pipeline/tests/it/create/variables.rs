@@ -74,6 +74,36 @@ fn a_variable_of_an_environment_is_for_its_jobs_alone() {
 }
 
 #[test]
+fn an_environments_name_is_made_before_there_is_an_environment() {
+    let given_as = |value: &str, scope: &str| GivenVariable {
+        scope: scope.to_owned(),
+        ..GivenVariable::of_secret(JobVariable::public("N", value))
+    };
+    let context = given(vec![given_as("1", "*"), given_as("2", "e-1*")]);
+    let text = "a: {script: x, environment: 'e-$N$CI_ENVIRONMENT_ACTION'}\n";
+    let job = payload(text, context);
+    assert_eq!(value(&job, "CI_ENVIRONMENT_NAME"), Some("e-1"));
+    assert_eq!(value(&job, "N"), Some("2"));
+    let definition = job.definition.as_deref().unwrap();
+    assert_eq!(definition.environment.as_deref().unwrap().name, "e-1");
+}
+
+#[test]
+fn a_doubled_sign_is_no_pair_where_gitlab_itself_expands() {
+    let text = "
+workflow: {name: '$$A'}
+a: {script: x, variables: {A: a}, resource_group: '$${A}', environment: 'e-$$A'}
+";
+    let mut context = push();
+    context.given = vec![GivenVariable::of_pipeline(JobVariable::public("A", "b"))];
+    let creation = super::created(text, &context);
+    assert_eq!(creation.name.as_deref(), Some("$b"));
+    let definition = payload(text, context).definition.unwrap();
+    assert_eq!(definition.resource_group.as_deref(), Some("$b"));
+    assert_eq!(definition.environment.unwrap().name, "e-$b");
+}
+
+#[test]
 fn a_script_is_never_changed() {
     // R-GLCI-170
     let text = "
