@@ -57,7 +57,10 @@ pub fn create(
         creation.refusal = refusal(&creation, context, &layers, problems);
     }
     match workflow::name(&resolved.workflow, &layers.of_pipeline()) {
-        Ok(name) => creation.name = name,
+        Ok(name) => {
+            creation.name = name.full;
+            creation.shown_name = name.shown;
+        }
         Err(problem) if creation.refusal.is_none() => {
             creation.refusal = Some(Refusal::new(RefusalReason::SeedError, problem));
         }

@@ -109,7 +109,7 @@ impl Plan {
         let producers = producers.collect();
         let predefined = of_pipeline(creation, &context);
         Ok(Self {
-            name: creation.name.clone(),
+            name: creation.shown_name.clone(),
             refusal: creation.refusal.clone(),
             stages: creation.stages.clone(),
             jobs,
