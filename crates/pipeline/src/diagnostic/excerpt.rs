@@ -90,19 +90,19 @@ impl Excerpt<'_> {
             return;
         }
         let _ = writeln!(out, "{}", self.renderer.bar(margin, ""));
-        let mut shown: Option<u32> = None;
+        let mut shown: Option<Shown> = None;
         for mark in &group.marks {
             let line = mark.span.line;
-            if shown.is_some_and(|shown| line > shown + 1) {
+            if shown.is_some_and(|shown| line > shown.line + 1) {
                 let _ = writeln!(out, "{}", self.renderer.paint(Part::Frame, "..."));
             }
-            self.push_mark(out, mark, shown != Some(line));
-            shown = Some(line);
+            shown = Some(self.push_mark(out, mark, shown));
         }
     }
 
-    /// Adds the line of a mark, unless it is there already, and the mark below it.
-    fn push_mark(&self, out: &mut String, mark: &Mark<'_>, with_line: bool) {
+    /// Adds the line of a mark, unless the place in it is there already, and the mark below it;
+    /// returns what is shown now.
+    fn push_mark(&self, out: &mut String, mark: &Mark<'_>, shown: Option<Shown>) -> Shown {
         let span = mark.span;
         let (line_start, line) = self.file.line_around(span.start as usize);
         let inside = |offset: u32| {
@@ -110,7 +110,10 @@ impl Excerpt<'_> {
             line.floor_char_boundary(at)
         };
         let (from, to) = (inside(span.start), inside(span.end));
-        let (start, end) = window(line, from);
+        let shown = shown.filter(|shown| shown.line == span.line && shown.holds(from));
+        let with_line = shown.is_none();
+        let shown = shown.unwrap_or_else(|| Shown::around(line, from, span.line));
+        let Shown { start, end, .. } = shown;
         let lead = if start > 0 { "..." } else { "" };
         if with_line {
             let tail = if end < line.len() { "..." } else { "" };
@@ -130,5 +133,25 @@ impl Excerpt<'_> {
             .paint(mark.part, &format!("{signs}{gap}{}", printable(mark.words)));
         let rest = format!(" {indent}{signs}");
         let _ = writeln!(out, "{}", self.renderer.bar(self.margin, &rest));
+        shown
+    }
+}
+
+/// The part of a line that was shown last.
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    line: u32,
+    start: usize,
+    end: usize,
+}
+
+impl Shown {
+    fn around(text: &str, place: usize, line: u32) -> Self {
+        let (start, end) = window(text, place);
+        Self { line, start, end }
+    }
+
+    fn holds(self, place: usize) -> bool {
+        (self.start..self.end.max(self.start + 1)).contains(&place)
     }
 }
