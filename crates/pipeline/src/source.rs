@@ -180,6 +180,15 @@ impl SourceMap {
     }
 }
 
+impl<'a> IntoIterator for &'a SourceMap {
+    type Item = &'a SourceFile;
+    type IntoIter = std::slice::Iter<'a, SourceFile>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,7 +24,6 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     if let Some(pipeline) = checked.value.filter(|_| !found.has_errors()) {
         parity::diagnose(pipeline.loaded().tree(), &mut found);
     }
-    let refused = if args.strict { of_file(&found) } else { 0 };
     match args.format() {
         LintFormat::Text => {
             let least = if args.notes {
@@ -34,12 +33,10 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
             };
             let text = findings(&found, least, Style::of_stdout());
             let gap = if text.is_empty() { "" } else { "\n" };
-            let sentence = sentence(&found, invalid_file(&found).unwrap_or(&file), args.notes);
-            let strict = match refused {
-                0 => String::new(),
-                refused => format!(" --strict refuses {}.", counted(refused, "warning")),
-            };
-            print(format!("{text}{gap}{sentence}{strict}\n"))?;
+            print(format!(
+                "{text}{gap}{}\n",
+                sentence(&found, invalid_file(&found).unwrap_or(&file), args.notes)
+            ))?;
         }
         LintFormat::Json => print_json(&Verdict::of(&found))?,
         LintFormat::Sarif => {
@@ -50,7 +47,9 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
             print_json(&sarif(&records, &file))?;
         }
     }
-    Ok(if found.has_errors() || refused > 0 {
+    let is_of_file = |warning: &Diagnostic| warning.code != parity::CODE;
+    let warned = args.strict && found.warnings().any(is_of_file);
+    Ok(if found.has_errors() || warned {
         Exit::Usage
     } else {
         Exit::Success
@@ -101,12 +100,6 @@ impl Verdict {
             notes: found.records(Severity::Note),
         }
     }
-}
-
-/// Counts the warnings about the file itself, not about what a local run makes of it.
-fn of_file(found: &Diagnostics) -> usize {
-    let is_of_file = |warning: &&Diagnostic| warning.code != parity::CODE;
-    found.warnings().filter(is_of_file).count()
 }
 
 /// Returns the file with variables that kept the pipeline file from being read, if one did.

@@ -74,11 +74,12 @@ fn read_file(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Spanned<String
             reader.string(field);
         }
     });
-    check_parts(reader, field);
+    check_parts(reader, field)?;
     job
 }
 
-fn check_parts(reader: &mut Reader<'_>, field: Field<'_>) {
+/// Checks that there is one source, with what it needs; returns nothing when there is not.
+fn check_parts(reader: &mut Reader<'_>, field: Field<'_>) -> Option<()> {
     let has = |key: &&str| field.node.get(key).is_some_and(|node| !node.is_null());
     let sources: Vec<&str> = SOURCES.into_iter().filter(|key| has(key)).collect();
     match sources[..] {
@@ -94,10 +95,11 @@ fn check_parts(reader: &mut Reader<'_>, field: Field<'_>) {
             let words = "must specify the file where to fetch the config from";
             reader.refuse_part(field, "project", words);
         }
-        [_] => {}
+        [_] => return Some(()),
         [_, second, ..] => {
             let words = format!("must use only one of: {}", sources.join(", "));
             reader.refuse_part(field, second, words);
         }
     }
+    None
 }

@@ -91,7 +91,9 @@ fn has(field: Field<'_>, key: &str) -> bool {
 /// Checks that there is exactly one of globs and a regular expression.
 fn check_parts(reader: &mut Reader<'_>, field: Field<'_>) {
     match (has(field, "paths"), has(field, "regexp")) {
-        (false, false) => reader.refuse(field, "is missing required keys: paths"),
+        (false, false) => {
+            reader.require(field, &["paths"]);
+        }
         (true, true) => {
             let words = "may have `paths` or `regexp`, not both";
             reader.refuse_part(field, "regexp", words);

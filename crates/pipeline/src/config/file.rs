@@ -104,7 +104,9 @@ fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job
             TopLevel::Hidden => check_hidden(reader, name, entry),
             TopLevel::Job(kind) => {
                 seen = true;
+                reader.diagnostics.enter_job(Some(name));
                 jobs.extend(read_job::read(reader, name, entry, kind, &path));
+                reader.diagnostics.enter_job(None);
             }
             TopLevel::Unclear => {
                 seen = true;

@@ -65,3 +65,41 @@ pub(super) const JOB: [&str; 39] = [
     "variables",
     "when",
 ];
+
+/// Returns where a keyword belongs that stands among others, which are `known` there.
+pub(super) fn misplaced(key: &str, known: &[&str]) -> Option<String> {
+    let among = |key: &str| known.contains(&key);
+    let (in_trigger, in_rule) = (among("trigger") && !among("script"), among("if"));
+    let in_default = among("hooks") && !among("stage");
+    let in_job = among("stage");
+    let in_workflow = among("name") && among("auto_cancel");
+    let somewhere = in_job || in_rule || in_default || in_workflow;
+    Some(match key {
+        "type" if in_job => "`type` is called `stage` now".to_owned(),
+        "cobertura" if among("coverage_report") => {
+            "write `coverage_report: {coverage_format: cobertura, path: ...}`".to_owned()
+        }
+        "inputs" if among("include") && among("forward") => {
+            "give inputs to the file: `include: [{local: ..., inputs: ...}]`".to_owned()
+        }
+        "if" | "changes" | "exists" if somewhere => {
+            format!("`{key}` belongs to an entry of `rules:`")
+        }
+        "variables" if in_default => {
+            "variables of all jobs stand at the top level of the file".to_owned()
+        }
+        "default" | "include" | "stages" | "workflow" if somewhere => {
+            format!("`{key}` belongs to the top level of the file")
+        }
+        _ if in_trigger && JOB.contains(&key) => format!(
+            "a trigger job runs nothing itself; it may have: {}",
+            known.join(", ")
+        ),
+        _ if in_rule && JOB.contains(&key) => format!(
+            "`{key}` belongs to a job; a rule may have: {}",
+            known.join(", ")
+        ),
+        _ if somewhere && JOB.contains(&key) => format!("`{key}` belongs to a job"),
+        _ => return None,
+    })
+}

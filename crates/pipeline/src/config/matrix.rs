@@ -17,8 +17,8 @@ pub(super) fn read_in_hash(reader: &mut Reader<'_>, field: Field<'_>) -> Option<
     reader.entries(field, &["matrix"], |reader, _, field| {
         matrix = read(reader, field);
     });
-    if field.node.get("matrix").is_none_or(|node| node.is_null()) {
-        reader.refuse(field, "is missing required keys: matrix");
+    if field.node.as_mapping().is_some() {
+        reader.require(field, &["matrix"]);
     }
     matrix
 }

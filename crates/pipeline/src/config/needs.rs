@@ -161,9 +161,7 @@ fn read_job(reader: &mut Reader<'_>, field: Field<'_>) -> Option<JobNeed> {
         "optional" => need.optional = reader.boolean(field).unwrap_or(false),
         _ => matrix = read_instances(reader, field),
     });
-    if field.node.get("job").is_none_or(|node| node.is_null()) {
-        reader.refuse(field, "should name a job: `job` can't be blank");
-    }
+    reader.require(field, &["job"]);
     need.job = job?;
     Some(JobNeed { need, matrix })
 }
@@ -199,7 +197,10 @@ fn read_cross(reader: &mut Reader<'_>, field: Field<'_>) -> Option<CrossNeed> {
     } else {
         (&["pipeline", "job", "artifacts"], &["job"])
     };
-    let mut need = CrossNeed::default();
+    let mut need = CrossNeed {
+        artifacts: Some(true),
+        ..CrossNeed::default()
+    };
     reader.attributes(field, known, |reader, key, field| match key {
         "project" => need.project = reader.string(field),
         "pipeline" => need.pipeline = reader.string(field),
@@ -207,13 +208,7 @@ fn read_cross(reader: &mut Reader<'_>, field: Field<'_>) -> Option<CrossNeed> {
         "ref" => need.ref_name = reader.string(field),
         _ => need.artifacts = reader.boolean(field),
     });
-    let lacking: Vec<&str> = required.iter().copied().filter(|key| !has(key)).collect();
-    if !lacking.is_empty() {
-        let words = format!("is missing required keys: {}", lacking.join(", "));
-        reader.refuse(field, words);
-        return None;
-    }
-    Some(need)
+    reader.require(field, required).then_some(need)
 }
 
 /// Reads `dependencies`.

@@ -228,7 +228,8 @@ fn check(job: &Job, reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping
     if job.kind != JobKind::Trigger && when_is_known && !is_given(entries, "rules") {
         delay::check(reader, field, job.when == Some(When::Delayed));
     }
-    if is_given(entries, "publish") && !job.publishes_pages() {
+    let may_publish = known_keys(job.kind, entries).contains(&"publish");
+    if may_publish && is_given(entries, "publish") && !job.publishes_pages() {
         let words = "publish can only be used within a `pages` job";
         reader.refuse_part(field, "publish", words);
     }

@@ -1,3 +1,4 @@
+use super::keywords::misplaced;
 use super::path::{Part, Path};
 use super::rules::{RulePlace, RulesKeyword};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -11,6 +12,9 @@ use std::ops::Range;
 
 /// How deep lists may be nested where a keyword flattens them.
 pub(crate) const DEEPEST_LIST: usize = 10;
+
+/// How many unknown keys of one mapping are named and pointed at.
+const MOST_UNKNOWN: usize = 10;
 
 /// How many keys are listed when an unknown one is like none of them.
 const MOST_LISTED: usize = 30;
@@ -172,22 +176,33 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Reports the keys that are not `known` in one error.
+    /// Reports the keys that are not `known` in one error, which points at each.
     pub(crate) fn check_keys(&mut self, field: Field<'_>, entries: &Mapping, known: &[&str]) {
-        let unknown = |key: &&str| !known.contains(key);
-        let keys: Vec<&str> = entries.keys().map(AsRef::as_ref).filter(unknown).collect();
-        let Some(&first) = keys.first() else {
+        let is_unknown = |(key, _): &(&str, Span)| !known.contains(key);
+        let keys = entries
+            .iter()
+            .map(|(key, entry)| (key.as_ref(), entry.key_span));
+        let keys: Vec<(&str, Span)> = keys.filter(is_unknown).collect();
+        let shown = &keys[..keys.len().min(MOST_UNKNOWN)];
+        let Some(((_, first), others)) = shown.split_first() else {
             return;
         };
+        let mut names: Vec<&str> = shown.iter().map(|(key, _)| *key).collect();
+        let more = keys.len() - shown.len();
+        let more = (more > 0).then(|| format!("and {more} more"));
+        names.extend(more.as_deref());
         let message = format!(
             "{} contains unknown keys: {}",
             field.path.subject(),
-            keys.join(", ")
+            names.join(", ")
         );
-        let help = did_you_mean(first, known.iter().copied());
+        let mut error = Diagnostic::error("unknown-keyword", message).at(*first);
+        for (_, span) in others {
+            error = error.with_related(*span, "unknown, too");
+        }
         let few = known.len() <= MOST_LISTED;
+        let help = advice(shown, known);
         let help = help.or_else(|| few.then(|| format!("it may have: {}", known.join(", "))));
-        let error = Diagnostic::error("unknown-keyword", message).at(entries[first].key_span);
         self.diagnostics.push(error.with_help(help));
     }
 
@@ -195,9 +210,14 @@ impl<'d> Reader<'d> {
     /// there are none.
     pub(crate) fn require(&mut self, field: Field<'_>, needed: &[&str]) -> bool {
         let is_missing = |key: &&str| field.node.get(key).is_none_or(|value| value.is_null());
-        let missing: Vec<&str> = needed.iter().copied().filter(is_missing).collect();
+        let mut missing: Vec<&str> = needed.iter().copied().filter(is_missing).collect();
         if missing.is_empty() {
             return true;
+        }
+        // What is only mistyped is told as an unknown key.
+        missing.retain(|key| !is_mistyped(field.node, key, needed));
+        if missing.is_empty() {
+            return false;
         }
         let help = format!("add {}", quoted(&missing));
         let words = format!("missing required keys: {}", missing.join(", "));
@@ -355,6 +375,28 @@ pub(crate) fn string_help(node: &Node) -> Option<String> {
         Kind::Sequence(_) => Some("nested lists are not flattened here".to_owned()),
         _ => None,
     }
+}
+
+/// Returns where unknown keys belong, or which known ones are like them; for several, each in a line.
+fn advice(unknown: &[(&str, Span)], known: &[&str]) -> Option<String> {
+    let of_key = |key: &str| {
+        let place = misplaced(key, known);
+        place.or_else(|| did_you_mean(key, known.iter().copied()))
+    };
+    if let [(key, _)] = unknown {
+        return of_key(key);
+    }
+    let lines = unknown
+        .iter()
+        .filter_map(|(key, _)| Some(format!("`{key}`: {}", of_key(key)?)));
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Returns whether a mapping has a key that is like the one that it needs.
+fn is_mistyped(node: &Node, key: &str, needed: &[&str]) -> bool {
+    let mut keys = node.as_mapping().into_iter().flatten().map(|(key, _)| key);
+    keys.any(|given| !needed.contains(&given.as_ref()) && did_you_mean(given, [key]).is_some())
 }
 
 /// Returns keys in a sentence: `` `a`, `b` ``.

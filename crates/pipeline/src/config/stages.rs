@@ -18,9 +18,10 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Stri
         reader.refuse(field, "should be an array of strings");
         return None;
     };
+    // How deep lists are counts from the outermost one.
+    reader.flattened(field)?;
     let edges = [FIRST_STAGE, LAST_STAGE];
     let is_edge = |item: &Node| item.as_str().is_some_and(|name| edges.contains(&name));
-    reader.flattened(field)?;
     let mut names = Vec::new();
     for item in items.iter().filter(|item| !is_edge(item)) {
         for node in reader.flattened(Field {

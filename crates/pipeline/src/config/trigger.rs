@@ -132,7 +132,7 @@ fn read_project(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Spanned<Str
 fn read_child(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Trigger> {
     let mut generators = None;
     let mut common = Common::default();
-    let known = ["include", "strategy", "forward", "inputs"];
+    let known = ["include", "strategy", "forward"];
     reader.attributes(field, &known, |reader, key, field| match key {
         "include" => {}
         _ => common.read_key(reader, key, field),

@@ -96,13 +96,12 @@ fn scalar(field: Field<'_>) -> Option<String> {
     field.node.to_scalar_text()
 }
 
-/// Reports a name no process could get.
+/// Warns of a name no process could get: GitLab takes any, and no job can have it.
 fn check_name(reader: &mut Reader<'_>, name: &str, span: Span) {
     if let Some(words) = variable_name_problem(name) {
-        let message = format!("the variable name {name:?} {words}");
-        reader
-            .diagnostics
-            .push(Diagnostic::error("invalid-variable-name", message).at(span));
+        let message = format!("the variable name {name:?} {words}, so no job can have it");
+        let warning = Diagnostic::warning("invalid-variable-name", message).at(span);
+        reader.diagnostics.push(warning);
     }
 }
 

@@ -57,7 +57,7 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info(
         "hidden-job",
-        "a hidden job has a keyword that only visible jobs are checked for",
+        "the name of a job begins with `./` or `../`, so it is hidden, perhaps unawares",
     ),
     info(
         "include-artifact",
@@ -219,10 +219,6 @@ pub const CODES: &[CodeInfo] = &[
     info(
         "unreadable-file",
         "the file is not there, or cannot be read",
-    ),
-    info(
-        "yaml-class",
-        "a tag of YAML asks for an object of a class, which GitLab refuses",
     ),
     info(
         "yaml-date",

@@ -14,8 +14,9 @@ pub(crate) enum Lacks {
 const OF_PARTS: [&str; 2] = ["missing-script", "no-jobs"];
 
 /// The findings that an included file could settle.
-const OF_FILES: [&str; 10] = [
+const OF_FILES: [&str; 11] = [
     "dependency-not-needed",
+    "invalid-on-stop",
     "later-stage",
     "missing-need",
     "unknown-base",

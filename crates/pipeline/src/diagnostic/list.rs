@@ -1,3 +1,4 @@
+use super::repeat::Repeats;
 use super::{Diagnostic, DiagnosticRecord, Lacks, Renderer, Severity};
 use crate::source::{FileId, SourceMap};
 use std::fmt;
@@ -10,6 +11,7 @@ pub struct Diagnostics {
     list: Vec<Diagnostic>,
     sources: SourceMap,
     lacks: Lacks,
+    repeats: Repeats,
 }
 
 /// How many of the includes that brought a file in are shown with a finding in it.
@@ -27,9 +29,14 @@ impl Diagnostics {
     /// Adds a finding.
     ///
     /// One in an included file gets the place of the include too. One that something is missing is
-    /// dropped when that may be in what could not be read.
+    /// dropped when that may be in what could not be read. One that another job has already, from
+    /// the same place, is only counted there.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
         if self.lacks.explains(diagnostic.code) {
+            return;
+        }
+        if let Some(earlier) = self.repeats.find_or_note(&diagnostic, self.list.len()) {
+            self.list[earlier.index].more_jobs += usize::from(earlier.is_of_other_job);
             return;
         }
         if let Some(span) = diagnostic.span {
@@ -38,6 +45,12 @@ impl Diagnostics {
             }
         }
         self.list.push(diagnostic);
+    }
+
+    /// Says whose findings come next, so that what jobs take from one place is told once for all of
+    /// them; nothing stands for the file itself.
+    pub(crate) fn enter_job(&mut self, name: Option<&str>) {
+        self.repeats.enter_job(name);
     }
 
     /// Notes that a part could not be read, so that nobody is told twice what is missing.

@@ -10,6 +10,7 @@ mod lacks;
 mod list;
 mod record;
 mod render;
+mod repeat;
 
 pub use codes::{CODES, CodeInfo, code_info};
 pub(crate) use lacks::Lacks;
@@ -19,6 +20,7 @@ pub use render::Renderer;
 
 use crate::source::Span;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// How much a [`Diagnostic`] matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -58,6 +60,8 @@ pub struct Diagnostic {
     pub related: Vec<(Span, String)>,
     /// What the author can do.
     pub help: Option<String>,
+    /// How many more jobs have it, from the same place.
+    pub more_jobs: usize,
 }
 
 impl Diagnostic {
@@ -70,6 +74,7 @@ impl Diagnostic {
             span: None,
             related: Vec::new(),
             help: None,
+            more_jobs: 0,
         }
     }
 
@@ -86,6 +91,16 @@ impl Diagnostic {
         Self {
             severity: Severity::Note,
             ..Self::error(code, message)
+        }
+    }
+
+    /// Returns the message with the number of jobs that have the same, if others do.
+    pub fn sentence(&self) -> Cow<'_, str> {
+        let message = &self.message;
+        match self.more_jobs {
+            0 => Cow::Borrowed(message),
+            1 => Cow::Owned(format!("{message} (and in one more job)")),
+            more => Cow::Owned(format!("{message} (and in {more} more jobs)")),
         }
     }
 

@@ -55,7 +55,7 @@ impl DiagnosticRecord {
         Self {
             code: diagnostic.code,
             severity: diagnostic.severity,
-            message: diagnostic.message.clone(),
+            message: diagnostic.sentence().into_owned(),
             file: span.map(|span| sources.file(span.file).name().to_owned()),
             line: span.map(|span| span.line),
             column: span.map(|span| span.column),

@@ -58,7 +58,7 @@ impl Renderer {
         let title = self.paint(Part::Severity(severity), &title);
         let message = self.paint(
             Part::Strong,
-            &format!(": {}", printable(&diagnostic.message)),
+            &format!(": {}", printable(&diagnostic.sentence())),
         );
         let mut out = format!("{title}{message}\n");
 
@@ -197,6 +197,21 @@ mod tests {
         let caret = lines[4].find('^').unwrap();
         assert_eq!(&lines[3][caret..caret + 4], "HERE");
         assert!(lines[3].starts_with("1 | ...a") && lines[3].ends_with("b..."));
+    }
+
+    #[test]
+    fn places_far_apart_in_a_long_line_are_each_below_their_own_part_of_it() {
+        let mut sources = SourceMap::default();
+        let text = format!("HERE{}THERE", " a".repeat(200));
+        let file = sources.add("f.yml", &text);
+        let diagnostic = Diagnostic::error("code", "message")
+            .at(span_of(&sources, file, "HERE"))
+            .with_related(span_of(&sources, file, "THERE"), "too");
+        let shown = Renderer::plain().render(&diagnostic, &sources);
+        let lines: Vec<&str> = shown.lines().collect();
+        let under = |line: usize, sign: &str| &lines[line][lines[line + 1].find(sign).unwrap()..];
+        assert!(under(3, "^").starts_with("HERE"), "{shown}");
+        assert!(under(5, "-----").starts_with("THERE"), "{shown}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use super::{Plan, PlanError, PlannedJob};
-use crate::config::JobKind;
+use crate::config::{JobKind, variable_name_problem};
 use crate::parity::{Class, check_job};
 
 /// What a job does that only waits for another pipeline.
@@ -31,6 +31,15 @@ fn refusal(job: &PlannedJob) -> Option<String> {
     let definition = &job.definition;
     if job.created.resolved.kind == JobKind::Trigger && definition.trigger.is_none() {
         return Some(MIRROR.to_owned());
+    }
+    let odd = definition.variables.keys();
+    if let Some((name, problem)) = odd
+        .into_iter()
+        .find_map(|name| Some((name, variable_name_problem(name)?)))
+    {
+        return Some(format!(
+            "the variable name {name:?} {problem}: no process can have it"
+        ));
     }
     let mut findings = check_job(definition).into_iter();
     let refused = findings.find(|finding| finding.class == Class::Error);

@@ -10,14 +10,13 @@ mod variables;
 
 pub use error::PlanError;
 pub use selection::{NeedsMode, Selection};
-pub(crate) use variables::{LAST, of_pipeline, predefined_of_job};
 
 use crate::config::Variables;
 use crate::context::PipelineContext;
 use crate::create::{CreatedJob, Creation, Layers, Refusal};
 use crate::slug::path_slug;
 use executor_core::job::{Job, JobDefinition, JobId, PipelineId, When};
-use executor_core::variable::JobVariables;
+use executor_core::variable::{JobVariable, JobVariables};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -107,9 +106,15 @@ impl Plan {
         }
         let producers = (0..jobs.len()).filter(|&at| jobs[at].leaves_artifacts());
         let producers = producers.collect();
-        let predefined = of_pipeline(creation, &context);
+        let mut predefined = context.pipeline_variables();
+        if let Some(name) = &creation.name {
+            predefined.push(JobVariable {
+                raw: true,
+                ..JobVariable::public("CI_PIPELINE_NAME", name)
+            });
+        }
         Ok(Self {
-            name: creation.shown_name.clone(),
+            name: creation.name.clone(),
             refusal: creation.refusal.clone(),
             stages: creation.stages.clone(),
             jobs,

@@ -14,7 +14,6 @@ mod job;
 mod lower;
 mod matrix_value;
 mod needs;
-mod on_stop;
 pub(crate) mod written;
 
 pub use job::{ResolvedJob, ResolvedNeeds};
@@ -73,6 +72,5 @@ pub(crate) fn resolve(config: &Config, diagnostics: &mut Diagnostics) -> Resolve
     resolved.jobs = instances::all(config, &expansion, &mut needs);
     needs.finish(diagnostics);
     check::check(config, &expansion, &resolved.jobs, diagnostics);
-    on_stop::check(config, &expansion, diagnostics);
     resolved
 }

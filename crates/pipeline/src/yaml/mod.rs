@@ -6,7 +6,6 @@
 
 mod decode;
 mod document;
-mod findings;
 mod key;
 mod limits;
 mod loader;

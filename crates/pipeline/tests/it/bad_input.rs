@@ -110,8 +110,10 @@ fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
       |
     1 | job: {script: x, scripts: y, imgae: z}
       |                  ^^^^^^^
+      |                              ----- unknown, too
       |
-      = help: did you mean `script`?
+      = help: `scripts`: did you mean `script`?
+              `imgae`: did you mean `image`?
     ");
     insta::assert_snapshot!(errors("job:\n  script:\n    - echo a: b\n"), @r"
     error[invalid-value]: jobs:job:script config should be a string or a nested array of strings up to 10 levels deep
@@ -227,25 +229,20 @@ fn what_an_included_file_could_define_is_not_missed() {
 
 #[test]
 fn variable_names_no_process_could_get() {
-    insta::assert_snapshot!(errors("variables: {\"A=B\": 1}\njob: {script: x}\n"), @r#"
-    error[invalid-variable-name]: the variable name "A=B" holds `=`
-     --> .gitlab-ci.yml:1:13
-      |
-    1 | variables: {"A=B": 1}
-      |             ^^^^^
-    "#);
-    check_code(
-        "job: {script: x, variables: {\"A\\nB\": 1}}",
-        "invalid-variable-name",
-    );
-    check_code(
-        "job: {script: x, variables: {\"A\\0B\": 1}}",
-        "invalid-variable-name",
-    );
-    check_code(
-        "job: {script: x, variables: {\"\": 1}}",
-        "invalid-variable-name",
-    );
+    // GitLab takes any name, so the file is right; a job that has it cannot run here.
+    let check = |text: &str| {
+        let checked = ResolvedPipeline::from_text(".gitlab-ci.yml", text);
+        let found = checked.diagnostics.iter();
+        let found: Vec<_> = found
+            .map(|finding| (finding.severity, finding.code))
+            .collect();
+        let expect = [(Severity::Warning, "invalid-variable-name")];
+        assert_eq!(found, expect, "of {text:?}");
+    };
+    check("variables: {\"A=B\": 1}\njob: {script: x}\n");
+    check("job: {script: x, variables: {\"A\\nB\": 1}}");
+    check("job: {script: x, variables: {\"A\\0B\": 1}}");
+    check("job: {script: x, variables: {\"\": 1}}");
 }
 
 #[test]
@@ -312,7 +309,7 @@ fn job_names_that_cannot_be() {
 #[test]
 fn a_file_that_is_far_too_large() {
     let text = "#".repeat(40 << 20);
-    insta::assert_snapshot!(errors(&text), @"error[file-too-large]: .gitlab-ci.yml has more than 33554432 bytes, and no more are read");
+    insta::assert_snapshot!(errors(&text), @"error[file-too-large]: .gitlab-ci.yml has 41943040 bytes; at most 33554432 are read");
 }
 
 #[test]

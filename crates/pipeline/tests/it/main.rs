@@ -22,7 +22,6 @@ mod random;
 mod random_expressions;
 mod resolve;
 mod rules;
-mod spans;
 mod structure;
 mod vectors;
 mod when;

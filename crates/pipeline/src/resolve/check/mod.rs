@@ -2,6 +2,7 @@
 
 mod cycle;
 mod needs;
+mod on_stop;
 
 use super::ResolvedJob;
 use super::expand::Expansion;
@@ -12,7 +13,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::Span;
 use crate::suggest::did_you_mean;
 use executor_core::job::When;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How many mistyped names are given advice: each is compared with all names there are, and nobody
 /// reads that much.
@@ -32,16 +33,19 @@ pub(super) fn check(
         stages: stage_indices(&config.stages),
         expansion,
         diagnostics,
-        advice_left: MOST_ADVICE,
+        advised: HashSet::new(),
         lookups_left: needs::MOST_LOOKUPS,
     };
     for job in &config.jobs {
+        checker.diagnostics.enter_job(Some(&job.name));
         checker.check_stage(job);
         checker.check_dependencies(job);
         checker.check_needs(job);
         checker.check_generators(job);
+        checker.check_on_stop(job);
         checker.check_last_rule(job);
     }
+    checker.diagnostics.enter_job(None);
     checker.check_cycles(resolved);
 }
 
@@ -50,7 +54,8 @@ struct Checker<'c> {
     stages: HashMap<&'c str, usize>,
     expansion: &'c Expansion<'c>,
     diagnostics: &'c mut Diagnostics,
-    advice_left: usize,
+    /// The places of mistyped names that were given advice.
+    advised: HashSet<Span>,
     /// How many names of needs may still be looked up.
     lookups_left: usize,
 }
@@ -87,7 +92,7 @@ impl<'c> Checker<'c> {
             job.name
         );
         let span = job.stage.as_ref().map_or(job.span, |stage| stage.span);
-        let help = self.advise(stage_name, stages.iter().map(String::as_str));
+        let help = self.advise(span, stage_name, stages.iter().map(String::as_str));
         let help = help.or_else(|| {
             let words = "a job without `stage` is in `test`: give it one of the stages";
             job.stage.is_none().then(|| words.to_owned())
@@ -140,14 +145,19 @@ impl<'c> Checker<'c> {
     }
 
     fn report_unknown(&mut self, job: &Job, name: &str, link: Link, span: Span) {
-        let names = self.config.jobs.iter().map(|job| &*job.name);
-        let help = self.advise(name, names.filter(|&known| known != &*job.name));
-        let help = help.or_else(|| {
-            let words = "a job whose name begins with a dot is hidden and cannot be named here";
-            name.starts_with('.').then(|| words.to_owned())
-        });
+        let help = self.advise_of_job(job, name, span);
         let message = format!("{} job: undefined {}: {name}", job.name, link.what);
         self.report(link.code, message, span, help);
+    }
+
+    /// Returns what helps where `job` names a job that is not there.
+    fn advise_of_job(&mut self, job: &Job, name: &str, span: Span) -> Option<String> {
+        let names = self.config.jobs.iter().map(|job| &*job.name);
+        let help = self.advise(span, name, names.filter(|&known| known != &*job.name));
+        help.or_else(|| {
+            let words = "a job whose name begins with a dot is hidden and cannot be named here";
+            name.starts_with('.').then(|| words.to_owned())
+        })
     }
 
     /// Warns of a last rule that always holds: together with a merge request, a push then starts two
@@ -172,9 +182,15 @@ impl<'c> Checker<'c> {
         self.diagnostics.push(warning.with_help(help.to_owned()));
     }
 
-    fn advise(&mut self, name: &str, known: impl Iterator<Item = &'c str>) -> Option<String> {
-        self.advice_left = self.advice_left.checked_sub(1)?;
-        did_you_mean(name, known)
+    /// Returns the nearest known name, once for each place: jobs may take a mistyped name from one.
+    fn advise(
+        &mut self,
+        span: Span,
+        name: &str,
+        known: impl Iterator<Item = &'c str>,
+    ) -> Option<String> {
+        let is_first = self.advised.len() < MOST_ADVICE && self.advised.insert(span);
+        is_first.then(|| did_you_mean(name, known))?
     }
 
     fn report(&mut self, code: &'static str, message: String, span: Span, help: Option<String>) {

@@ -4,6 +4,7 @@ use crate::resolve::expand::chosen_names;
 use crate::resolve::matrix_value::interpolate;
 use crate::resolve::needs::{need_depends_on_matrix, with_values};
 use crate::source::Span;
+use indexmap::IndexMap;
 use std::collections::HashSet;
 
 /// How many names of needs are looked up; a matrix in each of many needs could name millions.
@@ -34,7 +35,10 @@ impl<'c> Checker<'c> {
             self.report("dependency-not-needed", message, names[0].span, None);
             return;
         }
-        for name in names.iter().filter(|name| !needed.contains(&*name.value)) {
+        // Of a job that is not there, that was said already.
+        let exists = |name: &&Spanned<String>| self.expansion.find(&name.value).is_some();
+        let names = names.iter().filter(|name| !needed.contains(&*name.value));
+        for name in names.filter(exists).collect::<Vec<_>>() {
             let message = format!(
                 "jobs:{} dependencies the {} should be part of needs",
                 job.name, name.value
@@ -137,12 +141,12 @@ impl<'c> Checker<'c> {
             _ => None,
         };
         let values = values.map_or(&[][..], Vec::as_slice);
-        let mut seen: HashSet<String> = HashSet::new();
-        let mut twice: Vec<(String, Span)> = Vec::new();
         let entries = job.needs.as_deref().unwrap_or_default();
         if entries.len() < 2 {
             return;
         }
+        let mut seen: HashSet<String> = HashSet::new();
+        let mut twice: IndexMap<String, Span> = IndexMap::new();
         for entry in entries {
             let NeedEntry::Job(need) = &entry.value else {
                 continue;
@@ -156,8 +160,14 @@ impl<'c> Checker<'c> {
                     .map(ToOwned::to_owned)
                     .collect(),
             };
+            self.lookups_left = self.lookups_left.saturating_sub(names.len());
+            if self.lookups_left == 0 {
+                return;
+            }
             let again = names.into_iter().filter_map(|name| seen.replace(name));
-            twice.extend(again.map(|name| (name, entry.span)).take(1));
+            if let Some(name) = again.take(1).next() {
+                twice.entry(name).or_insert(entry.span);
+            }
         }
         for (name, span) in twice {
             let message = format!("{} has the following needs duplicated: {name}", job.name);

@@ -189,6 +189,22 @@ fn jobs_that_cannot_run_here_are_refused_when_they_are_selected() {
 }
 
 #[test]
+fn a_job_with_a_variable_that_no_process_can_have_cannot_run_here() {
+    let text = "a: {script: x, variables: {'A=B': 1}}\nb: {script: x}\n";
+    let check = |job: &str| {
+        let selection = Selection {
+            jobs: vec![job.to_owned()],
+            ..Selection::default()
+        };
+        let plan = try_plan(&resolve(text), push(), &selection).unwrap();
+        plan.check_local().map_err(|error| error.to_string())
+    };
+    assert_eq!(check("b"), Ok(()));
+    let refused = check("a").unwrap_err();
+    assert!(refused.contains("\"A=B\" holds `=`"), "{refused}");
+}
+
+#[test]
 fn the_rule_of_a_workflow_decides_what_is_cancelled_and_what_variables_say() {
     // R-GLCI-158
     let text = "

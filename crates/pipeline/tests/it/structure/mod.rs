@@ -2,6 +2,7 @@
 
 mod inherit;
 mod jobs;
+mod mistakes;
 mod needs;
 mod parallel;
 mod rules;

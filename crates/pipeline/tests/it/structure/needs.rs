@@ -160,7 +160,7 @@ t:
             "needs": [],
             "needs_cross": [
                 {"project": "g/p", "job": "b", "ref": "main", "artifacts": false},
-                {"pipeline": "$UP", "job": "b"},
+                {"pipeline": "$UP", "job": "b", "artifacts": true},
             ],
         }),
     );
@@ -211,7 +211,7 @@ fn what_is_no_need_is_refused() {
         ),
         (
             "[{project: g/p, job: b}]",
-            &format!("{need} config is missing required keys: ref"),
+            &format!("{need} config missing required keys: ref"),
             "{project: g/p, job: b}",
         ),
         (

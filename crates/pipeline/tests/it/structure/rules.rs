@@ -101,7 +101,7 @@ fn each_mistake_in_a_rule_has_its_place() {
         ),
         (
             "[{changes: {compare_to: main}}]",
-            &format!("{rule}:changes config is missing required keys: paths"),
+            &format!("{rule}:changes config missing required keys: paths"),
             "{compare_to: main}",
         ),
         (
