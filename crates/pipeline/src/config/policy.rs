@@ -23,10 +23,8 @@ pub struct PolicyKeyword {
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<PolicyKeyword> {
     let mut policy = Policy::default();
     let written = match &field.node.kind {
-        Kind::Sequence(items) => {
-            if !items.is_empty() {
-                policy.refs = read_refs(reader, field);
-            }
+        Kind::Sequence(_) => {
+            policy.refs = read_refs(reader, field);
             json!({"refs": field.node.to_json()})
         }
         Kind::Mapping(entries) if entries.is_empty() => {
