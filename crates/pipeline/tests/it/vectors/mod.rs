@@ -7,6 +7,9 @@ use place::Located;
 use std::fmt::Write as _;
 
 const FILE: &str = include_str!("../../data/yaml_vectors.json");
+/// Vectors of our own for expressions, rules, pipelines and expansion, written from what is known of
+/// GitLab; patterns were compared with RE2, and globs with Ruby.
+const CONDITIONS: &str = include_str!("../../data/condition_vectors.json");
 
 fn vectors() -> Vec<Vector> {
     let vectors = parse(FILE).unwrap();
@@ -17,7 +20,17 @@ fn vectors() -> Vec<Vector> {
 #[test]
 fn every_vector_holds() {
     // R-GLCI-118 R-GLCI-119 R-GLCI-122
-    let vectors = vectors();
+    check_all(&vectors());
+}
+
+#[test]
+fn every_vector_of_conditions_holds() {
+    let vectors = parse(CONDITIONS).unwrap();
+    assert_eq!(vectors.len(), 799);
+    check_all(&vectors);
+}
+
+fn check_all(vectors: &[Vector]) {
     let outcomes = vectors.iter().map(|vector| (vector, check(vector)));
     let mut broken = String::new();
     for (vector, Outcome { id, pass, got }) in outcomes {
