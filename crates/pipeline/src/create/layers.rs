@@ -45,8 +45,8 @@ pub(crate) enum Layer {
     Given,
 }
 
-/// A variable and the layer it was found in.
-#[derive(Debug, Clone, Copy)]
+/// A variable and the layer it was found in. It may be a secret, so it is not shown by `Debug`.
+#[derive(Clone, Copy)]
 pub(crate) struct Found<'a> {
     pub(crate) name: &'a str,
     pub(crate) value: &'a str,

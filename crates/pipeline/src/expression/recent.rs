@@ -1,11 +1,19 @@
 use crate::pattern::Pattern;
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 /// The last text that was read as a pattern, with what became of it.
 ///
 /// A pattern in a variable is usually the same for all jobs, so one entry is enough.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct RecentPattern(Mutex<Option<(String, Option<Pattern>)>>);
+
+/// Shows nothing: the text is a variable's value, which may be a secret.
+impl fmt::Debug for RecentPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecentPattern").finish_non_exhaustive()
+    }
+}
 
 impl RecentPattern {
     /// Returns the pattern that `text` is; `None` when it is plain text.

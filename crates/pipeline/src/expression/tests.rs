@@ -330,6 +330,13 @@ fn a_trace_shows_each_comparison_with_its_values() {
 }
 
 #[test]
+fn debug_output_shows_no_value() {
+    let expression = parse("$A =~ $SECRET");
+    assert!(expression.is_true(&[("A", "x"), ("SECRET", "/s3cret|x/")]));
+    assert!(!format!("{expression:?}").contains("s3cret"));
+}
+
+#[test]
 fn equal_texts_are_read_once() {
     let mut expressions = Expressions::default();
     let first = expressions.parse("$A == 'x'").unwrap();
