@@ -1,22 +1,26 @@
 use super::{CreatedJob, Creation, Found, JobLayers, Layers, Problem};
-use crate::config::Variables;
 use crate::context::{ExpandError, Kept, sort_and_expand};
 use executor_core::job::VariableDefinition;
 use indexmap::IndexMap;
 
 /// Finds variables that refer to each other in a circle, or become far too long.
 ///
-/// What all jobs share is looked at once: a job of whose own variables none refers to another cannot
-/// make it worse. Jobs that share a circle are told of together.
+/// What all jobs share is looked at once. If that is in order, only a job's own variables that refer
+/// to others can be wrong, or what they refer to. Jobs that share a circle are told of together.
 pub(super) fn check(jobs: &[CreatedJob], layers: &Layers<'_>, problems: &mut Vec<Problem>) {
-    let shared = expand(&layers.of_pipeline());
+    let is_shared_fine = expand(&layers.of_pipeline()).is_ok();
     let mut found: IndexMap<String, Vec<&CreatedJob>> = IndexMap::new();
     for job in jobs.iter().filter(|job| job.is_included) {
-        let own = [job.definition.job_variables.as_ref(), job.rule_variables()];
-        if shared.is_ok() && !own.into_iter().flatten().any(may_refer) {
-            continue;
-        }
-        if let Err(error) = expand(&Creation::sight(job, layers)) {
+        let checked = if is_shared_fine {
+            let referring = referring(job);
+            if referring.is_empty() {
+                continue;
+            }
+            Creation::sight(job, layers).check(referring)
+        } else {
+            expand(&Creation::sight(job, layers))
+        };
+        if let Err(error) = checked {
             found.entry(error.to_string()).or_default().push(job);
         }
     }
@@ -31,9 +35,13 @@ pub(super) fn check(jobs: &[CreatedJob], layers: &Layers<'_>, problems: &mut Vec
     }));
 }
 
-fn may_refer(variables: &Variables) -> bool {
+/// Returns the names of a job's own variables that may refer to others.
+fn referring(job: &CreatedJob) -> Vec<String> {
+    let own = [job.definition.job_variables.as_ref(), job.rule_variables()];
+    let own = own.into_iter().flatten().flatten();
     let refers = |value: &VariableDefinition| !value.is_raw() && value.value().contains(['$', '%']);
-    variables.values().any(refers)
+    let referring = own.filter(|(_, value)| refers(value));
+    referring.map(|(name, _)| name.clone()).collect()
 }
 
 /// Predefined variables refer to nothing, so they can be left out here.

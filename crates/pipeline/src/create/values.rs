@@ -22,9 +22,31 @@ impl JobLayers<'_> {
     /// Returns the variables that a text refers to, directly or by others, with the references among
     /// them replaced. What a secret is put into is a secret too.
     pub(crate) fn values_of(&self, text: &str) -> Result<JobVariables, ExpandError> {
-        let mut reachable: IndexMap<String, Reached> = IndexMap::new();
         // In the text itself a doubled sign is no pair, unlike in values.
-        let mut open: Vec<String> = referenced(text).into_iter().map(str::to_owned).collect();
+        let names = referenced(text).into_iter().map(str::to_owned);
+        let reachable = self.reachable(names.collect());
+        let secrets = secrets(&reachable);
+        let variables = reachable.into_values().map(|reached| reached.variable);
+        let expanded = sort_and_expand(variables.collect(), Kept::default())?;
+        let expanded = expanded.into_iter().map(|variable| JobVariable {
+            masked: variable.masked || secrets.contains(&variable.key),
+            ..variable
+        });
+        Ok(expanded.collect())
+    }
+
+    /// Checks that variables, and those that they refer to, can be expanded for the runner.
+    pub(super) fn check(&self, names: Vec<String>) -> Result<(), ExpandError> {
+        let reachable = self.reachable(names).into_values();
+        let variables = reachable.map(|reached| reached.variable);
+        sort_and_expand(variables.collect(), Kept::FOR_RUNNER).map(drop)
+    }
+
+    /// Returns the variables of these names and those that they refer to, directly or by others.
+    fn reachable(&self, names: Vec<String>) -> IndexMap<String, Reached> {
+        let mut reachable: IndexMap<String, Reached> = IndexMap::new();
+        let mut open = names;
+        open.reverse();
         while let Some(name) = open.pop() {
             if reachable.contains_key(&name) {
                 continue;
@@ -44,14 +66,7 @@ impl JobLayers<'_> {
             };
             reachable.insert(name, reached);
         }
-        let secrets = secrets(&reachable);
-        let variables = reachable.into_values().map(|reached| reached.variable);
-        let expanded = sort_and_expand(variables.collect(), Kept::default())?;
-        let expanded = expanded.into_iter().map(|variable| JobVariable {
-            masked: variable.masked || secrets.contains(&variable.key),
-            ..variable
-        });
-        Ok(expanded.collect())
+        reachable
     }
 }
 
