@@ -12,6 +12,7 @@
 
 use anyhow::ensure;
 use async_trait::async_trait;
+use benches::processor_time;
 use executor_core::job::{JobDefinition, Need};
 use executor_core::{
     ActiveJobs, Cancellation, DefaultExecutorProvider, Dialect, JobAssignment, JobOutcome,
@@ -21,7 +22,6 @@ use pipeline::context::PipelineContext;
 use pipeline::event::{EventKind, EventSink, PipelineEvent};
 use pipeline::repository::NoRepository;
 use pipeline::{Driver, Plan, ResolvedJob, ResolvedPipeline, RunExit, Selection, create};
-use rustix::time::{ClockId, clock_gettime};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -199,13 +199,6 @@ fn pipeline_of(stages: usize, jobs: impl Iterator<Item = JobDefinition>) -> Reso
         jobs: jobs.map(ResolvedJob::from).collect(),
         ..ResolvedPipeline::default()
     }
-}
-
-/// Returns how long this thread has been on a processor.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.try_into()
-        .expect("a time since the start is not negative")
 }
 
 fn median(mut runs: Vec<Measured>) -> Measured {

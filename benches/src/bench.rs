@@ -94,9 +94,18 @@ impl Bench {
     ///
     /// Fails as [`Project::create`] does.
     pub async fn project(&self, workload: &Workload) -> anyhow::Result<Project> {
+        self.project_of(&workload.yaml()).await
+    }
+
+    /// Makes a project with this text as its pipeline file.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Project::create`] does.
+    pub async fn project_of(&self, yaml: &str) -> anyhow::Result<Project> {
         let number = self.projects.replace(self.projects.get() + 1);
         let root = self.scratch.path().join(format!("project-{number}"));
-        Project::create(self, &root, workload).await
+        Project::create(self, &root, yaml).await
     }
 
     /// Returns a command that knows `PATH`, a home in the scratch directory and nothing else.

@@ -10,6 +10,7 @@
 //! How to run each bench and how to read it is in the `README.md` beside this package's manifest.
 
 mod bench;
+mod clock;
 mod contest;
 mod project;
 mod run;
@@ -22,6 +23,7 @@ pub mod peer;
 pub mod statistics;
 
 pub use bench::Bench;
+pub use clock::processor_time;
 pub use contest::{Contest, Results};
 pub use project::Project;
 pub use run::{End, Run};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::{Bench, Workload};
+use crate::Bench;
 
 /// A handful of tracked files, so that a copy of the tree has something to copy.
 const FILES: usize = 20;
@@ -16,15 +16,15 @@ pub struct Project {
 }
 
 impl Project {
-    /// Makes a repository at `root` that holds the pipeline of `workload`, everything committed.
+    /// Makes a repository at `root` with this `.gitlab-ci.yml`, everything committed.
     ///
     /// # Errors
     ///
     /// Fails if the files cannot be written or git fails.
-    pub async fn create(bench: &Bench, root: &Path, workload: &Workload) -> anyhow::Result<Self> {
+    pub async fn create(bench: &Bench, root: &Path, yaml: &str) -> anyhow::Result<Self> {
         let sources = root.join("src");
         std::fs::create_dir_all(&sources).context("make a project")?;
-        std::fs::write(root.join(".gitlab-ci.yml"), workload.yaml())?;
+        std::fs::write(root.join(".gitlab-ci.yml"), yaml)?;
         for number in 0..FILES {
             let file = sources.join(format!("{number}.txt"));
             std::fs::write(file, "some text\n".repeat(40))?;
