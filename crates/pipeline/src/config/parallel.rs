@@ -15,7 +15,7 @@ pub enum Parallel {
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Parallel> {
     match field.node.kind {
         Kind::Int(count) => {
-            let count = usize::try_from(count).ok();
+            let count = usize::try_from(count.value()).ok();
             let count = count.filter(|count| (1..=MOST_JOBS).contains(count));
             if count.is_none() {
                 reader.refuse(field, format_args!("must be between 1 and {MOST_JOBS}"));

@@ -331,7 +331,7 @@ impl<'d> Reader<'d> {
     pub(crate) fn integers(&mut self, field: Field<'_>) -> Option<Vec<i32>> {
         let one = std::slice::from_ref(field.node);
         let number = |node: &Node| match node.kind {
-            Kind::Int(number) => i32::try_from(number).ok(),
+            Kind::Int(number) => i32::try_from(number.value()).ok(),
             _ => None,
         };
         let numbers: Option<Vec<i32>> = match field.node.as_sequence() {

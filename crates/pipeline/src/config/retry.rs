@@ -101,6 +101,7 @@ fn read_max(reader: &mut Reader<'_>, field: Field<'_>) -> Option<u32> {
         reader.refuse(field, "should be an integer");
         return None;
     };
+    let max = max.value();
     if !(0..=MOST_RETRIES).contains(&max) {
         let help = format!("GitLab tries a job again at most {MOST_RETRIES} times");
         let words = format!("must be between 0 and {MOST_RETRIES}");

@@ -109,7 +109,7 @@ pub(super) fn node(value: &Value, span: Span) -> Arc<Node> {
         Value::Null => Kind::Null,
         Value::Bool(flag) => Kind::Bool(*flag),
         Value::Number(number) => match number.as_i128() {
-            Some(whole) => Kind::Int(whole),
+            Some(whole) => Kind::Int(whole.into()),
             None => Kind::Float(number.as_f64().unwrap_or(f64::NAN)),
         },
         Value::String(text) => Kind::String(text.as_str().into()),

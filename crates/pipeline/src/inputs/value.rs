@@ -95,7 +95,7 @@ pub(super) fn is_option(option: &Node, value: &Node) -> bool {
         (_, Kind::String(text)) => text_of(option).is_some_and(|option| option == **text),
         (Kind::Int(option), Kind::Int(value)) => option == value,
         (Kind::Int(whole), Kind::Float(float)) | (Kind::Float(float), Kind::Int(whole)) => {
-            is_same_number(*whole, *float)
+            is_same_number(whole.value(), *float)
         }
         (Kind::Float(option), Kind::Float(value)) => option.total_cmp(value).is_eq(),
         _ => false,

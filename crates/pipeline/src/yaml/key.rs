@@ -1,5 +1,6 @@
 use super::loader::Stop;
-use super::node::{Entry, Kind, Mapping, Node};
+use super::mapping::Mapping;
+use super::node::{Entry, Kind, Node};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use std::sync::Arc;

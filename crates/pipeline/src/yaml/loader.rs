@@ -2,7 +2,7 @@ use super::Limits;
 use super::key::Key;
 use super::names::Names;
 use super::node::{Kind, Node};
-use super::open::Open;
+use super::open::{Open, Room};
 use super::place::Places;
 use super::scalar::{self, Scalar};
 use super::syntax::{Event, EventKind, Events, Mark, SyntaxError};
@@ -27,6 +27,7 @@ pub(super) struct Loader<'t> {
     /// Anchored nodes by name; `None` while the node is still being read.
     anchors: HashMap<&'t str, Option<Arc<Node>>>,
     open: Vec<Open<'t>>,
+    room: Room,
     names: Names<'t>,
 }
 
@@ -40,6 +41,7 @@ impl<'t> Loader<'t> {
             limits,
             anchors: HashMap::new(),
             open: Vec::new(),
+            room: Room::default(),
             names: Names::default(),
         }
     }
@@ -104,11 +106,13 @@ impl<'t> Loader<'t> {
                 self.add(node, span, findings)
             }
             EventKind::SequenceStart => {
-                self.start(Open::sequence(event.anchor, tagged, span))?;
+                let open = Open::sequence(event.anchor, tagged, span, &mut self.room);
+                self.start(open)?;
                 Ok(None)
             }
             EventKind::MappingStart => {
-                self.start(Open::mapping(event.anchor, tagged, span))?;
+                let open = Open::mapping(event.anchor, tagged, span, &mut self.room);
+                self.start(open)?;
                 Ok(None)
             }
             EventKind::End => {
@@ -151,7 +155,7 @@ impl<'t> Loader<'t> {
         // What has brackets ends with them; the end of a block is only known from what follows.
         let closing = self.text.as_bytes().get(end.wrapping_sub(1));
         let is_closed = open.is_flow(self.text) && matches!(closing, Some(b']' | b'}'));
-        let node = Arc::new(open.close(is_closed.then_some(end))?);
+        let node = Arc::new(open.close(is_closed.then_some(end), &mut self.room)?);
         if usize::from(node.depth()) + self.open.len() > usize::from(self.limits.depth) {
             return Err(too_deep(node.span, self.limits).into());
         }

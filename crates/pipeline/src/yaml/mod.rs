@@ -6,9 +6,11 @@
 
 mod decode;
 mod document;
+mod integer;
 mod key;
 mod limits;
 mod loader;
+mod mapping;
 mod names;
 mod node;
 mod open;
@@ -21,7 +23,9 @@ mod values;
 pub use decode::{DecodeError, decode};
 pub use document::LoadedFile;
 pub(crate) use document::load;
+pub use integer::Integer;
 pub use limits::Limits;
-pub use node::{Entry, Kind, Mapping, Node};
+pub use mapping::Mapping;
+pub use node::{Entry, Kind, Node};
 pub(crate) use scalar::reads_as_text;
 pub use values::load_values;

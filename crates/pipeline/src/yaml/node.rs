@@ -1,5 +1,6 @@
+use super::integer::Integer;
+use super::mapping::Mapping;
 use crate::source::Span;
-use indexmap::IndexMap;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ pub enum Kind {
     /// A truth value; YAML 1.1 has `yes`, `no`, `on` and `off` too.
     Bool(bool),
     /// A whole number.
-    Int(i128),
+    Int(Integer),
     /// A number with a fraction.
     Float(f64),
     /// Text.
@@ -37,9 +38,6 @@ pub enum Kind {
     /// `!reference [key, ...]`: stands for the value at that path.
     Reference(Vec<Arc<str>>),
 }
-
-/// Keys and values in the order of the document.
-pub type Mapping = IndexMap<Arc<str>, Entry>;
 
 /// What a [`Mapping`] has under a key.
 #[derive(Debug, Clone)]
@@ -172,7 +170,7 @@ impl Node {
         match &self.kind {
             Kind::Null | Kind::Reference(_) => Value::Null,
             Kind::Bool(flag) => Value::Bool(*flag),
-            Kind::Int(number) => i64::try_from(*number)
+            Kind::Int(number) => i64::try_from(number.value())
                 .map_or_else(|_| Value::String(number.to_string()), Value::from),
             Kind::Float(number) => Value::from(*number),
             Kind::String(text) => Value::String(text.to_string()),
@@ -211,6 +209,12 @@ fn float_text(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_takes_no_more_than_64_bytes() {
+        // A pipeline of ten thousand jobs has some hundred thousand of them.
+        assert!(size_of::<Node>() <= 64, "{} bytes", size_of::<Node>());
+    }
 
     #[test]
     fn floats_print_as_in_ruby() {

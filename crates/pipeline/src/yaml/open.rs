@@ -1,7 +1,8 @@
 use super::Limits;
 use super::key::{Key, insert, merge};
 use super::loader::Stop;
-use super::node::{Kind, Mapping, Node};
+use super::mapping::Mapping;
+use super::node::{Kind, Node};
 use super::tag::{Tagged, no_reference, reference};
 use crate::diagnostic::Diagnostic;
 use crate::source::{Span, clamp};
@@ -31,13 +32,33 @@ enum Collection {
     },
 }
 
+/// What lists and mappings grow in until they are complete: there are never more of these than are
+/// open at a time, and what is kept of each is as large as it needs to be.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    items: Vec<Vec<Arc<Node>>>,
+    entries: Vec<Mapping>,
+}
+
 impl<'t> Open<'t> {
-    pub(super) fn sequence(anchor: Option<&'t str>, tag: Tagged, span: Span) -> Self {
-        Self::new(anchor, tag, span, Collection::Sequence(Vec::new()))
+    pub(super) fn sequence(
+        anchor: Option<&'t str>,
+        tag: Tagged,
+        span: Span,
+        room: &mut Room,
+    ) -> Self {
+        let items = room.items.pop().unwrap_or_default();
+        Self::new(anchor, tag, span, Collection::Sequence(items))
     }
 
-    pub(super) fn mapping(anchor: Option<&'t str>, tag: Tagged, span: Span) -> Self {
-        let (entries, key) = (Mapping::new(), None);
+    pub(super) fn mapping(
+        anchor: Option<&'t str>,
+        tag: Tagged,
+        span: Span,
+        room: &mut Room,
+    ) -> Self {
+        let entries = room.entries.pop().unwrap_or_default();
+        let key = None;
         Self::new(anchor, tag, span, Collection::Mapping { entries, key })
     }
 
@@ -101,18 +122,26 @@ impl<'t> Open<'t> {
     }
 
     /// Returns the whole of it, now that its end was read; `end` is behind its closing sign.
-    pub(super) fn close(self, end: Option<usize>) -> Result<Node, Stop> {
+    pub(super) fn close(self, end: Option<usize>, room: &mut Room) -> Result<Node, Stop> {
         let span = Span {
             end: end.map_or(self.span.end, clamp),
             ..self.span
         };
         let kind = match (self.collection, self.tag) {
             (Collection::Sequence(items), Tagged::Reference) => reference(&items, span)?,
-            (Collection::Sequence(items), _) => Kind::Sequence(items),
+            (Collection::Sequence(mut items), _) => {
+                let kind = Kind::Sequence(items.drain(..).collect());
+                room.items.push(items);
+                kind
+            }
             (Collection::Mapping { .. }, Tagged::Reference) => {
                 return Err(no_reference(span).into());
             }
-            (Collection::Mapping { entries, .. }, _) => Kind::Mapping(entries),
+            (Collection::Mapping { mut entries, .. }, _) => {
+                let kind = Kind::Mapping(entries.take());
+                room.entries.push(entries);
+                kind
+            }
         };
         Ok(Node::new(kind, span))
     }

@@ -23,7 +23,7 @@ impl Scalar {
         Some(match self {
             Self::Null => Kind::Null,
             Self::Bool(flag) => Kind::Bool(flag),
-            Self::Int(number) => Kind::Int(number),
+            Self::Int(number) => Kind::Int(number.into()),
             Self::Float(number) => Kind::Float(number),
             Self::Text => Kind::String(text.into()),
             Self::Date => return None,
