@@ -35,8 +35,7 @@ pub struct Creation {
 pub struct CreatedJob {
     /// The job before any rule was looked at.
     pub resolved: ResolvedJob,
-    /// The job as the rule that held left it. Its merged variables are those the file alone gives;
-    /// [`Creation::variables_of`] has those of the rules too.
+    /// The job as the rule that held left it; [`Creation::complete`] adds its rules and variables.
     pub definition: Arc<JobDefinition>,
     /// Whether it is in the pipeline.
     pub is_included: bool,

@@ -1,7 +1,6 @@
 use super::{CreatedJob, Creation, Problem};
 use crate::config::Variables;
 use executor_core::job::JobDefinition;
-use indexmap::IndexMap;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// A created pipeline in the shape that `plan --json` prints.
@@ -56,26 +55,13 @@ impl Creation {
         PlanDocument(self)
     }
 
-    /// Returns what a job is, with all variables that the file and its rules give it.
+    /// Returns what a job is, with its rules as they were written and all variables that the file
+    /// gives it: those of the top level, of the workflow rule, of the job and of its rule, of which
+    /// later ones win.
     pub fn complete(&self, job: &CreatedJob) -> JobDefinition {
-        JobDefinition {
-            variables: self.variables_of(job),
-            ..job.definition.as_ref().clone()
-        }
-    }
-
-    /// Returns the variables that the file gives a job: those of the top level, of the workflow rule,
-    /// of the job and of its rule, of which later ones win.
-    pub fn variables_of(&self, job: &CreatedJob) -> IndexMap<String, String> {
-        let inherited = &job.resolved.inherited_variables;
-        let shared = [&self.global_variables, &self.workflow_variables];
-        let shared = shared.into_iter().flat_map(|variables| variables.iter());
-        let shared = shared.filter(|(name, _)| inherited.includes(name));
-        let own = job.definition.job_variables.iter().flatten();
-        let of_rule = job.rule_variables().into_iter().flatten();
-        let all = shared.chain(own).chain(of_rule);
-        all.map(|(name, definition)| (name.clone(), definition.value().to_owned()))
-            .collect()
+        let shared = [&*self.global_variables, &*self.workflow_variables];
+        job.resolved
+            .normalized(&job.definition, &shared, job.rule_variables())
     }
 
     fn merged_globals(&self) -> Variables {

@@ -1,9 +1,8 @@
-use super::{ResolvedJob, ResolvedNeeds, written};
-use crate::config::{Config, Job, PolicyKeyword, RulesKeyword};
-use crate::rules::{Policy, RefPattern, Rule};
+use super::ResolvedJob;
+use crate::config::{Config, Job, PolicyKeyword};
+use crate::rules::{Policy, RefPattern};
 use executor_core::job::JobDefinition;
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The refs of `only` where a job says nothing of them.
@@ -19,7 +18,7 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    pub(super) fn of(job: &Job, shared: &mut Shared) -> Self {
+    pub(super) fn of(job: &Job, shared: &Shared) -> Self {
         let (only, written_only) = shared.only(job).unzip();
         let except = job.except.as_deref();
         let template = ResolvedJob {
@@ -54,8 +53,6 @@ impl Conditions {
 pub(super) struct Shared {
     /// The `only` of jobs that say nothing, if they have one.
     default_only: Option<(Arc<Policy>, Arc<Value>)>,
-    /// Lists of rules as they were written, by the place of the list in memory.
-    rules: HashMap<*const Rule, Arc<Value>>,
 }
 
 impl Shared {
@@ -66,7 +63,6 @@ impl Shared {
         };
         Self {
             default_only: (!config.workflow.rules.is_given()).then(default),
-            rules: HashMap::new(),
         }
     }
 
@@ -83,23 +79,6 @@ impl Shared {
             None if job.rules.is_given() => None,
             None => self.default_only.clone(),
         }
-    }
-
-    /// Returns the rules of a job as they were written.
-    pub(super) fn rules(
-        &mut self,
-        rules: &RulesKeyword,
-        needs: &[Option<ResolvedNeeds>],
-    ) -> Option<Arc<Value>> {
-        let RulesKeyword::Given(rules) = rules else {
-            return None;
-        };
-        if !needs.is_empty() {
-            return Some(Arc::new(written::rules(rules, needs)));
-        }
-        let known = self.rules.entry(rules.as_ptr());
-        let known = known.or_insert_with(|| Arc::new(written::rules(rules, needs)));
-        Some(Arc::clone(known))
     }
 }
 

@@ -16,19 +16,19 @@ pub(super) fn all(
     let mut jobs = Vec::with_capacity(expansion.instances().len());
     // The instances of a job follow one another, but for those that took another's place.
     let mut last: Option<(usize, Family)> = None;
-    let mut shared = Shared::of(config);
+    let shared = Shared::of(config);
     for (name, instance) in expansion.instances() {
         let job = &config.jobs[instance.job];
         let family = match &mut last {
             Some((at, family)) if *at == instance.job => family,
             _ => {
-                let family = Family::of(job, config, expansion, needs, &mut shared);
+                let family = Family::of(job, config, expansion, needs, &shared);
                 &mut last.insert((instance.job, family)).1
             }
         };
         let values = matrix_values(job, instance.index);
         if family.differ {
-            family.take_needs(job, values, needs, &mut shared);
+            family.take_needs(job, values, needs);
         }
         let Some(total) = expansion.total(instance.job) else {
             jobs.push(family.only_instance());
@@ -66,7 +66,7 @@ impl Family {
         config: &Config,
         expansion: &Expansion<'_>,
         needs: &mut NeedsExpansion<'_>,
-        shared: &mut Shared,
+        shared: &Shared,
     ) -> Self {
         let mut family = Self {
             definition: lower(job, config, expansion),
@@ -74,7 +74,7 @@ impl Family {
             differ: depend_on_matrix(job),
         };
         family.conditions.write(&mut family.definition);
-        family.take_needs(job, &[], needs, shared);
+        family.take_needs(job, &[], needs);
         family
     }
 
@@ -86,18 +86,15 @@ impl Family {
         }
     }
 
-    /// Writes the needs, and the rules, which may have needs too.
+    /// Writes the needs of the job and of its rules.
     fn take_needs(
         &mut self,
         job: &Job,
         values: &[(String, String)],
         expansion: &mut NeedsExpansion<'_>,
-        shared: &mut Shared,
     ) {
         let rules = job.rules.entries();
-        let rule_needs = expansion.expand_rules(rules, values);
-        self.definition.rules = shared.rules(&job.rules, &rule_needs);
-        self.conditions.template.rule_needs = rule_needs;
+        self.conditions.template.rule_needs = expansion.expand_rules(rules, values);
         let Some(entries) = &job.needs else {
             return;
         };
@@ -113,6 +110,5 @@ fn add_variables(job: &mut JobDefinition, combination: &[(String, String)]) {
     let own = job.job_variables.get_or_insert_default();
     for (name, value) in combination {
         own.insert(name.clone(), VariableDefinition::Plain(value.clone()));
-        job.variables.insert(name.clone(), value.clone());
     }
 }

@@ -1,4 +1,5 @@
-use crate::config::{AllowFailure, Inherited, JobKind, RulesKeyword};
+use super::written;
+use crate::config::{AllowFailure, Inherited, JobKind, RulesKeyword, Variables};
 use crate::rules::Policy;
 use crate::source::Span;
 use executor_core::job::{CrossNeed, JobDefinition, Need, When};
@@ -9,7 +10,8 @@ use std::sync::Arc;
 /// The siblings that `parallel` makes share all that is the same for them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResolvedJob {
-    /// What it is and does, before any rule is looked at.
+    /// What it is and does, before any rule is looked at; without its rules and merged variables,
+    /// which only a normalized job has.
     pub definition: Arc<JobDefinition>,
     /// The name it has in the file, without what `parallel` adds.
     pub name_in_file: Arc<str>,
@@ -41,6 +43,37 @@ pub struct ResolvedNeeds {
     pub needs: Vec<Need>,
     /// The jobs elsewhere.
     pub cross: Vec<CrossNeed>,
+}
+
+impl ResolvedJob {
+    /// Returns `definition`, which is this job's or what a rule made of that, with what it lacks: the
+    /// rules as they were written, and all variables that the file gives the job. Of those, the job's
+    /// win over `shared` ones, and those of the rule over both.
+    ///
+    /// It is made when it is asked for: ten thousand jobs have much in common, and here each says it
+    /// anew.
+    pub(crate) fn normalized(
+        &self,
+        definition: &JobDefinition,
+        shared: &[&Variables],
+        of_rule: Option<&Variables>,
+    ) -> JobDefinition {
+        let shared = shared.iter().flat_map(|variables| variables.iter());
+        let shared = shared.filter(|(name, _)| self.inherited_variables.includes(name));
+        let own = definition.job_variables.iter().flatten();
+        let all = shared.chain(own).chain(of_rule.into_iter().flatten());
+        let rules = match &self.rules {
+            RulesKeyword::Given(rules) => Some(written::rules(rules, &self.rule_needs)),
+            RulesKeyword::Absent | RulesKeyword::Null => None,
+        };
+        JobDefinition {
+            rules: rules.map(Arc::new),
+            variables: all
+                .map(|(name, definition)| (name.clone(), definition.value().to_owned()))
+                .collect(),
+            ..definition.clone()
+        }
+    }
 }
 
 impl From<JobDefinition> for ResolvedJob {

@@ -1,17 +1,16 @@
 use super::expand::Expansion;
-use crate::config::{AllowFailure, Config, Inheritable, Inherited, Job, JobKind, Variables};
+use crate::config::{AllowFailure, Config, Inheritable, Job, JobKind};
 use executor_core::job::{
     ArtifactsDefinition, JobDefinition, PagesDefinition, SchedulingKind, When,
 };
-use indexmap::IndexMap;
 
 /// Where pages are published from when the job does not say.
 const PAGES_DIRECTORY: &str = "public";
 /// The stage of a job that names none.
 pub(super) const DEFAULT_STAGE: &str = "test";
 
-/// Returns the definition of a job under the name it has in the file, defaults applied; needs and
-/// rules are left out.
+/// Returns the definition of a job under the name it has in the file, defaults applied; needs are
+/// left out, and so is what only a normalized job has.
 pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> JobDefinition {
     let keywords = inherited_keywords(job, &config.default);
     let when = job.when.unwrap_or_default();
@@ -59,7 +58,6 @@ pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> Jo
             .as_ref()
             .map(|trigger| Box::new(trigger.written.clone())),
         job_variables: Some(job.variables.clone()),
-        variables: merged(&config.variables, &job.inherit.variables, &job.variables),
         ..JobDefinition::default()
     }
 }
@@ -96,15 +94,6 @@ fn allow_failure(given: Option<&AllowFailure>, when: When) -> (bool, Option<Vec<
         Some(AllowFailure::Flag(flag)) => (*flag, None),
         Some(AllowFailure::ExitCodes(codes)) => (false, Some(codes.clone())),
     }
-}
-
-/// Returns the global variables the job inherits, with its own on top.
-fn merged(global: &Variables, inherited: &Inherited, own: &Variables) -> IndexMap<String, String> {
-    let global = global.iter().filter(|(name, _)| inherited.includes(name));
-    global
-        .chain(own)
-        .map(|(name, definition)| (name.clone(), definition.value().to_owned()))
-        .collect()
 }
 
 /// A job that publishes pages keeps their directory as an artifact.

@@ -39,10 +39,16 @@ pub struct ResolvedPipeline {
 }
 
 impl ResolvedPipeline {
-    /// Returns the job of this expanded name.
-    pub fn job(&self, name: &str) -> Option<&JobDefinition> {
-        let mut definitions = self.jobs.iter().map(|job| &job.definition);
-        definitions.find(|job| job.name == name).map(AsRef::as_ref)
+    /// Returns the job of this expanded name, normalized.
+    pub fn job(&self, name: &str) -> Option<JobDefinition> {
+        let mut jobs = self.jobs.iter();
+        let job = jobs.find(|job| job.definition.name == name)?;
+        Some(self.normalized(job))
+    }
+
+    /// Returns what a job is, with its rules and with all variables that the file gives it.
+    pub fn normalized(&self, job: &ResolvedJob) -> JobDefinition {
+        job.normalized(&job.definition, &[&self.variables], None)
     }
 
     /// Returns the places of all stages by name.

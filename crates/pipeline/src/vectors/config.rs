@@ -9,7 +9,6 @@ use executor_core::job::JobDefinition;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
 /// The name of the file in messages.
 pub(super) const NAME: &str = ".gitlab-ci.yml";
@@ -63,14 +62,15 @@ fn load(input: Input) -> Checked<ResolvedPipeline> {
 }
 
 fn accepted(resolved: &ResolvedPipeline, found: &Diagnostics) -> Value {
-    let jobs = resolved.jobs.iter().map(|job| &job.definition);
-    let by_name = |job: &Arc<JobDefinition>| (job.name.clone(), json!(job));
+    let jobs = resolved.jobs.iter().map(|job| resolved.normalized(job));
+    let jobs: Vec<JobDefinition> = jobs.collect();
+    let by_name = |job: &JobDefinition| (job.name.clone(), json!(job));
     json!({
         "valid": true,
         "stages": resolved.stages,
         "variables": resolved.variables,
-        "job_names": jobs.clone().map(|job| &job.name).collect::<Vec<_>>(),
-        "jobs": jobs.map(by_name).collect::<Map<_, _>>(),
+        "job_names": jobs.iter().map(|job| &job.name).collect::<Vec<_>>(),
+        "jobs": jobs.iter().map(by_name).collect::<Map<_, _>>(),
         "workflow_name": resolved.workflow.name.as_ref().map(|name| &name.value),
         "workflow_rules": written::rules(resolved.workflow.rules.entries(), &[]),
         "warnings": gitlab_warnings(found),

@@ -35,7 +35,7 @@ fn check(text: &str, expect: &[&str]) {
     let job = resolved
         .job("j")
         .unwrap_or_else(|| panic!("no j in {text}"));
-    let mut in_job: Vec<&str> = check_job(job).iter().map(|found| found.keyword).collect();
+    let mut in_job: Vec<&str> = check_job(&job).iter().map(|found| found.keyword).collect();
     in_file.sort_unstable();
     in_job.sort_unstable();
     assert_eq!(in_file, expect, "in the file\n{text}");
@@ -124,7 +124,7 @@ c: {script: x, cache: {paths: [c]}, tags: [t]}
 #[test]
 fn a_job_that_would_mean_something_else_is_refused() {
     let resolved = resolve("j: {script: x, cache: {paths: [a]}, secrets: {P: {vault: a/b}}}");
-    let findings = check_job(resolved.job("j").unwrap());
+    let findings = check_job(&resolved.job("j").unwrap());
     let errors: Vec<String> = findings
         .iter()
         .filter(|found| found.class == Class::Error)

@@ -37,7 +37,7 @@ c:
         (true, &None)
     );
     assert_eq!(is.needs.as_ref().unwrap()[0].job, "b");
-    let variables = creation.variables_of(job);
+    let variables = creation.complete(job).variables;
     assert_eq!((&*variables["V"], &*variables["W"]), ("ruled", "new"));
 }
 
