@@ -63,8 +63,11 @@ fn read(
 ) -> Option<Pipeline> {
     let limits = &options.limits;
     if text.len() > limits.bytes {
-        let (size, most) = (text.len(), limits.bytes);
-        let message = format!("{name} has {size} bytes; at most {most} are read");
+        // Who reads a file need not read more of it than is needed to know.
+        let message = format!(
+            "{name} has more than {} bytes, and no more are read",
+            limits.bytes
+        );
         diagnostics.push(Diagnostic::error("file-too-large", message));
         return None;
     }

@@ -25,6 +25,7 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     if let Some(pipeline) = pipeline.filter(|_| !found.has_errors()) {
         parity::diagnose(pipeline.loaded().tree(), &mut found);
     }
+    let refused = if args.strict { of_file(&found) } else { 0 };
     match args.format() {
         LintFormat::Text => {
             let least = if args.notes {
@@ -34,10 +35,12 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
             };
             let text = findings(&found, least, Style::of_stdout());
             let gap = if text.is_empty() { "" } else { "\n" };
-            print(format!(
-                "{text}{gap}{}\n",
-                sentence(&found, invalid_file(&found).unwrap_or(&file), args.notes)
-            ))?;
+            let sentence = sentence(&found, invalid_file(&found).unwrap_or(&file), args.notes);
+            let strict = match refused {
+                0 => String::new(),
+                refused => format!(" --strict refuses {}.", counted(refused, "warning")),
+            };
+            print(format!("{text}{gap}{sentence}{strict}\n"))?;
         }
         LintFormat::Json => print_json(&Verdict::of(&found))?,
         LintFormat::Sarif => {
@@ -48,9 +51,7 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
             print_json(&sarif(&records, &file))?;
         }
     }
-    let is_of_file = |warning: &Diagnostic| warning.code != parity::CODE;
-    let warned = args.strict && found.warnings().any(is_of_file);
-    Ok(if found.has_errors() || warned {
+    Ok(if found.has_errors() || refused > 0 {
         Exit::Usage
     } else {
         Exit::Success
@@ -101,6 +102,12 @@ impl Verdict {
             notes: found.records(Severity::Note),
         }
     }
+}
+
+/// Counts the warnings about the file itself, not about what a local run makes of it.
+fn of_file(found: &Diagnostics) -> usize {
+    let is_of_file = |warning: &&Diagnostic| warning.code != parity::CODE;
+    found.warnings().filter(is_of_file).count()
 }
 
 /// Returns the file with variables that kept the pipeline file from being read, if one did.

@@ -59,7 +59,7 @@ fn shown(creation: &Creation, context: &PipelineContext, style: Style) -> String
     let mut text = String::new();
     let jobs = jobs(creation);
     let (count, all) = (jobs.len(), creation.jobs.len());
-    let name = creation.name.as_deref().map(strip_controls);
+    let name = creation.shown_name.as_deref().map(strip_controls);
     let name = name.map_or(String::new(), |name| format!("{name}, "));
     let _ = writeln!(text, "{name}{situation}: {count} of {all} jobs");
     text.push_str(&table(&stages(jobs), style));
@@ -114,13 +114,21 @@ fn condition(rule: &Rule) -> String {
         words.push(format!("if {}", condition.value.text()));
     }
     if let Some(changes) = &rule.changes {
-        words.push(format!("changes {}", changes.paths.join(", ")));
+        words.push(format!("changes {}", few(&changes.paths)));
     }
     if let Some(exists) = &rule.exists {
-        words.push(format!("exists {}", exists.paths.join(", ")));
+        words.push(format!("exists {}", few(&exists.paths)));
     }
     if words.is_empty() {
         return "always".to_owned();
     }
     words.join(" and ")
+}
+
+/// Returns a list in a few words, however long it is.
+fn few(paths: &[String]) -> String {
+    match paths {
+        [first, rest @ ..] if rest.len() > 1 => format!("{first} and {} more", rest.len()),
+        _ => paths.join(", "),
+    }
 }

@@ -5,7 +5,9 @@ use super::{find_project, pipeline_options, print};
 use crate::args::RunArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Advice, Style, diagnostics, error_line, refusal, strip_controls, summary};
+use crate::output::{
+    Advice, Style, diagnostics, error_line, notes, refusal, strip_controls, summary,
+};
 use crate::signal::{Signals, TerminalChange, TerminalSignals};
 use anyhow::{Context, anyhow};
 use runwright::core::job::When;
@@ -104,6 +106,7 @@ fn preview(
     options: &RunOptions,
 ) -> Result<Exit, Failure> {
     let plan = LocalRun::preview(project, pipeline, options)?;
+    notes(&pipeline.notes()?);
     plan.refusal().into_iter().for_each(refusal);
     print(shown_plan(&plan))?;
     Ok(Exit::Success)
@@ -240,6 +243,7 @@ async fn work(
     let run = LocalRun::prepare(project, pipeline, &state, options).await?;
     let logs = run.logs();
     let plan = Arc::clone(run.plan());
+    notes(&pipeline.notes()?);
     plan.refusal().into_iter().for_each(refusal);
     let shell = ShellConfig {
         login: args.login,

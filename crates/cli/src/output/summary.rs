@@ -92,7 +92,8 @@ fn whole(text: &mut String, report: &PipelineReport, style: Style) {
         counts(report),
         seconds(report.duration)
     );
-    let is_waiting = |job: &&JobReport| job.status == Status::Manual;
+    // Nothing waits for a manual job that may fail.
+    let is_waiting = |job: &&JobReport| job.status == Status::Manual && !job.allow_failure;
     let waiting: Vec<_> = report.jobs.iter().filter(is_waiting).collect();
     if report.status == Status::Manual && !waiting.is_empty() {
         let names: Vec<_> = waiting.iter().map(|job| shown_name(&job.name)).collect();

@@ -47,9 +47,33 @@ fn warnings_count_when_lint_is_strict() {
         !report["warnings"].as_array().unwrap().is_empty(),
         "{report}"
     );
-    project.runwright(&["lint", "--strict"]).expect_code(2);
+    project
+        .runwright(&["lint", "--strict"])
+        .expect_code(2)
+        .expect_text(".gitlab-ci.yml is valid, with 1 warning. --strict refuses 1 warning.");
     let clean = Project::with_pipeline("job:\n  script: [\"true\"]\n");
     clean.runwright(&["lint", "--strict"]).expect_code(0);
+}
+
+#[test]
+fn a_file_has_one_name_however_it_is_given() {
+    let project = Project::with_pipeline("job: {script: [x]}\n");
+    project.write("ci/other.yml", "job: {scrip: [x]}\n");
+    let check = |directory: &str, file: &str, expect: &str| {
+        let arguments = ["lint", "--sarif", "-C", directory, "-f", file];
+        let report = project.runwright(&arguments).expect_code(2).stdout;
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let place = &report["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], expect, "of {file}");
+    };
+    let absolute = project.dir().join("ci/other.yml");
+    check(".", absolute.to_str().unwrap(), "ci/other.yml");
+    check("ci", "other.yml", "ci/other.yml");
+    check("ci", "../ci/other.yml", "ci/other.yml");
+    check(".", "./ci//other.yml", "ci/other.yml");
+    // A link stays what it is.
+    std::os::unix::fs::symlink("ci/other.yml", project.dir().join("link.yml")).unwrap();
+    check(".", "link.yml", "link.yml");
 }
 
 #[test]

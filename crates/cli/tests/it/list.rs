@@ -59,3 +59,24 @@ fn the_json_list_has_the_normalized_shape() {
     assert_eq!(test["script"], serde_json::json!(["make test"]));
     assert_eq!(test["retry"], serde_json::Value::Null);
 }
+
+#[test]
+fn a_commit_that_wants_no_pipeline_is_told_of() {
+    let project = Project::with_pipeline("a: {script: 'true'}\n");
+    let told = |arguments: &[&str]| {
+        let done = project.runwright(arguments).expect_code(0);
+        done.all()
+            .contains("note: the message of the commit says `[ci skip]`")
+    };
+    assert!(!told(&["list"]));
+    project.git(&["commit", "--quiet", "--allow-empty", "-m", "wip [skip-ci]"]);
+    for arguments in [
+        &["list"][..],
+        &["plan", "--json"],
+        &["run", "--dry-run"],
+        &["run"],
+    ] {
+        assert!(told(arguments), "{arguments:?}");
+    }
+    assert!(!told(&["plan", "--source", "web"]));
+}

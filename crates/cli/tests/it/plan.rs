@@ -120,6 +120,20 @@ fn a_pipeline_in_json_has_its_name_its_variables_and_normalized_jobs() {
 }
 
 #[test]
+fn long_lists_of_files_are_shortened() {
+    let project = Project::with_pipeline(
+        "a: {script: [x], rules: [{changes: [a, b, c/*]}]}\nb: {script: [x], rules: [{exists: [nope, a]}, {changes: [a, b]}]}\n",
+    );
+    let done = project.runwright(&["plan"]).expect_code(0);
+    insta::assert_snapshot!(done.stdout, @r"
+    branch main (push): 2 of 2 jobs
+    stage test
+      a  on_success  rule 1: changes a and 2 more
+      b  on_success  rule 2: changes a, b
+    ");
+}
+
+#[test]
 fn every_job_in_json_has_the_same_fields() {
     let fields = "name stage when allow_failure allow_failure_exit_codes script before_script \
                   after_script image services artifacts retry trigger release dependencies \

@@ -195,15 +195,15 @@ fn two_runs_in_one_directory_both_pass() {
 #[test]
 fn a_manual_job_waits_until_it_is_played() {
     let project = Project::with_pipeline(
-        "stages: [a, b]\ngate:\n  stage: a\n  when: manual\n  allow_failure: false\n  script: [echo played]\nafter:\n  stage: b\n  script: [echo after-gate]\n",
+        "stages: [a, b]\ngate:\n  stage: a\n  when: manual\n  allow_failure: false\n  script: [echo played]\noption:\n  stage: a\n  when: manual\n  script: [echo option]\nafter:\n  stage: b\n  script: [echo after-gate]\n",
     );
     let done = project.runwright(&["run"]).expect_code(0);
     assert!(!done.stdout.contains("after-gate\n"), "{}", done.stdout);
-    done.expect_text("it waits for gate: go on with --manual gate");
+    done.expect_text("it waits for gate: go on with --manual gate\n");
     let done = project
         .runwright(&["run", "--manual", "gate"])
         .expect_code(0);
-    assert!(done.stdout.contains("gate  | played"));
+    assert!(done.stdout.contains("gate   | played"));
     assert!(done.stdout.contains("after-gate\n"));
 }
 

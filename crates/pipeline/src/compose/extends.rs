@@ -112,8 +112,7 @@ impl Extender<'_> {
         let mut names = Vec::with_capacity(items.len());
         let mut unknown = Vec::new();
         for item in items {
-            let base = item.to_scalar_text();
-            let base = base.unwrap_or_else(|| item.to_json().to_string());
+            let base = base_text(item);
             match self.entries.get_key_value(base.as_str()) {
                 Some((base, _)) => names.push(Arc::clone(base)),
                 None => unknown.push((base, item.span)),
@@ -130,6 +129,10 @@ impl Extender<'_> {
     fn refuse_names(&mut self, name: &str, unknown: &[(String, Span)]) {
         let help = self.advice_left.checked_sub(1).and_then(|left| {
             self.advice_left = left;
+            if unknown[0].0.starts_with("!reference ") {
+                let help = "`extends` comes before references: name the base itself";
+                return Some(help.to_owned());
+            }
             let known = self.entries.keys().map(AsRef::as_ref);
             let others = known.filter(|&known| known != name);
             did_you_mean(&unknown[0].0, others)
@@ -189,6 +192,15 @@ impl Extender<'_> {
     }
 }
 
+/// Returns a name under `extends`, or what stands there instead.
+fn base_text(node: &Node) -> String {
+    if let Kind::Reference(path) = &node.kind {
+        return format!("!reference [{}]", path.join(", "));
+    }
+    let text = node.to_scalar_text();
+    text.unwrap_or_else(|| node.to_json().to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check, check_refused, compose_text};
@@ -239,6 +251,17 @@ mod tests {
           |
         2 | .b: {extends: .a}
           |               ^^
+        ");
+        let (_, diagnostics) =
+            compose_text(".b: {k: .b}\nj: {extends: !reference [.b, k], script: x}\n");
+        insta::assert_snapshot!(diagnostics, @r"
+        error[unknown-base]: j: unknown keys in `extends` (!reference [.b, k])
+         --> ci.yml:2:14
+          |
+        2 | j: {extends: !reference [.b, k], script: x}
+          |              ^^^^^^^^^^^^^^^^^^
+          |
+          = help: `extends` comes before references: name the base itself
         ");
         let (_, diagnostics) = compose_text(".setup: {}\nj: {extends: [.stup], script: x}\n");
         insta::assert_snapshot!(diagnostics, @r"

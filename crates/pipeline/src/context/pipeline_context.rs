@@ -99,6 +99,17 @@ impl fmt::Display for RefKind {
 /// What starts the pipeline of a merge request.
 const MERGE_REQUEST_SOURCE: &str = "merge_request_event";
 
+/// The sources of pipelines that a person or another system asked for, whatever the commit says.
+const ASKED_FOR: [&str; 7] = [
+    "api",
+    MERGE_REQUEST_SOURCE,
+    "parent_pipeline",
+    "pipeline",
+    "schedule",
+    "trigger",
+    "web",
+];
+
 /// The longest a job may take when nothing else is said.
 const DEFAULT_JOB_TIMEOUT: Duration = Duration::from_hours(1);
 
@@ -147,6 +158,13 @@ impl PipelineContext {
             RefType::Branch => RefKind::Branch,
             RefType::Tag => RefKind::Tag,
         }
+    }
+
+    /// Returns whether the commit's message asks for a pipeline of which no job runs (`[ci skip]`),
+    /// and nobody asked for the pipeline itself.
+    pub fn is_skipped(&self) -> bool {
+        let is_asked_for = ASKED_FOR.contains(&self.source.as_str());
+        !is_asked_for && self.ref_kind() != RefKind::MergeRequest && self.commit.skips_ci()
     }
 
     /// Returns the full name of what the pipeline runs for.

@@ -14,8 +14,10 @@ pub struct Creation {
     pub refusal: Option<Refusal>,
     /// Whether the commit's message asks for a pipeline of which no job runs (`[ci skip]`).
     pub is_skipped: bool,
-    /// Its name (`workflow:name`), expanded.
+    /// Its name (`workflow:name`), expanded: what jobs know.
     pub name: Option<String>,
+    /// The name as it may be shown, without the values of secrets.
+    pub shown_name: Option<String>,
     /// The stages in order, `.pre` and `.post` included.
     pub stages: Vec<String>,
     /// The variables of the top level of the file.

@@ -20,7 +20,7 @@ impl Serialize for PlanDocument<'_> {
         let mut document = serializer.serialize_struct("Plan", 6)?;
         document.serialize_field("created", &refusal.is_none())?;
         document.serialize_field("reason", &refusal.map(|refusal| refusal.reason.word()))?;
-        document.serialize_field("name", &creation.name)?;
+        document.serialize_field("name", &creation.shown_name)?;
         document.serialize_field("stages", &creation.stages)?;
         document.serialize_field("variables", &creation.merged_globals())?;
         document.serialize_field("jobs", &Jobs(creation))?;

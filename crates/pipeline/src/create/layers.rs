@@ -1,4 +1,4 @@
-use super::own_layers::{OF_JOB, OwnLayers};
+use super::own_layers::OwnLayers;
 use crate::config::{Inherited, Variables};
 use crate::context::{GivenVariable, PipelineContext};
 use crate::expression;
@@ -235,12 +235,10 @@ impl<'a> JobLayers<'a> {
         found.filter(is_ours).collect()
     }
 
-    /// Returns the names of the predefined variables.
-    pub(crate) fn predefined_names(&self) -> Vec<&str> {
+    /// Returns the names of the predefined variables that are the same for all jobs.
+    pub(crate) fn predefined_names(&self) -> impl Iterator<Item = &str> {
         let shared = self.shared.predefined.iter();
-        let shared = shared.map(|variable| variable.key.as_str());
-        let of_job = self.job.as_ref().map(|_| OF_JOB).into_iter().flatten();
-        shared.chain(of_job).collect()
+        shared.map(|variable| variable.key.as_str())
     }
 
     /// Returns the name of the job's environment, with all variables replaced.
@@ -295,11 +293,6 @@ impl<'a> Found<'a> {
             layer,
             given: None,
         })
-    }
-
-    /// Returns whether the value is written to a file.
-    pub(crate) fn is_file(&self) -> bool {
-        self.given.is_some_and(|given| given.variable.file)
     }
 
     /// Returns whether the value must not be shown.

@@ -17,22 +17,6 @@ pub(super) struct OwnLayers<'a> {
     index: OnceCell<String>,
 }
 
-/// The variables that tell a job of itself, as far as rules can know them.
-pub(super) const OF_JOB: [&str; 12] = [
-    "CI_JOB_NAME",
-    "CI_JOB_NAME_SLUG",
-    "CI_JOB_GROUP_NAME",
-    "CI_JOB_STAGE",
-    "CI_JOB_IMAGE",
-    "CI_JOB_MANUAL",
-    "CI_NODE_INDEX",
-    "CI_NODE_TOTAL",
-    "CI_ENVIRONMENT_NAME",
-    "CI_ENVIRONMENT_ACTION",
-    "CI_ENVIRONMENT_TIER",
-    "CI_ENVIRONMENT_URL",
-];
-
 impl<'a> OwnLayers<'a> {
     pub(super) fn new(
         definition: &'a JobDefinition,

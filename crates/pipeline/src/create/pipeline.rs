@@ -5,21 +5,10 @@ use super::{
     workflow,
 };
 use crate::config::{FIRST_STAGE, LAST_STAGE, Variables};
-use crate::context::{Phase, PipelineContext, RefKind};
+use crate::context::{Phase, PipelineContext};
 use crate::repository::Repository;
 use crate::resolve::ResolvedPipeline;
 use std::sync::Arc;
-
-/// The sources of pipelines that a person or another system asked for, whatever the commit says.
-const ASKED_FOR: [&str; 7] = [
-    "api",
-    "merge_request_event",
-    "parent_pipeline",
-    "pipeline",
-    "schedule",
-    "trigger",
-    "web",
-];
 
 /// Creates the pipeline of a situation, or says why there is none.
 ///
@@ -32,7 +21,7 @@ pub fn create(
     let predefined = context.predefined(Phase::Pipeline);
     let conditions = Conditions::new(context, repository);
     let mut creation = Creation {
-        is_skipped: is_skipped(context),
+        is_skipped: context.is_skipped(),
         stages: resolved.stages.clone(),
         global_variables: Arc::new(resolved.variables.clone()),
         auto_cancel: resolved.workflow.auto_cancel,
@@ -68,7 +57,10 @@ pub fn create(
         creation.refusal = refusal(&creation, context, &layers, problems);
     }
     match workflow::name(&resolved.workflow, &layers.of_pipeline()) {
-        Ok(name) => creation.name = name,
+        Ok(name) => {
+            creation.name = name.full;
+            creation.shown_name = name.shown;
+        }
         Err(problem) if creation.refusal.is_none() => {
             creation.refusal = Some(Refusal::new(RefusalReason::SeedError, problem));
         }
@@ -130,12 +122,6 @@ fn refusal(
 fn is_edge(job: &CreatedJob) -> bool {
     let stage = &job.definition.stage;
     stage == FIRST_STAGE || stage == LAST_STAGE
-}
-
-fn is_skipped(context: &PipelineContext) -> bool {
-    let is_asked_for =
-        ASKED_FOR.contains(&context.source.as_str()) || context.ref_kind() == RefKind::MergeRequest;
-    !is_asked_for && context.commit.skips_ci()
 }
 
 impl Creation {

@@ -19,6 +19,14 @@ impl JobLayers<'_> {
         Ok(expand(text, look_up).into_owned())
     }
 
+    /// Returns whether a text refers to a secret, or to what a secret is put into.
+    pub(crate) fn names_secret(&self, text: &str) -> bool {
+        let values = self.values_of(text).unwrap_or_default();
+        let names = referenced(text).into_iter();
+        let mut found = names.filter_map(|name| values.variable(name));
+        found.any(|variable| variable.masked)
+    }
+
     /// Returns the variables that a text refers to, directly or by others, with the references among
     /// them replaced. What a secret is put into is a secret too.
     pub(crate) fn values_of(&self, text: &str) -> Result<JobVariables, ExpandError> {

@@ -5,7 +5,6 @@ use crate::context::expand;
 use crate::expression::MASKED;
 use crate::rules::{AutoCancel, Rule};
 use executor_core::job::When;
-use executor_core::variable::JobVariable;
 
 /// The longest name of a pipeline, in characters.
 const LONGEST_NAME: usize = 255;
@@ -53,25 +52,40 @@ pub(super) fn auto_cancel(workflow: &Workflow, rule: Option<&Rule>) -> AutoCance
     }
 }
 
-/// Returns the pipeline's name with its variables replaced, secret ones by what stands for them; a
-/// blank one is none.
-pub(super) fn name(workflow: &Workflow, layers: &JobLayers<'_>) -> Result<Option<String>, Problem> {
+/// The name of a pipeline with its variables replaced; a blank one is none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Name {
+    /// What jobs know.
+    pub(super) full: Option<String>,
+    /// What may be shown: something else stands for secrets.
+    pub(super) shown: Option<String>,
+}
+
+/// Returns the pipeline's name.
+pub(super) fn name(workflow: &Workflow, layers: &JobLayers<'_>) -> Result<Name, Problem> {
     let Some(name) = &workflow.name else {
-        return Ok(None);
+        return Ok(Name::default());
     };
     let problem = |message: String| Problem::new(message, Some(name.span));
     let values = layers.values_of(&name.value);
     let values = values.map_err(|error| problem(format!("workflow:name: {error}")))?;
-    let expanded = expand(&name.value, |name| values.get(name));
-    if expanded.trim().chars().count() > LONGEST_NAME {
+    let full = expand(&name.value, |name| values.get(name));
+    let full = full.trim();
+    if full.chars().count() > LONGEST_NAME {
         let message = format!("workflow:name becomes longer than {LONGEST_NAME} characters");
         return Err(problem(message));
     }
-    let shown = |variable: &'_ JobVariable| match variable.masked {
-        true => MASKED.to_owned(),
-        false => variable.value.clone(),
-    };
-    let shown_name = expand(&name.value, |name| values.variable(name).map(shown));
-    let shown_name = shown_name.trim();
-    Ok((!shown_name.is_empty()).then(|| shown_name.to_owned()))
+    let shown = expand(&name.value, |name| {
+        let variable = values.variable(name)?;
+        Some(if variable.masked {
+            MASKED
+        } else {
+            &variable.value
+        })
+    });
+    let present = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Ok(Name {
+        full: present(full),
+        shown: present(shown.trim()),
+    })
 }

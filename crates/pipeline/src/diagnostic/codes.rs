@@ -221,6 +221,10 @@ pub const CODES: &[CodeInfo] = &[
         "the file is not there, or cannot be read",
     ),
     info(
+        "yaml-class",
+        "a tag of YAML asks for an object of a class, which GitLab refuses",
+    ),
+    info(
         "yaml-date",
         "a value is a date, which GitLab refuses unless it is quoted",
     ),

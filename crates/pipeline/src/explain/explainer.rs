@@ -7,11 +7,17 @@ use crate::Pipeline;
 use crate::config::{Inherited, Job, Parallel, RulesKeyword};
 use crate::context::{Phase, PipelineContext, group_name};
 use crate::create::{Conditions, CreatedJob, Creation, JobLayers, Layers};
-use crate::plan::{Plan, Selection};
+use crate::plan::{Plan, Selection, of_pipeline, predefined_of_job};
 use crate::repository::Repository;
 use crate::rules::{Policy, Rule, examine};
-use executor_core::variable::JobVariables;
+use executor_core::job::JobId;
+use executor_core::variable::{JobVariable, JobVariables};
 use std::collections::{HashMap, HashSet};
+
+/// The variables that hold the name of a job's environment.
+const OF_NAME: [&str; 2] = ["CI_ENVIRONMENT_NAME", "CI_ENVIRONMENT_SLUG"];
+/// The variables that hold a job's id.
+const OF_ID: [&str; 2] = ["CI_JOB_ID", "CI_JOB_URL"];
 
 /// Explains the jobs of one pipeline in one situation.
 #[derive(Debug)]
@@ -20,7 +26,10 @@ pub struct Explainer<'a> {
     creation: &'a Creation,
     context: &'a PipelineContext,
     conditions: Conditions<'a>,
+    /// The predefined variables that rules see.
     predefined: JobVariables,
+    /// Those that jobs see.
+    known: JobVariables,
     jobs: HashMap<&'a str, &'a Job>,
     included: HashSet<&'a str>,
     /// Says which artifacts are fetched; absent when there is no pipeline.
@@ -43,6 +52,7 @@ impl<'a> Explainer<'a> {
             context,
             conditions: Conditions::new(context, repository),
             predefined: context.predefined(Phase::Pipeline),
+            known: of_pipeline(creation, context),
             jobs: jobs.map(|job| (&*job.name, job)).collect(),
             included: included.map(CreatedJob::name).collect(),
             plan: Plan::new(creation, context.clone(), &Selection::default()).ok(),
@@ -62,7 +72,8 @@ impl<'a> Explainer<'a> {
             &self.creation.workflow_variables,
         );
         let layers = Layers::new(self.context, &self.predefined, global, of_rule);
-        let sight = Creation::sight(created, &layers);
+        let known = Layers::new(self.context, &self.known, global, of_rule);
+        let sight = Creation::sight(created, &known);
         let inherited: &Inherited = &created.resolved.inherited_variables;
         let before_rules = layers.of_job(&created.resolved.definition, inherited, None);
         let none = crate::config::Variables::new();
@@ -91,6 +102,7 @@ impl<'a> Explainer<'a> {
                     workflow_rule,
                 },
                 &sight,
+                &self.predefined_of_job(created, &sight),
             ),
             needs: definition.needs.as_ref().map(|needs| {
                 let needs = needs.iter().map(|need| ExplainedNeed {
@@ -179,6 +191,27 @@ impl<'a> Explainer<'a> {
             keeps,
             clauses,
         })
+    }
+
+    /// Returns the predefined variables of a job alone; one that is not in the pipeline has no id.
+    fn predefined_of_job(&self, created: &CreatedJob, sight: &JobLayers<'_>) -> JobVariables {
+        let definition = &created.definition;
+        let plan = self.plan.as_ref();
+        let id = plan.and_then(|plan| Some(plan.jobs()[plan.position(created.name())?].id));
+        let is_hidden = |name: &str| {
+            let environment = definition.environment.as_ref();
+            OF_NAME.contains(&name) && environment.is_some_and(|it| sight.names_secret(&it.name))
+        };
+        let first = JobId(self.context.first_job_id);
+        let all = predefined_of_job(definition, id.unwrap_or(first), self.context, sight);
+        let all = all
+            .iter()
+            .filter(|variable| id.is_some() || !OF_ID.contains(&&*variable.key));
+        let all = all.map(|variable| JobVariable {
+            masked: variable.masked || is_hidden(&variable.key),
+            ..variable.clone()
+        });
+        all.collect()
     }
 
     fn dependencies(&self, created: &CreatedJob) -> Vec<String> {

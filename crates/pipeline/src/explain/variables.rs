@@ -3,7 +3,10 @@ use super::{ExplainedVariable, Place, VariableSource};
 use crate::config::Job;
 use crate::create::{CreatedJob, Found, JobLayers, Layer};
 use crate::expression::MASKED;
+use crate::plan::LAST;
 use crate::rules::Rule;
+use executor_core::variable::JobVariables;
+use std::collections::HashSet;
 
 /// Where the variables of a job may have been written.
 #[derive(Debug, Clone, Copy)]
@@ -14,31 +17,60 @@ pub(super) struct Written<'a> {
     pub(super) workflow_rule: Option<&'a Rule>,
 }
 
-/// Returns the variables of a job: those of the file and given ones first, then predefined ones.
-pub(super) fn of(written: Written<'_>, layers: &JobLayers<'_>) -> Vec<ExplainedVariable> {
+/// Returns the variables of a job: those of the file and given ones first, then predefined ones, of
+/// which `of_job` are those that this job alone has.
+pub(super) fn of(
+    written: Written<'_>,
+    layers: &JobLayers<'_>,
+    of_job: &JobVariables,
+) -> Vec<ExplainedVariable> {
     let ours = layers.given_and_written();
-    let known: std::collections::HashSet<&str> = ours.iter().map(|found| found.name).collect();
+    let ours = ours.iter().map(|found| found.name);
     let predefined = layers.predefined_names();
-    let predefined = predefined.into_iter().filter(|name| !known.contains(name));
-    let names = ours.iter().map(|found| found.name).chain(predefined);
-    let explained = names.map(|name| explain(written, layers, name));
+    let of_job_names = of_job.iter().map(|variable| &*variable.key);
+    let mut known = HashSet::new();
+    let names = ours.chain(predefined).chain(of_job_names);
+    let names = names.filter(|name| known.insert(*name));
+    let explained = names.map(|name| explain(written, layers, of_job, name));
     explained.flatten().collect()
 }
 
-fn explain(written: Written<'_>, layers: &JobLayers<'_>, name: &str) -> Option<ExplainedVariable> {
-    let mut found = layers.find_all(name).into_iter();
-    let winner = found.next()?;
-    let shadows = found.map(|shadowed| source(written, &shadowed)).collect();
-    let is_masked = winner.is_secret();
-    let value = if is_masked { MASKED } else { winner.value };
+fn explain(
+    written: Written<'_>,
+    layers: &JobLayers<'_>,
+    of_job: &JobVariables,
+    name: &str,
+) -> Option<ExplainedVariable> {
+    let mut found = layers.find_all(name);
+    found.retain(|found| found.layer != Layer::Job);
+    let own = of_job.variable(name);
+    let wins = own.filter(|_| found.is_empty() || LAST.contains(&name));
+    let (variable, expanded) = match (wins, found.first()) {
+        (Some(own), _) => (own.clone(), None),
+        (None, Some(winner)) => (winner.to_variable(), expanded(layers, winner)),
+        (None, None) => return None,
+    };
+    let mut sources = found.iter().map(|found| source(written, found));
+    let source = match wins {
+        Some(_) => VariableSource::Predefined,
+        None => sources.next()?,
+    };
+    let hidden = own.filter(|_| wins.is_none());
+    let hidden = hidden.map(|_| VariableSource::Predefined);
+    let shadows = sources.chain(hidden).collect();
+    let is_masked = variable.masked || !variable.public;
     Some(ExplainedVariable {
         name: name.to_owned(),
-        value: value.to_owned(),
-        expanded: expanded(layers, &winner),
-        is_raw: winner.is_raw,
-        is_file: winner.is_file(),
+        value: if is_masked {
+            MASKED.to_owned()
+        } else {
+            variable.value
+        },
+        expanded,
+        is_raw: variable.raw,
+        is_file: variable.file,
         is_masked,
-        source: source(written, &winner),
+        source,
         shadows,
     })
 }

@@ -12,6 +12,9 @@ use executor_core::variable::JobVariables;
 use std::fmt;
 use std::sync::Arc;
 
+/// How many entries an `include` may have, those counted that its rules leave out.
+const MOST_ENTRIES: usize = 10_000;
+
 /// One entry of `include`.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
@@ -96,6 +99,12 @@ impl Reader<'_> {
         match &node.kind {
             Kind::Null => Vec::new(),
             Kind::String(text) if text.is_empty() => Vec::new(),
+            Kind::Sequence(items) if items.len() > MOST_ENTRIES => {
+                let message = format!("include: there are more than {MOST_ENTRIES} entries");
+                let error = Diagnostic::error("too-many-includes", message);
+                self.diagnostics.push(error.at(items[MOST_ENTRIES].span));
+                Vec::new()
+            }
             Kind::Sequence(items) => {
                 let items = items.iter().filter(|item| !item.is_null());
                 items.filter_map(|item| self.entry(item)).collect()

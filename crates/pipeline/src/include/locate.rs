@@ -8,6 +8,9 @@ use crate::dialect::Dialect;
 use crate::repository::Paths;
 use crate::source::Span;
 
+/// How long a path with wildcards may be, in bytes: each is compared with all paths there are.
+const LONGEST_WILDCARD: usize = 1024;
+
 /// The file whose `include` is read, as far as its place decides what is meant.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Includer {
@@ -45,6 +48,8 @@ pub(super) struct Target {
 pub(super) enum Refusal {
     /// The path leads out of the project.
     Outside,
+    /// The path has wildcards and is too long for that.
+    TooLong,
     /// A file that lives in no project names a local one.
     NoProject,
     /// There is no parent pipeline here whose artifacts could be meant.
@@ -124,6 +129,9 @@ fn local(text: &Text, includer: &Includer, dialect: Dialect) -> Located {
         return Located::Refused(Refusal::Outside);
     };
     if path.contains('*') {
+        if path.len() > LONGEST_WILDCARD {
+            return Located::Refused(Refusal::TooLong);
+        }
         return Located::Fitting(Wildcard::new(&path), text.span);
     }
     Located::Files(vec![Target {

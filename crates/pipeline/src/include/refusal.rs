@@ -14,6 +14,11 @@ pub(super) fn of_entry(refusal: Refusal, span: Span) -> Diagnostic {
             "include: the path leads out of the project",
             "only files of the project can be included with `local`",
         ),
+        Refusal::TooLong => (
+            "invalid-include",
+            "include: the path with wildcards is longer than 1024 bytes",
+            "name a directory, and let the wildcard stand for what is in it",
+        ),
         Refusal::NoProject => (
             "include-no-project",
             "include: `local` means nothing in a file that is in no project",

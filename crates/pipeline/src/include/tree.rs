@@ -21,6 +21,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// How many wildcards may be looked up, those included that fit nothing and so count for no file.
+const MOST_WILDCARDS: usize = 1_000;
+
 /// A pipeline file with all that it includes merged into it.
 #[derive(Debug)]
 pub(crate) struct Tree {
@@ -49,6 +52,7 @@ pub(crate) fn read(
         origins: Origins::default(),
         seen: HashSet::new(),
         nodes_left: options.limits.nodes,
+        wildcards: 0,
     };
     let interpolation = Interpolation {
         given: GivenInputs::from_arguments(&options.inputs, diagnostics),
@@ -78,6 +82,8 @@ struct Forest<'o> {
     /// The local files named so far; wildcards pass them over.
     seen: HashSet<(FileHome, String)>,
     nodes_left: u32,
+    /// How many wildcards were met.
+    wildcards: usize,
 }
 
 struct Branch {
@@ -233,18 +239,21 @@ impl Forest<'_> {
         }
         match locate::locate(entry, includer, self.options.dialect) {
             Located::Files(targets) => return targets,
-            Located::Fitting(wildcard, span) => match self.shelf.paths(&includer.home) {
-                Ok(paths) => {
-                    let root = &self.branches[0].includer;
-                    let is_passed_over = |path: &str| {
-                        let key = (includer.home.clone(), path.to_owned());
-                        self.seen.contains(&key)
-                            || (root.home == includer.home && root.path == path)
-                    };
-                    return locate::fitting(&wildcard, span, &paths, is_passed_over);
+            Located::Fitting(wildcard, span) if self.takes_wildcard(span, diagnostics) => {
+                match self.shelf.paths(&includer.home) {
+                    Ok(paths) => {
+                        let root = &self.branches[0].includer;
+                        let is_passed_over = |path: &str| {
+                            let key = (includer.home.clone(), path.to_owned());
+                            self.seen.contains(&key)
+                                || (root.home == includer.home && root.path == path)
+                        };
+                        return locate::fitting(&wildcard, span, &paths, is_passed_over);
+                    }
+                    Err(error) => refuse_paths(entry, &error, diagnostics),
                 }
-                Err(error) => refuse_paths(entry, &error, diagnostics),
-            },
+            }
+            Located::Fitting(..) => {}
             Located::Refused(refusal) => {
                 diagnostics.push(refusal::of_entry(refusal, entry.span));
                 diagnostics.lack(Lacks::Files);
@@ -252,6 +261,17 @@ impl Forest<'_> {
             Located::LeftOut => diagnostics.push(refusal::left_out(entry.span)),
         }
         Vec::new()
+    }
+
+    /// Returns whether one more wildcard may be looked up; the first that may not is reported.
+    fn takes_wildcard(&mut self, span: Span, diagnostics: &mut Diagnostics) -> bool {
+        self.wildcards += 1;
+        if self.wildcards == MOST_WILDCARDS + 1 {
+            let message = format!("include: there are more than {MOST_WILDCARDS} wildcards");
+            diagnostics.push(Diagnostic::error("too-many-includes", message).at(span));
+            diagnostics.lack(Lacks::Files);
+        }
+        self.wildcards <= MOST_WILDCARDS
     }
 
     /// Fetches the files of a level and adds them; returns where they are.
@@ -315,6 +335,12 @@ impl Forest<'_> {
         let mut wanted: Vec<Target> = Vec::new();
         for entry in self.entries(include, diagnostics) {
             wanted.extend(self.targets(&entry, includer, diagnostics));
+        }
+        let most = self.options.limits.included_files;
+        if let Some(first) = wanted.get(most) {
+            let message = format!("include: a header includes more than {most} files");
+            diagnostics.push(Diagnostic::error("too-many-includes", message).at(first.span));
+            return None;
         }
         let from = &includer.home;
         let wishes: Vec<Wish<'_>> = wanted.iter().map(|target| Wish { target, from }).collect();

@@ -250,9 +250,16 @@ impl Interpolator<'_> {
         span: Span,
     ) -> Result<Arc<Node>, Stop> {
         let mut result = text.to_owned();
-        for (at, (whole, value)) in values.iter().enumerate() {
-            // The first of equal blocks replaces them all.
-            if values[..at].iter().any(|(before, _)| before == whole) && !result.contains(whole) {
+        // The first of equal blocks replaces them all, unless what was put in since has it again; it
+        // is only looked for when the text changed.
+        let mut changes = 0_usize;
+        let mut absent_at: HashMap<&str, usize> = HashMap::new();
+        for (whole, value) in values {
+            if absent_at.get(whole) == Some(&changes) {
+                continue;
+            }
+            if !result.contains(whole) {
+                absent_at.insert(whole, changes);
                 continue;
             }
             let replaced = text_of(value).and_then(|text| substitute(&result, whole, &text));
@@ -260,6 +267,7 @@ impl Interpolator<'_> {
                 return Err(self.stop("config node too large".to_owned(), span));
             };
             result = replaced;
+            changes += 1;
             self.progress.text += result.len();
             if self.progress.text > MOST_TEXT {
                 return Err(self.stop("config too large".to_owned(), span));

@@ -8,8 +8,11 @@ use crate::diagnostic::Diagnostic;
 use crate::expression::Variables;
 use crate::suggest::did_you_mean;
 use crate::yaml::{Kind, Node};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use std::sync::Arc;
+
+/// How many mistyped names are compared with all there are.
+const MOST_ADVICE: usize = 50;
 
 /// The values of the inputs, in the order of their declarations.
 pub(super) type Values = IndexMap<Arc<str>, Arc<Node>>;
@@ -50,18 +53,16 @@ fn check_unknown(
     given: &IndexMap<&str, &GivenInput>,
     findings: &mut Vec<Diagnostic>,
 ) {
-    let names = || {
-        definitions
-            .iter()
-            .map(|definition| definition.name.as_ref())
-    };
-    for input in given.values() {
-        if names().any(|name| name == input.name.as_ref()) {
-            continue;
-        }
+    let names: IndexSet<&str> = definitions
+        .iter()
+        .map(|definition| definition.name.as_ref())
+        .collect();
+    let unknown = given.values().filter(|input| !names.contains(&*input.name));
+    for (at, input) in unknown.enumerate() {
         let message = format!("unknown input arguments: {}", input.name);
-        let help = did_you_mean(&input.name, names()).or_else(|| {
-            let known: Vec<&str> = names().take(10).collect();
+        let nearest = (at < MOST_ADVICE).then(|| did_you_mean(&input.name, names.iter().copied()));
+        let help = nearest.flatten().or_else(|| {
+            let known: Vec<&str> = names.iter().copied().take(10).collect();
             (!known.is_empty()).then(|| format!("the file declares: {}", known.join(", ")))
         });
         let finding = Diagnostic::error("unknown-input", message).at(input.span);

@@ -10,13 +10,14 @@ mod variables;
 
 pub use error::PlanError;
 pub use selection::{NeedsMode, Selection};
+pub(crate) use variables::{LAST, of_pipeline, predefined_of_job};
 
 use crate::config::Variables;
 use crate::context::PipelineContext;
 use crate::create::{CreatedJob, Creation, Layers, Refusal};
 use crate::slug::path_slug;
 use executor_core::job::{Job, JobDefinition, JobId, PipelineId, When};
-use executor_core::variable::{JobVariable, JobVariables};
+use executor_core::variable::JobVariables;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -106,15 +107,9 @@ impl Plan {
         }
         let producers = (0..jobs.len()).filter(|&at| jobs[at].leaves_artifacts());
         let producers = producers.collect();
-        let mut predefined = context.pipeline_variables();
-        if let Some(name) = &creation.name {
-            predefined.push(JobVariable {
-                raw: true,
-                ..JobVariable::public("CI_PIPELINE_NAME", name)
-            });
-        }
+        let predefined = of_pipeline(creation, &context);
         Ok(Self {
-            name: creation.name.clone(),
+            name: creation.shown_name.clone(),
             refusal: creation.refusal.clone(),
             stages: creation.stages.clone(),
             jobs,

@@ -1,10 +1,37 @@
 use super::{Plan, PlannedJob};
-use crate::context::{JobEnvironment, Kept, has_references, sort_and_expand};
-use crate::create::{Found, JobLayers};
+use crate::context::{JobEnvironment, Kept, PipelineContext, has_references, sort_and_expand};
+use crate::create::{Creation, Found, JobLayers};
+use executor_core::job::{JobDefinition, JobId};
 use executor_core::variable::{JobVariable, JobVariables};
 
 /// What tells of an environment wins over all other variables of these names.
-const LAST: [&str; 2] = ["CI_ENVIRONMENT_SLUG", "CI_ENVIRONMENT_URL"];
+pub(crate) const LAST: [&str; 2] = ["CI_ENVIRONMENT_SLUG", "CI_ENVIRONMENT_URL"];
+
+/// Returns the predefined variables that all jobs of a pipeline see.
+pub(crate) fn of_pipeline(creation: &Creation, context: &PipelineContext) -> JobVariables {
+    let mut predefined = context.pipeline_variables();
+    if let Some(name) = &creation.name {
+        predefined.push(JobVariable {
+            raw: true,
+            ..JobVariable::public("CI_PIPELINE_NAME", name)
+        });
+    }
+    predefined
+}
+
+/// Returns the predefined variables that one job alone has.
+pub(crate) fn predefined_of_job(
+    definition: &JobDefinition,
+    id: JobId,
+    context: &PipelineContext,
+    sight: &JobLayers<'_>,
+) -> JobVariables {
+    let environment = definition.environment.as_deref().map(|environment| {
+        let name = sight.environment();
+        JobEnvironment::new(environment, name.unwrap_or_default())
+    });
+    context.job_variables(definition, id, environment.as_ref())
+}
 
 /// Returns the variables of a job as its runner gets them: references among them replaced, those
 /// left that only the runner knows.
@@ -28,13 +55,7 @@ pub(super) fn of_job(plan: &Plan, job: &PlannedJob, sight: &JobLayers<'_>) -> Ve
 }
 
 fn own_variables(plan: &Plan, job: &PlannedJob, sight: &JobLayers<'_>) -> JobVariables {
-    let definition = &job.definition;
-    let environment = definition.environment.as_deref().map(|environment| {
-        let name = sight.environment();
-        JobEnvironment::new(environment, name.unwrap_or_default())
-    });
-    let context = &plan.context;
-    let mut own = context.job_variables(definition, job.id, environment.as_ref());
+    let mut own = predefined_of_job(&job.definition, job.id, &plan.context, sight);
     let last = LAST.map(|name| own.variable(name).cloned());
     own.extend(
         sight

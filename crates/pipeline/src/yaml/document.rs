@@ -70,11 +70,17 @@ fn check_text(file: FileId, text: &str) -> Result<(), Stop> {
     let Some(offset) = control_character(text) else {
         return Ok(());
     };
-    let error = if text.as_bytes()[offset] == 0 {
-        Diagnostic::error("nul-character", "the file holds a NUL character")
-    } else {
-        let message = "invalid YAML: control characters are not allowed";
-        Diagnostic::error("yaml-syntax", message)
+    let error = match text[offset..].chars().next() {
+        Some('\0') => Diagnostic::error("nul-character", "the file holds a NUL character"),
+        Some('\u{feff}') => {
+            let message = "invalid YAML: a byte order mark begins a line inside the text";
+            let help = "take it out; were two files joined here?".to_owned();
+            Diagnostic::error("yaml-syntax", message).with_help(help)
+        }
+        _ => {
+            let message = "invalid YAML: control characters are not allowed";
+            Diagnostic::error("yaml-syntax", message)
+        }
     };
     Err(error.at(Span::of_offset(file, text, offset)).into())
 }
@@ -90,7 +96,9 @@ fn control_character(text: &str) -> Option<usize> {
         let character = text[offset..].chars().next()?;
         let is_refused = match character {
             '\u{85}' => false,
-            '\u{feff}' | '\u{fffe}' | '\u{ffff}' => true,
+            // libyaml passes one over at the start of a line, and loses count of the columns there.
+            '\u{feff}' => text[..offset].ends_with('\n'),
+            '\u{fffe}' | '\u{ffff}' => true,
             character => character.is_control(),
         };
         if is_refused {
@@ -115,6 +123,9 @@ fn load_content(
     let mut blank = None;
     let mut has_more = false;
     for part in parts(text) {
+        if text[part.clone()].trim().is_empty() {
+            continue;
+        }
         let mut loader = Loader::new(file, text, part, limits);
         let Some(node) = loader.load(findings)? else {
             continue;

@@ -1,4 +1,5 @@
 use super::Limits;
+use super::findings::refuse;
 use super::key::Key;
 use super::names::Names;
 use super::node::{Kind, Node};
@@ -90,11 +91,11 @@ impl<'t> Loader<'t> {
                     && open.is_at_key()
                 {
                     let kind = scalar_kind(text, is_plain, tagged, span, &mut self.names)?;
-                    open.add_key(Key::of(kind, span)?);
+                    open.add_key(Key::of(kind, tagged, span)?);
                     return Ok(None);
                 }
                 if text.contains('\0') {
-                    findings.push(nul_character(span));
+                    refuse(findings, || nul_character(span));
                 }
                 let kind = scalar_kind(text, is_plain, tagged, span, &mut self.names)?;
                 let node = Arc::new(Node::new(kind, span));
@@ -341,6 +342,24 @@ mod tests {
             serde_json::json!({"x": "a", "z": "b", "y": "a"})
         );
         assert_eq!(job("{<<: text}"), serde_json::json!({"<<": "text"}));
+        assert_eq!(
+            job("{<<: [*a, text]}"),
+            serde_json::json!({"<<": [{"x": "a", "y": "a"}, "text"]})
+        );
+        assert_eq!(job("{'<<': *a}"), serde_json::json!({"x": "a", "y": "a"}));
+        assert_eq!(
+            job("{!!str <<: *b}"),
+            serde_json::json!({"<<": {"x": "b", "z": "b"}})
+        );
+        assert_eq!(
+            load_text(".l: &l [{x: 1}]\nj: {<<: *l}\n")
+                .0
+                .unwrap()
+                .get("j")
+                .unwrap()
+                .to_json(),
+            serde_json::json!({"<<": [{"x": 1}]})
+        );
     }
 
     #[test]
@@ -384,11 +403,37 @@ mod tests {
     }
 
     #[test]
+    fn the_findings_of_one_text_are_bounded_and_its_errors_are_among_them() {
+        let text = format!("{{{}b: \"\\0\"}}", "a: 1, ".repeat(50_000));
+        let (_, diagnostics) = load_text(&text);
+        assert_eq!(diagnostics.warnings().count(), 1_000);
+        assert_eq!(diagnostics.errors().count(), 1);
+    }
+
+    #[test]
+    fn tags_that_ask_for_a_class_are_refused() {
+        for text in [
+            "a: !ruby/object:Foo {b: 1}",
+            "a: !ruby/regexp x",
+            "a: !!set {b, c}",
+        ] {
+            let (_, diagnostics) = load_text(text);
+            let errors: Vec<&str> = diagnostics.errors().map(|error| error.code).collect();
+            assert_eq!(errors, ["yaml-class"], "{text}");
+        }
+        check(
+            "{a: !ruby/sym 12, b: !str 12}",
+            &serde_json::json!({"a": "12", "b": "12"}),
+        );
+    }
+
+    #[test]
     fn broken_texts_are_refused_with_their_place() {
         check_refused("", "empty-file", 1);
         check_refused(" \n\n", "empty-file", 1);
         check_refused("a: 1\nb: \0x", "nul-character", 2);
         check_refused("job:\n\tscript: x\n", "yaml-syntax", 2);
+        check_refused("a: 1\n\u{feff}b: 2\n", "yaml-syntax", 2);
         check_refused("a: *nothing\n", "unknown-alias", 1);
         check_refused("a: &a [*a]\n", "anchor-cycle", 1);
         check_refused("x: 1\nd: 2020-01-01\n", "yaml-date", 2);
@@ -535,6 +580,12 @@ mod tests {
             &serde_json::json!({"key": 1, "other": "key"}),
         );
         check("a: &k x\n*k : 1\n", &serde_json::json!({"a": "x", "x": 1}));
+    }
+
+    #[test]
+    fn a_byte_order_mark_inside_a_line_is_a_character() {
+        check("a: \"x\u{feff}\"", &serde_json::json!({"a": "x\u{feff}"}));
+        check("\t\n---\na: 1\n", &serde_json::json!({"a": 1}));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod decode;
 mod document;
+mod findings;
 mod integer;
 mod key;
 mod limits;

@@ -193,7 +193,7 @@ fn float_text(number: f64) -> String {
         return format!("{sign}Infinity");
     }
     let magnitude = number.abs();
-    if number == 0.0 || (1e-4..1e16).contains(&magnitude) {
+    if number == 0.0 || (1e-4..1e15).contains(&magnitude) {
         return format!("{number:?}");
     }
     let text = format!("{number:e}");
@@ -222,6 +222,8 @@ mod tests {
             (1.5, "1.5"),
             (2.0, "2.0"),
             (-0.0, "-0.0"),
+            (123_456_789_012_345.0, "123456789012345.0"),
+            (1e15, "1.0e+15"),
             (1e20, "1.0e+20"),
             (1.25e-7, "1.25e-07"),
             (f64::NEG_INFINITY, "-Infinity"),

@@ -113,8 +113,12 @@ impl<'t> Open<'t> {
         match &mut self.collection {
             Collection::Sequence(items) => items.push(node),
             Collection::Mapping { entries, key } => match key.take() {
-                None => *key = Some(Key::of(node.kind.clone(), span)?),
-                Some(key) if &*key.text == "<<" => merge(entries, key, node),
+                None => *key = Some(Key::of(node.kind.clone(), Tagged::None, span)?),
+                Some(key) if key.is_merge() => {
+                    // An alias stands elsewhere than what it names.
+                    let is_alias = node.span != span;
+                    merge(entries, key, node, is_alias);
+                }
                 Some(key) => insert(entries, key, node, findings),
             },
         }

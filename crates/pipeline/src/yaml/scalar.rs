@@ -4,6 +4,8 @@
 //! `12:30` counts in sixties (of hours), `1e3` and `08` are text.
 
 use super::Kind;
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// The value of an unquoted scalar.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,32 +79,43 @@ fn special_float(text: &str) -> Option<Scalar> {
     }
 }
 
-/// `12:30` and `1:30:00`: the first part counts hours, whatever follows.
+/// `12:30` and `1:30:00`: the first part counts hours, whatever follows, and it alone has the sign.
+/// With a point behind the last part the whole is a float.
 fn sexagesimal(text: &str) -> Option<Scalar> {
-    let (sign, digits) = split_sign(text);
-    let mut parts = digits.split(':');
-    let first = parts.next()?;
-    if !first.starts_with(|c: char| c.is_ascii_digit()) || !consists_of(first, b"0123456789_") {
+    const UNITS: [i128; 3] = [3600, 60, 1];
+    let (first, _) = text.split_once(':')?;
+    let (sign, hours) = split_sign(first);
+    let (parts, fraction) = match text.split_once('.') {
+        Some((parts, fraction)) => (parts, Some(fraction)),
+        None => (text, None),
+    };
+    let digits = b"0123456789_";
+    let fits = hours.starts_with(|c: char| c.is_ascii_digit())
+        && consists_of(hours, digits)
+        && fraction.is_none_or(|fraction| consists_of(fraction, digits));
+    if !fits || parts.matches(':').count() >= UNITS.len() {
         return None;
     }
-    let mut seconds: i128 = first
-        .replace('_', "")
-        .parse::<i128>()
-        .ok()?
-        .checked_mul(3600)?;
-    let mut unit = 60;
-    let mut count = 0;
-    for part in parts {
-        let fits = matches!(part.len(), 1 | 2) && consists_of(part, b"0123456789");
-        let value: i128 = part.parse().ok()?;
-        if !fits || value > 59 || count == 2 {
+    let hours: i128 = hours.replace('_', "").parse().ok()?;
+    let mut seconds = hours.checked_mul(sign * UNITS[0])?;
+    let mut last_unit = UNITS[0];
+    for (part, unit) in parts.split(':').zip(UNITS).skip(1) {
+        if !matches!(part.len(), 1 | 2) || !consists_of(part, b"0123456789") {
             return None;
         }
+        let value: i128 = part.parse().ok().filter(|value| *value <= 59)?;
         seconds = seconds.checked_add(value * unit)?;
-        unit /= 60;
-        count += 1;
+        last_unit = unit;
     }
-    (count > 0).then_some(Scalar::Int(sign * seconds))
+    let Some(fraction) = fraction else {
+        return Some(Scalar::Int(seconds));
+    };
+    let fraction: f64 = format!("0.{}", fraction.replace('_', "")).parse().ok()?;
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a float has no more digits, in GitLab neither"
+    )]
+    Some(Scalar::Float(seconds as f64 + fraction * last_unit as f64))
 }
 
 fn integer(text: &str) -> Option<Scalar> {
@@ -156,33 +169,20 @@ fn float(text: &str) -> Option<Scalar> {
     clean.parse().ok().map(Scalar::Float)
 }
 
-/// `2026-11-20`, alone or with a time behind it.
+/// `2026-11-20`, or with a time behind it. Only the form counts: the 31st of February is a date too.
 fn is_date(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let digits = |from: usize| {
-        let rest = bytes.get(from..).unwrap_or_default();
-        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
-    };
-    let dash = |at: usize| bytes.get(at) == Some(&b'-');
-    if digits(0) != 4 || !dash(4) {
-        return false;
-    }
-    let month = digits(5);
-    let day = digits(5 + month + 1);
-    if !matches!((month, day), (1 | 2, 1 | 2)) || !dash(5 + month) {
-        return false;
-    }
-    let number = |from: usize, length: usize| text[from..from + length].parse::<u8>().unwrap_or(0);
-    let in_range =
-        (1..=12).contains(&number(5, month)) && (1..=31).contains(&number(5 + month + 1, day));
-    let rest = &text[5 + month + 1 + day..];
-    if rest.is_empty() {
-        return in_range;
-    }
-    let time = rest.strip_prefix(['t', 'T', ' ']).map(str::trim_start);
-    time.is_some_and(|time| {
-        time.starts_with(|c: char| c.is_ascii_digit()) && time.matches(':').count() >= 2
-    })
+    static DATE: LazyLock<Regex> = LazyLock::new(|| {
+        let date = r"[0-9]{4}-(?:1[012]|0?[0-9])-(?:3[01]|[012]?[0-9])";
+        let time = r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?";
+        let zone = r"[ \t]*(?:Z|[-+][0-9]{1,2}:?(?:[0-9]{2})?)";
+        let moment =
+            format!(r"-?[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}(?:[Tt]|[ \t]+){time}(?:{zone})?");
+        Regex::new(&format!("^(?:{date}|{moment})$")).expect("the pattern is valid")
+    });
+    // The pattern is only made for the few texts that begin like a date.
+    let year = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    let begins_so = year.get(4) == Some(&b'-') && year[..4].iter().all(u8::is_ascii_digit);
+    begins_so && DATE.is_match(text)
 }
 
 fn split_sign(text: &str) -> (i128, &str) {
@@ -228,7 +228,8 @@ mod tests {
         );
         check(&["1,000", "1_000"], &Scalar::Int(1000));
         check(&["-1"], &Scalar::Int(-1));
-        check(&["12:30", "12:30:00"], &Scalar::Int(45_000));
+        check(&["12:30", "12:30:00", "+12:30"], &Scalar::Int(45_000));
+        check(&["-12:30", "-12:30:00"], &Scalar::Int(-41_400));
         check(
             &["08", "0o17", "1__0", "1_", "+", "-", "12:60", "1:2:3:4"],
             &Scalar::Text,
@@ -248,6 +249,8 @@ mod tests {
         check(&[".5"], &Scalar::Float(0.5));
         check(&["1."], &Scalar::Float(1.0));
         check(&["-.inf"], &Scalar::Float(f64::NEG_INFINITY));
+        check(&["1:2.5", "1:02:30.0", "1:2:30."], &Scalar::Float(3750.0));
+        check(&["1:2:3:4.5", "1:60.5", "1.5:2", "a:2.5"], &Scalar::Text);
         check(
             &["1e3", "1.5e3", ".", "+.", "-.e+1", "1.5.0"],
             &Scalar::Text,
@@ -262,6 +265,10 @@ mod tests {
                 "2020-1-1",
                 "2020-01-01 10:00:00",
                 "2001-12-14t21:59:43.10-05:00",
+                "2020-02-31",
+                "1999-0-00",
+                "-1999-99-99 9:61:61. Z",
+                "2020-01-01T10:20:30 -5",
             ],
             &Scalar::Date,
         );
@@ -272,6 +279,12 @@ mod tests {
                 "2020-01-01x",
                 "20-01-01",
                 "2020-01-01é",
+                "2020-01-32",
+                "-2020-01-01",
+                "2020-01-01T10:2:30",
+                "2020-01-01T10:20",
+                "2020-01-01T10:20:30 X",
+                "2020-01-01 http://a:b:c",
             ],
             &Scalar::Text,
         );

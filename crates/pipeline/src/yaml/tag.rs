@@ -1,3 +1,4 @@
+use super::findings::{refuse, warn};
 use super::loader::Stop;
 use super::node::{Kind, Node};
 use super::syntax::Tag;
@@ -23,18 +24,50 @@ impl Tagged {
         };
         match (tag.prefix.as_ref(), tag.suffix.as_ref()) {
             ("!", "reference") => Self::Reference,
-            ("tag:yaml.org,2002:", "str") | ("", "tag:yaml.org,2002:str") => Self::Text,
+            ("tag:yaml.org,2002:", "str")
+            | ("", "tag:yaml.org,2002:str")
+            | ("!", "str" | "ruby/string" | "ruby/sym" | "ruby/symbol") => Self::Text,
             ("", "!")
             | ("tag:yaml.org,2002:", "int" | "float" | "bool" | "null" | "seq" | "map") => {
                 Self::Other
             }
+            (prefix, suffix) if asks_for_class(prefix, suffix) => {
+                refuse(findings, || {
+                    let message = format!(
+                        "the tag `{prefix}{suffix}` asks for an unspecified class, which GitLab \
+                         refuses"
+                    );
+                    Diagnostic::error("yaml-class", message).at(span)
+                });
+                Self::Other
+            }
             (prefix, suffix) => {
-                let message = format!("the tag `{prefix}{suffix}` is ignored");
-                findings.push(Diagnostic::warning("unknown-tag", message).at(span));
+                warn(findings, || {
+                    let message = format!("the tag `{prefix}{suffix}` is ignored");
+                    Diagnostic::warning("unknown-tag", message).at(span)
+                });
                 Self::Other
             }
         }
     }
+}
+
+/// Returns whether a tag names a class that GitLab's loader would have to make something of; all it
+/// does not know it passes over.
+fn asks_for_class(prefix: &str, suffix: &str) -> bool {
+    const CLASSES: [&str; 7] = [
+        "object",
+        "struct",
+        "exception",
+        "regexp",
+        "range",
+        "class",
+        "module",
+    ];
+    let class = suffix.strip_prefix("ruby/").filter(|_| prefix == "!");
+    let class = class.map(|class| class.split(':').next().unwrap_or_default());
+    class.is_some_and(|class| CLASSES.contains(&class))
+        || (prefix, suffix) == ("tag:yaml.org,2002:", "set")
 }
 
 /// Returns what a tagged list refers to.

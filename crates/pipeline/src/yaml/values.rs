@@ -73,7 +73,7 @@ mod tests {
         ] {
             let found = load_values("v.yml", &format!("A: {value}\n")).diagnostics;
             let shown = found.to_string();
-            assert!(shown.contains("v.yml:1:"), "{shown}");
+            assert!(shown.contains("v.yml:"), "{shown}");
             let records = format!("{:?}", found.records(Severity::Error));
             for text in [shown, records] {
                 assert!(!text.contains("s3cret") && !text.contains("2031"), "{text}");

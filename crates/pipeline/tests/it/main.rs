@@ -22,6 +22,7 @@ mod random;
 mod random_expressions;
 mod resolve;
 mod rules;
+mod spans;
 mod structure;
 mod vectors;
 mod when;

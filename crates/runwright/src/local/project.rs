@@ -48,14 +48,15 @@ impl LocalProject {
         let file = file.map_or_else(
             || usual_file(&root),
             |named| {
+                let below = root.join(named);
                 let beside = directory.join(named);
                 // Whoever names a file names it from where he stands.
-                if !root.join(named).exists() && beside.exists() {
-                    return beside
-                        .strip_prefix(&root)
-                        .map_or(beside.clone(), Path::to_owned);
-                }
-                named.to_owned()
+                let meant = if !below.exists() && beside.exists() {
+                    beside
+                } else {
+                    below
+                };
+                below_root(&root, &meant).unwrap_or_else(|| named.to_owned())
             },
         );
         Ok(Self { root, file })
@@ -66,7 +67,7 @@ impl LocalProject {
         &self.root
     }
 
-    /// Returns the pipeline file, relative to the root unless it was given otherwise.
+    /// Returns the pipeline file, relative to the root unless it lies elsewhere.
     pub fn file(&self) -> &Path {
         &self.file
     }
@@ -103,6 +104,14 @@ impl LocalProject {
         let bytes = read_bytes(&path).map_err(failed)?;
         decode(bytes).map_err(|error| failed(error.into()))
     }
+}
+
+/// Returns the shortest path of a file in the project, relative to its root, so that a file has one
+/// name however it is given. Links stay what they are.
+fn below_root(root: &Path, file: &Path) -> Option<PathBuf> {
+    let directory = fs::canonicalize(file.parent()?).ok()?;
+    let path = directory.join(file.file_name()?);
+    path.strip_prefix(root).ok().map(Path::to_owned)
 }
 
 /// Returns the pipeline file of a project that nobody named one for.

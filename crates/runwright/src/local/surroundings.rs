@@ -103,6 +103,9 @@ impl Surroundings {
         context.given.clone_from(&self.given);
         let mut notes = described.notes;
         notes.extend(self.note_of_protected(&context));
+        if context.is_skipped() {
+            notes.push(SKIPPED.to_owned());
+        }
         let known = Known { context, notes };
         Ok(self.described.get_or_init(|| known))
     }
@@ -135,6 +138,10 @@ impl Surroundings {
         }
     }
 }
+
+/// What there is to know of a commit that wants no pipeline.
+const SKIPPED: &str = "the message of the commit says `[ci skip]`, so a push makes GitLab skip all \
+                       jobs; here they can run";
 
 /// The beginnings of variables that only git knows.
 const OF_COMMIT: [&str; 7] = [

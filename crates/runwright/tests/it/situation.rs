@@ -73,6 +73,22 @@ fn a_branch_is_simulated_on_what_is_checked_out() {
 }
 
 #[test]
+fn a_commit_without_a_branch_is_taken_for_one_of_the_default_branch() {
+    let project = Project::new();
+    project.commit("second");
+    project.git(&["checkout", "-q", "--detach"]);
+    let (known, notes) = context(&project, SituationOptions::default());
+    assert_eq!(value(&known, "CI_COMMIT_BRANCH").as_deref(), Some("main"));
+    assert_eq!(
+        notes,
+        [
+            "no branch or tag is checked out; the pipeline is said to be of `main` (--branch and \
+             --tag name others)"
+        ]
+    );
+}
+
+#[test]
 fn a_merge_request_has_its_own_variables() {
     let project = Project::new();
     let base = project.git(&["rev-parse", "HEAD"]);

@@ -13,18 +13,19 @@ include: base.yml
 variables: {A: root, B: root}
 default: {tags: [docker]}
 image: alpine
-workflow: {rules: [{if: $NO}, {if: $CI_COMMIT_BRANCH, variables: {B: flow}}]}
+workflow: {name: for $D, rules: [{if: $NO}, {if: $CI_COMMIT_BRANCH, variables: {B: flow}}]}
 build:
   extends: .base
   script: make
   parallel: {matrix: [{OS: [linux, mac]}]}
-  variables: {A: own}
+  variables: {A: own, CI_JOB_STAGE: own, CI_ENVIRONMENT_URL: own}
   rules:
     - if: $TOKEN == 'other'
     - if: $A == 'own'
       when: manual
       variables: {C: $A}
     - when: never
+  environment: {name: on/$D, url: https://$OS}
 ";
 const BASE: &str = ".base:\n  artifacts: {paths: [out]}\n  variables: {D: base}\n";
 
@@ -122,6 +123,26 @@ fn each_variable_tells_where_it_is_from_and_what_it_hides() {
     assert_eq!(sources("D"), ["--variable", "job base.yml:3"]);
     assert_eq!(sources("OS"), ["matrix ci.yml:9"]);
     assert_eq!(sources("CI_COMMIT_BRANCH"), ["predefined"]);
+}
+
+#[test]
+fn what_only_a_job_that_runs_knows_is_explained_too() {
+    let job = explain("build: [mac]");
+    let value = |name: &str| {
+        let mut found = job.variables.iter().filter(|found| found.name == name);
+        let only = found.next().unwrap_or_else(|| panic!("{name}"));
+        assert!(found.next().is_none(), "{name} twice");
+        (&*only.value, only.shadows.len())
+    };
+    assert_eq!(value("CI_JOB_ID"), ("2", 0));
+    assert_eq!(value("CI_PIPELINE_ID"), ("1", 0));
+    assert_eq!(value("CI_JOB_NAME"), ("build: [mac]", 0));
+    assert_eq!(value("CI_PIPELINE_NAME"), ("for [MASKED]", 0));
+    assert_eq!(value("CI_ENVIRONMENT_NAME"), ("[MASKED]", 0));
+    assert_eq!(value("CI_ENVIRONMENT_SLUG"), ("[MASKED]", 0));
+    // What tells of the environment wins over the file.
+    assert_eq!(value("CI_ENVIRONMENT_URL"), ("https://$OS", 1));
+    assert_eq!(value("CI_JOB_STAGE"), ("own", 1));
 }
 
 #[test]

@@ -91,3 +91,25 @@ fn what_all_files_may_cost_is_bounded() {
     assert_eq!(codes("include: [a.yml, a.yml]", 1000), [""; 0]);
     assert_eq!(codes("include: [a.yml, b.yml]", 1000), ["file-too-large"]);
 }
+
+#[test]
+fn entries_that_bring_no_file_are_bounded_too() {
+    let list = |entry: &str, count: usize| {
+        let entries = vec![entry; count].join(", ");
+        format!("include: [{entries}]\nj: {{script: x}}")
+    };
+    check_refused(&list("'no/*.yml'", 1_001), &[], &["too-many-includes"]);
+    check_refused(
+        &list("{local: a.yml, rules: [{when: never}]}", 10_001),
+        &[],
+        &["too-many-includes"],
+    );
+    let long = format!("include: '{}.yml'\nj: {{script: x}}", "*".repeat(1_100));
+    check_refused(&long, &[], &["invalid-include"]);
+    let header = format!(
+        "spec: {{include: [{}]}}\n---\nj: {{script: x}}",
+        vec!["{local: s.yml}"; 151].join(", ")
+    );
+    let shared = [("s.yml", "inputs: {}")];
+    check_refused(&header, &shared, &["too-many-includes"]);
+}

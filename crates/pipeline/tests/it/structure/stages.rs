@@ -11,6 +11,15 @@ fn the_edges_stand_around_the_stages_of_the_file() {
     check("[one, two]", &[".pre", "one", "two", ".post"]);
     check("[one, .post, .pre, two]", &[".pre", "one", "two", ".post"]);
     check("[a, [b, [c]], a]", &[".pre", "a", "b", "c", "a", ".post"]);
+    let nested = |levels: usize| format!("{}a{}", "[".repeat(levels), "]".repeat(levels));
+    check(&nested(10), &[".pre", "a", ".post"]);
+    check_errors(
+        &format!("stages: {}\njob: {{script: x, stage: a}}", nested(11)),
+        &[&format!(
+            "stages config should be nested at most 10 levels deep @ {}",
+            nested(11)
+        )],
+    );
     // GitLab takes away the edges before it flattens.
     check("[[a, .pre]]", &[".pre", "a", ".pre", ".post"]);
     check("", &[".pre", "build", "test", "deploy", ".post"]);

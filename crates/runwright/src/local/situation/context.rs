@@ -156,7 +156,10 @@ impl Describing<'_> {
             SituationRef::CheckedOut => match &self.facts.head {
                 Head::Branch(branch) => (branch.clone(), RefType::Branch),
                 Head::Tag(tag) => (tag.clone(), RefType::Tag),
-                Head::Detached => (project.default_branch.clone(), RefType::Branch),
+                Head::Detached => {
+                    self.note_detached(&project.default_branch);
+                    (project.default_branch.clone(), RefType::Branch)
+                }
             },
             SituationRef::MergeRequest { branch: None, .. } => match &self.facts.head {
                 Head::Branch(branch) => (branch.clone(), RefType::Branch),
@@ -167,6 +170,16 @@ impl Describing<'_> {
                     ("HEAD".to_owned(), RefType::Branch)
                 }
             },
+        }
+    }
+
+    /// Notes that nothing says which branch the commit is of.
+    fn note_detached(&mut self, branch: &str) {
+        if self.facts.commit.is_some() {
+            self.notes.push(format!(
+                "no branch or tag is checked out; the pipeline is said to be of `{branch}` \
+                 (--branch and --tag name others)"
+            ));
         }
     }
 
