@@ -1,4 +1,4 @@
-use super::reader::{Field, Reader};
+use super::reader::{Field, Reader, quotes_help};
 use crate::yaml::Kind;
 
 /// Whether a failed job lets the pipeline pass.
@@ -22,7 +22,8 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<AllowFai
             exit_codes.map(AllowFailure::ExitCodes)
         }
         _ => {
-            reader.refuse(field, "should be a hash or a boolean value");
+            let words = "should be a hash or a boolean value";
+            reader.refuse_with_help(field, words, quotes_help(field.node));
             None
         }
     }

@@ -28,11 +28,13 @@ pub(super) fn check(reader: &mut Reader<'_>, field: Field<'_>, is_delayed: bool)
     match given {
         None if is_delayed => {
             let words = "with `when: delayed` needs `start_in`";
-            reader.refuse_part(field, "when", words);
+            let help = Some("add for example `start_in: 30 minutes`");
+            reader.refuse_part_with_help(field, "when", words, help);
         }
         Some(_) if !is_delayed => {
             let words = "may have `start_in` only with `when: delayed`";
-            reader.refuse_part(field, "start_in", words);
+            let help = Some("add `when: delayed`, or remove it");
+            reader.refuse_part_with_help(field, "start_in", words, help);
         }
         _ => {}
     }

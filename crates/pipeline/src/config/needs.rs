@@ -1,5 +1,5 @@
 use super::matrix::{self, Matrix};
-use super::reader::{Field, Reader, Spanned};
+use super::reader::{Field, Reader, Spanned, list_help};
 use crate::yaml::Node;
 use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;
@@ -67,7 +67,8 @@ pub(super) fn read(
     } else if field.node.as_mapping().is_some() && !field.node.is_blank() {
         vec![field.node]
     } else {
-        reader.refuse(field, "can only be a hash or an array");
+        let help = list_help(field.node);
+        reader.refuse_with_help(field, "can only be a hash or an array", help);
         return None;
     };
     let path = field.path.child("need");

@@ -1,7 +1,7 @@
 //! `pages`: whether and how a job publishes pages, and the old `publish`.
 
 use super::duration::parse_duration;
-use super::reader::{Field, Reader};
+use super::reader::{Field, Reader, quotes_help};
 use crate::yaml::Kind;
 use executor_core::job::{PagesDefinition, PagesSettings};
 
@@ -20,7 +20,8 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<PagesDef
             Some(PagesDefinition::Settings(settings))
         }
         _ => {
-            reader.refuse(field, "should be a hash or a boolean value");
+            let words = "should be a hash or a boolean value";
+            reader.refuse_with_help(field, words, quotes_help(field.node));
             None
         }
     }

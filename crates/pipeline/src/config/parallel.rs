@@ -1,5 +1,5 @@
 use super::matrix::{self, MOST_JOBS, Matrix};
-use super::reader::{Field, Reader};
+use super::reader::{Field, Reader, quotes_help};
 use crate::yaml::Kind;
 
 /// `parallel`: how one job becomes several.
@@ -29,7 +29,8 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Parallel
         }
         Kind::Mapping(_) => matrix::read_in_hash(reader, field).map(Parallel::Matrix),
         _ => {
-            reader.refuse(field, "should be an integer or a hash");
+            let help = quotes_help(field.node);
+            reader.refuse_with_help(field, "should be an integer or a hash", help);
             None
         }
     }

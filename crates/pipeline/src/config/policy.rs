@@ -1,4 +1,4 @@
-use super::reader::{Field, Reader};
+use super::reader::{Field, Reader, list_help};
 use super::rule::read_condition;
 use crate::diagnostic::Diagnostic;
 use crate::pattern::Pattern;
@@ -36,7 +36,8 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<PolicyKe
             without_nulls(field.node)
         }
         _ => {
-            reader.refuse(field, "has to be either an array of conditions or a hash");
+            let words = "has to be either an array of conditions or a hash";
+            reader.refuse_with_help(field, words, list_help(field.node));
             return None;
         }
     };
@@ -76,10 +77,8 @@ fn read_conditions(reader: &mut Reader<'_>, field: Field<'_>, policy: &mut Polic
 
 fn read_refs(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<RefPattern>> {
     let Some(items) = field.node.as_sequence() else {
-        reader.refuse(
-            field,
-            "should be an array of strings or regular expressions",
-        );
+        let words = "should be an array of strings or regular expressions";
+        reader.refuse_with_help(field, words, list_help(field.node));
         return None;
     };
     let mut refs = Vec::with_capacity(items.len());

@@ -201,7 +201,11 @@ fn check_exclusions(reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping
     for (one, other) in EXCLUSIVE {
         if entries.contains_key(one) && entries.contains_key(other) {
             let words = format!("these keys cannot be used together: {one}, {other}");
-            reader.refuse_part(field, other, words);
+            let help = match other {
+                "run" => "a job runs the commands of `script` or the steps of `run`; keep one",
+                _ => "a job runs something itself or starts another pipeline; make two jobs of it",
+            };
+            reader.refuse_part_with_help(field, other, words, Some(help));
         }
     }
     if is_given(entries, "rules") {
@@ -210,7 +214,11 @@ fn check_exclusions(reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping
             .filter(|key| is_given(entries, key))
         {
             let words = format!("key may not be used with `rules`: {key}");
-            reader.refuse_part(field, key, words);
+            let help = match key {
+                "start_in" => "say it in the entries of `rules` that have `when: delayed`",
+                _ => "say it with `rules: [{if: ...}]` alone",
+            };
+            reader.refuse_part_with_help(field, key, words, Some(help));
         }
     }
 }
@@ -231,7 +239,8 @@ fn check(job: &Job, reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping
     let may_publish = known_keys(job.kind, entries).contains(&"publish");
     if may_publish && is_given(entries, "publish") && !job.publishes_pages() {
         let words = "publish can only be used within a `pages` job";
-        reader.refuse_part(field, "publish", words);
+        let help = Some("add `pages: true`");
+        reader.refuse_part_with_help(field, "publish", words, help);
     }
     let published = job.kept.pages.as_deref().and_then(PagesDefinition::publish);
     if is_given(entries, "publish") && published.is_some() {

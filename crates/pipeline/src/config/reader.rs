@@ -75,11 +75,23 @@ impl<'d> Reader<'d> {
 
     /// Reports that a mapping does not fit because of what it has under `key`.
     pub(crate) fn refuse_part(&mut self, field: Field<'_>, key: &str, words: impl fmt::Display) {
+        self.refuse_part_with_help(field, key, words, None);
+    }
+
+    /// Reports the same, and what its author can do.
+    pub(super) fn refuse_part_with_help(
+        &mut self,
+        field: Field<'_>,
+        key: &str,
+        words: impl fmt::Display,
+        help: Option<&str>,
+    ) {
         let entry = field.node.as_mapping().and_then(|entries| entries.get(key));
         let span = entry.map_or(field.node.span, |entry| entry.key_span);
         let message = format!("{} {words}", field.path.subject());
+        let error = Diagnostic::error("invalid-value", message).at(span);
         self.diagnostics
-            .push(Diagnostic::error("invalid-value", message).at(span));
+            .push(error.with_help(help.map(ToOwned::to_owned)));
     }
 
     /// Returns the place of a part of a text, as far as the text stands in the file as it is.
@@ -265,9 +277,7 @@ impl<'d> Reader<'d> {
 
     pub(crate) fn boolean(&mut self, field: Field<'_>) -> Option<bool> {
         let Kind::Bool(flag) = field.node.kind else {
-            let is_quoted = matches!(field.node.as_str(), Some("true" | "false" | "yes" | "no"));
-            let help = is_quoted.then(|| "remove the quotes".to_owned());
-            self.refuse_with_help(field, "should be a boolean value", help);
+            self.refuse_with_help(field, "should be a boolean value", quotes_help(field.node));
             return None;
         };
         Some(flag)
@@ -282,8 +292,7 @@ impl<'d> Reader<'d> {
     /// fit, if it is one.
     pub(crate) fn strings_or(&mut self, field: Field<'_>, words: &str) -> Option<Vec<String>> {
         let Some(items) = field.node.as_sequence() else {
-            let help = field.node.as_str().map(|text| format!("write `[{text}]`"));
-            self.refuse_with_help(field, words, help);
+            self.refuse_with_help(field, words, list_help(field.node));
             return None;
         };
         let texts = items
@@ -339,7 +348,8 @@ impl<'d> Reader<'d> {
             None => one.iter().map(number).collect(),
         };
         if numbers.is_none() {
-            self.refuse(field, "should be an integer or an array of integers");
+            let words = "should be an integer or an array of integers";
+            self.refuse_with_help(field, words, quotes_help(field.node));
         }
         numbers
     }
@@ -377,6 +387,18 @@ pub(crate) fn string_help(node: &Node) -> Option<String> {
     }
 }
 
+/// Returns how a string that should be a number or a truth value would be one.
+pub(super) fn quotes_help(node: &Node) -> Option<String> {
+    let text = node.as_str()?;
+    let is_quoted = matches!(text, "true" | "false" | "yes" | "no") || text.parse::<i64>().is_ok();
+    is_quoted.then(|| "remove the quotes".to_owned())
+}
+
+/// Returns how a string that should be a list would be one.
+pub(super) fn list_help(node: &Node) -> Option<String> {
+    node.as_str().map(|text| format!("write `[{text}]`"))
+}
+
 /// Returns where unknown keys belong, or which known ones are like them; for several, each in a line.
 fn advice(unknown: &[(&str, Span)], known: &[&str]) -> Option<String> {
     let of_key = |key: &str| {
@@ -386,10 +408,16 @@ fn advice(unknown: &[(&str, Span)], known: &[&str]) -> Option<String> {
     if let [(key, _)] = unknown {
         return of_key(key);
     }
-    let lines = unknown
-        .iter()
-        .filter_map(|(key, _)| Some(format!("`{key}`: {}", of_key(key)?)));
-    let lines: Vec<String> = lines.collect();
+    let line = |key: &str| {
+        let words = of_key(key)?;
+        let named = words.starts_with(&format!("`{key}`"));
+        Some(if named {
+            words
+        } else {
+            format!("`{key}`: {words}")
+        })
+    };
+    let lines: Vec<String> = unknown.iter().filter_map(|(key, _)| line(key)).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

@@ -1,5 +1,5 @@
 use super::path::Path;
-use super::reader::{Field, Reader, string_help};
+use super::reader::{Field, Reader, quotes_help, string_help};
 use crate::suggest::did_you_mean;
 use crate::yaml::Kind;
 use executor_core::job::RetryDefinition;
@@ -85,10 +85,9 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<RetryDef
             Some(retry)
         }
         _ => {
-            let help = match field.node.as_str() {
-                Some(text) if text.parse::<u32>().is_ok() => Some("remove the quotes".to_owned()),
-                _ => string_help(field.node).map(|_| "write for example `retry: 1`".to_owned()),
-            };
+            let example =
+                || string_help(field.node).map(|_| "write for example `retry: 1`".to_owned());
+            let help = quotes_help(field.node).or_else(example);
             let words = "has to be either an integer or a hash";
             reader.refuse_with_help(field, words, help);
             None
@@ -98,7 +97,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<RetryDef
 
 fn read_max(reader: &mut Reader<'_>, field: Field<'_>) -> Option<u32> {
     let Kind::Int(max) = field.node.kind else {
-        reader.refuse(field, "should be an integer");
+        reader.refuse_with_help(field, "should be an integer", quotes_help(field.node));
         return None;
     };
     let max = max.value();

@@ -59,7 +59,9 @@ pub(crate) fn read_rules(
             return RulesKeyword::Null;
         }
         _ => {
-            reader.refuse(field, "should be an array of hashes");
+            let help = field.node.as_mapping().is_some();
+            let help = help.then(|| "put `- ` before its first key, to make it a list".to_owned());
+            reader.refuse_with_help(field, "should be an array of hashes", help);
             return RulesKeyword::Null;
         }
     }

@@ -2,7 +2,7 @@
 
 use super::image::{read_name, read_pull_policy};
 use super::image_options;
-use super::reader::{Field, Reader};
+use super::reader::{Field, Reader, list_help};
 use super::script::read_commands;
 use super::variables::{self, Place};
 use executor_core::job::ServiceDefinition;
@@ -21,7 +21,7 @@ const KEYS: [&str; 8] = [
 /// Reads `services`.
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<ServiceDefinition>> {
     if field.node.as_sequence().is_none() {
-        let help = field.node.as_str().map(|name| format!("write `[{name}]`"));
+        let help = list_help(field.node);
         reader.refuse_with_help(field, "should be an array", help);
         return None;
     }

@@ -6,11 +6,6 @@ const TOO_MANY: usize = 50;
 
 /// Reads `tags`, a flat list.
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
-    if let Some(tag) = field.node.as_str() {
-        let help = format!("write `[{tag}]`");
-        reader.refuse_with_help(field, "should be an array of strings", Some(help));
-        return None;
-    }
     let tags = reader.strings(field)?;
     let different: HashSet<&String> = tags.iter().collect();
     if different.len() >= TOO_MANY {

@@ -10,7 +10,19 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<When> {
         ("manual", When::Manual),
         ("delayed", When::Delayed),
     ];
+    refuse_never(reader, field)?;
     reader.one_of(field, &words)
+}
+
+/// Refuses the word that means something only in rules; returns nothing when it did.
+fn refuse_never(reader: &mut Reader<'_>, field: Field<'_>) -> Option<()> {
+    if field.node.as_str() != Some("never") {
+        return Some(());
+    }
+    let words = "should be one of: on_success, on_failure, always, manual, delayed";
+    let help = "`never` belongs to an entry of `rules:`".to_owned();
+    reader.refuse_with_help(field, words, Some(help));
+    None
 }
 
 /// Reads `when` of artifacts or of a cache.

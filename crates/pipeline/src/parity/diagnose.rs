@@ -70,7 +70,7 @@ impl Uses {
 
     fn descend(&mut self, row: &'static Row, value: &Node, span: Span, keys: &[&str]) {
         let Some((&key, rest)) = keys.split_first() else {
-            if (row.in_file)(value) {
+            if row.is_asked_by(value) {
                 self.add(row, span);
             }
             return;

@@ -15,7 +15,9 @@ pub struct Row {
     /// file, or a job does not keep the keyword.
     pub(super) in_job: Option<fn(&JobDefinition) -> bool>,
     /// Whether a value of the keyword asks for anything.
-    pub(super) in_file: fn(&Node) -> bool,
+    in_file: fn(&Node) -> bool,
+    /// The word that asks for nothing.
+    nothing: Option<&'static str>,
 }
 
 impl Row {
@@ -46,6 +48,7 @@ impl Row {
             text,
             in_job: None,
             in_file: is_given,
+            nothing: None,
         }
     }
 
@@ -59,6 +62,17 @@ impl Row {
     pub(super) const fn unless_empty(mut self) -> Self {
         self.in_file = asks_for_something;
         self
+    }
+
+    /// Says which word asks for nothing.
+    pub(super) const fn unless(mut self, word: &'static str) -> Self {
+        self.nothing = Some(word);
+        self
+    }
+
+    /// Returns whether a value of the keyword in a file asks for something.
+    pub(super) fn is_asked_by(&self, node: &Node) -> bool {
+        (self.in_file)(node) && (self.nothing.is_none() || node.as_str() != self.nothing)
     }
 }
 

@@ -58,6 +58,10 @@ fn a_file_and_its_jobs_have_the_same_findings() {
     check("j: {script: x, services: [], tags: [], cache: []}", &[]);
     check("j: {script: x, pages: false, interruptible: false}", &[]);
     check(
+        "j: {script: x, inputs: {}, secrets: {}, id_tokens: {}}",
+        &[],
+    );
+    check(
         "j: {script: x, pages: true, interruptible: true}",
         &["interruptible", "pages"],
     );
@@ -94,6 +98,24 @@ fn a_file_and_its_jobs_have_the_same_findings() {
     check(
         "j: {script: x, coverage: '/a/', release: {tag_name: t, description: d}}",
         &["coverage", "release"],
+    );
+}
+
+#[test]
+fn a_word_that_asks_for_nothing_is_honoured() {
+    let keywords = |auto_cancel: &str| {
+        let rules = format!("rules: [{{when: always, auto_cancel: {auto_cancel}}}]");
+        keywords_in_file(&format!(
+            "workflow: {{auto_cancel: {auto_cancel}, {rules}}}\nj: {{script: x}}"
+        ))
+    };
+    assert!(keywords("{on_job_failure: none}").is_empty());
+    assert_eq!(
+        keywords("{on_job_failure: all}"),
+        [
+            "workflow:auto_cancel:on_job_failure",
+            "workflow:rules:auto_cancel:on_job_failure"
+        ]
     );
 }
 

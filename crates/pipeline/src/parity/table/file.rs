@@ -1,7 +1,7 @@
 use crate::parity::Row;
 
 /// The keywords of the top level.
-pub(super) static ROWS: [Row; 14] = [
+pub(super) static ROWS: [Row; 15] = [
     Row::honoured(
         "default",
         "jobs take from it what they do not say themselves",
@@ -32,13 +32,19 @@ pub(super) static ROWS: [Row; 14] = [
     Row::warning(
         "workflow:auto_cancel:on_job_failure",
         "the other jobs of a run go on when one fails",
-    ),
+    )
+    .unless("none"),
     Row::note(
         "workflow:auto_cancel:on_new_commit",
         "a new commit starts no run here, so there is none to cancel",
     ),
     Row::honoured("workflow:name", "it is in `CI_PIPELINE_NAME`"),
     Row::honoured("workflow:rules", "they decide whether there is a pipeline"),
+    Row::warning(
+        "workflow:rules:auto_cancel:on_job_failure",
+        "the other jobs of a run go on when one fails",
+    )
+    .unless("none"),
     Row::honoured(
         "workflow:rules:variables",
         "they are added to those of the file",

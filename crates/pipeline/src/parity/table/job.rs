@@ -132,7 +132,7 @@ pub(super) static ROWS: [Row; 55] = [
         "inputs",
         "the values of job inputs are not put into scripts yet, so these would run with holes",
     )
-    .in_job(|job| job.inputs.is_some())
+    .in_job(|job| job.inputs.as_ref().is_some_and(|inputs| !inputs.is_empty()))
     .unless_empty(),
     Row::note(
         "interruptible",

@@ -5,6 +5,7 @@ mod jobs;
 mod mistakes;
 mod needs;
 mod parallel;
+mod places;
 mod rules;
 mod stages;
 mod trigger;
