@@ -14,8 +14,11 @@ pub use glob::glob;
 pub use interpolation::interpolation;
 pub use loader::loader;
 
-/// All functions by name; each has a folder below `corpus`.
-pub const TARGETS: [(&str, fn(&[u8])); 4] = [
+/// What is done with any bytes, and its name.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All functions; each has a folder below `corpus`.
+pub const TARGETS: [Target; 4] = [
     ("loader", loader),
     ("expression", expression),
     ("interpolation", interpolation),

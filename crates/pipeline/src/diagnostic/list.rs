@@ -78,9 +78,9 @@ impl Diagnostics {
         self.list.iter()
     }
 
-    /// Returns the findings, to be worded differently.
-    pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
-        self.list.iter_mut()
+    /// Words each finding differently.
+    pub(crate) fn reword(&mut self, reword: impl FnMut(&mut Diagnostic)) {
+        self.list.iter_mut().for_each(reword);
     }
 
     /// Returns the errors alone.

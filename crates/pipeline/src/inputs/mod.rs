@@ -1,8 +1,8 @@
 //! Inputs of a pipeline file: the `spec` of its header, the values it is given, and `$[[ ]]`.
 //!
-//! One call does all of it for one file, [`apply`]: it checks the header, types and checks the
+//! One call does all of it for one file, `apply`: it checks the header, types and checks the
 //! given values, and returns the content with every block replaced. What comes from outside is in
-//! an [`Interpolation`]: the values given, what a component knows of itself, and the variables
+//! an `Interpolation`: the values given, what a component knows of itself, and the variables
 //! that `expand_vars` may see. Files named in `spec:include` are asked of the caller, because
 //! finding files is the business of `include`; the same machinery serves both.
 //!
@@ -11,7 +11,7 @@
 //! points there. Findings are collected in a list and handed over at the end, so that the texts
 //! they point into can be read meanwhile.
 //!
-//! Inputs of a job are defined in the same words and checked by [`read_job_input`].
+//! Inputs of a job are defined in the same words and checked by `read_job_input`.
 
 mod access;
 mod apply;

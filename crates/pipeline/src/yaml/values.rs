@@ -15,12 +15,12 @@ pub fn load_values(name: &str, text: &str) -> Checked<Arc<Node>> {
     let text = if has_value { text } else { "~" };
     let (mut diagnostics, file) = Diagnostics::of_private_file(name, text);
     let loaded = load(file, &Limits::default(), &mut diagnostics);
-    for finding in diagnostics.iter_mut() {
+    diagnostics.reword(|finding| {
         if let Some((message, help)) = without_value(finding.code) {
             message.clone_into(&mut finding.message);
             finding.help = Some(help.to_owned());
         }
-    }
+    });
     Checked {
         value: loaded.map(|loaded| loaded.content),
         diagnostics,
