@@ -1,7 +1,7 @@
 //! `runwright explain`: verdicts, values, origins, and what is not said.
 
 use crate::project::Project;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const BASE: &str = "\
 .base:
@@ -132,6 +132,19 @@ fn every_keyword_and_variable_has_an_origin() {
     for field in fields {
         assert!(field["place"]["line"].as_u64() > Some(0), "{field}");
     }
+}
+
+#[test]
+fn long_values_are_cut_for_people_and_whole_for_programs() {
+    let word = "x".repeat(200);
+    let project = Project::with_pipeline(&format!("job: {{script: [{word}, '{word}']}}\n"));
+    let json = project.runwright(&["explain", "job", "--json"]);
+    let json: Value = serde_json::from_str(&json.expect_code(0).stdout).unwrap();
+    assert_eq!(json[0]["fields"][0]["value"], json!([word, word]));
+    let text = project.runwright(&["explain", "job"]).expect_code(0).stdout;
+    assert!(!text.contains(&word), "{text}");
+    let is_wide = |line: &&str| line.chars().count() > 80;
+    assert_eq!(text.lines().find(is_wide), None);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::repository::Repository;
 use crate::rules::{Policy, Rule, examine};
 use executor_core::job::JobId;
 use executor_core::variable::{JobVariable, JobVariables};
+use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 /// The variables that hold the name of a job's environment.
@@ -230,7 +231,7 @@ impl<'a> Explainer<'a> {
 fn effects(rule: &Rule) -> Vec<String> {
     let effects = fields::effects(rule).into_iter();
     let mut effects: Vec<String> = effects
-        .map(|(key, value)| format!("{key}: {value}"))
+        .map(|(key, value)| format!("{key}: {}", words(&value)))
         .collect();
     if !rule.variables.is_empty() {
         let names: Vec<&str> = rule.variables.keys().map(String::as_str).collect();
@@ -255,4 +256,13 @@ fn parallel(created: &CreatedJob, job: &Job) -> Option<ExplainedParallel> {
         total: definition.parallel_total?,
         matrix,
     })
+}
+
+/// Returns a value in plain words.
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
 }

@@ -1,13 +1,14 @@
 use super::Place;
 use serde::Serialize;
+use serde_json::Value;
 
 /// One keyword of a job and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExplainedField {
     /// The keyword; `artifacts:paths` for a part of a mapping that was put together.
     pub key: String,
-    /// Its value in one line, cut when it is long.
-    pub value: String,
+    /// Its value.
+    pub value: Value,
     /// How the job came to it.
     pub source: FieldSource,
     /// Where it was written.

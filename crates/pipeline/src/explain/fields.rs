@@ -4,9 +4,8 @@ use crate::config::{Job, JobKind, NeedEntry};
 use crate::rules::Rule;
 use crate::source::Span;
 use crate::yaml::{Entry, Mapping, Node};
+use serde_json::{Value, json};
 
-/// The longest a value is shown, in characters.
-const LONGEST: usize = 80;
 /// The keywords of a job that the top level can give all jobs, in the old way.
 const GLOBAL: [&str; 5] = [
     "image",
@@ -36,20 +35,16 @@ pub(super) fn of(tree: Tree<'_>, job: &Job, rule: Option<&Rule>) -> Vec<Explaine
             fields.retain(|field| field.key != key);
             let place = tree.place(rule.span);
             let source = FieldSource::Rule;
-            fields.push(field(key, &value, source, place));
+            fields.push(field(key, value, source, place));
         }
     }
     fields
 }
 
-fn field(key: &str, value: &str, source: FieldSource, place: Place) -> ExplainedField {
-    let mut shown: String = value.chars().take(LONGEST).collect();
-    if shown.len() < value.len() {
-        shown.push('…');
-    }
+fn field(key: &str, value: Value, source: FieldSource, place: Place) -> ExplainedField {
     ExplainedField {
         key: key.to_owned(),
-        value: shown,
+        value,
         source,
         place,
     }
@@ -67,7 +62,7 @@ fn add_own(tree: Tree<'_>, job: &Job, key: &str, entry: &Entry, fields: &mut Vec
             Some(top) if top != &*job.name => FieldSource::From(top.to_owned()),
             _ => FieldSource::Own,
         };
-        field(key, &node.to_json().to_string(), source, tree.place(span))
+        field(key, node.to_json(), source, tree.place(span))
     };
     if parts.clone().any(|(_, _, span)| is_elsewhere(span)) {
         fields.extend(parts.by_ref().map(|(name, part, span)| {
@@ -90,8 +85,7 @@ fn add_defaults(tree: Tree<'_>, job: &Job, own: &Mapping, fields: &mut Vec<Expla
     let mut add = |key: &str, entry: &Entry, source: FieldSource| {
         if is_open(key) && !entry.value.is_null() {
             let place = tree.place(tree.span_of(entry));
-            let value = entry.value.to_json().to_string();
-            fields.push(field(key, &value, source, place));
+            fields.push(field(key, entry.value.to_json(), source, place));
         }
     };
     for (key, entry) in tree.top("default").into_iter().flatten() {
@@ -106,27 +100,20 @@ fn add_defaults(tree: Tree<'_>, job: &Job, own: &Mapping, fields: &mut Vec<Expla
 }
 
 /// Returns what a rule sets when it holds.
-pub(super) fn effects(rule: &Rule) -> Vec<(&'static str, String)> {
-    let mut effects = Vec::new();
-    if let Some(when) = rule.when {
-        let word = serde_json::to_value(when).unwrap_or_default();
-        effects.push(("when", word.as_str().unwrap_or_default().to_owned()));
-    }
-    if let Some(delay) = &rule.start_in {
-        effects.push(("start_in", delay.clone()));
-    }
-    if let Some(allow_failure) = rule.allow_failure {
-        effects.push(("allow_failure", allow_failure.to_string()));
-    }
-    if let Some(interruptible) = rule.interruptible {
-        effects.push(("interruptible", interruptible.to_string()));
-    }
-    if let Some(needs) = rule.needs.as_ref().filter(|needs| !needs.is_empty()) {
-        let names = needs.iter().map(|need| need_name(&need.value));
-        let names: Vec<&str> = names.collect();
-        effects.push(("needs", names.join(", ")));
-    }
+pub(super) fn effects(rule: &Rule) -> Vec<(&'static str, Value)> {
+    let needs = rule.needs.as_ref().filter(|needs| !needs.is_empty());
+    let needs = needs.map(|needs| needs.iter().map(|need| need_name(&need.value)).collect());
+    let effects = [
+        ("when", rule.when.map(|when| json!(when))),
+        ("start_in", rule.start_in.as_ref().map(|delay| json!(delay))),
+        ("allow_failure", rule.allow_failure.map(Value::Bool)),
+        ("interruptible", rule.interruptible.map(Value::Bool)),
+        ("needs", needs),
+    ];
+    let effects = effects.into_iter();
     effects
+        .filter_map(|(key, value)| Some((key, value?)))
+        .collect()
 }
 
 fn need_name(need: &NeedEntry) -> &str {

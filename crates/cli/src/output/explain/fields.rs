@@ -1,7 +1,9 @@
-use super::{heading, place, push_pair};
+use super::{WIDTH, heading, place, push_pair};
 use crate::output::style::{Style, Tone};
+use crate::output::width::cut;
 use crate::output::{columns, strip_controls};
 use runwright::pipeline::explain::{ExplainedField, FieldSource};
+use serde_json::Value;
 
 /// Adds the keywords of a job, each with its value and who says it.
 pub(super) fn push(text: &mut String, fields: &[ExplainedField], style: Style) {
@@ -10,18 +12,19 @@ pub(super) fn push(text: &mut String, fields: &[ExplainedField], style: Style) {
     let is_shown = |field: &&ExplainedField| !matches!(&*field.key, "rules" | "only" | "except");
     for field in fields.iter().filter(is_shown) {
         let key = strip_controls(&field.key);
-        let value = one_line(&field.value);
         let gap = " ".repeat(14usize.saturating_sub(columns(&key)).max(1));
+        let room = WIDTH.saturating_sub("  ".len() + columns(&key) + gap.len());
+        let value = cut(&one_line(&field.value), room, style.ellipsis());
         let key = style.paint(Tone::Plain, &key);
         push_pair(text, &format!("  {key}{gap}{value}"), &origin(field), style);
     }
 }
 
-/// Returns a value without the quotes of plain text.
-fn one_line(json: &str) -> String {
-    let text = serde_json::from_str::<String>(json).ok();
-    let plain = text.filter(|text| !text.is_empty() && !text.contains(char::is_control));
-    strip_controls(&plain.unwrap_or_else(|| json.to_owned()))
+/// Returns a value as it is when it is one plain line, else as JSON.
+fn one_line(value: &Value) -> String {
+    let is_plain = |text: &&str| !text.is_empty() && !text.contains(char::is_control);
+    let plain = value.as_str().filter(is_plain);
+    strip_controls(&plain.map_or_else(|| value.to_string(), str::to_owned))
 }
 
 fn origin(field: &ExplainedField) -> String {
