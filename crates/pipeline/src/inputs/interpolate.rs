@@ -185,11 +185,12 @@ impl Interpolator<'_> {
             let words = format!("too many interpolation blocks: more than {MOST_BLOCKS}");
             return Err(self.stop(words, span));
         }
-        let span = self.span_of(whole, span);
         let value = match self.evaluate(whole, data, span) {
             Ok(value) => Some(value),
             Err(finding) => {
-                self.findings.push(*finding);
+                // The block is only looked for when it is needed: a text may have thousands.
+                let finding = finding.at(self.span_of(whole, span));
+                self.findings.push(finding);
                 None
             }
         };
@@ -198,7 +199,7 @@ impl Interpolator<'_> {
     }
 
     fn evaluate(&self, whole: &str, data: &str, span: Span) -> Result<Arc<Node>, Box<Diagnostic>> {
-        let error = |message: String| Diagnostic::error("invalid-interpolation", message).at(span);
+        let error = |message: String| Diagnostic::error("invalid-interpolation", message);
         // Empty parts at the end do not count.
         let data = data.trim_end_matches('|');
         let mut parts = data.split('|').map(str::trim);
