@@ -1,6 +1,6 @@
 use crate::compose::{compose, merge};
 use crate::config::{self, Config};
-use crate::diagnostic::{Checked, Diagnostic, Diagnostics};
+use crate::diagnostic::{Checked, Diagnostic, Diagnostics, Lacks};
 use crate::include::{self, Tree};
 use crate::resolve::{self, ResolvedPipeline};
 use crate::yaml::{Node, load};
@@ -79,7 +79,11 @@ fn read(
     } = include::read(name, file, &loaded, options, diagnostics)?;
     let mut keys_left = u32::MAX;
     for overlay in options.overlays {
-        let over = read_overlay(overlay, options, diagnostics)?;
+        let Some(over) = read_overlay(overlay, options, diagnostics) else {
+            // What it lacks need not keep the mistakes of the other files from being shown.
+            diagnostics.lack(Lacks::Files);
+            continue;
+        };
         root = merge(root, &over.root, &mut keys_left)?;
         origins.extend(over.origins);
     }
@@ -149,5 +153,28 @@ mod tests {
             .expect("there");
         let origin = pipeline.origins().of(script.span).expect("known");
         assert_eq!((origin.file, origin.line), ("local.yml", 1));
+    }
+
+    #[test]
+    fn a_broken_overlay_hides_no_mistake_of_the_file() {
+        let overlays = [Overlay {
+            name: "local.yml".to_owned(),
+            text: "build: [\n".to_owned(),
+        }];
+        let options = LoadOptions {
+            overlays: &overlays,
+            ..LoadOptions::default()
+        };
+        let text = "build: {script: make, stagee: build, stage: of-the-overlay}\n";
+        let mut loaded = Pipeline::load("p.yml", text, &options);
+        if let Some(pipeline) = &loaded.value {
+            pipeline.resolve(&mut loaded.diagnostics);
+        }
+        let codes: Vec<&str> = loaded
+            .diagnostics
+            .errors()
+            .map(|error| error.code)
+            .collect();
+        assert_eq!(codes, ["yaml-syntax", "unknown-keyword"]);
     }
 }
