@@ -2,7 +2,7 @@ use crate::diagnostic::Diagnostic;
 
 /// How many findings one text is given that leave it readable. Nobody reads more, and a text of
 /// 32 MiB could have millions.
-const MOST: usize = 1_000;
+const MOST: usize = 200;
 
 /// Adds a warning, unless there are many findings already.
 pub(super) fn warn(findings: &mut Vec<Diagnostic>, warning: impl FnOnce() -> Diagnostic) {

@@ -406,7 +406,7 @@ mod tests {
     fn the_findings_of_one_text_are_bounded_and_its_errors_are_among_them() {
         let text = format!("{{{}b: \"\\0\"}}", "a: 1, ".repeat(50_000));
         let (_, diagnostics) = load_text(&text);
-        assert_eq!(diagnostics.warnings().count(), 1_000);
+        assert_eq!(diagnostics.warnings().count(), 200);
         assert_eq!(diagnostics.errors().count(), 1);
     }
 
@@ -434,6 +434,11 @@ mod tests {
         check_refused("a: 1\nb: \0x", "nul-character", 2);
         check_refused("job:\n\tscript: x\n", "yaml-syntax", 2);
         check_refused("a: 1\n\u{feff}b: 2\n", "yaml-syntax", 2);
+        // Only behind two lines of dashes can directives begin a document.
+        let third = |directives: &str| format!("a: 1\n---\nb: 2\n---\n{directives}---\nc: 3\n");
+        assert!(load_text(&third("%YAML 1.1\n%TAG !a! x:\n")).0.is_some());
+        check_refused(&third("%YAML 1.1\n%YAML 1.1\n"), "yaml-syntax", 6);
+        check_refused(&third("%TAG !a! x:\n%TAG !a! y:\n"), "yaml-syntax", 6);
         check_refused("a: *nothing\n", "unknown-alias", 1);
         check_refused("a: &a [*a]\n", "anchor-cycle", 1);
         check_refused("x: 1\nd: 2020-01-01\n", "yaml-date", 2);

@@ -38,6 +38,10 @@ fn without_value(code: &str) -> Option<(&'static str, &'static str)> {
             "a tag is ignored",
             "put a value that begins with `!` in quotes",
         ),
+        "yaml-class" => (
+            "a tag asks for a class",
+            "put a value that begins with `!` in quotes",
+        ),
         "yaml-date" => ("a date is no value", "put it in quotes"),
         _ => return None,
     })
@@ -67,6 +71,7 @@ mod tests {
         for value in [
             "*s3cret",
             "!s3cret",
+            "!ruby/object:s3cret",
             "2031-07-13",
             "[s3cret",
             "s3cret: x: y",

@@ -4,6 +4,7 @@ use super::event::{Event, EventKind, Tag};
 use super::scanner::Scanner;
 use super::token::{Token, TokenKind};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// What is expected next inside an open list or mapping.
@@ -44,7 +45,8 @@ pub(in crate::yaml) struct Events<'t> {
     states: Vec<State>,
     /// Where the open lists and mappings start.
     starts: Vec<Mark>,
-    handles: Vec<(&'t str, Cow<'t, str>)>,
+    /// What `%TAG` says that handles stand for.
+    handles: HashMap<&'t str, Cow<'t, str>>,
 }
 
 type Next<'t> = Result<Event<'t>, SyntaxError>;
@@ -57,27 +59,13 @@ impl<'t> Events<'t> {
             state: State::DocumentEnd,
             states: Vec::new(),
             starts: Vec::new(),
-            handles: Vec::new(),
+            handles: HashMap::new(),
         }
     }
 
     /// Opens the document and returns its first event; nothing when there is no document.
     pub(in crate::yaml) fn first(&mut self) -> Result<Option<Event<'t>>, SyntaxError> {
-        let mut has_directives = false;
-        loop {
-            match &self.scanner.peek()?.kind {
-                TokenKind::TagDirective { .. } => {
-                    if let TokenKind::TagDirective { handle, prefix } = self.scanner.take()?.kind {
-                        self.handles.push((handle, prefix));
-                    }
-                }
-                TokenKind::OtherDirective => {
-                    self.scanner.take()?;
-                }
-                _ => break,
-            }
-            has_directives = true;
-        }
+        let has_directives = self.directives()?;
         let token = self.scanner.peek()?;
         let start = token.start;
         match token.kind {
@@ -87,7 +75,7 @@ impl<'t> Events<'t> {
                 let ends = matches!(
                     self.scanner.peek()?.kind,
                     TokenKind::TagDirective { .. }
-                        | TokenKind::OtherDirective
+                        | TokenKind::VersionDirective
                         | TokenKind::DocumentStart
                         | TokenKind::DocumentEnd
                         | TokenKind::StreamEnd
@@ -106,6 +94,33 @@ impl<'t> Events<'t> {
         }
         self.states.push(State::DocumentEnd);
         self.node(Position::Block).map(Some)
+    }
+
+    /// Reads what stands before a document; returns whether there is something.
+    fn directives(&mut self) -> Result<bool, SyntaxError> {
+        let mut has_version = false;
+        loop {
+            let is_directive = matches!(
+                self.scanner.peek()?.kind,
+                TokenKind::TagDirective { .. } | TokenKind::VersionDirective
+            );
+            if !is_directive {
+                return Ok(has_version || !self.handles.is_empty());
+            }
+            let token = self.scanner.take()?;
+            if let TokenKind::TagDirective { handle, prefix } = token.kind {
+                if self.handles.insert(handle, prefix).is_some() {
+                    let problem = "found duplicate %TAG directive";
+                    return Err(SyntaxError::new(problem, token.start));
+                }
+                continue;
+            }
+            if has_version {
+                let problem = "found duplicate %YAML directive";
+                return Err(SyntaxError::new(problem, token.start));
+            }
+            has_version = true;
+        }
     }
 
     /// Returns the next event.
@@ -281,8 +296,7 @@ impl<'t> Events<'t> {
 
     /// Returns what a tag's handle stands for.
     fn prefix(&self, handle: &'t str) -> Option<Cow<'t, str>> {
-        let declared = self.handles.iter().find(|(known, _)| *known == handle);
-        if let Some((_, prefix)) = declared {
+        if let Some(prefix) = self.handles.get(handle) {
             return Some(prefix.clone());
         }
         match handle {

@@ -159,7 +159,7 @@ impl<'t> Scanner<'t> {
                 if !matches!(version, "1.1" | "1.2") {
                     return refuse(self, "found incompatible YAML document");
                 }
-                TokenKind::OtherDirective
+                TokenKind::VersionDirective
             }
             "TAG" => self.scan_tag_directive(start)?,
             _ => return refuse(self, "found unknown directive name"),

@@ -14,12 +14,13 @@ pub(super) struct Token<'t> {
 #[derive(Debug, Clone)]
 pub(super) enum TokenKind<'t> {
     StreamEnd,
-    /// `%TAG`; other directives say nothing here.
+    /// `%TAG`.
     TagDirective {
         handle: &'t str,
         prefix: Cow<'t, str>,
     },
-    OtherDirective,
+    /// `%YAML`, which says nothing here.
+    VersionDirective,
     DocumentStart,
     DocumentEnd,
     BlockSequenceStart,
