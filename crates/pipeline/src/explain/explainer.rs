@@ -53,7 +53,7 @@ impl<'a> Explainer<'a> {
             context,
             conditions: Conditions::new(context, repository),
             predefined: context.predefined(Phase::Pipeline),
-            known: of_pipeline(creation, context),
+            known: of_pipeline(creation.shown_name.as_deref(), context),
             jobs: jobs.map(|job| (&*job.name, job)).collect(),
             included: included.map(CreatedJob::name).collect(),
             plan: Plan::new(creation, context.clone(), &Selection::default()).ok(),

@@ -107,7 +107,7 @@ impl Plan {
         }
         let producers = (0..jobs.len()).filter(|&at| jobs[at].leaves_artifacts());
         let producers = producers.collect();
-        let predefined = of_pipeline(creation, &context);
+        let predefined = of_pipeline(creation.name.as_deref(), &context);
         Ok(Self {
             name: creation.shown_name.clone(),
             refusal: creation.refusal.clone(),

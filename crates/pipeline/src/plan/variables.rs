@@ -1,16 +1,16 @@
 use super::{Plan, PlannedJob};
 use crate::context::{JobEnvironment, Kept, PipelineContext, has_references, sort_and_expand};
-use crate::create::{Creation, Found, JobLayers};
+use crate::create::{Found, JobLayers};
 use executor_core::job::{JobDefinition, JobId};
 use executor_core::variable::{JobVariable, JobVariables};
 
 /// What tells of an environment wins over all other variables of these names.
 pub(crate) const LAST: [&str; 2] = ["CI_ENVIRONMENT_SLUG", "CI_ENVIRONMENT_URL"];
 
-/// Returns the predefined variables that all jobs of a pipeline see.
-pub(crate) fn of_pipeline(creation: &Creation, context: &PipelineContext) -> JobVariables {
+/// Returns the predefined variables that all jobs of a pipeline see; `name` is the pipeline's.
+pub(crate) fn of_pipeline(name: Option<&str>, context: &PipelineContext) -> JobVariables {
     let mut predefined = context.pipeline_variables();
-    if let Some(name) = &creation.name {
+    if let Some(name) = name {
         predefined.push(JobVariable {
             raw: true,
             ..JobVariable::public("CI_PIPELINE_NAME", name)
