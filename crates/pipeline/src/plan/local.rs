@@ -13,9 +13,12 @@ impl Plan {
     ///
     /// When a job asks for what would be missing here; all such jobs are named.
     pub fn check_local(&self) -> Result<(), PlanError> {
+        let shared = [&self.global_variables, &self.workflow_variables].into_iter();
+        let odd_shared: Vec<OddName<'_>> =
+            odd_names(shared.flat_map(|variables| variables.keys())).collect();
         let started = self.jobs.iter().filter(|job| job.will_start());
         let refused = started.filter_map(|job| {
-            let why = refusal(job)?;
+            let why = refusal(job, &odd_shared)?;
             Some((job.name().to_owned(), why))
         });
         let refused: Vec<(String, String)> = refused.collect();
@@ -26,16 +29,27 @@ impl Plan {
     }
 }
 
-/// Returns why a job cannot run here.
-fn refusal(job: &PlannedJob) -> Option<String> {
+/// A name that no process can have for a variable, and why.
+type OddName<'n> = (&'n str, &'static str);
+
+fn odd_names<'n>(names: impl Iterator<Item = &'n String>) -> impl Iterator<Item = OddName<'n>> {
+    names.filter_map(|name| Some((name.as_str(), variable_name_problem(name)?)))
+}
+
+/// Returns why a job cannot run here; `odd_shared` are the odd names among what all jobs may inherit.
+fn refusal(job: &PlannedJob, odd_shared: &[OddName<'_>]) -> Option<String> {
     let definition = &job.definition;
-    if job.created.resolved.kind == JobKind::Trigger && definition.trigger.is_none() {
+    let created = &job.created;
+    if created.resolved.kind == JobKind::Trigger && definition.trigger.is_none() {
         return Some(MIRROR.to_owned());
     }
-    let odd = definition.variables.keys();
-    if let Some((name, problem)) = odd
-        .into_iter()
-        .find_map(|name| Some((name, variable_name_problem(name)?)))
+    let own = definition.job_variables.iter().flatten();
+    let own = own.chain(created.rule_variables().into_iter().flatten());
+    let mut odd_own = odd_names(own.map(|(name, _)| name));
+    let mut shared = odd_shared.iter().copied();
+    let inherited = &created.resolved.inherited_variables;
+    let odd = odd_own.next();
+    if let Some((name, problem)) = odd.or_else(|| shared.find(|(name, _)| inherited.includes(name)))
     {
         return Some(format!(
             "the variable name {name:?} {problem}: no process can have it"

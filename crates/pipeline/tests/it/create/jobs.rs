@@ -190,7 +190,12 @@ fn jobs_that_cannot_run_here_are_refused_when_they_are_selected() {
 
 #[test]
 fn a_job_with_a_variable_that_no_process_can_have_cannot_run_here() {
-    let text = "a: {script: x, variables: {'A=B': 1}}\nb: {script: x}\n";
+    let text = "
+variables: {'G=': 1}
+a: {script: x, variables: {'A=B': 1}}
+b: {script: x, inherit: {variables: false}}
+c: {script: x}
+";
     let check = |job: &str| {
         let selection = Selection {
             jobs: vec![job.to_owned()],
@@ -202,6 +207,7 @@ fn a_job_with_a_variable_that_no_process_can_have_cannot_run_here() {
     assert_eq!(check("b"), Ok(()));
     let refused = check("a").unwrap_err();
     assert!(refused.contains("\"A=B\" holds `=`"), "{refused}");
+    assert!(check("c").unwrap_err().contains("\"G=\""));
 }
 
 #[test]
