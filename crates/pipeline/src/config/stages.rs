@@ -22,7 +22,6 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Stri
     reader.flattened(field)?;
     let edges = [FIRST_STAGE, LAST_STAGE];
     let is_edge = |item: &Node| item.as_str().is_some_and(|name| edges.contains(&name));
-    reader.flattened(field)?;
     let mut names = Vec::new();
     for item in items.iter().filter(|item| !is_edge(item)) {
         for node in reader.flattened(Field {
