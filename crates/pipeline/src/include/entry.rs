@@ -287,7 +287,7 @@ impl Reader<'_> {
         }
         let is_remote = ["remote", "url"]
             .iter()
-            .any(|key| entries.contains_key(*key));
+            .any(|key| entries.contains_key(key));
         for key in ["integrity", "cache"] {
             if let Some(entry) = entries.get(key).filter(|_| !is_remote) {
                 self.refuse(

@@ -19,6 +19,8 @@ mod place;
 mod scalar;
 mod syntax;
 mod tag;
+#[cfg(test)]
+mod tests;
 mod values;
 
 pub use decode::{DecodeError, decode};
