@@ -13,7 +13,7 @@ pub struct Integer {
 impl Integer {
     /// Returns the number.
     pub fn value(self) -> i128 {
-        i128::from(self.high) << 64 | i128::from(self.low)
+        (i128::from(self.high) << 64) | i128::from(self.low)
     }
 }
 
