@@ -2,11 +2,16 @@ use super::{Expression, ExpressionError};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// How many large regular expressions the conditions of a pipeline may have: each takes some
+/// hundredths of a second to read.
+const MOST_LARGE_PATTERNS: usize = 100;
+
 /// Reads expressions, and each text only once: in a large pipeline thousands of jobs have the same
 /// few rules.
 #[derive(Debug, Default)]
 pub struct Expressions {
     known: HashMap<String, Result<Arc<Expression>, ExpressionError>>,
+    large_patterns: usize,
 }
 
 impl Expressions {
@@ -14,13 +19,54 @@ impl Expressions {
     ///
     /// # Errors
     ///
-    /// As [`Expression::parse`].
+    /// As [`Expression::parse`], and when there are too many large regular expressions.
     pub fn parse(&mut self, text: &str) -> Result<Arc<Expression>, ExpressionError> {
         if let Some(known) = self.known.get(text) {
             return known.clone();
         }
-        let expression = Expression::parse(text).map(Arc::new);
+        let expression = self.read(text).map(Arc::new);
         self.known.insert(text.to_owned(), expression.clone());
         expression
+    }
+
+    fn read(&mut self, text: &str) -> Result<Expression, ExpressionError> {
+        let too_many = || {
+            let message = "the conditions have too many large regular expressions";
+            let help = format!("at most {MOST_LARGE_PATTERNS} may be that large: repeat less");
+            ExpressionError::new(0..text.len(), message).with_help(help)
+        };
+        // Once there are too many, no further text that may hold one is read at all.
+        if text.contains('/') && self.large_patterns > MOST_LARGE_PATTERNS {
+            return Err(too_many());
+        }
+        let expression = Expression::parse(text)?;
+        let patterns = expression.tree.patterns();
+        let large = patterns.filter(|pattern| pattern.is_large()).count();
+        self.large_patterns += large;
+        if large > 0 && self.large_patterns > MOST_LARGE_PATTERNS {
+            return Err(too_many());
+        }
+        Ok(expression)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_patterns_are_counted_and_the_same_one_once() {
+        let mut expressions = Expressions::default();
+        let mut read = |number: usize| {
+            let text = format!(r"$X =~ /^\pL{{100}}-{number}$/");
+            expressions.parse(&text).is_ok()
+        };
+        for number in 0..MOST_LARGE_PATTERNS {
+            assert!(read(number), "{number}");
+            assert!(read(0));
+        }
+        assert!(!read(MOST_LARGE_PATTERNS));
+        assert!(read(0), "what was read stays read");
+        assert!(expressions.parse("$X == \"a\"").is_ok());
     }
 }

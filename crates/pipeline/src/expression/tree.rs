@@ -75,6 +75,14 @@ impl Tree {
         })
     }
 
+    /// Returns the patterns that stand in it.
+    pub(super) fn patterns(&self) -> impl Iterator<Item = &Pattern> {
+        self.nodes.iter().filter_map(|node| match &node.kind {
+            NodeKind::Pattern(pattern) => Some(pattern),
+            _ => None,
+        })
+    }
+
     pub(super) fn inputs(&self) -> impl Iterator<Item = &str> {
         self.names(|kind| match kind {
             NodeKind::Input(name) => Some(name),

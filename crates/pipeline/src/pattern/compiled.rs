@@ -1,22 +1,34 @@
 use super::translate::{DEEPEST_GROUP, Translation};
 use regex::bytes::{Regex, RegexBuilder};
-use std::sync::OnceLock;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How large a compiled pattern may become, in bytes.
 const LARGEST: usize = 5 << 20;
+/// From which size on one is large.
+const LARGE: usize = 256 << 10;
 /// How deep the tree of a pattern may become: some levels for each group.
 const DEEPEST_TREE: u32 = 8 * DEEPEST_GROUP;
 /// Up to which length, in bytes, a pattern that repeats nothing by counts is small for certain.
 const SMALL: usize = 256;
 
-/// A pattern in the grammar of the `regex` crate, compiled when it is first needed.
+/// How many compiled patterns are kept: large ones weigh megabytes, small ones some kilobytes.
+const KEPT_SMALL: usize = 64;
+const KEPT_LARGE: usize = 8;
+
+/// The patterns used last. Files hold thousands of patterns, and whoever wrote a file does not
+/// decide how much memory it takes.
+static RECENT_SMALL: Recent = Recent::new(KEPT_SMALL);
+static RECENT_LARGE: Recent = Recent::new(KEPT_LARGE);
+
+/// A pattern in the grammar of the `regex` crate, compiled when it is needed.
 ///
 /// A file has many patterns of which few are ever asked. What may become too large, or may name a
-/// script that is none, is compiled at once, so that the author is told.
+/// script that is none, is compiled at once too, so that the author is told.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    translated: String,
-    regex: OnceLock<Option<Regex>>,
+    translated: Arc<str>,
+    is_large: bool,
 }
 
 impl Compiled {
@@ -29,16 +41,25 @@ impl Compiled {
             counts_repetitions,
             names_script,
         } = translation;
-        let may_fail = counts_repetitions || names_script || text.len() > SMALL;
-        let regex = if may_fail {
-            OnceLock::from(Some(build(&text)?))
-        } else {
-            OnceLock::new()
+        let may_be_large = counts_repetitions || names_script || text.len() > SMALL;
+        let is_large = match may_be_large.then(|| build(&text, LARGE)) {
+            Some(Err(regex::Error::CompiledTooBig(_))) => true,
+            Some(Err(error)) => return Err(error),
+            Some(Ok(_)) | None => false,
         };
+        let translated: Arc<str> = text.into();
+        if is_large {
+            RECENT_LARGE.keep(&translated, &build(&translated, LARGEST)?);
+        }
         Ok(Self {
-            translated: text,
-            regex,
+            translated,
+            is_large,
         })
+    }
+
+    /// Returns whether the pattern took time and space when it was read.
+    pub(super) fn is_large(&self) -> bool {
+        self.is_large
     }
 
     pub(super) fn is_match(&self, text: &str) -> bool {
@@ -48,15 +69,74 @@ impl Compiled {
 
     /// Returns the compiled pattern. It is always there; should the `regex` crate refuse one that
     /// is small, nothing fits it.
-    pub(super) fn regex(&self) -> Option<&Regex> {
-        let regex = self.regex.get_or_init(|| build(&self.translated).ok());
-        regex.as_ref()
+    pub(super) fn regex(&self) -> Option<Regex> {
+        let recent = if self.is_large {
+            &RECENT_LARGE
+        } else {
+            &RECENT_SMALL
+        };
+        recent.find(&self.translated).or_else(|| {
+            let regex = build(&self.translated, LARGEST).ok()?;
+            recent.keep(&self.translated, &regex);
+            Some(regex)
+        })
     }
 }
 
-fn build(translated: &str) -> Result<Regex, regex::Error> {
+/// Some compiled patterns, the oldest first.
+struct Recent {
+    patterns: Mutex<VecDeque<(Arc<str>, Regex)>>,
+    most: usize,
+}
+
+impl Recent {
+    const fn new(most: usize) -> Self {
+        Self {
+            patterns: Mutex::new(VecDeque::new()),
+            most,
+        }
+    }
+
+    fn find(&self, translated: &Arc<str>) -> Option<Regex> {
+        // Entries are added and removed whole, so a poisoned list is a good one.
+        let patterns = self.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |known: &Arc<str>| Arc::ptr_eq(known, translated) || known == translated;
+        let found = patterns.iter().rev().find(|(known, _)| is_it(known));
+        found.map(|(_, regex)| regex.clone())
+    }
+
+    fn keep(&self, translated: &Arc<str>, regex: &Regex) {
+        let mut patterns = self.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+        if patterns.len() == self.most {
+            patterns.pop_front();
+        }
+        patterns.push_back((Arc::clone(translated), regex.clone()));
+    }
+}
+
+fn build(translated: &str, largest: usize) -> Result<Regex, regex::Error> {
     RegexBuilder::new(translated)
-        .size_limit(LARGEST)
+        .size_limit(largest)
         .nest_limit(DEEPEST_TREE)
         .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Pattern;
+
+    #[test]
+    fn no_more_patterns_are_kept_than_there_is_room_for() {
+        for number in 0..3 * KEPT_LARGE {
+            let pattern = Pattern::new(&format!(r"^\pL{{50}}-{number}$"), "").unwrap();
+            assert!(pattern.is_match(&format!("{}-{number}", "a".repeat(50))));
+        }
+        assert!(RECENT_LARGE.patterns.lock().unwrap().len() <= KEPT_LARGE);
+        for number in 0..3 * KEPT_SMALL {
+            let pattern = Pattern::new(&format!("^x{number}$"), "").unwrap();
+            assert!(pattern.is_match(&format!("x{number}")));
+        }
+        assert!(RECENT_SMALL.patterns.lock().unwrap().len() <= KEPT_SMALL);
+    }
 }

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 /// How long a pattern may be, in bytes; RE2 stops at about as many instructions.
 const LONGEST: usize = 64 << 10;
+
 /// A regular expression in RE2's syntax.
 ///
 /// # Examples
@@ -89,6 +90,11 @@ impl Pattern {
     /// Returns whether some part of `text` fits.
     pub fn is_match(&self, text: &str) -> bool {
         self.compiled.is_match(text)
+    }
+
+    /// Returns whether reading it took time and space, so that a file may not have many of its kind.
+    pub(crate) fn is_large(&self) -> bool {
+        self.compiled.is_large()
     }
 
     /// Returns the expression as it was written, without slashes and flags.
