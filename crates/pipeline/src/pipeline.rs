@@ -88,6 +88,8 @@ fn read(
         origins.extend(over.origins);
     }
     let tree = compose(&root, limits, diagnostics);
+    // What was merged into other values is as large as what came of it, and has had its day.
+    drop((loaded, root));
     let config = config::read(&tree, diagnostics)?;
     Some(Pipeline {
         config,

@@ -14,6 +14,10 @@ const FEW: usize = 16;
 #[derive(Debug, Clone, Default)]
 pub struct Mapping {
     pairs: Vec<(Arc<str>, Entry)>,
+    #[expect(
+        clippy::box_collection,
+        reason = "hardly any mapping has a table, and a pointer is smaller than one"
+    )]
     places: Option<Box<HashMap<Arc<str>, usize>>>,
 }
 

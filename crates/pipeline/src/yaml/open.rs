@@ -134,6 +134,10 @@ impl<'t> Open<'t> {
         let kind = match (self.collection, self.tag) {
             (Collection::Sequence(items), Tagged::Reference) => reference(&items, span)?,
             (Collection::Sequence(mut items), _) => {
+                #[expect(
+                    clippy::drain_collect,
+                    reason = "the list gets the room it needs, and the buffer is used again"
+                )]
                 let kind = Kind::Sequence(items.drain(..).collect());
                 room.items.push(items);
                 kind

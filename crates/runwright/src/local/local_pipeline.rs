@@ -64,6 +64,7 @@ impl LocalPipeline {
         let checked = texts.load(options.dialect, inputs, &includes, &surroundings)?;
         let mut decorations = includes.into_decorations();
         texts.each(|text| decorations.extend(Decorations::read(text)));
+        drop(texts);
         Ok(checked.and_then(|loaded, diagnostics| {
             Some(Self {
                 resolved: loaded.resolve(diagnostics),
