@@ -1,7 +1,7 @@
 //! Generated pipelines are what Runwright accepts without a word.
 
 use benches::Workload;
-use pipeline::context::PipelineContext;
+use pipeline::context::{Commit, PipelineContext};
 use pipeline::repository::NoRepository;
 use pipeline::{Plan, ResolvedPipeline, Selection, create};
 
@@ -15,7 +15,15 @@ fn check(workload: &Workload) {
         .collect();
     assert_eq!(words, [""; 0]);
     let (resolved, _) = checked.into_result().expect("no errors");
-    let context = PipelineContext::default();
+    // The projects of benches are on this branch.
+    let commit = Commit {
+        ref_name: "main".to_owned(),
+        ..Commit::default()
+    };
+    let context = PipelineContext {
+        commit,
+        ..PipelineContext::default()
+    };
     let creation = create(&resolved, &context, &NoRepository);
     let plan = Plan::new(&creation, context, &Selection::default());
     let plan = plan.expect("jobs to run");
