@@ -1,4 +1,4 @@
-use super::{find_project, keep, pipeline_options, print, print_json};
+use super::{find_project, pipeline_options, print, print_json};
 use crate::args::{LintArgs, LintFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
@@ -21,8 +21,7 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     };
     let mut found = checked.diagnostics;
     // What is not honoured here is of interest once the file is right.
-    let pipeline = checked.value.map(keep);
-    if let Some(pipeline) = pipeline.filter(|_| !found.has_errors()) {
+    if let Some(pipeline) = checked.value.filter(|_| !found.has_errors()) {
         parity::diagnose(pipeline.loaded().tree(), &mut found);
     }
     let refused = if args.strict { of_file(&found) } else { 0 };

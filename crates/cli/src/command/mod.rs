@@ -36,14 +36,7 @@ use runwright::pipeline::Dialect;
 use secrets::secrets;
 use serde::Serialize;
 use serde_json::Value;
-use std::mem::ManuallyDrop;
 use std::path::Path;
-
-/// Keeps what a command has read until the process ends, which takes it back at once: to give up a
-/// million values one by one would take longer than to print most of what is asked for.
-fn keep<T>(value: T) -> ManuallyDrop<T> {
-    ManuallyDrop::new(value)
-}
 
 /// Prints text on standard output.
 fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-use super::{find_project, keep, pipeline_options, print, print_json};
+use super::{find_project, pipeline_options, print, print_json};
 use crate::args::{ShowArgs, ShowFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     } else {
         Exit::Success
     };
-    let Some(pipeline) = checked.value.map(keep) else {
+    let Some(pipeline) = checked.value else {
         return Ok(exit);
     };
     let pipeline = pipeline.loaded();

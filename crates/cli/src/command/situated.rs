@@ -1,11 +1,10 @@
-use super::{find_project, keep, pipeline_options};
+use super::{find_project, pipeline_options};
 use crate::args::ProjectArgs;
 use crate::failure::Failure;
 use crate::output::{diagnostics, notes, refusal};
 use runwright::local::LocalPipeline;
 use runwright::pipeline::create::Creation;
 use runwright::pipeline::explain::Explainer;
-use std::mem::ManuallyDrop;
 
 /// A valid pipeline file, and what becomes of it in the situation that was asked for.
 pub(super) struct Situated {
@@ -15,7 +14,7 @@ pub(super) struct Situated {
 
 impl Situated {
     /// Reads the pipeline that the arguments mean; nothing when it is invalid, which is told then.
-    pub(super) fn read(args: &ProjectArgs) -> Result<Option<ManuallyDrop<Self>>, Failure> {
+    pub(super) fn read(args: &ProjectArgs) -> Result<Option<Self>, Failure> {
         let project = find_project(args)?;
         let checked = project.read(&pipeline_options(args)?)?;
         let pipeline = match checked.into_result() {
@@ -30,7 +29,7 @@ impl Situated {
         };
         notes(&pipeline.notes()?);
         let creation = pipeline.create()?;
-        Ok(Some(keep(Self { pipeline, creation })))
+        Ok(Some(Self { pipeline, creation }))
     }
 
     /// Returns what explains the jobs.

@@ -41,8 +41,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, ReadError> {
 /// Reads a file; of one that is too long, a byte more than is allowed.
 pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     // Opening a pipe would wait for somebody to write, so what it is is looked at before.
-    let metadata = fs::metadata(path)?;
-    let kind = metadata.file_type();
+    let kind = fs::metadata(path)?.file_type();
     if kind.is_dir() {
         return Err(ReadError::NoFile("it is a directory"));
     }
@@ -50,9 +49,7 @@ pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
         return Err(ReadError::NoFile("it is no file"));
     }
     let limit = Limits::default().bytes as u64;
-    let length = usize::try_from(metadata.len().min(limit)).unwrap_or(0);
-    // One byte more, where the end of the file is found.
-    let mut bytes = Vec::with_capacity(length + 1);
+    let mut bytes = Vec::new();
     File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
