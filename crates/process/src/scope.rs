@@ -84,6 +84,7 @@ impl Scope {
                     tracing::warn!(%error, "A cgroup leaf cannot be killed.");
                 }
             }
+            None if self.tree.trusts_groups() => {}
             None => {
                 scan::kill(Sought::Marker(&self.marker), leader.as_slice(), &[]);
             }
@@ -99,6 +100,9 @@ impl Scope {
     pub(crate) async fn end(&mut self, leader: Option<Pid>) -> Result<(), ProcessError> {
         if let Some(leader) = leader {
             let _ = kill_process_group(leader, Signal::KILL);
+        }
+        if self.tree.trusts_groups() {
+            return Ok(());
         }
         if let Some(leaf) = &self.leaf {
             leaf.empty()

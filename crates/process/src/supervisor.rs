@@ -34,6 +34,11 @@ pub enum Containment {
     /// sheds its environment is found for certain only when no other job of
     /// this runner is active.
     NoCgroup,
+    /// By process group alone, for programs that stay in theirs and only read, such as git.
+    ///
+    /// Nothing is made that a runner could leave behind, and nothing is looked for: a program whose
+    /// runner is killed ends by itself.
+    ProcessGroup,
 }
 
 /// The settings of a [`Supervisor`].
@@ -110,7 +115,7 @@ impl Supervisor {
             journal,
             guardian: Mutex::new(guardian),
         };
-        if shared.group.is_none() {
+        if shared.group.is_none() && !shared.trusts_groups() {
             shared.without_cgroups();
         }
         Ok(Self {
@@ -197,7 +202,7 @@ impl Supervisor {
                     source: Some(source),
                 })?;
         }
-        if !shared.uses_cgroups() {
+        if !shared.uses_cgroups() && !shared.trusts_groups() {
             scope::sweep_run(format!("{}.", shared.id)).await?;
         }
         children::collect_abandoned();
@@ -234,6 +239,11 @@ impl Shared {
 
     pub(crate) fn uses_cgroups(&self) -> bool {
         self.cgroups.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the process group of a program is all that is ever ended.
+    pub(crate) fn trusts_groups(&self) -> bool {
+        self.settings.containment == Containment::ProcessGroup
     }
 
     pub(crate) fn spare_groups(&self) -> MutexGuard<'_, Vec<JobGroup>> {
@@ -318,7 +328,10 @@ fn make_run_group(
     settings: &Settings,
     journal: Option<&Journal>,
 ) -> Result<Option<Group>, ProcessError> {
-    if settings.containment == Containment::NoCgroup {
+    if matches!(
+        settings.containment,
+        Containment::NoCgroup | Containment::ProcessGroup
+    ) {
         return Ok(None);
     }
     let path = own_group().map(|own| own.join(format!("runwright-{id}")));

@@ -190,9 +190,15 @@ impl Tree {
         Ok(())
     }
 
+    /// Returns whether the process group of a program is all that is ever ended.
+    pub(crate) fn trusts_groups(&self) -> bool {
+        self.run.trusts_groups()
+    }
+
     /// Returns whether processes of this tree may be outside its group, or it has none.
     fn needs_marker(&self) -> bool {
-        !self.has_group || !self.run.uses_cgroups()
+        let all_in_groups = self.has_group && self.run.uses_cgroups();
+        !all_in_groups && !self.trusts_groups()
     }
 
     /// Returns a leaf for the next process; `None` where processes are held by their marker.

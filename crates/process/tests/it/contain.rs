@@ -69,6 +69,26 @@ async fn daemon_without_group_and_environment_dies_if_no_other_job_can_have_made
 }
 
 #[tokio::test]
+async fn a_trusted_program_has_no_cgroup_and_its_process_group_dies_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let notes = directory.path().join("notes");
+    std::fs::write(&notes, "").unwrap();
+    let script = r#"
+        sh -c 'echo $$ >> "$NOTES"; sleep 600' >/dev/null 2>&1 </dev/null &
+        while [ "$(wc -l < "$NOTES")" -lt 1 ]; do sleep 0.01; done
+        cat /proc/self/cgroup"#;
+    let tree = tree(Containment::ProcessGroup);
+    let (outcome, output) = run(&tree, &sh(script).env("NOTES", &notes)).await;
+    assert!(outcome.success());
+    assert!(!output.stdout.contains("runwright-"), "{}", output.stdout);
+    let pids = noted(&notes);
+    while lives(pids[0], &notes) {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    tree.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn twenty_one_escapees_die() {
     for containment in BOTH {
         let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
 use job_runner::{ListError, RepositoryError, RepositoryFacts, ToolError};
-use process::{ProcessTree, Settings, Supervisor};
+use process::{Containment, ProcessTree, Settings, Supervisor};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Mutex, PoisonError};
@@ -154,7 +154,13 @@ fn work(root: &Path, asked: &Receiver<Question>) {
         // Without an answer each question ends with `Gone`.
         return;
     };
-    let started = runtime.block_on(async { Supervisor::start(Settings::default()) });
+    // Git stays in its group and only reads. So there is nothing to be left behind, by whichever way
+    // this process ends, and nothing to be removed at its end.
+    let settings = Settings {
+        containment: Containment::ProcessGroup,
+        ..Settings::default()
+    };
+    let started = runtime.block_on(async { Supervisor::start(settings) });
     let Ok(supervisor) = started else {
         return;
     };
