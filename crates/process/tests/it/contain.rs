@@ -82,9 +82,7 @@ async fn a_trusted_program_has_no_cgroup_and_its_process_group_dies_with_it() {
     assert!(outcome.success());
     assert!(!output.stdout.contains("runwright-"), "{}", output.stdout);
     let pids = noted(&notes);
-    while lives(pids[0], &notes) {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    until("the end of the group", || !lives(pids[0], &notes)).await;
     tree.close().await.unwrap();
 }
 
