@@ -42,6 +42,12 @@ const TABLE: &[Row] = &[
         imports: &["executor-core", "fail-point"],
         tests_import: &[],
     },
+    // Also 1: what goes over HTTP, whoever asks.
+    Row {
+        name: "web",
+        imports: &["executor-core"],
+        tests_import: &["gitlab-testkit"],
+    },
     // 2: script text, and the suite for authors of executors.
     Row {
         name: "shells",
@@ -51,6 +57,17 @@ const TABLE: &[Row] = &[
     Row {
         name: "executor-testkit",
         imports: &["executor-core", "trace"],
+        tests_import: &[],
+    },
+    // Also 2: a GitLab as its users see it, and one for tests.
+    Row {
+        name: "gitlab-api",
+        imports: &["executor-core", "web"],
+        tests_import: &["gitlab-testkit"],
+    },
+    Row {
+        name: "gitlab-testkit",
+        imports: &[],
         tests_import: &[],
     },
     // 3: the life of a job, the pipeline, the executors. None imports another of this height.
@@ -76,7 +93,21 @@ const TABLE: &[Row] = &[
         imports: &["executor-core"],
         tests_import: &["executor-shell", "job-runner", "process"],
     },
-    // 4: the facade, where each executor is a feature.
+    // 4: where the pipeline's port for included files is filled from elsewhere.
+    Row {
+        name: "includes",
+        imports: &[
+            "executor-core",
+            "fail-point",
+            "gitlab-api",
+            "job-runner",
+            "pipeline",
+            "process",
+            "web",
+        ],
+        tests_import: &["gitlab-testkit"],
+    },
+    // 5: the facade, where each executor is a feature.
     Row {
         name: "runwright",
         imports: &[
@@ -84,29 +115,32 @@ const TABLE: &[Row] = &[
             "executor-layers",
             "executor-shell",
             "fail-point",
+            "gitlab-api",
+            "includes",
             "job-runner",
             "pipeline",
             "process",
             "shells",
             "trace",
+            "web",
         ],
-        tests_import: &[],
+        tests_import: &["gitlab-testkit"],
     },
-    // 5: assembly, the only places that name executors besides the facade.
+    // 6: assembly, the only places that name executors besides the facade.
     Row {
         name: "cli",
         imports: BELOW_ASSEMBLY,
-        tests_import: &[],
+        tests_import: &["gitlab-testkit"],
     },
     Row {
         name: "examples",
         imports: ASSEMBLY,
-        tests_import: &[],
+        tests_import: &["gitlab-testkit"],
     },
     Row {
         name: "benches",
         imports: ASSEMBLY,
-        tests_import: &[],
+        tests_import: &["gitlab-testkit"],
     },
     // Beside the house.
     Row {

@@ -66,6 +66,7 @@ impl KnownFiles {
                 reference,
             } => {
                 let home = FileHome::Project {
+                    server: None,
                     path: project.as_str().into(),
                     sha: reference.as_deref().unwrap_or("HEAD").into(),
                 };

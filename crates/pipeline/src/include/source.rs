@@ -10,6 +10,8 @@ pub enum FileHome {
     Own,
     /// Another project, at one commit.
     Project {
+        /// The address of the GitLab it is on, where that is known.
+        server: Option<Arc<str>>,
         /// Its path.
         path: Arc<str>,
         /// The commit's id.

@@ -3,6 +3,7 @@
 //! [`LocalProject`] finds the pipeline file, [`LocalRun`] runs it, [`StateDir`] keeps what outlives
 //! the run.
 
+mod elsewhere;
 mod error;
 mod file;
 mod gitlab_ci_local;
@@ -20,6 +21,7 @@ mod situation;
 mod state;
 mod surroundings;
 
+pub use elsewhere::ElsewhereOptions;
 pub use error::{Fault, LocalError};
 pub use gitlab_ci_local::{Decoration, Decorations};
 pub use includes::LocalIncludes;

@@ -1,3 +1,4 @@
+use super::elsewhere::ElsewhereOptions;
 use super::situation::SituationOptions;
 use executor_core::variable::JobVariable;
 use indexmap::IndexMap;
@@ -36,4 +37,6 @@ pub struct PipelineOptions {
     /// The home directory with the user's own files; `None` means that of the user who runs this
     /// program.
     pub home: Option<PathBuf>,
+    /// What is taken from elsewhere, and how.
+    pub elsewhere: ElsewhereOptions,
 }

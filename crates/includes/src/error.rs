@@ -1,0 +1,33 @@
+use thiserror::Error;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LibraryError {
+    /// The project is not there, or whoever asks may not see it; the words say who asked.
+    #[error("{0}")]
+    NoProject(String),
+    /// The project has no such branch, tag or commit.
+    #[error("the project has no branch, tag or commit `{0}`")]
+    NoReference(String),
+    /// The server refuses whoever asks.
+    #[error("{0}")]
+    Denied(String),
+    /// The rules refuse the address.
+    #[error("{reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+        /// What lets it in, if it is wanted.
+        help: Option<String>,
+    },
+    /// Nothing is asked while offline, and this was not kept.
+    #[error("it was not fetched before, and nothing is fetched while offline")]
+    Offline,
+    /// The lock file does not have it.
+    #[error("{0}")]
+    NotLocked(String),
+    /// The server cannot be reached, or does not do what it should; it may be different next time.
+    #[error("{0}")]
+    Unavailable(String),
+}

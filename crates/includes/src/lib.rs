@@ -1,0 +1,21 @@
+//! Included files from elsewhere: other projects, components, templates and addresses.
+//!
+//! Whatever an `include` names becomes a few [`Question`]s, and a [`Library`] answers them. So the
+//! parts do not know one another: what finds versions and files asks a library; the servers are a
+//! library; and the cache, the lock file and being offline are libraries around another one.
+//!
+//! ```text
+//! includes -> Elsewhere -> [Locked] -> Cached -> Servers (GitLab's API, Git, any address)
+//! ```
+
+mod answer;
+mod error;
+mod fetching;
+mod library;
+mod question;
+
+pub use answer::Answer;
+pub use error::LibraryError;
+pub use fetching::Fetching;
+pub use library::Library;
+pub use question::{ProjectAddress, Question};

@@ -1,0 +1,60 @@
+use gitlab_api::Instance;
+use web::Url;
+
+/// A project on a GitLab.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ProjectAddress {
+    /// The GitLab.
+    pub instance: Instance,
+    /// The project's path, `group/project`.
+    pub path: String,
+}
+
+/// What can be asked of a library.
+///
+/// Answers to [`Question::File`] and [`Question::Tree`] never change; all others may at any time.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Question {
+    /// Which commit a branch or tag is at; without one, the default branch. The answer is its id.
+    Commit {
+        /// Of which project.
+        project: ProjectAddress,
+        /// The branch or tag.
+        reference: Option<String>,
+    },
+    /// Which tags there are. The answer has a line `<id of the commit> <name>` for each.
+    Tags {
+        /// Of which project.
+        project: ProjectAddress,
+    },
+    /// What is in a file. The answer is its text.
+    File {
+        /// Of which project.
+        project: ProjectAddress,
+        /// At which commit.
+        sha: String,
+        /// Its path, without a leading slash.
+        path: String,
+    },
+    /// Which files there are. The answer has a line for each path.
+    Tree {
+        /// Of which project.
+        project: ProjectAddress,
+        /// At which commit.
+        sha: String,
+    },
+    /// What is at an address. The answer is its text.
+    Page {
+        /// The address.
+        url: Url,
+        /// How long an answer may be old, in seconds, if the file that asks says so.
+        age: Option<u64>,
+    },
+}
+
+impl Question {
+    /// Returns whether the answer is the same for ever.
+    pub fn is_settled(&self) -> bool {
+        matches!(self, Self::File { .. } | Self::Tree { .. })
+    }
+}

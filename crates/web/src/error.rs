@@ -1,0 +1,54 @@
+use crate::Origin;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Why there is no answer.
+///
+/// No message holds what stands before an `@` or after a `?` in an address: secrets do.
+#[derive(Debug, Clone, Error)]
+#[non_exhaustive]
+pub enum WebError {
+    /// The address is none that can be asked.
+    #[error("{0}")]
+    Address(String),
+    /// The rules keep this server out; the words say which, and `help` what the user can do.
+    #[error("{reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+        /// What lets it in, if it is wanted.
+        help: Option<String>,
+    },
+    /// The server was redirected from too often.
+    #[error("more than {0} redirects")]
+    Redirects(usize),
+    /// The answer was too long.
+    #[error("the answer has more than {0} bytes")]
+    TooLong(usize),
+    /// The server did not answer in time.
+    #[error("{server} did not answer within {} s", within.as_secs())]
+    Late {
+        /// Who.
+        server: Origin,
+        /// What time there was.
+        within: Duration,
+    },
+    /// There is no way to the server, or no trust.
+    #[error("{server} cannot be reached: {reason}")]
+    Unreachable {
+        /// Who.
+        server: Origin,
+        /// What went wrong, in the words of whoever knows.
+        reason: String,
+    },
+    /// The client could not be made.
+    #[error("{0}")]
+    Setup(String),
+}
+
+impl WebError {
+    /// Returns whether it may be different next time.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Late { .. } | Self::Unreachable { .. })
+    }
+}

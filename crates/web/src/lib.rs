@@ -1,0 +1,33 @@
+//! Requests over HTTP to addresses that a stranger may have chosen.
+//!
+//! A pipeline file names addresses, and whoever wrote it need not be a friend. So every request goes
+//! through one [`Web`], which holds the rules: [`Reach`] says which servers may be spoken to, and
+//! [`Limits`] what a request may cost. A [`Credential`] goes to the server it is for and to no other,
+//! wherever that one may redirect to.
+//!
+//! [`Waiter`] is for callers that cannot await.
+
+mod credential;
+mod error;
+mod limits;
+mod options;
+mod origin;
+mod reach;
+mod request;
+mod response;
+mod send;
+mod waiter;
+
+pub use credential::Credential;
+pub use error::WebError;
+pub use limits::Limits;
+pub use options::{Proxies, WebOptions};
+pub use origin::Origin;
+pub use reach::Reach;
+pub use request::{Method, Request};
+pub use response::Response;
+pub use send::Web;
+pub use waiter::Waiter;
+
+#[doc(no_inline)]
+pub use url::Url;

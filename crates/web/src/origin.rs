@@ -1,0 +1,37 @@
+use std::fmt;
+use url::Url;
+
+/// A server as a browser tells them apart: scheme, host and port.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Origin {
+    /// `http` or `https`.
+    pub scheme: String,
+    /// The host, in lower case; an IPv6 address has its brackets.
+    pub host: String,
+    /// The port, also when it is the scheme's usual one.
+    pub port: u16,
+}
+
+impl Origin {
+    /// Returns the server of an address; nothing when it is not one of HTTP.
+    pub fn of(url: &Url) -> Option<Self> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return None;
+        }
+        Some(Self {
+            scheme: url.scheme().to_owned(),
+            host: url.host_str()?.to_owned(),
+            port: url.port_or_known_default()?,
+        })
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scheme, host, port } = self;
+        match (scheme.as_str(), port) {
+            ("http", 80) | ("https", 443) => write!(f, "{scheme}://{host}"),
+            _ => write!(f, "{scheme}://{host}:{port}"),
+        }
+    }
+}
