@@ -65,4 +65,10 @@ pub use executor_layers as layers;
 pub use executor_shell as shell;
 #[cfg(feature = "local")]
 #[doc(inline)]
+pub use gitlab_api;
+#[cfg(feature = "local")]
+#[doc(inline)]
+pub use includes;
+#[cfg(feature = "local")]
+#[doc(inline)]
 pub use pipeline;

@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and how it is explained.
 
+mod elsewhere;
 mod explain;
 mod isolation;
 mod lint;
@@ -11,6 +12,7 @@ mod run;
 mod show;
 mod situation;
 
+pub(crate) use elsewhere::ElsewhereArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use isolation::IsolationArgs;
 pub(crate) use lint::{LintArgs, LintFormat};
@@ -167,10 +169,21 @@ mod tests {
             "--tag a --target main",
             "--source cron",
             "--dialect other",
+            "--offline --refresh",
+            "--offline --gitlab-variables",
         ] {
             let words = "runwright plan".split(' ').chain(line.split(' '));
             assert!(Cli::try_parse_from(words).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn servers_are_asked_again_in_the_same_words() {
+        let line = "runwright run --refresh --gitlab https://h --gitlab-variables --prefer-api";
+        let elsewhere = run_args(line).project.elsewhere;
+        let again = run_args(&format!("runwright run {}", elsewhere.words().join(" ")));
+        assert_eq!(again.project.elsewhere.options(), elsewhere.options());
+        assert!(elsewhere.options().prefer_api && elsewhere.options().variables);
     }
 
     #[test]

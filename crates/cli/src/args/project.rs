@@ -1,4 +1,4 @@
-use super::{KeyValue, SituationArgs};
+use super::{ElsewhereArgs, KeyValue, SituationArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -30,6 +30,9 @@ pub(crate) struct ProjectArgs {
     /// The situation.
     #[command(flatten)]
     pub(crate) situation: SituationArgs,
+    /// What comes from servers.
+    #[command(flatten)]
+    pub(crate) elsewhere: ElsewhereArgs,
 }
 
 /// Whose reading of a pipeline file is meant.

@@ -42,6 +42,8 @@ impl<'a> Again<'a> {
         }
         let situation = args.project.situation.words();
         words.extend(situation.iter().map(|word| format!(" {}", quoted(word))));
+        let elsewhere = args.project.elsewhere.words();
+        words.extend(elsewhere.iter().map(|word| format!(" {}", quoted(word))));
         let isolation = args.isolation.words();
         words.extend(isolation.iter().map(|word| format!(" {word}")));
         if args.login {

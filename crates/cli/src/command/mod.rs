@@ -75,6 +75,7 @@ fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Failure> {
         variables,
         secrets: secrets(&args.secret)?,
         variables_files: args.variables_file.clone(),
+        elsewhere: args.elsewhere.options(),
         ..PipelineOptions::default()
     })
 }
