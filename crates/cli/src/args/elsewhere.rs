@@ -5,6 +5,10 @@ use runwright::local::ElsewhereOptions;
 /// What is taken from GitLab and other servers, and when they are asked.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "GitLab and other servers")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct ElsewhereArgs {
     /// Ask no server: take what was fetched before, or what the lock file has
     #[arg(long, conflicts_with_all = ["refresh", "gitlab_variables", "prefer_api"])]
