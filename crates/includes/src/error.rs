@@ -5,14 +5,24 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum LibraryError {
     /// The project is not there, or whoever asks may not see it; the words say who asked.
-    #[error("{0}")]
-    NoProject(String),
+    #[error("{reason}")]
+    NoProject {
+        /// What is known of it.
+        reason: String,
+        /// What the user can do.
+        help: Option<String>,
+    },
     /// The project has no such branch, tag or commit.
     #[error("the project has no branch, tag or commit `{0}`")]
     NoReference(String),
     /// The server refuses whoever asks.
-    #[error("{0}")]
-    Denied(String),
+    #[error("{reason}")]
+    Denied {
+        /// Who was refused, and what is missing.
+        reason: String,
+        /// What the user can do.
+        help: Option<String>,
+    },
     /// The rules refuse the address.
     #[error("{reason}")]
     Refused {
@@ -30,4 +40,16 @@ pub enum LibraryError {
     /// The server cannot be reached, or does not do what it should; it may be different next time.
     #[error("{0}")]
     Unavailable(String),
+}
+
+impl LibraryError {
+    /// Returns what the user can do, where there is something.
+    pub fn help(&self) -> Option<&str> {
+        match self {
+            Self::NoProject { help, .. }
+            | Self::Denied { help, .. }
+            | Self::Refused { help, .. } => help.as_deref(),
+            _ => None,
+        }
+    }
 }
