@@ -1,4 +1,5 @@
-use crate::{Method, Origin, Request, Response, WebError, WebOptions};
+use crate::{Method, Origin, Request, Resolver, Response, SystemResolver, WebError, WebOptions};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Sends requests; clones share their connections.
@@ -15,10 +16,25 @@ impl Web {
     ///
     /// When a file with certificates cannot be read, or a proxy is none.
     pub fn new(options: WebOptions) -> Result<Self, WebError> {
+        Self::with_resolver(options, Arc::new(SystemResolver))
+    }
+
+    /// Returns one that asks somebody else for the addresses of names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Web::new`].
+    pub fn with_resolver(
+        options: WebOptions,
+        resolver: Arc<dyn Resolver>,
+    ) -> Result<Self, WebError> {
+        let resolver = Lookup(resolver);
         // There is one provider in this program, whoever installs it first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
+            .dns_resolver(Arc::new(resolver))
+            .no_proxy()
             .timeout(options.limits.deadline)
             .build()
             .map_err(|error| WebError::Setup(error.to_string()))?;
@@ -70,6 +86,20 @@ impl Web {
             body: body.into(),
             url,
             headers,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Lookup(Arc<dyn Resolver>);
+
+impl reqwest::dns::Resolve for Lookup {
+    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        let resolver = Arc::clone(&self.0);
+        Box::pin(async move {
+            let found = resolver.addresses(name.as_str()).await?;
+            let addresses: Vec<_> = found.into_iter().map(|ip| SocketAddr::new(ip, 0)).collect();
+            Ok(Box::new(addresses.into_iter()) as reqwest::dns::Addrs)
         })
     }
 }
