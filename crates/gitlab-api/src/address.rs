@@ -1,0 +1,80 @@
+//! Names of projects, files and branches as parts of an address. Each is one part, whatever is in
+//! it; none can lead to another place of the server.
+
+use crate::ApiError;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// All but what RFC 3986 calls unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Returns the path of a project or group as one part.
+pub(crate) fn project_id(path: &str) -> Result<String, ApiError> {
+    encode("project", path, is_relative(path))
+}
+
+/// Returns the path of a file as one part.
+pub(crate) fn file_id(path: &str) -> Result<String, ApiError> {
+    encode("file", path, is_relative(path))
+}
+
+/// Returns the name of a branch, tag or commit as one part.
+pub(crate) fn reference_id(name: &str) -> Result<String, ApiError> {
+    encode(
+        "branch, tag or commit",
+        name,
+        !matches!(name, "" | "." | ".."),
+    )
+}
+
+/// Returns whether a path stays where it begins.
+fn is_relative(path: &str) -> bool {
+    path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+fn encode(what: &'static str, name: &str, is_good: bool) -> Result<String, ApiError> {
+    if !is_good || name.contains(char::is_control) {
+        let name = name.escape_debug().to_string();
+        return Err(ApiError::Invalid { what, name });
+    }
+    Ok(utf8_percent_encode(name, RESERVED).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_part_of_an_address() {
+        let check = |name: &str, expect: Option<&str>| {
+            assert_eq!(file_id(name).ok().as_deref(), expect, "{name}");
+        };
+        check("a/b.yml", Some("a%2Fb.yml"));
+        check("a b/ä.yml", Some("a%20b%2F%C3%A4.yml"));
+        check("100%/%2e%2e/x", Some("100%25%2F%252e%252e%2Fx"));
+        check("a?b#c&d=e;f", Some("a%3Fb%23c%26d%3De%3Bf"));
+        check("a\\..\\b", Some("a%5C..%5Cb"));
+        check("..a/b..", Some("..a%2Fb.."));
+        for bad in [
+            "", "/a", "a/", "a//b", "a/../b", "..", "./a", "a/.", "a\nb", "a\0",
+        ] {
+            check(bad, None);
+        }
+    }
+
+    #[test]
+    fn a_branch_may_look_like_a_path() {
+        let check = |name: &str, expect: Option<&str>| {
+            assert_eq!(reference_id(name).ok().as_deref(), expect, "{name}");
+        };
+        check("feature/x", Some("feature%2Fx"));
+        check("v1.0", Some("v1.0"));
+        check("-x", Some("-x"));
+        check("", None);
+        check("..", None);
+        check("a\u{1b}[2J", None);
+    }
+}

@@ -1,0 +1,196 @@
+//! What a server's answer means.
+
+use crate::{ApiError, Asked, Fault, Missing, TokenMatter};
+use serde_json::Value;
+use std::time::Duration;
+use web::{Origin, Request, Response, Url};
+
+/// What may have changed since it was asked for before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fresh<T> {
+    /// It did not.
+    Unchanged,
+    /// This is how it is now.
+    New {
+        /// It.
+        value: T,
+        /// What names this state of it; none when there is no one name for all of it.
+        etag: Option<String>,
+    },
+}
+
+/// The parts of an answer that decide what it means.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts<'a> {
+    pub(crate) status: u16,
+    pub(crate) body: &'a [u8],
+    /// Where it came from in the end.
+    pub(crate) url: &'a Url,
+    pub(crate) content_type: &'a str,
+    pub(crate) retry_after: Option<&'a str>,
+    /// Whether the request said what the asker has.
+    pub(crate) is_conditional: bool,
+    /// The token that was sent, which no words of the server may give back.
+    pub(crate) secret: Option<&'a str>,
+}
+
+impl<'a> Parts<'a> {
+    pub(crate) fn of(request: &'a Request, response: &'a Response) -> Self {
+        let credential = request.credential.as_ref();
+        Self {
+            status: response.status,
+            body: &response.body,
+            url: &response.url,
+            content_type: response.header("content-type").unwrap_or_default(),
+            retry_after: response.header("retry-after"),
+            is_conditional: request.etag.is_some(),
+            secret: credential.map(|it| it.value.expose()),
+        }
+    }
+
+    /// Returns whether it is a page for people.
+    pub(crate) fn is_page(&self) -> bool {
+        let essence = self.content_type.split(';').next().unwrap_or_default();
+        essence.trim().eq_ignore_ascii_case("text/html")
+    }
+}
+
+/// Decides whether an answer is what was asked for: its body, or that nothing changed.
+pub(crate) fn judge(asked: &Asked, parts: &Parts<'_>) -> Result<(), ApiError> {
+    let bad = |fault| ApiError::BadAnswer {
+        instance: asked.instance.clone(),
+        fault,
+    };
+    // Whoever is asked by a redirect gets no token, and has no say in what a GitLab answers.
+    match Origin::of(parts.url) {
+        Some(origin) if origin == *asked.instance.origin() => {}
+        Some(origin) => return Err(bad(Fault::Elsewhere(origin))),
+        None => return Err(bad(Fault::Nonsense("a redirect to nowhere"))),
+    }
+    if parts.url.path().contains("/users/sign_in") || parts.url.path().contains("/users/auth/") {
+        return Err(bad(Fault::SignIn));
+    }
+    let whole = || Box::new(asked.clone());
+    let said = Said::read(parts.body);
+    match parts.status {
+        200..=299 if parts.is_page() => Err(bad(Fault::Page)),
+        200..=299 => Ok(()),
+        304 if parts.is_conditional => Ok(()),
+        304 => Err(bad(Fault::Nonsense(
+            "that nothing changed, which was not asked",
+        ))),
+        401 => Err(ApiError::Unauthorized {
+            asked: whole(),
+            matter: said.matter(),
+        }),
+        403 => Err(ApiError::Forbidden {
+            asked: whole(),
+            scopes: said.scopes(),
+            said: said.message(parts.secret),
+        }),
+        // GitLab itself says what is missing; whoever else is at this address does not.
+        404 if said.is_silent() => Err(bad(Fault::Page)),
+        404 => Err(ApiError::NotFound {
+            asked: whole(),
+            missing: said.missing(),
+        }),
+        429 => Err(ApiError::RateLimited {
+            asked: whole(),
+            wait: parts
+                .retry_after
+                .and_then(|it| it.parse().ok())
+                .map(Duration::from_secs),
+        }),
+        status @ 500.. => Err(ApiError::Server {
+            instance: asked.instance.clone(),
+            status,
+        }),
+        status => Err(ApiError::Rejected {
+            asked: whole(),
+            status,
+            said: said.message(parts.secret),
+        }),
+    }
+}
+
+/// What GitLab says with an error.
+#[derive(Debug, Default)]
+struct Said {
+    words: Vec<String>,
+    scope: String,
+}
+
+impl Said {
+    fn read(body: &[u8]) -> Self {
+        let Ok(Value::Object(map)) = serde_json::from_slice(body) else {
+            return Self::default();
+        };
+        let texts = ["message", "error_description", "error"].map(|key| map.get(key));
+        let words = texts.into_iter().flatten().map(|value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        Self {
+            words: words.collect(),
+            scope: map
+                .get("scope")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
+        }
+    }
+
+    fn is_silent(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    fn says(&self, word: &str) -> bool {
+        self.words
+            .iter()
+            .any(|text| text.to_lowercase().contains(word))
+    }
+
+    fn matter(&self) -> TokenMatter {
+        match () {
+            () if self.says("revoked") => TokenMatter::Revoked,
+            () if self.says("expired") => TokenMatter::Expired,
+            () => TokenMatter::Unsaid,
+        }
+    }
+
+    fn missing(&self) -> Missing {
+        match () {
+            () if self.says("project not found") => Missing::Project,
+            () if self.says("group not found") => Missing::Group,
+            () if ["commit", "branch", "tag", "revision", "reference"]
+                .iter()
+                .any(|it| self.says(it)) =>
+            {
+                Missing::Reference
+            }
+            () if ["file", "tree", "path"].iter().any(|it| self.says(it)) => Missing::File,
+            () => Missing::Other,
+        }
+    }
+
+    /// Returns the scopes of which one is needed.
+    fn scopes(&self) -> Vec<String> {
+        let is_scope = |word: &&str| word.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+        let words = self.scope.split([' ', ',']).filter(|word| !word.is_empty());
+        words.filter(is_scope).take(8).map(str::to_owned).collect()
+    }
+
+    /// Returns the first words, as far as they can be shown.
+    fn message(&self, secret: Option<&str>) -> Option<String> {
+        let text = self.words.first()?;
+        if secret.is_some_and(|secret| text.contains(secret.trim_start_matches("Bearer "))) {
+            return None;
+        }
+        let shown: String = text
+            .chars()
+            .filter(|it| !it.is_control())
+            .take(200)
+            .collect();
+        (!shown.trim().is_empty()).then(|| shown.trim().to_owned())
+    }
+}

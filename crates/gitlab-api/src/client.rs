@@ -1,0 +1,155 @@
+use crate::answer::{Parts, judge};
+use crate::{ApiError, Asked, Fault, Fresh, Instance, Token};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use web::{Method, Request, Response, Url, Web};
+
+/// Asks one GitLab, as one user.
+///
+/// A client holds no connection of its own; those of its [`Web`] are shared.
+#[derive(Debug, Clone)]
+pub struct Client {
+    web: Web,
+    instance: Instance,
+    token: Option<Token>,
+    places: Vec<String>,
+}
+
+impl Client {
+    /// Returns a client; `places` says where a token was looked for, in words for the user.
+    pub fn new(web: Web, instance: Instance, token: Option<Token>, places: Vec<String>) -> Self {
+        Self {
+            web,
+            instance,
+            token,
+            places,
+        }
+    }
+
+    /// Returns the GitLab that is asked.
+    pub fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    /// Returns the token that it is asked with.
+    pub fn token(&self) -> Option<&Token> {
+        self.token.as_ref()
+    }
+
+    pub(crate) fn asked(&self, what: String) -> Asked {
+        let token = self.token.as_ref();
+        Asked {
+            instance: self.instance.clone(),
+            token: token.map(|token| (token.kind, token.found.clone())),
+            places: self.places.clone(),
+            what,
+            needs: None,
+        }
+    }
+
+    /// Returns an address of the API, of parts that are encoded already.
+    pub(crate) fn address(&self, parts: &[&str], query: &[(&str, &str)]) -> Result<Url, ApiError> {
+        let address = format!("{}/api/v4/{}", self.instance, parts.join("/"));
+        let mut url = Url::parse(&address)
+            .map_err(|_| self.bad(Fault::Nonsense("an address that cannot be read")))?;
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        Ok(url)
+    }
+
+    pub(crate) async fn get<T: DeserializeOwned>(
+        &self,
+        asked: &Asked,
+        url: Url,
+    ) -> Result<T, ApiError> {
+        let response = self.send_get(asked, &url, None).await?;
+        self.read(&response)
+    }
+
+    pub(crate) async fn get_fresh<T: DeserializeOwned>(
+        &self,
+        asked: &Asked,
+        url: Url,
+        etag: Option<&str>,
+    ) -> Result<Fresh<T>, ApiError> {
+        let response = self.send_get(asked, &url, etag).await?;
+        if response.status == 304 {
+            return Ok(Fresh::Unchanged);
+        }
+        Ok(Fresh::New {
+            value: self.read(&response)?,
+            etag: response.etag().map(str::to_owned),
+        })
+    }
+
+    pub(crate) async fn get_raw(
+        &self,
+        asked: &Asked,
+        url: Url,
+        etag: Option<&str>,
+    ) -> Result<Fresh<Arc<[u8]>>, ApiError> {
+        let response = self.send_get(asked, &url, etag).await?;
+        if response.status == 304 {
+            return Ok(Fresh::Unchanged);
+        }
+        let etag = response.etag().map(str::to_owned);
+        Ok(Fresh::New {
+            value: response.body.into(),
+            etag,
+        })
+    }
+
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        asked: &Asked,
+        url: Url,
+        body: &impl Serialize,
+    ) -> Result<T, ApiError> {
+        let json = serde_json::to_string(body)
+            .map_err(|_| self.bad(Fault::Nonsense("a request that cannot be written")))?;
+        let request = self.request(Method::PostJson(json), url, None);
+        let response = self.send(asked, &request).await?;
+        self.read(&response)
+    }
+
+    pub(crate) async fn send_get(
+        &self,
+        asked: &Asked,
+        url: &Url,
+        etag: Option<&str>,
+    ) -> Result<Response, ApiError> {
+        self.send(asked, &self.request(Method::Get, url.clone(), etag))
+            .await
+    }
+
+    /// Reads what must be JSON.
+    pub(crate) fn read<T: DeserializeOwned>(&self, response: &Response) -> Result<T, ApiError> {
+        // What a reader says of JSON may quote it, and there are secrets in some.
+        serde_json::from_slice(&response.body)
+            .map_err(|_| self.bad(Fault::Nonsense("what cannot be read as its API's JSON")))
+    }
+
+    pub(crate) fn bad(&self, fault: Fault) -> ApiError {
+        ApiError::BadAnswer {
+            instance: self.instance.clone(),
+            fault,
+        }
+    }
+
+    fn request(&self, method: Method, url: Url, etag: Option<&str>) -> Request {
+        Request {
+            method,
+            url,
+            credential: self.token.as_ref().map(Token::credential),
+            etag: etag.map(str::to_owned),
+        }
+    }
+
+    async fn send(&self, asked: &Asked, request: &Request) -> Result<Response, ApiError> {
+        let response = self.web.send(request).await?;
+        judge(asked, &Parts::of(request, &response))?;
+        Ok(response)
+    }
+}

@@ -1,0 +1,195 @@
+//! What is said to the user when GitLab does not answer: the reason, and what helps.
+
+use crate::{ApiError, Asked, Fault, Instance, Missing, TokenKind, TokenMatter};
+use web::WebError;
+
+/// What a token that reads must be for.
+const SCOPE: &str = "read_api";
+
+/// Returns why there is no answer.
+pub(crate) fn reason(error: &ApiError) -> String {
+    match error {
+        ApiError::Unauthorized { asked, matter } => unauthorized(asked, *matter),
+        ApiError::Forbidden {
+            asked,
+            scopes,
+            said,
+        } => forbidden(asked, scopes, said.as_deref()),
+        ApiError::NotFound { asked, missing } => not_found(asked, *missing),
+        ApiError::Rejected {
+            asked,
+            status,
+            said,
+        } => {
+            let Asked { instance, what, .. } = &**asked;
+            let said = said
+                .as_deref()
+                .map(|it| format!(": {it}"))
+                .unwrap_or_default();
+            format!("{instance} does not take the request for {what} (status {status}){said}")
+        }
+        ApiError::RateLimited { asked, wait } => {
+            let instance = &asked.instance;
+            let wait = wait.map(|it| format!("; there may be more in {} s", it.as_secs()));
+            let wait = wait.unwrap_or_default();
+            format!("{instance} has had too many requests of this user or network{wait}")
+        }
+        ApiError::Server { instance, status } => {
+            format!("{instance} is broken or overloaded (status {status})")
+        }
+        ApiError::BadAnswer { instance, fault } => bad_answer(instance, fault),
+        ApiError::TooMuch { asked, limit } => {
+            let Asked { instance, what, .. } = &**asked;
+            format!("{instance} has more of {what} than are read, {limit}")
+        }
+        ApiError::Invalid { what, name } => format!("`{name}` cannot be the name of a {what}"),
+        ApiError::Web(error) => error.to_string(),
+    }
+}
+
+/// Returns what the user can do.
+pub(crate) fn help(error: &ApiError) -> Option<String> {
+    match error {
+        ApiError::Unauthorized { asked, .. } => Some(match &asked.token {
+            Some((kind, found)) => renew(asked, *kind, found),
+            None => give(asked),
+        }),
+        ApiError::Forbidden { asked, scopes, .. } => Some(match (&asked.token, asked.needs) {
+            (Some((TokenKind::Job, _)), _) => {
+                let instance = &asked.instance;
+                format!(
+                    "a job's token reads little: {}",
+                    access_token(instance, wanted(scopes))
+                )
+            }
+            (Some(_), _) if !scopes.is_empty() => access_token(&asked.instance, wanted(scopes)),
+            (Some(_), Some(role)) => format!("it takes {role}"),
+            (Some(_), None) => "ask whoever owns it for a role that may read it".to_owned(),
+            (None, _) => give(asked),
+        }),
+        ApiError::NotFound { asked, missing } => match (missing, &asked.token) {
+            (Missing::Project | Missing::Group, Some((TokenKind::Job, _))) => Some(
+                "a job's token sees the projects that allow it: \
+                 their settings, CI/CD, job token permissions"
+                    .to_owned(),
+            ),
+            (Missing::Project | Missing::Group, Some(_)) => {
+                Some("check its name, and that the token's owner is a member".to_owned())
+            }
+            (Missing::Project | Missing::Group, None) => Some(give(asked)),
+            _ => None,
+        },
+        ApiError::RateLimited { asked, .. } if asked.token.is_none() => {
+            Some("who asks with a token may ask more often".to_owned())
+        }
+        ApiError::BadAnswer { fault, .. } => match fault {
+            Fault::SignIn | Fault::Page => Some(
+                "check its address, with the path it is below; a sign-in before it \
+                 (SSO, a proxy) must let `/api/v4` pass"
+                    .to_owned(),
+            ),
+            Fault::Elsewhere(origin) => Some(format!("name {origin} as the GitLab, if it is")),
+            Fault::Nonsense(_) => None,
+        },
+        ApiError::Web(WebError::Refused { help, .. }) => help.clone(),
+        _ => None,
+    }
+}
+
+fn unauthorized(asked: &Asked, matter: TokenMatter) -> String {
+    let Asked { instance, what, .. } = asked;
+    let Some((kind, found)) = &asked.token else {
+        return format!("{instance} tells {what} to nobody without a token");
+    };
+    let matter = match (matter, kind) {
+        (TokenMatter::Expired, _) => "it has expired",
+        (TokenMatter::Revoked, _) => "it was revoked",
+        (TokenMatter::Unsaid, TokenKind::Job) => {
+            "the job it is of has ended, or it is not for this"
+        }
+        (TokenMatter::Unsaid, _) => "it is none of this GitLab's, or is no longer valid",
+    };
+    format!("{instance} refuses the token from {found}: {matter}")
+}
+
+fn forbidden(asked: &Asked, scopes: &[String], said: Option<&str>) -> String {
+    let Asked { instance, what, .. } = asked;
+    let Some((_, found)) = &asked.token else {
+        return format!("{instance} does not tell {what} to strangers");
+    };
+    if !scopes.is_empty() {
+        let scope = wanted(scopes);
+        return format!(
+            "the token from {found} lacks the scope `{scope}` for {what} on {instance}"
+        );
+    }
+    let said = said.map(|it| format!(": {it}")).unwrap_or_default();
+    format!("{instance} does not tell {what} to the owner of the token from {found}{said}")
+}
+
+fn not_found(asked: &Asked, missing: Missing) -> String {
+    let Asked { instance, what, .. } = asked;
+    let around = match missing {
+        Missing::Project => "project",
+        Missing::Group => "group",
+        _ => return format!("{instance} does not have {what}"),
+    };
+    match &asked.token {
+        Some((_, found)) => format!(
+            "{what} cannot be had: {instance} has no such {around}, \
+             or hides it from the owner of the token from {found}"
+        ),
+        None => format!(
+            "{what} cannot be had: {instance} has no such {around}, \
+             or hides it from strangers, and there is no token"
+        ),
+    }
+}
+
+fn bad_answer(instance: &Instance, fault: &Fault) -> String {
+    match fault {
+        Fault::SignIn => format!("{instance} answers with its page to sign in"),
+        Fault::Page => format!("{instance} answers with a page, not as GitLab's API does"),
+        Fault::Elsewhere(origin) => {
+            format!("{instance} redirects to {origin}, which gets no token and is not asked")
+        }
+        Fault::Nonsense(what) => format!("{instance} does not answer as GitLab's API does: {what}"),
+    }
+}
+
+/// Returns the scope to ask for: the one that reads, where that is enough.
+fn wanted(scopes: &[String]) -> &str {
+    let reads = scopes.iter().find(|it| *it == SCOPE).or(scopes.first());
+    reads.map_or(SCOPE, String::as_str)
+}
+
+fn access_token(instance: &Instance, scope: &str) -> String {
+    format!(
+        "make an access token with the scope `{scope}` at \
+         {instance}/-/user_settings/personal_access_tokens"
+    )
+}
+
+/// Says how a refused token is replaced.
+fn renew(asked: &Asked, kind: TokenKind, found: &str) -> String {
+    match kind {
+        TokenKind::OAuth => "sign in again, with `glab auth login` if that keeps it".to_owned(),
+        TokenKind::Access | TokenKind::Job => {
+            let make = access_token(&asked.instance, SCOPE);
+            format!("{make}, and put it into {found}")
+        }
+    }
+}
+
+/// Says how a token is given where there is none.
+fn give(asked: &Asked) -> String {
+    let make = access_token(&asked.instance, SCOPE);
+    match asked.places.split_last() {
+        None => make,
+        Some((last, [])) => format!("{make}; one was looked for in {last}"),
+        Some((last, others)) => {
+            let others = others.join(", ");
+            format!("{make}; one was looked for in {others} and {last}")
+        }
+    }
+}

@@ -1,0 +1,136 @@
+use crate::{ApiError, Asked, Client, Fault, Fresh};
+use serde::de::DeserializeOwned;
+use web::{Response, Url};
+
+/// How many things come at once, the most that GitLab gives.
+const PER_PAGE: usize = 100;
+/// How many pages are read of one list.
+const PAGES: usize = 200;
+/// How many bytes are read of one list.
+const BYTES: usize = 64 << 20;
+/// Both, in words.
+const LIMIT: &str = "200 pages or 64 MiB";
+
+impl Client {
+    /// Returns all of a list.
+    pub(crate) async fn pages<T: DeserializeOwned>(
+        &self,
+        asked: &Asked,
+        url: Url,
+    ) -> Result<Vec<T>, ApiError> {
+        match self.pages_fresh(asked, url, None).await? {
+            Fresh::New { value, .. } => Ok(value),
+            Fresh::Unchanged => Err(self.bad(Fault::Nonsense("that nothing changed"))),
+        }
+    }
+
+    /// Returns all of a list, or that it is what `etag` names.
+    pub(crate) async fn pages_fresh<T: DeserializeOwned>(
+        &self,
+        asked: &Asked,
+        mut url: Url,
+        etag: Option<&str>,
+    ) -> Result<Fresh<Vec<T>>, ApiError> {
+        url.query_pairs_mut()
+            .append_pair("per_page", &PER_PAGE.to_string());
+        let mut list: Vec<T> = Vec::new();
+        let mut bytes = 0;
+        for page in 0..PAGES {
+            let is_first = page == 0;
+            let response = self
+                .send_get(asked, &url, etag.filter(|_| is_first))
+                .await?;
+            if response.status == 304 {
+                return Ok(Fresh::Unchanged);
+            }
+            let part: Vec<T> = self.read(&response)?;
+            // One name stands for the first page. It does for the list while that is not full.
+            let is_whole = is_first && part.len() < PER_PAGE;
+            list.extend(part);
+            bytes += response.body.len();
+            let Some(next) = next_page(&url, &response) else {
+                let etag = response.etag().filter(|_| is_whole).map(str::to_owned);
+                return Ok(Fresh::New { value: list, etag });
+            };
+            if next == url {
+                return Err(self.bad(Fault::Nonsense("a page that is followed by itself")));
+            }
+            if bytes > BYTES {
+                break;
+            }
+            url = next;
+        }
+        Err(ApiError::TooMuch {
+            asked: Box::new(asked.clone()),
+            limit: LIMIT,
+        })
+    }
+}
+
+/// Returns the address of the next page.
+///
+/// It is this one's with another query: so it is on the same server whatever a link says, also for
+/// a GitLab behind a proxy that takes itself for another.
+fn next_page(url: &Url, response: &Response) -> Option<Url> {
+    let link = response.header("link").and_then(next_query);
+    let query = match (link, response.header("x-next-page")) {
+        (Some(query), _) => query.to_owned(),
+        (None, Some(number)) => {
+            let number: u32 = number.trim().parse().ok()?;
+            with_page(url, number)
+        }
+        (None, None) => return None,
+    };
+    let mut next = url.clone();
+    next.set_query(Some(&query));
+    Some(next)
+}
+
+/// Returns the query of the next page by a header `Link`.
+fn next_query(link: &str) -> Option<&str> {
+    let links = link.split('<').skip(1).filter_map(|it| it.split_once('>'));
+    let is_next = |rest: &str| rest.contains("rel=\"next\"") || rest.contains("rel=next");
+    let (address, _) = { links }.find(|(_, rest)| is_next(rest))?;
+    let (_, query) = address.split_once('?')?;
+    query.split('#').next()
+}
+
+/// Returns a query with another number of the page.
+fn with_page(url: &Url, number: u32) -> String {
+    let pairs = url.query_pairs().filter(|(key, _)| key != "page");
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query
+        .extend_pairs(pairs)
+        .append_pair("page", &number.to_string());
+    query.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_page_is_found_among_the_links() {
+        let check = |link: &str, expect: Option<&str>| {
+            assert_eq!(next_query(link), expect, "{link}");
+        };
+        check(
+            r#"<https://h/a?page=1>; rel="prev", <https://h/a?page=3&x=a,b>; rel="next""#,
+            Some("page=3&x=a,b"),
+        );
+        check(
+            r#"<https://h/a?cursor=1>; title="b"; rel=next"#,
+            Some("cursor=1"),
+        );
+        check(r#"<https://h/a?page=1>; rel="first""#, None);
+        check(r#"<https://h/a>; rel="next""#, None);
+        check("<https://h/a?page=1", None);
+        check("", None);
+    }
+
+    #[test]
+    fn the_number_of_a_page_replaces_the_one_before() {
+        let url = Url::parse("https://h/a?per_page=100&page=2&ref=a%2Fb").expect("an address");
+        assert_eq!(with_page(&url, 3), "per_page=100&ref=a%2Fb&page=3");
+    }
+}

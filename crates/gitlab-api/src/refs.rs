@@ -1,0 +1,105 @@
+use crate::address::{project_id, reference_id};
+use crate::{ApiError, Client, Fault, Fresh};
+use serde::Deserialize;
+
+/// A commit.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Commit {
+    /// Its id, in full.
+    pub id: String,
+}
+
+/// A branch.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Branch {
+    /// Its name.
+    pub name: String,
+    /// Whether not everybody may push to it.
+    #[serde(default)]
+    pub protected: bool,
+    /// Where it is.
+    pub commit: Commit,
+}
+
+/// A tag.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Tag {
+    /// Its name.
+    pub name: String,
+    /// Where it is; a tag may name something that is no commit.
+    #[serde(default)]
+    pub commit: Option<Commit>,
+    /// Whether not everybody may make its like.
+    #[serde(default)]
+    pub protected: bool,
+}
+
+impl Client {
+    /// Returns the commit of a branch or tag, or of the default branch; `etag` names what the
+    /// caller has.
+    ///
+    /// # Errors
+    ///
+    /// When there is no answer, or no such commit.
+    pub async fn commit(
+        &self,
+        project: &str,
+        reference: Option<&str>,
+        etag: Option<&str>,
+    ) -> Result<Fresh<Commit>, ApiError> {
+        let reference = reference.unwrap_or("HEAD");
+        let asked = self.asked(format!("the commit `{reference}` of `{project}`"));
+        let (id, commit) = (project_id(project)?, reference_id(reference)?);
+        let url = self.address(&["projects", &id, "repository", "commits", &commit], &[])?;
+        let commit: Fresh<Commit> = self.get_fresh(&asked, url, etag).await?;
+        if let Fresh::New { value, .. } = &commit {
+            self.check_id(&value.id)?;
+        }
+        Ok(commit)
+    }
+
+    /// Returns a branch.
+    ///
+    /// # Errors
+    ///
+    /// When there is no answer, or no such branch.
+    pub async fn branch(&self, project: &str, name: &str) -> Result<Branch, ApiError> {
+        let asked = self.asked(format!("the branch `{name}` of `{project}`"));
+        let (id, branch) = (project_id(project)?, reference_id(name)?);
+        let url = self.address(&["projects", &id, "repository", "branches", &branch], &[])?;
+        let branch: Branch = self.get(&asked, url).await?;
+        self.check_id(&branch.commit.id)?;
+        Ok(branch)
+    }
+
+    /// Returns all tags of a project; `etag` names what the caller has.
+    ///
+    /// # Errors
+    ///
+    /// When there is no answer, or more tags than are taken.
+    pub async fn tags(
+        &self,
+        project: &str,
+        etag: Option<&str>,
+    ) -> Result<Fresh<Vec<Tag>>, ApiError> {
+        let asked = self.asked(format!("the tags of `{project}`"));
+        let id = project_id(project)?;
+        let url = self.address(&["projects", &id, "repository", "tags"], &[])?;
+        let tags: Fresh<Vec<Tag>> = self.pages_fresh(&asked, url, etag).await?;
+        if let Fresh::New { value, .. } = &tags {
+            let commits = value.iter().filter_map(|tag| tag.commit.as_ref());
+            commits
+                .map(|commit| self.check_id(&commit.id))
+                .collect::<Result<(), _>>()?;
+        }
+        Ok(tags)
+    }
+
+    /// Checks that what a server calls a commit's id is one: it is put into paths and lines.
+    fn check_id(&self, id: &str) -> Result<(), ApiError> {
+        let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id
+            .then_some(())
+            .ok_or_else(|| self.bad(Fault::Nonsense("a commit whose id is none")))
+    }
+}
