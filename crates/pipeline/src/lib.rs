@@ -48,6 +48,7 @@ pub mod expression;
 pub mod glob;
 pub mod include;
 pub mod inputs;
+pub mod merged;
 pub mod parity;
 pub mod pattern;
 pub mod plan;

@@ -2,7 +2,9 @@ use crate::compose::{compose, merge};
 use crate::config::{self, Config};
 use crate::diagnostic::{Checked, Diagnostic, Diagnostics, Lacks};
 use crate::include::{self, Tree};
+use crate::merged::{self, ServerNeeds, ServerReading};
 use crate::resolve::{self, ResolvedPipeline};
+use crate::source::FileId;
 use crate::yaml::{Node, load};
 use crate::{LoadOptions, Origins, Overlay};
 use indexmap::IndexMap;
@@ -14,6 +16,8 @@ pub struct Pipeline {
     config: Config,
     tree: Arc<Node>,
     origins: Arc<Origins>,
+    /// What a server says of needs; absent for files that were read here.
+    needs: Option<ServerNeeds>,
 }
 
 impl Pipeline {
@@ -30,6 +34,23 @@ impl Pipeline {
     pub fn load(name: &str, text: &str, options: &LoadOptions<'_>) -> Checked<Self> {
         let mut diagnostics = Diagnostics::default();
         let value = read(name, text, options, &mut diagnostics);
+        Checked { value, diagnostics }
+    }
+
+    /// Reads what a server made of a pipeline file, in the place of the file itself; `name` and
+    /// `text` are what the server was asked about.
+    ///
+    /// Includes, inputs, `extends` and references are the server's: what it left of them is not
+    /// followed here. Overlays are merged over it, and may extend what is in it. Where the server
+    /// says so, jobs have the needs that it gave them.
+    pub fn from_merged(
+        name: &str,
+        text: &str,
+        reading: &ServerReading<'_>,
+        options: &LoadOptions<'_>,
+    ) -> Checked<Self> {
+        let mut diagnostics = Diagnostics::default();
+        let value = read_merged(name, text, reading, options, &mut diagnostics);
         Checked { value, diagnostics }
     }
 
@@ -50,7 +71,11 @@ impl Pipeline {
 
     /// Applies defaults and variables, unfolds `parallel` and checks all names.
     pub fn resolve(&self, diagnostics: &mut Diagnostics) -> ResolvedPipeline {
-        resolve::resolve(&self.config, diagnostics)
+        let mut resolved = resolve::resolve(&self.config, diagnostics);
+        if let Some(needs) = &self.needs {
+            needs.give(&mut resolved, &self.tree);
+        }
+        resolved
     }
 }
 
@@ -62,21 +87,84 @@ fn read(
     diagnostics: &mut Diagnostics,
 ) -> Option<Pipeline> {
     let limits = &options.limits;
-    if text.len() > limits.bytes {
+    let file = add(name, text, limits.bytes, diagnostics)?;
+    let loaded = load(file, limits, diagnostics)?;
+    let tree = include::read(name, file, &loaded, options, diagnostics)?;
+    drop(loaded);
+    finish(tree, None, options, diagnostics)
+}
+
+/// Reads what a server made of a file.
+fn read_merged(
+    name: &str,
+    text: &str,
+    reading: &ServerReading<'_>,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Pipeline> {
+    let limits = &options.limits;
+    let own = add(name, text, limits.bytes, diagnostics)?;
+    let merged = match reading.merged {
+        None => None,
+        Some(merged) => {
+            let name = format!("merged by {}", reading.server);
+            let most = limits.bytes.saturating_add(limits.included_bytes);
+            Some(add(&name, merged, most, diagnostics)?)
+        }
+    };
+    let pipeline = if reading.errors.is_empty() {
+        finish_merged(merged, reading, options, diagnostics)
+    } else {
+        None
+    };
+    merged::report(reading, own, merged, limits, diagnostics);
+    pipeline
+}
+
+/// Reads what a server merged.
+fn finish_merged(
+    merged: Option<FileId>,
+    reading: &ServerReading<'_>,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Pipeline> {
+    let Some(merged) = merged else {
+        let message = format!("{} does not say what the file means", reading.server);
+        let help = "without `--prefer-api` the file is read here";
+        let error = Diagnostic::error("server-error", message);
+        diagnostics.push(error.with_help(help.to_owned()));
+        return None;
+    };
+    let loaded = load(merged, &options.limits, diagnostics)?;
+    let tree = Tree::of_whole(merged, &loaded.content, diagnostics)?;
+    let mut pipeline = finish(tree, Some(merged), options, diagnostics)?;
+    pipeline.needs = Some(ServerNeeds::new(reading.jobs, merged));
+    Some(pipeline)
+}
+
+/// Adds a text, unless it is too long.
+fn add(name: &str, text: &str, most: usize, diagnostics: &mut Diagnostics) -> Option<FileId> {
+    if text.len() > most {
         // Who reads a file need not read more of it than is needed to know.
-        let message = format!(
-            "{name} has more than {} bytes, and no more are read",
-            limits.bytes
-        );
+        let message = format!("{name} has more than {most} bytes, and no more are read");
         diagnostics.push(Diagnostic::error("file-too-large", message));
         return None;
     }
-    let file = diagnostics.sources_mut().add(name, text);
-    let loaded = load(file, limits, diagnostics)?;
+    Some(diagnostics.sources_mut().add(name, text))
+}
+
+/// Merges the overlays over a file and reads its keywords; `settled` is a file whose `extends` were
+/// applied already.
+fn finish(
+    tree: Tree,
+    settled: Option<FileId>,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Pipeline> {
     let Tree {
         mut root,
         mut origins,
-    } = include::read(name, file, &loaded, options, diagnostics)?;
+    } = tree;
     let mut keys_left = u32::MAX;
     for overlay in options.overlays {
         let Some(over) = read_overlay(overlay, options, diagnostics) else {
@@ -87,14 +175,15 @@ fn read(
         root = merge(root, &over.root, &mut keys_left)?;
         origins.extend(over.origins);
     }
-    let tree = compose(&root, limits, diagnostics);
+    let tree = compose(&root, settled, &options.limits, diagnostics);
     // What was merged into other values is as large as what came of it, and has had its day.
-    drop((loaded, root));
+    drop(root);
     let config = config::read(&tree, diagnostics)?;
     Some(Pipeline {
         config,
         tree,
         origins: Arc::new(origins),
+        needs: None,
     })
 }
 

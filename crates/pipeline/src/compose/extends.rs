@@ -1,6 +1,6 @@
 use super::merge;
 use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
-use crate::source::Span;
+use crate::source::{FileId, Span};
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Kind, Limits, Mapping, Node};
 use std::collections::HashMap;
@@ -14,8 +14,13 @@ const LONGEST_CHAIN: usize = 11;
 const MOST_ADVICE: usize = 50;
 
 /// Applies `extends` of every entry of the file. An entry with a mistake in it stays as it is.
-pub(super) fn apply(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnostics) -> Arc<Node> {
-    let uses_extends = |entry: &Entry| entry.value.get("extends").is_some();
+pub(super) fn apply(
+    root: &Arc<Node>,
+    settled: Option<FileId>,
+    limits: &Limits,
+    diagnostics: &mut Diagnostics,
+) -> Arc<Node> {
+    let uses_extends = |entry: &Entry| bases(&entry.value, settled).is_some();
     let Some(entries) = root.as_mapping() else {
         return Arc::clone(root);
     };
@@ -24,6 +29,7 @@ pub(super) fn apply(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnos
     }
     let mut extender = Extender {
         entries,
+        settled,
         diagnostics,
         done: HashMap::new(),
         open: Vec::new(),
@@ -45,6 +51,7 @@ pub(super) fn apply(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnos
 
 struct Extender<'e> {
     entries: &'e Mapping,
+    settled: Option<FileId>,
     diagnostics: &'e mut Diagnostics,
     /// What was extended already; `None` for entries with a mistake.
     done: HashMap<Arc<str>, Option<Extended>>,
@@ -66,7 +73,7 @@ struct Extended {
 impl Extender<'_> {
     /// Returns an entry with its bases below it; `None` after a mistake, which is reported once.
     fn extended(&mut self, name: &Arc<str>, value: &Arc<Node>) -> Option<Extended> {
-        let Some(bases) = value.get("extends") else {
+        let Some(bases) = bases(value, self.settled) else {
             let node = Arc::clone(value);
             return Some(Extended { node, chain: 0 });
         };
@@ -190,6 +197,12 @@ impl Extender<'_> {
         self.diagnostics.push(error);
         self.diagnostics.lack(Lacks::Parts);
     }
+}
+
+/// Returns what an entry extends, unless that was done already.
+fn bases(value: &Node, settled: Option<FileId>) -> Option<&Arc<Node>> {
+    let bases = value.get("extends")?;
+    (settled != Some(bases.span.file)).then_some(bases)
 }
 
 /// Returns a name under `extends`, or what stands there instead.

@@ -12,16 +12,19 @@ mod reference;
 pub(crate) use merge::merge;
 
 use crate::diagnostic::Diagnostics;
+use crate::source::FileId;
 use crate::yaml::{Limits, Node};
 use std::sync::Arc;
 
-/// Applies everything that composes a file out of its own parts; `root` is a mapping.
+/// Applies everything that composes a file out of its own parts; `root` is a mapping. What the file
+/// `settled` says under `extends` was applied already, and is left as it is.
 pub(crate) fn compose(
     root: &Arc<Node>,
+    settled: Option<FileId>,
     limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Arc<Node> {
-    let extended = extends::apply(root, limits, diagnostics);
+    let extended = extends::apply(root, settled, limits, diagnostics);
     reference::apply(&extended, limits, diagnostics)
 }
 
@@ -44,7 +47,7 @@ mod tests {
     pub(super) fn compose_text(text: &str) -> (Arc<Node>, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
         let root = load_with(text, &mut diagnostics);
-        let composed = compose(&root, &Limits::default(), &mut diagnostics);
+        let composed = compose(&root, None, &Limits::default(), &mut diagnostics);
         (composed, diagnostics)
     }
 

@@ -178,6 +178,14 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info("reserved-name", "a job has the name of a keyword"),
     info(
+        "server-error",
+        "GitLab, which was asked to read the file, says that it is wrong",
+    ),
+    info(
+        "server-warning",
+        "GitLab, which was asked to read the file, has doubts about it",
+    ),
+    info(
         "too-many-includes",
         "the pipeline includes more files than GitLab allows",
     ),

@@ -33,6 +33,21 @@ pub(crate) struct Tree {
     pub(crate) origins: Origins,
 }
 
+impl Tree {
+    /// Returns the tree of a file that is whole: its includes were read elsewhere.
+    pub(crate) fn of_whole(
+        id: FileId,
+        content: &Arc<Node>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Self> {
+        check_is_hash(content, diagnostics)?;
+        let mut origins = Origins::default();
+        origins.add(id, content, diagnostics.sources());
+        let root = without_include(content);
+        Some(Self { root, origins })
+    }
+}
+
 /// Puts the inputs into a file, reads all files it includes and merges them.
 ///
 /// Returns nothing when the file itself cannot be used; after a mistake in an include it returns
@@ -114,12 +129,7 @@ impl Forest<'_> {
             self.header_files(include, &includer, diagnostics)
         };
         let content = inputs::apply(documents, interpolation, &mut header_files, diagnostics)?;
-        if content.as_mapping().is_none() {
-            let kind = content.kind_name();
-            let message = format!("a pipeline file is a hash of jobs and keywords, not {kind}");
-            diagnostics.push(Diagnostic::error("invalid-file", message).at(content.span));
-            return None;
-        }
+        check_is_hash(&content, diagnostics)?;
         let Some(nodes_left) = self.nodes_left.checked_sub(content.weight()) else {
             let message = "the included files have too many values together";
             diagnostics.push(Diagnostic::error("includes-too-large", message).at(content.span));
@@ -387,6 +397,16 @@ fn refuse_paths(entry: &Entry, error: &IncludeError, diagnostics: &mut Diagnosti
     let message = format!("include: the files of the project cannot be listed: {error}");
     diagnostics.push(Diagnostic::error("include-unreadable", message).at(entry.span));
     diagnostics.lack(Lacks::Files);
+}
+
+fn check_is_hash(content: &Node, diagnostics: &mut Diagnostics) -> Option<()> {
+    if content.as_mapping().is_some() {
+        return Some(());
+    }
+    let kind = content.kind_name();
+    let message = format!("a pipeline file is a hash of jobs and keywords, not {kind}");
+    diagnostics.push(Diagnostic::error("invalid-file", message).at(content.span));
+    None
 }
 
 /// Returns a file's content without its `include`.

@@ -1,0 +1,47 @@
+use super::MergedJob;
+use crate::resolve::ResolvedPipeline;
+use crate::source::FileId;
+use crate::yaml::Node;
+use executor_core::job::{Need, SchedulingKind};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The needs of jobs as a server unfolded them.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerNeeds {
+    by_name: HashMap<String, Vec<Need>>,
+    /// The merged file.
+    file: FileId,
+}
+
+impl ServerNeeds {
+    /// Returns the needs that the server gave; `file` is what it merged.
+    pub(crate) fn new(jobs: &[MergedJob], file: FileId) -> Self {
+        let given = jobs.iter().filter_map(|job| {
+            let needs = job.needs.clone()?;
+            Some((job.name.clone(), needs))
+        });
+        Self {
+            by_name: given.collect(),
+            file,
+        }
+    }
+
+    /// Gives the jobs their needs, but for those that a file of the project's own gives them after
+    /// the server merged the rest. `tree` is what all of them were read from.
+    pub(crate) fn give(&self, resolved: &mut ResolvedPipeline, tree: &Node) {
+        for job in &mut resolved.jobs {
+            let Some(needs) = self.by_name.get(&job.definition.name) else {
+                continue;
+            };
+            let written = tree.get(&job.name_in_file);
+            let written = written.and_then(|written| written.get("needs"));
+            if written.is_some_and(|written| written.span.file != self.file) {
+                continue;
+            }
+            let definition = Arc::make_mut(&mut job.definition);
+            definition.needs = Some(needs.clone());
+            definition.scheduling = SchedulingKind::Dag;
+        }
+    }
+}

@@ -1,0 +1,135 @@
+/// Where a server's words say that something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place<'w> {
+    /// A line and a column of a text, both from 1.
+    Line {
+        /// The line.
+        line: usize,
+        /// The column.
+        column: usize,
+    },
+    /// What keys lead to, joined by colons: `jobs:build:artifacts`.
+    Key(&'w str),
+    /// A job, by its name.
+    Job(&'w str),
+}
+
+/// What begins a sentence about what a path of keys leads to.
+const BEHIND_PATHS: [&str; 4] = [" config ", " may allow ", " dependencies ", " needs "];
+
+/// Returns what the words of GitLab's lint are about, as far as their shape tells it.
+pub(super) fn place(words: &str) -> Option<Place<'_>> {
+    of_line(words)
+        .or_else(|| of_job(words))
+        .or_else(|| of_key(words))
+}
+
+/// Reads `... at line 3 column 5`, as the parser of YAML ends its sentences.
+fn of_line(words: &str) -> Option<Place<'_>> {
+    // What is in another file is called by that file's name.
+    let is_of_own_file = words.starts_with("(<unknown>)") || !words.starts_with('(');
+    let (_, at) = words.rsplit_once(" at line ").filter(|_| is_of_own_file)?;
+    let (line, rest) = at.split_once(" column ")?;
+    let column: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    Some(Place::Line {
+        line: line.parse().ok()?,
+        column: column.parse().ok()?,
+    })
+}
+
+/// Reads `build job: undefined need: x`, `build: unknown keys in `extends` (.x)` and the like.
+fn of_job(words: &str) -> Option<Place<'_>> {
+    let quoted = words.strip_prefix('`').or(words.strip_prefix('\''));
+    if let Some((name, rest)) = quoted.and_then(|rest| rest.split_once(['`', '\''])) {
+        return rest.starts_with(" job").then_some(Place::Job(name));
+    }
+    let about = [
+        " job: ",
+        ": unknown keys in `extends`",
+        ": circular dependency detected in `extends`",
+        ": nesting too deep in `extends`",
+        " has the following needs duplicated",
+    ];
+    let mut about = about.iter();
+    let name = about.find_map(|&behind| Some(words.split_once(behind)?.0))?;
+    Some(Place::Job(name.strip_prefix("jobs:").unwrap_or(name)))
+}
+
+/// Reads `jobs:build:artifacts config should be a hash`.
+fn of_key(words: &str) -> Option<Place<'_>> {
+    if let Some(path) = words.strip_prefix("jobs:") {
+        let mut behind = BEHIND_PATHS.iter().filter_map(|behind| path.find(behind));
+        let end = behind.next().or_else(|| path.find(' '));
+        // The name of a job may have blanks; what is behind it then is not found, and nothing lost.
+        let end = end.unwrap_or(path.len());
+        return Some(Place::Key(&words[..("jobs:".len() + end)]));
+    }
+    let (path, _) = words.split_once(" config ")?;
+    (!path.contains(' ')).then_some(Place::Key(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_say_what_they_are_about() {
+        let check = |words: &str, expect: Option<Place<'_>>| {
+            assert_eq!(place(words), expect, "{words}");
+        };
+        let key = |path| Some(Place::Key(path));
+        check(
+            "jobs:build config contains unknown keys: a",
+            key("jobs:build"),
+        );
+        check("jobs:a b:script config x", key("jobs:a b:script"));
+        check(
+            "jobs:job may allow multiple pipelines to run for a single action due to `rules:when`",
+            key("jobs:job"),
+        );
+        check(
+            "jobs:b dependencies the a should be part of needs",
+            key("jobs:b"),
+        );
+        check(
+            "jobs:b:rules:rule if invalid syntax",
+            key("jobs:b:rules:rule"),
+        );
+        check(
+            "jobs config should contain at least one visible job",
+            key("jobs"),
+        );
+        check("variables config should be a hash", key("variables"));
+        check("default:image config x", key("default:image"));
+        check("include config y", key("include"));
+        let job = |name| Some(Place::Job(name));
+        check(
+            "test job: chosen stage x does not exist; available stages",
+            job("test"),
+        );
+        check("a b 1/2 job: undefined need: build", job("a b 1/2"));
+        check("test: unknown keys in `extends` (.nope)", job("test"));
+        check(
+            "test: circular dependency detected in `extends`",
+            job("test"),
+        );
+        check("test has the following needs duplicated: a.", job("test"));
+        check("`test` job needs `x` job", job("test"));
+        check(
+            "'test' job needs 'x' job, but 'x' is not in any stage",
+            job("test"),
+        );
+        let line = |line, column| Some(Place::Line { line, column });
+        check("(<unknown>): mapping values at line 3 column 5", line(3, 5));
+        check("Invalid YAML at line 12 column 1 (Psych)", line(12, 1));
+        check("(ci/a.yml): mapping values at line 3 column 5", None);
+        check("x at line three column 5", None);
+        check("x at line 3 column ", None);
+        check("x at line 99999999999999999999999 column 1", None);
+        check("Local file `a.yml` does not exist!", None);
+        check("Project `a/b` not found or access denied!", None);
+        check("`a.yml`: Invalid configuration format", None);
+        check("", None);
+        check("jobs:", key("jobs:"));
+    }
+}
