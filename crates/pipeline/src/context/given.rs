@@ -45,6 +45,13 @@ pub enum GivenSource {
         /// The line, from 1.
         line: u32,
     },
+    /// In a GitLab's settings.
+    Server {
+        /// The GitLab's address.
+        server: String,
+        /// The project or group there, by its full path; absent for the server itself.
+        path: Option<String>,
+    },
 }
 
 /// The scope of a variable for all jobs.
@@ -70,6 +77,11 @@ impl GivenVariable {
     /// Returns a variable that `--secret` gave.
     pub fn of_secret(variable: JobVariable) -> Self {
         Self::of_option("--secret", Level::Project, variable)
+    }
+
+    /// Returns whether the user of this program gives it, rather than his GitLab.
+    pub fn is_own(&self) -> bool {
+        !matches!(self.source, GivenSource::Server { .. })
     }
 
     /// Returns how well its scope fits the environment of a job: absent when it does not, and higher
@@ -119,6 +131,13 @@ impl fmt::Display for GivenSource {
         match self {
             Self::Option(name) => write!(f, "{name}"),
             Self::File { path, line } => write!(f, "{path}:{line}"),
+            Self::Server { server, path } => {
+                let name = server.split_once("://").map_or(&**server, |(_, name)| name);
+                match path {
+                    Some(path) => write!(f, "{path} on {name}"),
+                    None => write!(f, "{name}"),
+                }
+            }
         }
     }
 }

@@ -30,12 +30,17 @@ impl JobLayers<'_> {
     /// Returns the variables that a text refers to, directly or by others, with the references among
     /// them replaced. What a secret is put into is a secret too.
     pub(crate) fn values_of(&self, text: &str) -> Result<JobVariables, ExpandError> {
+        self.values_with(text, Kept::default())
+    }
+
+    /// Returns the same with some references kept.
+    pub(crate) fn values_with(&self, text: &str, kept: Kept) -> Result<JobVariables, ExpandError> {
         // In the text itself a doubled sign is no pair, unlike in values.
         let names = referenced(text).into_iter().map(str::to_owned);
         let reachable = self.reachable(names.collect());
         let secrets = secrets(&reachable);
         let variables = reachable.into_values().map(|reached| reached.variable);
-        let expanded = sort_and_expand(variables.collect(), Kept::default())?;
+        let expanded = sort_and_expand(variables.collect(), kept)?;
         let expanded = expanded.into_iter().map(|variable| JobVariable {
             masked: variable.masked || secrets.contains(&variable.key),
             ..variable

@@ -1,7 +1,8 @@
 use super::tree::Tree;
 use super::variables::{self, Written};
 use super::{
-    ExplainedNeed, ExplainedParallel, ExplainedPolicy, ExplainedRule, Explanation, fields,
+    ExplainedNeed, ExplainedParallel, ExplainedPolicy, ExplainedRule, ExplainedVariables,
+    Explanation, fields,
 };
 use crate::Pipeline;
 use crate::config::{Inherited, Job, Parallel, RulesKeyword};
@@ -66,14 +67,13 @@ impl<'a> Explainer<'a> {
         let definition = &created.definition;
         let tree = self.tree();
         let workflow = self.pipeline.config().workflow.rules.entries();
-        let workflow_rule = self.creation.workflow_rule.and_then(|at| workflow.get(at));
 
         let (global, of_rule) = (
             &self.creation.global_variables,
             &self.creation.workflow_variables,
         );
         let layers = Layers::new(self.context, &self.predefined, global, of_rule);
-        let known = Layers::new(self.context, &self.known, global, of_rule);
+        let known = self.known_layers();
         let sight = Creation::sight(created, &known);
         let inherited: &Inherited = &created.resolved.inherited_variables;
         let before_rules = layers.of_job(&created.resolved.definition, inherited, None);
@@ -96,12 +96,7 @@ impl<'a> Explainer<'a> {
             except: self.policy(created, "except", &before_rules),
             fields: fields::of(tree, job, created.held_rule()),
             variables: variables::of(
-                Written {
-                    tree,
-                    job,
-                    created,
-                    workflow_rule,
-                },
+                self.written(Some((job, created))),
                 &sight,
                 &self.predefined_of_job(created, &sight),
             ),
@@ -115,6 +110,52 @@ impl<'a> Explainer<'a> {
             dependencies: self.dependencies(created),
             parallel: parallel(created, job),
         })
+    }
+
+    /// Explains the variables of a job of the creation; nothing for one that the pipeline's file does
+    /// not have.
+    pub fn variables(&self, created: &CreatedJob) -> Option<ExplainedVariables> {
+        let job = *self.jobs.get(&*created.resolved.name_in_file)?;
+        let known = self.known_layers();
+        let sight = Creation::sight(created, &known);
+        let of_job = self.predefined_of_job(created, &sight);
+        let written = self.written(Some((job, created)));
+        let mut variables = variables::of(written, &sight, &of_job);
+        variables.sort_by_key(|variable| variable.source.rank());
+        Some(ExplainedVariables {
+            job: Some(created.name().to_owned()),
+            variables,
+            left_out: variables::left_out(self.context, sight.environment().as_deref()),
+        })
+    }
+
+    /// Explains the variables that all jobs share.
+    pub fn shared_variables(&self) -> ExplainedVariables {
+        let known = self.known_layers();
+        let sight = known.of_pipeline();
+        let mut variables = variables::of(self.written(None), &sight, &JobVariables::default());
+        variables.sort_by_key(|variable| variable.source.rank());
+        ExplainedVariables {
+            job: None,
+            variables,
+            left_out: variables::left_out(self.context, None),
+        }
+    }
+
+    /// Returns the variables that jobs see.
+    fn known_layers(&self) -> Layers<'_> {
+        let creation = self.creation;
+        let (global, of_rule) = (&creation.global_variables, &creation.workflow_variables);
+        Layers::new(self.context, &self.known, global, of_rule)
+    }
+
+    fn written<'w>(&'w self, job: Option<(&'w Job, &'w CreatedJob)>) -> Written<'w> {
+        let rules = self.pipeline.config().workflow.rules.entries();
+        Written {
+            tree: self.tree(),
+            workflow_rule: self.creation.workflow_rule.and_then(|at| rules.get(at)),
+            job,
+        }
     }
 
     fn tree(&self) -> Tree<'a> {

@@ -18,7 +18,9 @@ pub use explainer::Explainer;
 pub use field::{ExplainedField, FieldSource};
 pub use job::{ExplainedNeed, ExplainedParallel, Explanation};
 pub use place::Place;
-pub use variable::{ExplainedVariable, VariableSource};
+pub use variable::{
+    ExplainedVariable, ExplainedVariables, LeftOutReason, LeftOutVariable, VariableSource,
+};
 pub use verdict::{
     ClauseKind, ClauseVerdict, ExplainedPolicy, ExplainedRule, RuleOutcome, UsedVariable,
 };

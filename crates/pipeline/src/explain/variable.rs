@@ -1,5 +1,5 @@
 use super::Place;
-use crate::context::{GivenSource, Level};
+use crate::context::{GivenSource, GivenVariable, Level};
 use serde::Serialize;
 
 /// One variable of a job and where it comes from.
@@ -60,5 +60,71 @@ pub enum VariableSource {
         level: Level,
         /// Where it was given.
         source: GivenSource,
+        /// The environments whose jobs get it; `*` stands for any text.
+        scope: String,
+        /// Whether only pipelines of protected branches and tags get it.
+        is_protected: bool,
     },
+}
+
+/// The variables of one job, or those that all jobs share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExplainedVariables {
+    /// The job; absent for what all jobs share.
+    pub job: Option<String>,
+    /// The variables, those of the strongest origin first.
+    pub variables: Vec<ExplainedVariable>,
+    /// What was given for others.
+    pub left_out: Vec<LeftOutVariable>,
+}
+
+/// A variable that was given, but not for this job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOutVariable {
+    /// Its name.
+    pub name: String,
+    /// Where it comes from.
+    pub source: VariableSource,
+    /// Why it is left out.
+    pub reason: LeftOutReason,
+}
+
+/// Why a variable is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOutReason {
+    /// It is for protected branches and tags.
+    Protected,
+    /// It is for other environments.
+    Scope,
+}
+
+impl VariableSource {
+    /// Returns where a given variable comes from.
+    pub(super) fn given(given: &GivenVariable) -> Self {
+        Self::Given {
+            level: given.level,
+            source: given.source.clone(),
+            scope: given.scope.clone(),
+            is_protected: given.is_protected,
+        }
+    }
+
+    /// Returns how early a variable of this origin wins, from 0.
+    pub(super) fn rank(&self) -> usize {
+        match self {
+            Self::Given { level, .. } => match level {
+                Level::Pipeline => 0,
+                Level::Project => 1,
+                Level::Group => 2,
+                Level::Instance => 3,
+            },
+            Self::Rule { .. } => 4,
+            Self::Matrix { .. } => 5,
+            Self::Job { .. } => 6,
+            Self::WorkflowRule { .. } => 7,
+            Self::Global { .. } => 8,
+            Self::Predefined => 9,
+        }
+    }
 }

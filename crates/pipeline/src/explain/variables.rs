@@ -1,10 +1,12 @@
 use super::tree::Tree;
-use super::{ExplainedVariable, Place, VariableSource};
+use super::{ExplainedVariable, LeftOutReason, LeftOutVariable, Place, VariableSource};
 use crate::config::Job;
+use crate::context::{Kept, PipelineContext};
 use crate::create::{CreatedJob, Found, JobLayers, Layer};
 use crate::expression::MASKED;
 use crate::plan::LAST;
 use crate::rules::Rule;
+use crate::source::Span;
 use executor_core::variable::JobVariables;
 use std::collections::HashSet;
 
@@ -12,9 +14,45 @@ use std::collections::HashSet;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Written<'a> {
     pub(super) tree: Tree<'a>,
-    pub(super) job: &'a Job,
-    pub(super) created: &'a CreatedJob,
     pub(super) workflow_rule: Option<&'a Rule>,
+    /// The job as it was written and as it was created; absent for what all jobs share.
+    pub(super) job: Option<(&'a Job, &'a CreatedJob)>,
+}
+
+/// What a value refers to and only the runner knows stays as it is written.
+const KNOWN_HERE: Kept = Kept {
+    undefined: true,
+    files: true,
+    raw: false,
+};
+
+impl Written<'_> {
+    /// Returns where the job stands.
+    fn span(self) -> Span {
+        self.job.map_or(self.tree.root.span, |(job, _)| job.span)
+    }
+}
+
+/// Returns the given variables that jobs of an environment do not get, or jobs without one.
+pub(super) fn left_out(
+    context: &PipelineContext,
+    environment: Option<&str>,
+) -> Vec<LeftOutVariable> {
+    let explained = context.given.iter().filter_map(|given| {
+        let reason = if given.is_protected && !context.commit.is_protected {
+            LeftOutReason::Protected
+        } else if given.fit(environment).is_none() {
+            LeftOutReason::Scope
+        } else {
+            return None;
+        };
+        Some(LeftOutVariable {
+            name: given.variable.key.clone(),
+            source: VariableSource::given(given),
+            reason,
+        })
+    });
+    explained.collect()
 }
 
 /// Returns the variables of a job: those of the file and given ones first, then predefined ones, of
@@ -80,7 +118,8 @@ fn expanded(layers: &JobLayers<'_>, found: &Found<'_>) -> Option<String> {
     if found.is_raw || found.is_secret() || !found.value.contains(['$', '%']) {
         return None;
     }
-    let values = layers.values_of(&format!("${{{}}}", found.name)).ok()?;
+    let reference = format!("${{{}}}", found.name);
+    let values = layers.values_with(&reference, KNOWN_HERE).ok()?;
     let variable = values.variable(found.name)?;
     if variable.masked {
         return Some(MASKED.to_owned());
@@ -94,10 +133,7 @@ fn source(written: Written<'_>, found: &Found<'_>) -> VariableSource {
     match found.layer {
         Layer::Job | Layer::Predefined | Layer::User => VariableSource::Predefined,
         Layer::Given => match found.given {
-            Some(given) => VariableSource::Given {
-                level: given.level,
-                source: given.source.clone(),
-            },
+            Some(given) => VariableSource::given(given),
             None => VariableSource::Predefined,
         },
         Layer::Global => VariableSource::Global {
@@ -113,10 +149,10 @@ fn source(written: Written<'_>, found: &Found<'_>) -> VariableSource {
         }
         Layer::Own => own_source(written, name),
         Layer::Rule => {
-            let job = tree.root.get(&written.job.name);
+            let job = written.job.and_then(|(job, _)| tree.root.get(&job.name));
             let rules = job.and_then(|job| job.get("rules"));
-            let rule = written.created.held_rule();
-            let span = rule.map_or(written.job.span, |rule| rule.span);
+            let rule = written.job.and_then(|(_, created)| created.held_rule());
+            let span = rule.map_or(written.span(), |rule| rule.span);
             let place = tree.place_in_rule(rules.map(|rules| &**rules), span, name);
             VariableSource::Rule { place }
         }
@@ -132,7 +168,7 @@ fn place_of_global(tree: Tree<'_>, name: &str) -> Place {
 /// Returns the origin of a variable of the job, which may be its share of the matrix.
 fn own_source(written: Written<'_>, name: &str) -> VariableSource {
     let tree = written.tree;
-    let job = tree.top(&written.job.name);
+    let job = written.job.and_then(|(job, _)| tree.top(&job.name));
     let matrix = job.and_then(|job| {
         let matrix = job.get("parallel")?.value.get("matrix")?;
         let mut entries = matrix.as_sequence()?.iter();
@@ -145,6 +181,6 @@ fn own_source(written: Written<'_>, name: &str) -> VariableSource {
     let variables = job.and_then(|job| job.get("variables")?.value.as_mapping());
     let place = variables.and_then(|variables| tree.place_of(variables, name));
     VariableSource::Job {
-        place: place.unwrap_or_else(|| tree.place(written.job.span)),
+        place: place.unwrap_or_else(|| tree.place(written.span())),
     }
 }

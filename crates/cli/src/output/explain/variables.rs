@@ -34,7 +34,8 @@ pub(super) fn push(
     }
 }
 
-fn push_variable(text: &mut String, variable: &ExplainedVariable, style: Style) {
+/// Adds one variable.
+pub(super) fn push_variable(text: &mut String, variable: &ExplainedVariable, style: Style) {
     let name = strip_controls(&variable.name);
     let room = WIDTH.saturating_sub(columns(&name) + "   = ".len());
     let value = cut(&one_line(&variable.value), room, style.ellipsis());
@@ -49,11 +50,17 @@ fn push_variable(text: &mut String, variable: &ExplainedVariable, style: Style) 
         let value = cut(&one_line(expanded), WIDTH, style.ellipsis());
         remarks.push(format!("expands to {value}"));
     }
-    if variable.is_raw && !variable.is_masked {
+    if variable.is_raw && !variable.is_masked && variable.value.contains(['$', '%']) {
         remarks.push("is not expanded".to_owned());
     }
     if variable.is_file {
         remarks.push("is the path of a file that holds the value".to_owned());
+    }
+    if let VariableSource::Given {
+        is_protected: true, ..
+    } = variable.source
+    {
+        remarks.push("is for protected branches and tags".to_owned());
     }
     let hidden: Vec<_> = variable.shadows.iter().map(origin).collect();
     if !hidden.is_empty() {
@@ -65,7 +72,7 @@ fn push_variable(text: &mut String, variable: &ExplainedVariable, style: Style) 
 }
 
 /// Returns a value as it is when it is one plain line, else in quotes.
-fn one_line(value: &str) -> String {
+pub(super) fn one_line(value: &str) -> String {
     let is_plain = !value.is_empty() && value.trim() == value && !value.contains(char::is_control);
     if is_plain {
         strip_controls(value)
@@ -74,7 +81,8 @@ fn one_line(value: &str) -> String {
     }
 }
 
-fn origin(source: &VariableSource) -> String {
+/// Returns where a variable comes from, in a few words.
+pub(super) fn origin(source: &VariableSource) -> String {
     match source {
         VariableSource::Predefined => "predefined".to_owned(),
         VariableSource::Global { place: at } => format!("global, {}", place(at)),
@@ -85,14 +93,24 @@ fn origin(source: &VariableSource) -> String {
         },
         VariableSource::Matrix { place: at } => format!("matrix, {}", place(at)),
         VariableSource::Rule { place: at } => format!("rule, {}", place(at)),
-        VariableSource::Given { level, source } => {
+        VariableSource::Given {
+            level,
+            source,
+            scope,
+            ..
+        } => {
             let level = match level {
                 Level::Instance => "all projects",
                 Level::Group => "group",
                 Level::Project => "project",
                 Level::Pipeline => "pipeline",
             };
-            format!("{level}, {}", strip_controls(&source.to_string()))
+            let environments = match &**scope {
+                "*" => String::new(),
+                scope => format!(" for {}", strip_controls(scope)),
+            };
+            let source = strip_controls(&source.to_string());
+            format!("{level}, {source}{environments}")
         }
     }
 }

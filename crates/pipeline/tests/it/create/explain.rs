@@ -2,8 +2,11 @@
 
 use super::push;
 use executor_core::variable::JobVariable;
-use pipeline::context::GivenVariable;
-use pipeline::explain::{Explainer, Explanation, FieldSource, RuleOutcome, VariableSource};
+use pipeline::context::{GivenSource, GivenVariable, Level};
+use pipeline::explain::{
+    ExplainedVariables, Explainer, Explanation, FieldSource, LeftOutReason, RuleOutcome,
+    VariableSource,
+};
 use pipeline::include::KnownFiles;
 use pipeline::repository::NoRepository;
 use pipeline::{LoadOptions, Pipeline, create};
@@ -156,4 +159,77 @@ fn no_secret_is_in_an_explanation() {
         .find(|found| found.name == "TOKEN")
         .unwrap();
     assert_eq!((&*token.value, token.is_masked), ("[MASKED]", true));
+}
+
+/// Explains the variables of the jobs of a file with these given ones, and those that all share.
+fn variables_of(file: &str, given: Vec<GivenVariable>) -> Vec<ExplainedVariables> {
+    let loaded = Pipeline::load("ci.yml", file, &LoadOptions::default());
+    let both = loaded.and_then(|pipeline, found| {
+        let resolved = pipeline.resolve(found);
+        Some((pipeline, resolved))
+    });
+    let ((pipeline, resolved), _) = both.into_result().unwrap();
+    let mut context = push();
+    context.given = given;
+    let creation = create(&resolved, &context, &NoRepository);
+    let explainer = Explainer::new(&pipeline, &creation, &context, &NoRepository);
+    let jobs = creation.jobs.iter();
+    let jobs = jobs.map(|job| explainer.variables(job).unwrap());
+    jobs.chain([explainer.shared_variables()]).collect()
+}
+
+#[test]
+fn variables_of_a_server_say_which_scope_they_have_and_which_are_left_out() {
+    let of_server = |level: Level, path: &str, scope: &str, name: &str| GivenVariable {
+        scope: scope.to_owned(),
+        is_protected: name == "SAFE",
+        source: GivenSource::Server {
+            server: "https://git.example/x".to_owned(),
+            path: Some(path.to_owned()),
+        },
+        ..GivenVariable::of_option("", level, JobVariable::masked(name, "s3cret"))
+    };
+    let file = "\
+variables: {URL: root, OWN: $UNKNOWN/$RAW, RAW: {value: $X, expand: false}}
+a: {script: x, environment: prod/a, variables: {URL: own}}
+b: {script: x}
+";
+    let shown = variables_of(
+        file,
+        vec![
+            of_server(Level::Project, "g/p", "prod/*", "URL"),
+            of_server(Level::Group, "g", "*", "URL"),
+            of_server(Level::Group, "g", "*", "SAFE"),
+        ],
+    );
+    let first = |explained: &ExplainedVariables| {
+        let variable = &explained.variables[0];
+        let VariableSource::Given { source, scope, .. } = &variable.source else {
+            panic!("{variable:?}");
+        };
+        let name = &variable.name;
+        (format!("{name} {source} {scope}"), variable.shadows.len())
+    };
+    let [a, b, shared] = shown.as_slice() else {
+        panic!("{shown:?}");
+    };
+    let of_project = "URL g/p on git.example/x prod/*".to_owned();
+    assert_eq!(first(a), (of_project, 3));
+    let of_group = "URL g on git.example/x *".to_owned();
+    assert_eq!(first(b), (of_group.clone(), 1));
+    assert_eq!(first(shared), (of_group, 1));
+    let left_out = |explained: &ExplainedVariables| {
+        let left_out = explained.left_out.iter();
+        let left_out = left_out.map(|it| (it.name.clone(), it.reason));
+        left_out.collect::<Vec<_>>()
+    };
+    let protected = ("SAFE".to_owned(), LeftOutReason::Protected);
+    let scoped = ("URL".to_owned(), LeftOutReason::Scope);
+    assert_eq!(left_out(a), [protected.clone()]);
+    assert_eq!(left_out(b), [scoped.clone(), protected.clone()]);
+    assert_eq!(left_out(shared), [scoped, protected]);
+    // What only a runner knows stays as it is written, and raw text is put in.
+    let own = b.variables.iter().find(|it| it.name == "OWN").unwrap();
+    assert_eq!(own.expanded.as_deref(), Some("$UNKNOWN/$X"));
+    assert!(!serde_json::to_string(&shown).unwrap().contains("s3cret"));
 }
