@@ -62,6 +62,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::List(args) => command::list(&args),
         Command::Plan(args) => command::plan(&args),
         Command::Explain(args) => command::explain(&args),
+        Command::Variables(args) => command::variables(&args),
         Command::Lint(args) => command::lint(&args),
         Command::Show(args) => command::show(&args),
         Command::Executors(args) => command::executors(&args),

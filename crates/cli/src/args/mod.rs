@@ -11,6 +11,7 @@ mod project;
 mod run;
 mod show;
 mod situation;
+mod variables;
 
 pub(crate) use elsewhere::ElsewhereArgs;
 pub(crate) use explain::ExplainArgs;
@@ -23,6 +24,7 @@ pub(crate) use project::{DialectArg, ProjectArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use show::{ShowArgs, ShowFormat};
 pub(crate) use situation::SituationArgs;
+pub(crate) use variables::VariablesArgs;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -40,6 +42,7 @@ Examples:
   runwright list                    show the jobs, in the order of their stages
   runwright plan --tag v1.0         show the pipeline of a tag
   runwright explain test            why `test` runs or not, and where its settings come from
+  runwright variables test          show what variables it gets
   runwright lint                    check the pipeline file
   runwright show                    show it with everything put together
 
@@ -66,6 +69,8 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// Explain a job: why it is in the pipeline or not, and where all it has comes from
     Explain(ExplainArgs),
+    /// Show the variables of a job, or those that all jobs share
+    Variables(VariablesArgs),
     /// Check the pipeline file
     Lint(LintArgs),
     /// Show the pipeline file with everything put together, and where each value comes from

@@ -14,6 +14,7 @@ mod run;
 mod secrets;
 mod show;
 mod situated;
+mod variables;
 mod vectors;
 
 pub(crate) use executors::executors;
@@ -25,6 +26,7 @@ pub(crate) use manual::{completion, man};
 pub(crate) use plan::plan;
 pub(crate) use run::run;
 pub(crate) use show::show;
+pub(crate) use variables::variables;
 pub(crate) use vectors::vectors;
 
 use crate::args::{DialectArg, ProjectArgs};

@@ -2,8 +2,10 @@ use super::{find_project, pipeline_options};
 use crate::args::ProjectArgs;
 use crate::failure::Failure;
 use crate::output::{diagnostics, notes, refusal};
+use anyhow::anyhow;
 use runwright::local::LocalPipeline;
-use runwright::pipeline::create::Creation;
+use runwright::pipeline::create::{CreatedJob, Creation};
+use runwright::pipeline::did_you_mean;
 use runwright::pipeline::explain::Explainer;
 
 /// A valid pipeline file, and what becomes of it in the situation that was asked for.
@@ -30,6 +32,25 @@ impl Situated {
         notes(&pipeline.notes()?);
         let creation = pipeline.create()?;
         Ok(Some(Self { pipeline, creation }))
+    }
+
+    /// Returns the jobs that a name means: one, or all that `parallel` makes of it.
+    pub(super) fn instances(&self, name: &str) -> Result<Vec<&CreatedJob>, Failure> {
+        let creation = &self.creation;
+        if let Some(job) = creation.job(name) {
+            return Ok(vec![job]);
+        }
+        let is_meant = |job: &&CreatedJob| &*job.resolved.name_in_file == name;
+        let all: Vec<_> = creation.jobs.iter().filter(is_meant).collect();
+        if !all.is_empty() {
+            return Ok(all);
+        }
+        let failure = Failure::usage(anyhow!("there is no job {name:?}"));
+        let jobs = creation.jobs.iter();
+        let names = jobs.flat_map(|job| [job.name(), &*job.resolved.name_in_file]);
+        let help = did_you_mean(name, names);
+        Err(failure
+            .with_help(help.unwrap_or_else(|| "`runwright list --all` shows all jobs".to_owned())))
     }
 
     /// Returns what explains the jobs.

@@ -56,7 +56,7 @@ mod width;
 
 pub(crate) use clean::{is_direction, shown_name, strip_controls};
 pub use console::Console;
-pub(crate) use explain::explanation;
+pub(crate) use explain::{explained_variables, explanation, variables, variables_head};
 pub use findings::diagnostics;
 pub(crate) use findings::{findings, in_order, notes, refusal, refused};
 pub(crate) use log::{ErrorStream, show_errors_above, show_errors_directly};

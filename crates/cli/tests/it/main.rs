@@ -29,4 +29,5 @@ mod show;
 mod signals;
 mod terminal;
 mod tmux;
+mod variables;
 mod wide;

@@ -3,7 +3,10 @@
 mod fields;
 mod rules;
 mod start;
+mod variable_list;
 mod variables;
+
+pub(crate) use variable_list::{explained_variables, variables, variables_head};
 
 use super::style::{Style, Tone};
 use super::{shown_name, strip_controls};
