@@ -9,12 +9,14 @@
 //! ```
 
 mod answer;
+mod elsewhere;
 mod error;
 mod fetching;
 mod library;
 mod question;
 
 pub use answer::Answer;
+pub use elsewhere::{Elsewhere, ElsewhereSettings, OwnProject, TEMPLATES};
 pub use error::LibraryError;
 pub use fetching::Fetching;
 pub use library::Library;

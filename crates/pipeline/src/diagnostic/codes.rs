@@ -68,8 +68,16 @@ pub const CODES: &[CodeInfo] = &[
         "a component is included in a dialect that has none",
     ),
     info(
+        "include-denied",
+        "an included file may not be read by whoever asks, or its server may not be asked",
+    ),
+    info(
         "include-extension",
         "an included file is named neither `.yml` nor `.yaml`",
+    ),
+    info(
+        "include-integrity",
+        "an included file is not the one that its digest names",
     ),
     info("include-left-out", "an include is left out by the dialect"),
     info(

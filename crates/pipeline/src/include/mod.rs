@@ -21,7 +21,7 @@ pub(crate) use wildcard::Wildcard;
 
 pub use known::{FilesByPath, KnownFiles};
 pub use source::{
-    FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
-    NoIncludes,
+    FileHome, IncludeError, IncludeFailure, IncludeLocation, IncludeRequest, IncludeSource,
+    IncludedFile, NoIncludes,
 };
 pub(crate) use tree::{Tree, read};

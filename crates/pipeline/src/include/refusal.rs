@@ -1,7 +1,7 @@
 //! What is said when an included file is not there.
 
 use super::locate::{Refusal, Target};
-use super::{IncludeError, IncludeLocation};
+use super::{IncludeError, IncludeFailure, IncludeLocation};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::suggest::did_you_mean;
@@ -79,9 +79,25 @@ pub(super) fn of_file<'p>(
             let message = format!("include: `{shown}` cannot be read: {reason}");
             ("include-unreadable", message, None)
         }
+        IncludeError::Failed { kind, reason, help } => {
+            let (code, what) = of_failure(*kind);
+            let message = format!("include: `{shown}` {what}: {reason}");
+            (code, message, help.clone())
+        }
     };
     let error = Diagnostic::error(code, message).at(target.span);
     error.with_help(help)
+}
+
+fn of_failure(kind: IncludeFailure) -> (&'static str, &'static str) {
+    match kind {
+        IncludeFailure::Missing => ("include-missing", "is not there"),
+        IncludeFailure::Denied => ("include-denied", "may not be read"),
+        IncludeFailure::Integrity => ("include-integrity", "is not what was meant"),
+        IncludeFailure::NotFetched => ("include-not-fetched", "is not fetched"),
+        IncludeFailure::Invalid => ("invalid-include", "names no file"),
+        IncludeFailure::Unreadable => ("include-unreadable", "cannot be read"),
+    }
 }
 
 fn kind(location: &IncludeLocation) -> &'static str {

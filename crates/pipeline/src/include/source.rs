@@ -125,6 +125,33 @@ pub enum IncludeError {
     /// It could not be read.
     #[error("{0}")]
     Unreadable(String),
+    /// Whoever looked for it tells why it is not had, and what helps.
+    #[error("{reason}")]
+    Failed {
+        /// What kind of reason it is.
+        kind: IncludeFailure,
+        /// What happened.
+        reason: String,
+        /// What the user can do.
+        help: Option<String>,
+    },
+}
+
+/// The kinds of reasons why a file is not had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum IncludeFailure {
+    /// There is no such file, project or commit.
+    Missing,
+    /// A server refuses whoever asks, or the rules refuse the server.
+    Denied,
+    /// The file is not the one that was meant.
+    Integrity,
+    /// It is not asked for: offline, or because of a lock.
+    NotFetched,
+    /// It is named in a way that means nothing.
+    Invalid,
+    /// It could not be read, which may be different next time.
+    Unreadable,
 }
 
 /// A source that has no files.

@@ -1,0 +1,88 @@
+//! Templates of GitLab.
+
+use super::finder::Finder;
+use super::refused::failed;
+use crate::Question;
+use pipeline::include::{FileHome, IncludeError, IncludeFailure, IncludedFile};
+use web::Url;
+
+/// How the names of all templates end.
+const SUFFIX: &str = ".gitlab-ci.yml";
+
+impl Finder {
+    /// Returns a template.
+    pub(super) async fn template(&self, name: &str) -> Result<IncludedFile, IncludeError> {
+        let url = address(&self.settings.templates, name)?;
+        let text = self.asker.text(Question::Page { url, age: None }).await?;
+        Ok(IncludedFile {
+            name: name.to_owned(),
+            text: text.ok_or(IncludeError::Missing)?.into(),
+            home: FileHome::Nowhere,
+            component: Vec::new(),
+        })
+    }
+}
+
+/// Returns where a template is.
+fn address(templates: &Url, name: &str) -> Result<Url, IncludeError> {
+    let refuse = |reason| {
+        let help = "a template is named as in `Jobs/Build.gitlab-ci.yml`";
+        failed(IncludeFailure::Invalid, reason, help)
+    };
+    if !name.ends_with(SUFFIX) {
+        return Err(refuse("no template has such a name"));
+    }
+    let is_part = |part: &str| {
+        let is_bad = |character: char| character.is_control() || character == '\\';
+        !matches!(part, "" | "." | "..") && !part.contains(is_bad)
+    };
+    if !name.split('/').all(is_part) {
+        return Err(refuse("the name leads nowhere among the templates"));
+    }
+    let mut url = templates.clone();
+    {
+        let parts = url.path_segments_mut();
+        let mut parts =
+            parts.map_err(|()| refuse("the address of the templates holds no files"))?;
+        parts.pop_if_empty().extend(name.split('/'));
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elsewhere::settings::TEMPLATES;
+
+    #[test]
+    fn a_name_is_a_path_among_the_templates() {
+        let check = |base: &str, name: &str, expect: Result<&str, &str>| {
+            let base = Url::parse(base).expect("an address");
+            match (address(&base, name), expect) {
+                (Ok(url), Ok(expect)) => assert_eq!(url.as_str(), expect, "{name}"),
+                (Err(error), Err(reason)) => {
+                    let error = error.to_string();
+                    assert!(error.contains(reason), "{name}: {error}");
+                }
+                (found, _) => panic!("{name}: {found:?}"),
+            }
+        };
+        let sast = format!("{TEMPLATES}Jobs/SAST.gitlab-ci.yml");
+        check(TEMPLATES, "Jobs/SAST.gitlab-ci.yml", Ok(&sast));
+        check(
+            "https://h/t",
+            "C++.gitlab-ci.yml",
+            Ok("https://h/t/C++.gitlab-ci.yml"),
+        );
+        check(
+            "https://h/t/",
+            "a b?x#%2e.gitlab-ci.yml",
+            Ok("https://h/t/a%20b%3Fx%23%252e.gitlab-ci.yml"),
+        );
+        check(TEMPLATES, "Go.yml", Err("no template has such a name"));
+        for bad in ["../x", "a/../../x", "/x", "a//x", "./x", "a\\..\\x", "a\nx"] {
+            let name = format!("{bad}.gitlab-ci.yml");
+            check(TEMPLATES, &name, Err("leads nowhere"));
+        }
+    }
+}
