@@ -1,7 +1,7 @@
 //! Names of projects, files and branches as parts of an address. Each is one part, whatever is in
 //! it; none can lead to another place of the server.
 
-use crate::ApiError;
+use crate::{ApiError, Thing};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// All but what RFC 3986 calls unreserved.
@@ -11,23 +11,24 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// Returns the path of a project or group as one part.
+/// Returns the path of a project as one part.
 pub(crate) fn project_id(path: &str) -> Result<String, ApiError> {
-    encode("project", path, is_relative(path))
+    encode(Thing::Project, path, is_relative(path))
+}
+
+/// Returns the path of a group as one part.
+pub(crate) fn group_id(path: &str) -> Result<String, ApiError> {
+    encode(Thing::Group, path, is_relative(path))
 }
 
 /// Returns the path of a file as one part.
 pub(crate) fn file_id(path: &str) -> Result<String, ApiError> {
-    encode("file", path, is_relative(path))
+    encode(Thing::File, path, is_relative(path))
 }
 
 /// Returns the name of a branch, tag or commit as one part.
 pub(crate) fn reference_id(name: &str) -> Result<String, ApiError> {
-    encode(
-        "branch, tag or commit",
-        name,
-        !matches!(name, "" | "." | ".."),
-    )
+    encode(Thing::Reference, name, !matches!(name, "" | "." | ".."))
 }
 
 /// Returns whether a path stays where it begins.
@@ -35,7 +36,7 @@ fn is_relative(path: &str) -> bool {
     path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-fn encode(what: &'static str, name: &str, is_good: bool) -> Result<String, ApiError> {
+fn encode(what: Thing, name: &str, is_good: bool) -> Result<String, ApiError> {
     if !is_good || name.contains(char::is_control) {
         let name = name.escape_debug().to_string();
         return Err(ApiError::Invalid { what, name });

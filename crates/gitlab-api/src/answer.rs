@@ -1,6 +1,6 @@
 //! What a server's answer means.
 
-use crate::{ApiError, Asked, Fault, Missing, TokenMatter};
+use crate::{ApiError, Asked, Fault, Thing, TokenMatter};
 use serde_json::Value;
 use std::time::Duration;
 use web::{Origin, Request, Response, Url};
@@ -158,18 +158,18 @@ impl Said {
         }
     }
 
-    fn missing(&self) -> Missing {
+    fn missing(&self) -> Thing {
         match () {
-            () if self.says("project not found") => Missing::Project,
-            () if self.says("group not found") => Missing::Group,
+            () if self.says("project not found") => Thing::Project,
+            () if self.says("group not found") => Thing::Group,
             () if ["commit", "branch", "tag", "revision", "reference"]
                 .iter()
                 .any(|it| self.says(it)) =>
             {
-                Missing::Reference
+                Thing::Reference
             }
-            () if ["file", "tree", "path"].iter().any(|it| self.says(it)) => Missing::File,
-            () => Missing::Other,
+            () if ["file", "tree", "path"].iter().any(|it| self.says(it)) => Thing::File,
+            () => Thing::Other,
         }
     }
 

@@ -32,7 +32,7 @@ pub enum ApiError {
         /// Who asked for what.
         asked: Box<Asked>,
         /// What is missing.
-        missing: Missing,
+        missing: Thing,
     },
     /// GitLab does not take the request (400, 422).
     Rejected {
@@ -74,7 +74,7 @@ pub enum ApiError {
     /// A name that cannot be one of a project, file or branch; nobody was asked.
     Invalid {
         /// Of what.
-        what: &'static str,
+        what: Thing,
         /// The name, with what cannot be shown escaped.
         name: String,
     },
@@ -93,9 +93,9 @@ pub enum TokenMatter {
     Unsaid,
 }
 
-/// What is missing.
+/// What an error is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
+pub enum Thing {
     /// The project, or the right to see it.
     Project,
     /// The group, or the right to see it.

@@ -1,7 +1,6 @@
 //! What is said to the user when GitLab does not answer: the reason, and what helps.
 
-use crate::{ApiError, Asked, Fault, Instance, Missing, TokenKind, TokenMatter};
-use web::WebError;
+use crate::{ApiError, Asked, Fault, Instance, Thing, TokenKind, TokenMatter};
 
 /// What a token that reads must be for.
 const SCOPE: &str = "read_api";
@@ -42,7 +41,16 @@ pub(crate) fn reason(error: &ApiError) -> String {
             let Asked { instance, what, .. } = &**asked;
             format!("{instance} has more of {what} than are read, {limit}")
         }
-        ApiError::Invalid { what, name } => format!("`{name}` cannot be the name of a {what}"),
+        ApiError::Invalid { what, name } => {
+            let kind = match what {
+                Thing::Project => "the path of a project",
+                Thing::Group => "the path of a group",
+                Thing::Reference => "a branch, tag or commit",
+                Thing::File => "the path of a file",
+                Thing::Other => "a name",
+            };
+            format!("`{name}` cannot be {kind}")
+        }
         ApiError::Web(error) => error.to_string(),
     }
 }
@@ -68,15 +76,15 @@ pub(crate) fn help(error: &ApiError) -> Option<String> {
             (None, _) => give(asked),
         }),
         ApiError::NotFound { asked, missing } => match (missing, &asked.token) {
-            (Missing::Project | Missing::Group, Some((TokenKind::Job, _))) => Some(
+            (Thing::Project | Thing::Group, Some((TokenKind::Job, _))) => Some(
                 "a job's token sees the projects that allow it: \
                  their settings, CI/CD, job token permissions"
                     .to_owned(),
             ),
-            (Missing::Project | Missing::Group, Some(_)) => {
+            (Thing::Project | Thing::Group, Some(_)) => {
                 Some("check its name, and that the token's owner is a member".to_owned())
             }
-            (Missing::Project | Missing::Group, None) => Some(give(asked)),
+            (Thing::Project | Thing::Group, None) => Some(give(asked)),
             _ => None,
         },
         ApiError::RateLimited { asked, .. } if asked.token.is_none() => {
@@ -91,7 +99,7 @@ pub(crate) fn help(error: &ApiError) -> Option<String> {
             Fault::Elsewhere(origin) => Some(format!("name {origin} as the GitLab, if it is")),
             Fault::Nonsense(_) => None,
         },
-        ApiError::Web(WebError::Refused { help, .. }) => help.clone(),
+        ApiError::Web(error) => error.help().map(str::to_owned),
         _ => None,
     }
 }
@@ -127,11 +135,11 @@ fn forbidden(asked: &Asked, scopes: &[String], said: Option<&str>) -> String {
     format!("{instance} does not tell {what} to the owner of the token from {found}{said}")
 }
 
-fn not_found(asked: &Asked, missing: Missing) -> String {
+fn not_found(asked: &Asked, missing: Thing) -> String {
     let Asked { instance, what, .. } = asked;
     let around = match missing {
-        Missing::Project => "project",
-        Missing::Group => "group",
+        Thing::Project => "project",
+        Thing::Group => "group",
         _ => return format!("{instance} does not have {what}"),
     };
     match &asked.token {

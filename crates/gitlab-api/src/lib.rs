@@ -27,7 +27,7 @@ pub use accounts::{Accounts, NoAccounts};
 pub use answer::Fresh;
 pub use asked::Asked;
 pub use client::Client;
-pub use error::{ApiError, Fault, Missing, TokenMatter};
+pub use error::{ApiError, Fault, Thing, TokenMatter};
 pub use files::TreeEntry;
 pub use instance::{Instance, InstanceError};
 pub use lint::{LintAnswer, LintInclude, LintRequest};

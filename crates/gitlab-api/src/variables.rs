@@ -1,4 +1,4 @@
-use crate::address::project_id;
+use crate::address::{group_id, project_id};
 use crate::{ApiError, Client};
 use executor_core::job::SecretString;
 use serde::Deserialize;
@@ -57,7 +57,7 @@ impl Client {
         let asked = self
             .asked(format!("the variables of the group `{group}`"))
             .needs("the role Owner in the group");
-        let url = self.address(&["groups", &project_id(group)?, "variables"], &[])?;
+        let url = self.address(&["groups", &group_id(group)?, "variables"], &[])?;
         self.pages(&asked, url).await
     }
 

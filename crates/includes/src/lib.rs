@@ -14,6 +14,7 @@ mod error;
 mod fetching;
 mod library;
 mod question;
+mod servers;
 
 pub use answer::Answer;
 pub use elsewhere::{Elsewhere, ElsewhereSettings, OwnProject, TEMPLATES};
@@ -21,3 +22,4 @@ pub use error::LibraryError;
 pub use fetching::Fetching;
 pub use library::Library;
 pub use question::{ProjectAddress, Question};
+pub use servers::Servers;
