@@ -31,6 +31,9 @@ pub enum LibraryError {
         /// What lets it in, if it is wanted.
         help: Option<String>,
     },
+    /// Whoever was asked has nothing to do with it: somebody else is to be asked.
+    #[error("there is no other way to ask for it")]
+    NoWay,
     /// Nothing is asked while offline, and this was not kept.
     #[error("it was not fetched before, and nothing is fetched while offline")]
     Offline,

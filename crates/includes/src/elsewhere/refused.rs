@@ -26,7 +26,7 @@ pub(super) fn of_library(error: &LibraryError) -> IncludeError {
             return IncludeError::UnknownReference(reference.clone());
         }
         LibraryError::Offline | LibraryError::NotLocked(_) => IncludeFailure::NotFetched,
-        LibraryError::Unavailable(_) => IncludeFailure::Unreadable,
+        LibraryError::NoWay | LibraryError::Unavailable(_) => IncludeFailure::Unreadable,
     };
     let help = match error {
         LibraryError::Offline => Some("`--offline` can be left out once, and then it is kept"),

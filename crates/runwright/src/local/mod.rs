@@ -21,7 +21,10 @@ mod situation;
 mod state;
 mod surroundings;
 
-pub use elsewhere::ElsewhereOptions;
+pub use elsewhere::{
+    ElsewhereOptions, GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError,
+    SshServer, TokenSource, UserAccounts, UserSurroundings, Variables,
+};
 pub use error::{Fault, LocalError};
 pub use gitlab_ci_local::{Decoration, Decorations};
 pub use includes::LocalIncludes;

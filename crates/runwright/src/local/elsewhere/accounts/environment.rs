@@ -1,0 +1,92 @@
+use super::search::{Found, Looked};
+use super::value;
+use super::variables::Variables;
+use gitlab_api::{Instance, Token, TokenKind};
+
+/// The variables that name the GitLab of a user, as `glab` knows them, those that win first.
+const HOSTS: [&str; 3] = ["GITLAB_HOST", "GITLAB_URI", "GL_HOST"];
+
+/// The variables that hold a token for no server in particular.
+const TOKENS: [(&str, TokenKind); 4] = [
+    ("RUNWRIGHT_GITLAB_TOKEN", TokenKind::Access),
+    ("GITLAB_TOKEN", TokenKind::Access),
+    ("GITLAB_ACCESS_TOKEN", TokenKind::Access),
+    ("OAUTH_TOKEN", TokenKind::OAuth),
+];
+
+/// What the environment says about GitLabs.
+#[derive(Debug, Clone)]
+pub(super) struct Environment<'a> {
+    variables: &'a Variables,
+}
+
+impl<'a> Environment<'a> {
+    pub(super) fn new(variables: &'a Variables) -> Self {
+        Self { variables }
+    }
+
+    /// Returns the GitLab that is named for this program.
+    pub(super) fn chosen(&self) -> Option<Instance> {
+        self.instance("RUNWRIGHT_GITLAB")
+    }
+
+    /// Returns the GitLab that is named for programs in general.
+    pub(super) fn usual(&self) -> Option<Instance> {
+        HOSTS.iter().find_map(|name| self.instance(name))
+    }
+
+    /// Returns the GitLab whose job this program runs in.
+    pub(super) fn of_job(&self) -> Option<Instance> {
+        self.variables.get("CI_JOB_ID")?;
+        self.instance("CI_SERVER_URL")
+    }
+
+    fn instance(&self, name: &str) -> Option<Instance> {
+        Instance::parse(&self.variables.text(name)?).ok()
+    }
+
+    /// Looks for a token for `instance`, whose project's own GitLab is `own`.
+    pub(super) fn look(&self, instance: &Instance, own: Option<&Instance>) -> Vec<Looked> {
+        let mut looked = Vec::new();
+        for (name, kind) in TOKENS {
+            let named = match name {
+                "RUNWRIGHT_GITLAB_TOKEN" => self.chosen(),
+                _ => self.usual(),
+            };
+            let meant = named.as_ref().or(own);
+            if meant.is_some_and(|it| it.origin() == instance.origin()) {
+                looked.push(self.variable(name, Some(kind)));
+            } else if self.variables.get(name).is_some() {
+                let whose = meant.map_or_else(
+                    || "no server, as none is known to be the project's".to_owned(),
+                    |it| it.origin().to_string(),
+                );
+                looked.push(Looked::nothing(name, format!("for {whose}")));
+            }
+        }
+        let of_job = self.of_job();
+        if of_job.is_some_and(|it| it.origin() == instance.origin()) {
+            looked.push(self.variable("CI_JOB_TOKEN", Some(TokenKind::Job)));
+        }
+        looked
+    }
+
+    /// Looks into one variable.
+    pub(super) fn variable(&self, name: &str, kind: Option<TokenKind>) -> Looked {
+        let Some(found) = self.variables.get(name) else {
+            return Looked::nothing(name, "not set");
+        };
+        let read = found.to_str().ok_or("left out: it is no text");
+        match read.and_then(value::token) {
+            Ok(value) => Looked {
+                place: name.to_owned(),
+                found: Found::Token(Token {
+                    kind: value::kind(&value, kind),
+                    value,
+                    found: name.to_owned(),
+                }),
+            },
+            Err(why) => Looked::nothing(name, why),
+        }
+    }
+}

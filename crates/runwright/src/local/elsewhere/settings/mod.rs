@@ -1,0 +1,15 @@
+//! The user's settings about what comes from elsewhere: `config.toml` beside the state.
+//!
+//! Nothing in a project can change them: they say which servers are trusted.
+
+mod error;
+mod instance;
+mod place;
+mod read;
+mod reader;
+#[expect(clippy::module_inception, reason = "the noun of this directory")]
+mod settings;
+
+pub use error::SettingsError;
+pub use instance::{GitUse, InstanceSettings, SshServer, TokenSource};
+pub use settings::{IncludeSettings, Settings};

@@ -1,0 +1,270 @@
+use super::reader::{Table, Value, parse};
+use super::{
+    GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer, TokenSource,
+};
+use crate::local::file::{ReadError, read_text};
+use executor_core::job::SecretString;
+use gitlab_api::{Instance, TokenKind};
+use pipeline::config::parse_duration;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use web::{Origin, Url};
+
+/// The name of the file in the directory of the user's state.
+const FILE: &str = "config.toml";
+
+impl Settings {
+    /// Reads the settings in `directory`; without a file, nothing is set. `home` is what `~` means.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, says what cannot be, or holds a token while others may read it.
+    pub fn read(directory: &Path, home: Option<&Path>) -> Result<Self, SettingsError> {
+        let file = directory.join(FILE);
+        let text = match read_text(&file) {
+            Ok(text) => text,
+            Err(ReadError::Io(error))
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(Self::default());
+            }
+            Err(error) => {
+                return Err(SettingsError {
+                    file,
+                    place: None,
+                    message: error.to_string(),
+                    help: None,
+                });
+            }
+        };
+        let settings = Self::parse(&file, &text, home)?;
+        settings.refuse_open_token(&file)?;
+        Ok(settings)
+    }
+
+    /// Reads settings from their text; `file` is what messages call it.
+    ///
+    /// # Errors
+    ///
+    /// When they say what cannot be.
+    pub fn parse(file: &Path, text: &str, home: Option<&Path>) -> Result<Self, SettingsError> {
+        let parsed = parse(file, text)?;
+        let whole = Table::whole(file, text, &parsed);
+        whole.only(&["gitlab", "include", "projects"])?;
+        let mut settings = Self {
+            file: Some(file.to_owned()),
+            ..Self::default()
+        };
+        let reading = Reading { home };
+        if let Some(gitlab) = whole.get("gitlab") {
+            let gitlab = gitlab.table("[gitlab]")?;
+            gitlab.only(&["url", "instance"])?;
+            settings.gitlab = gitlab.get("url").map(|it| address(&it)).transpose()?;
+            if let Some(instances) = gitlab.get("instance") {
+                for table in instances.tables("[[gitlab.instance]]")? {
+                    let instance = reading.instance(&table)?;
+                    settings.refuse_twice(&instance, &table)?;
+                    settings.instances.push(instance);
+                }
+            }
+        }
+        if let Some(include) = whole.get("include") {
+            settings.include = reading.include(&include.table("[include]")?)?;
+        }
+        if let Some(projects) = whole.get("projects") {
+            settings.projects = reading.projects(&projects.table("[projects]")?)?;
+        }
+        Ok(settings)
+    }
+
+    fn refuse_twice(&self, new: &InstanceSettings, table: &Table<'_>) -> Result<(), SettingsError> {
+        let is_there = self.instances.iter().any(|it| it.instance == new.instance);
+        if is_there {
+            let message = format!("{} is there twice", new.instance);
+            return Err(table.refuse(&message, "leave one of them out"));
+        }
+        Ok(())
+    }
+
+    /// Refuses a file that holds a token and that others may read.
+    fn refuse_open_token(&self, file: &Path) -> Result<(), SettingsError> {
+        let is_secret = |it: &InstanceSettings| matches!(it.token, Some(TokenSource::Given(_)));
+        if !self.instances.iter().any(is_secret) {
+            return Ok(());
+        }
+        // Whoever cannot be asked about the file could not have read it.
+        let mode = fs::metadata(file).map_or(0, |it| it.permissions().mode());
+        if mode & 0o077 == 0 {
+            return Ok(());
+        }
+        Err(SettingsError {
+            file: file.to_owned(),
+            place: None,
+            message: "it holds a token, and others may read it".to_owned(),
+            help: Some(format!("`chmod 600 {}` closes it", file.display())),
+        })
+    }
+}
+
+struct Reading<'a> {
+    home: Option<&'a Path>,
+}
+
+impl Reading<'_> {
+    fn instance(&self, table: &Table<'_>) -> Result<InstanceSettings, SettingsError> {
+        table.only(&[
+            "url",
+            "token",
+            "token-env",
+            "token-file",
+            "token-kind",
+            "ca-file",
+            "git",
+            "ssh-host",
+        ])?;
+        let url = table.get("url").ok_or_else(|| {
+            table.refuse(
+                "an instance needs its `url`",
+                "for example url = \"https://gitlab.example.com\"",
+            )
+        })?;
+        let ssh_server = |it: Value<'_>| {
+            SshServer::parse(it.text()?).ok_or_else(|| {
+                let help = "for example ssh-host = \"ssh.example.com:2222\"".to_owned();
+                it.refuse("`ssh-host` is a host, with a port or not".to_owned(), help)
+            })
+        };
+        Ok(InstanceSettings {
+            instance: address(&url)?,
+            token: self.token(table)?,
+            token_kind: table.get("token-kind").map(|it| kind(&it)).transpose()?,
+            authority: table.get("ca-file").map(|it| self.path(&it)).transpose()?,
+            git: table.get("git").map(|it| git(&it)).transpose()?,
+            ssh: table.get("ssh-host").map(ssh_server).transpose()?,
+        })
+    }
+
+    fn token(&self, table: &Table<'_>) -> Result<Option<TokenSource>, SettingsError> {
+        let mut found = None;
+        for key in ["token", "token-env", "token-file"] {
+            let Some(value) = table.get(key) else {
+                continue;
+            };
+            let source = match key {
+                "token" => TokenSource::Given(SecretString::new(value.text()?)),
+                "token-env" => TokenSource::Variable(variable_name(&value)?),
+                _ => TokenSource::File(self.path(&value)?),
+            };
+            if found.replace(source).is_some() {
+                let message = "an instance has one token, this is a second".to_owned();
+                let help = "leave `token`, `token-env` or `token-file`".to_owned();
+                return Err(value.refuse(message, help));
+            }
+        }
+        Ok(found)
+    }
+
+    fn include(&self, table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {
+        table.only(&["templates", "max-age", "allow-http", "allow-private"])?;
+        let list = |key| table.get(key).map(|it| it.texts()).transpose();
+        Ok(IncludeSettings {
+            templates: table.get("templates").map(|it| page(&it)).transpose()?,
+            max_age: table
+                .get("max-age")
+                .map(|it| {
+                    parse_duration(it.text()?).ok_or_else(|| {
+                        let help = "for example max-age = \"10 minutes\"".to_owned();
+                        it.refuse("`max-age` is a time".to_owned(), help)
+                    })
+                })
+                .transpose()?,
+            allow_http: list("allow-http")?.unwrap_or_default(),
+            allow_private: list("allow-private")?.unwrap_or_default(),
+        })
+    }
+
+    fn projects(&self, table: &Table<'_>) -> Result<Vec<(String, PathBuf)>, SettingsError> {
+        let mut projects = Vec::new();
+        for value in table.iter() {
+            let path = self.path(&value)?;
+            projects.push((value.key.trim_matches('/').to_owned(), path));
+        }
+        Ok(projects)
+    }
+
+    /// Returns the path of a file: absolute, or below the home directory.
+    fn path(&self, value: &Value<'_>) -> Result<PathBuf, SettingsError> {
+        let text = value.text()?;
+        let path = match text.strip_prefix("~/") {
+            Some(rest) => self.home.map(|home| home.join(rest)),
+            None => Some(PathBuf::from(text)),
+        };
+        path.filter(|path| path.is_absolute() && !text.contains('\0'))
+            .ok_or_else(|| {
+                let help = "begin with `/`, or with `~/` for the home directory".to_owned();
+                value.refuse("a path here is a whole one".to_owned(), help)
+            })
+    }
+}
+
+fn address(value: &Value<'_>) -> Result<Instance, SettingsError> {
+    let read = Instance::parse(value.text()?);
+    read.map_err(|error| value.refuse(error.to_string(), None))
+}
+
+/// Returns the address of a server's directory.
+fn page(value: &Value<'_>) -> Result<Url, SettingsError> {
+    let refuse = || {
+        let help = "for example \"https://gitlab.example.com/templates\"".to_owned();
+        value.refuse(
+            format!("`{}` is an address of a web server", value.key),
+            help,
+        )
+    };
+    let url = Url::parse(value.text()?).map_err(|_| refuse())?;
+    let is_plain =
+        url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
+    if Origin::of(&url).is_none() || !is_plain {
+        return Err(refuse());
+    }
+    Ok(url)
+}
+
+fn variable_name(value: &Value<'_>) -> Result<String, SettingsError> {
+    let name = value.text()?;
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.bytes().all(fits)
+    {
+        // What stands here may be the token itself, so it is not shown.
+        let message = "`token-env` is the name of a variable".to_owned();
+        let help = "the token itself belongs under `token`".to_owned();
+        return Err(value.refuse(message, help));
+    }
+    Ok(name.to_owned())
+}
+
+fn kind(value: &Value<'_>) -> Result<TokenKind, SettingsError> {
+    match value.text()? {
+        "access" => Ok(TokenKind::Access),
+        "oauth" => Ok(TokenKind::OAuth),
+        "job" => Ok(TokenKind::Job),
+        _ => {
+            let message = "`token-kind` is access, oauth or job".to_owned();
+            Err(value.refuse(message, None))
+        }
+    }
+}
+
+fn git(value: &Value<'_>) -> Result<GitUse, SettingsError> {
+    match value.text()? {
+        "never" => Ok(GitUse::Never),
+        "ssh" => Ok(GitUse::Ssh),
+        "https" => Ok(GitUse::Https),
+        _ => Err(value.refuse("`git` is never, ssh or https".to_owned(), None)),
+    }
+}

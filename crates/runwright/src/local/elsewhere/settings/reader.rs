@@ -1,0 +1,186 @@
+use super::SettingsError;
+use super::place::place_of;
+use pipeline::did_you_mean;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A table of the settings' file, with what is needed to say where something is wrong in it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Table<'a> {
+    pub(super) file: &'a Path,
+    text: &'a str,
+    /// What the table is called in messages: `[gitlab]`; empty for the whole file.
+    name: &'a str,
+    span: (usize, usize),
+    entries: &'a DeTable<'a>,
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Value<'a> {
+    table: Table<'a>,
+    /// What it is called in messages: its key.
+    pub(super) key: &'a str,
+    value: &'a Spanned<DeValue<'a>>,
+}
+
+/// Returns the tables of a text.
+pub(super) fn parse<'a>(file: &Path, text: &'a str) -> Result<Spanned<DeTable<'a>>, SettingsError> {
+    DeTable::parse(text).map_err(|error| SettingsError {
+        file: file.to_owned(),
+        place: error.span().map(|span| place_of(text, span.start)),
+        // The first line names the mistake; others may quote the text, which may hold a token.
+        message: error
+            .message()
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+        help: None,
+    })
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn whole(file: &'a Path, text: &'a str, parsed: &'a Spanned<DeTable<'a>>) -> Self {
+        Self {
+            file,
+            text,
+            name: "",
+            span: (0, 0),
+            entries: parsed.get_ref(),
+        }
+    }
+
+    /// Refuses keys that are none of `known`.
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), SettingsError> {
+        for (key, _) in self.entries {
+            let name: &str = key.get_ref();
+            if known.contains(&name) {
+                continue;
+            }
+            let place = match self.name {
+                "" => String::new(),
+                table => format!(" in {table}"),
+            };
+            // Whoever writes a token where a key belongs does not want to read it in an error.
+            let shown: String = name.chars().take(40).collect();
+            let message = format!("there is no setting `{}`{place}", shown.escape_default());
+            let known_ones = || format!("known are {}", known.join(", "));
+            let help = did_you_mean(name, known.iter().copied()).unwrap_or_else(known_ones);
+            return Err(self.error(key.span(), message, Some(help)));
+        }
+        Ok(())
+    }
+
+    /// Returns the value of a key.
+    pub(super) fn get(&self, key: &'a str) -> Option<Value<'a>> {
+        let value = self.entries.get(key)?;
+        Some(Value {
+            table: *self,
+            key,
+            value,
+        })
+    }
+
+    /// Returns all keys with their values.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Value<'a>> {
+        let table = *self;
+        self.entries.iter().map(move |(key, value)| Value {
+            table,
+            key: key.get_ref(),
+            value,
+        })
+    }
+
+    /// Returns an error about the table.
+    pub(super) fn refuse(&self, message: &str, help: &str) -> SettingsError {
+        self.error(
+            self.span.0..self.span.1,
+            message.to_owned(),
+            Some(help.to_owned()),
+        )
+    }
+
+    fn error(&self, span: Range<usize>, message: String, help: Option<String>) -> SettingsError {
+        SettingsError {
+            file: self.file.to_owned(),
+            place: Some(place_of(self.text, span.start)),
+            message,
+            help,
+        }
+    }
+}
+
+impl<'a> Value<'a> {
+    /// Returns the table that this is, called `name` in messages.
+    pub(super) fn table(&self, name: &'a str) -> Result<Table<'a>, SettingsError> {
+        let entries = self.value.get_ref().as_table();
+        let span = self.value.span();
+        entries
+            .map(|entries| Table {
+                name,
+                span: (span.start, span.end),
+                entries,
+                ..self.table
+            })
+            .ok_or_else(|| self.wrong_type("a table"))
+    }
+
+    /// Returns the tables of a list of them, each called `name`.
+    pub(super) fn tables(&self, name: &'a str) -> Result<Vec<Table<'a>>, SettingsError> {
+        let items = self.value.get_ref().as_array();
+        let items = items.ok_or_else(|| {
+            let mut error = self.wrong_type("a list of tables");
+            error.help = Some(format!("write [{name}] above it", name = name));
+            error
+        })?;
+        let value = |item| Value {
+            value: item,
+            ..*self
+        };
+        items.iter().map(|item| value(item).table(name)).collect()
+    }
+
+    /// Returns the text that this is.
+    pub(super) fn text(&self) -> Result<&'a str, SettingsError> {
+        let text = self.value.get_ref().as_str();
+        text.ok_or_else(|| self.wrong_type("text"))
+    }
+
+    /// Returns the list of texts that this is.
+    pub(super) fn texts(&self) -> Result<Vec<String>, SettingsError> {
+        let items = self.value.get_ref().as_array();
+        let items = items.ok_or_else(|| self.wrong_type("a list of texts"))?;
+        let value = |item| Value {
+            value: item,
+            ..*self
+        };
+        items
+            .iter()
+            .map(|item| value(item).text().map(str::to_owned))
+            .collect()
+    }
+
+    /// Returns an error about this value, which the message must not show if it may be secret.
+    pub(super) fn refuse(&self, message: String, help: impl Into<Option<String>>) -> SettingsError {
+        self.table.error(self.value.span(), message, help.into())
+    }
+
+    fn wrong_type(&self, expected: &str) -> SettingsError {
+        let found = match self.value.get_ref() {
+            DeValue::String(_) => "text",
+            DeValue::Integer(_) | DeValue::Float(_) => "a number",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        let key: String = self.key.chars().take(40).collect();
+        self.refuse(
+            format!("`{}` is {expected}, not {found}", key.escape_default()),
+            None,
+        )
+    }
+}

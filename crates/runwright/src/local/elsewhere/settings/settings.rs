@@ -1,0 +1,75 @@
+use super::InstanceSettings;
+use gitlab_api::Instance;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use web::{Origin, Url};
+
+/// The user's settings about what comes from elsewhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The file they are from; absent when there is none.
+    pub file: Option<PathBuf>,
+    /// The GitLab of projects whose remote names none.
+    pub gitlab: Option<Instance>,
+    /// What is said about single GitLabs.
+    pub instances: Vec<InstanceSettings>,
+    /// What is said about included files.
+    pub include: IncludeSettings,
+    /// Projects that are checked out on this machine, by their path, or by their address for those
+    /// that are not on the project's own GitLab.
+    pub projects: Vec<(String, PathBuf)>,
+}
+
+/// The user's settings about included files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IncludeSettings {
+    /// Where templates are.
+    pub templates: Option<Url>,
+    /// How long what may change is good without asking again.
+    pub max_age: Option<Duration>,
+    /// Hosts that files may name with plain `http`.
+    pub allow_http: Vec<String>,
+    /// Hosts and networks that files may name although they are private.
+    pub allow_private: Vec<String>,
+}
+
+impl Settings {
+    /// Returns what is said about a GitLab: what was said about its very address, else about its
+    /// server.
+    pub fn instance(&self, instance: &Instance) -> Option<&InstanceSettings> {
+        let exact = self.instances.iter().find(|it| it.instance == *instance);
+        exact.or_else(|| self.at(instance.origin()))
+    }
+
+    fn at(&self, origin: &Origin) -> Option<&InstanceSettings> {
+        let mut entries = self.instances.iter();
+        entries.find(|it| it.instance.origin() == origin)
+    }
+
+    /// Returns where a project is checked out on this machine. `own` is the GitLab of the project
+    /// that asks.
+    pub fn checkout(
+        &self,
+        instance: &Instance,
+        path: &str,
+        own: Option<&Instance>,
+    ) -> Option<&Path> {
+        let address = format!("{instance}/{path}");
+        let is_meant = |key: &str| {
+            key.eq_ignore_ascii_case(&address)
+                || own == Some(instance) && key.eq_ignore_ascii_case(path)
+        };
+        let mut projects = self.projects.iter();
+        let found = projects.find(|(key, _)| is_meant(key));
+        found.map(|(_, directory)| directory.as_path())
+    }
+
+    /// Returns the files with certificates that are trusted besides the system's.
+    pub fn authorities(&self) -> Vec<PathBuf> {
+        let files = self.instances.iter();
+        let mut files: Vec<PathBuf> = files.filter_map(|it| it.authority.clone()).collect();
+        files.sort();
+        files.dedup();
+        files
+    }
+}
