@@ -194,3 +194,161 @@ impl Said {
         (!shown.trim().is_empty()).then(|| shown.trim().to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Instance, TokenKind};
+
+    fn asked() -> Asked {
+        Asked {
+            instance: Instance::parse("https://h/git").expect("an address"),
+            token: Some((TokenKind::Access, "`GITLAB_TOKEN`".to_owned())),
+            places: Vec::new(),
+            what: "the project `g/p`".to_owned(),
+            needs: None,
+            scope: "read_api",
+        }
+    }
+
+    /// Judges an answer of the API and tells its variant and what decides in it.
+    fn judged(status: u16, body: &str) -> String {
+        at(
+            "https://h/git/api/v4/x",
+            status,
+            "application/json",
+            body,
+            false,
+        )
+    }
+
+    fn at(url: &str, status: u16, content_type: &str, body: &str, is_conditional: bool) -> String {
+        let parts = Parts {
+            status,
+            body: body.as_bytes(),
+            url: &Url::parse(url).expect("an address"),
+            content_type,
+            retry_after: Some("7"),
+            is_conditional,
+            secret: Some("glpat-1"),
+        };
+        match judge(&asked(), &parts) {
+            Ok(()) => "good".to_owned(),
+            Err(ApiError::Unauthorized { matter, .. }) => format!("{matter:?}"),
+            Err(ApiError::Forbidden { scopes, said, .. }) => {
+                format!("{} | {}", scopes.join(" "), said.unwrap_or_default())
+            }
+            Err(ApiError::NotFound { missing, .. }) => format!("no {missing:?}"),
+            Err(ApiError::Rejected { status, said, .. }) => {
+                format!("{status} | {}", said.unwrap_or_default())
+            }
+            Err(ApiError::RateLimited { wait, .. }) => format!("wait {wait:?}"),
+            Err(ApiError::Server { status, .. }) => format!("broken {status}"),
+            Err(ApiError::BadAnswer { fault, .. }) => format!("{fault:?}"),
+            Err(other) => format!("unexpected {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_refused_token_is_told_by_what_gitlab_says() {
+        let check = |body: &str, expect| assert_eq!(judged(401, body), expect, "{body}");
+        check(r#"{"message":"401 Unauthorized"}"#, "Unsaid");
+        check(
+            r#"{"error":"invalid_token","error_description":"Token is expired. You can either do re-authorization or token refresh."}"#,
+            "Expired",
+        );
+        check(
+            r#"{"error":"invalid_token","error_description":"Token was revoked. You have to re-authorize from the user."}"#,
+            "Revoked",
+        );
+        check("", "Unsaid");
+        check("<html>", "Unsaid");
+    }
+
+    #[test]
+    fn a_token_that_is_not_enough_is_told_by_its_scopes() {
+        let check = |body: &str, expect| assert_eq!(judged(403, body), expect, "{body}");
+        check(
+            r#"{"error":"insufficient_scope","error_description":"The request requires higher privileges than provided by the access token.","scope":"api read_api"}"#,
+            "api read_api | The request requires higher privileges than provided by the access token.",
+        );
+        check(r#"{"message":"403 Forbidden"}"#, " | 403 Forbidden");
+        check(r#"{"message":"a\u001b[2Jb"}"#, " | a[2Jb");
+        check(r#"{"message":"your token glpat-1 is bad"}"#, " | ");
+        check(
+            r#"{"error":"x","scope":"api <script> read_api"}"#,
+            "api read_api | x",
+        );
+        check("", " | ");
+    }
+
+    #[test]
+    fn what_is_missing_is_told_by_what_gitlab_says() {
+        let check = |body: &str, expect| assert_eq!(judged(404, body), expect, "{body}");
+        check(r#"{"message":"404 Project Not Found"}"#, "no Project");
+        check(r#"{"message":"404 Group Not Found"}"#, "no Group");
+        check(r#"{"message":"404 Commit Not Found"}"#, "no Reference");
+        check(r#"{"message":"404 Branch Not Found"}"#, "no Reference");
+        check(r#"{"message":"404 Tag Not Found"}"#, "no Reference");
+        check(
+            r#"{"message":"404 invalid revision or path Not Found"}"#,
+            "no Reference",
+        );
+        check(r#"{"message":"404 File Not Found"}"#, "no File");
+        check(r#"{"message":"404 Tree Not Found"}"#, "no File");
+        check(r#"{"error":"404 Not Found"}"#, "no Other");
+        // There is a server, and no GitLab where its API should be.
+        check("<html>404</html>", "Page");
+        check("", "Page");
+        check("[]", "Page");
+    }
+
+    #[test]
+    fn other_answers_are_told_by_their_status() {
+        let check = |status, body: &str, expect| assert_eq!(judged(status, body), expect);
+        check(200, "{}", "good");
+        check(429, "", "wait Some(7s)");
+        check(500, "{}", "broken 500");
+        check(503, "<html>", "broken 503");
+        check(
+            400,
+            r#"{"message":{"ref":["is bad"]}}"#,
+            r#"400 | {"ref":["is bad"]}"#,
+        );
+        check(422, r#"{"message":["a"]}"#, r#"422 | ["a"]"#);
+        check(301, "", "301 | ");
+        check(
+            304,
+            "",
+            r#"Nonsense("that nothing changed, which was not asked")"#,
+        );
+    }
+
+    #[test]
+    fn an_answer_comes_from_the_api_of_the_server_that_was_asked() {
+        let check = |url: &str, content_type: &str, expect: &str| {
+            assert_eq!(at(url, 200, content_type, "{}", true), expect, "{url}");
+        };
+        check("https://h/git/api/v4/x", "text/plain", "good");
+        check("https://h/git/api/v4/y", "application/json", "good");
+        check("https://h/git/api/v4/x", "Text/HTML; charset=utf-8", "Page");
+        check("https://h/git/users/sign_in", "text/html", "SignIn");
+        check("https://h/users/auth/saml", "application/json", "SignIn");
+        let elsewhere = |scheme: &str, host: &str, port: u16| {
+            format!("Elsewhere(Origin {{ scheme: {scheme:?}, host: {host:?}, port: {port} }})")
+        };
+        check(
+            "https://evil/git/api/v4/x",
+            "",
+            &elsewhere("https", "evil", 443),
+        );
+        check("http://h/git/api/v4/x", "", &elsewhere("http", "h", 80));
+        check(
+            "https://h:444/git/api/v4/x",
+            "",
+            &elsewhere("https", "h", 444),
+        );
+        let unchanged = at("https://h/git/api/v4/x", 304, "", "", true);
+        assert_eq!(unchanged, "good");
+    }
+}

@@ -13,11 +13,18 @@ pub struct Asked {
     pub what: String,
     /// What role it takes, where a token for reading is not enough.
     pub needs: Option<&'static str>,
+    /// What a token must be for.
+    pub scope: &'static str,
 }
 
 impl Asked {
     pub(crate) fn needs(mut self, role: &'static str) -> Self {
         self.needs = Some(role);
+        self
+    }
+
+    pub(crate) fn scope(mut self, scope: &'static str) -> Self {
+        self.scope = scope;
         self
     }
 }

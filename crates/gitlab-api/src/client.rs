@@ -45,6 +45,7 @@ impl Client {
             places: self.places.clone(),
             what,
             needs: None,
+            scope: "read_api",
         }
     }
 

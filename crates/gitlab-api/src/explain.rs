@@ -2,9 +2,6 @@
 
 use crate::{ApiError, Asked, Fault, Instance, Thing, TokenKind, TokenMatter};
 
-/// What a token that reads must be for.
-const SCOPE: &str = "read_api";
-
 /// Returns why there is no answer.
 pub(crate) fn reason(error: &ApiError) -> String {
     match error {
@@ -67,10 +64,12 @@ pub(crate) fn help(error: &ApiError) -> Option<String> {
                 let instance = &asked.instance;
                 format!(
                     "a job's token reads little: {}",
-                    access_token(instance, wanted(scopes))
+                    access_token(instance, wanted(asked, scopes))
                 )
             }
-            (Some(_), _) if !scopes.is_empty() => access_token(&asked.instance, wanted(scopes)),
+            (Some(_), _) if !scopes.is_empty() => {
+                access_token(&asked.instance, wanted(asked, scopes))
+            }
             (Some(_), Some(role)) => format!("it takes {role}"),
             (Some(_), None) => "ask whoever owns it for a role that may read it".to_owned(),
             (None, _) => give(asked),
@@ -126,7 +125,7 @@ fn forbidden(asked: &Asked, scopes: &[String], said: Option<&str>) -> String {
         return format!("{instance} does not tell {what} to strangers");
     };
     if !scopes.is_empty() {
-        let scope = wanted(scopes);
+        let scope = wanted(asked, scopes);
         return format!(
             "the token from {found} lacks the scope `{scope}` for {what} on {instance}"
         );
@@ -159,16 +158,18 @@ fn bad_answer(instance: &Instance, fault: &Fault) -> String {
         Fault::SignIn => format!("{instance} answers with its page to sign in"),
         Fault::Page => format!("{instance} answers with a page, not as GitLab's API does"),
         Fault::Elsewhere(origin) => {
-            format!("{instance} redirects to {origin}, which gets no token and is not asked")
+            format!("{instance} redirects to {origin}, which is not the GitLab that was named")
         }
         Fault::Nonsense(what) => format!("{instance} does not answer as GitLab's API does: {what}"),
     }
 }
 
-/// Returns the scope to ask for: the one that reads, where that is enough.
-fn wanted(scopes: &[String]) -> &str {
-    let reads = scopes.iter().find(|it| *it == SCOPE).or(scopes.first());
-    reads.map_or(SCOPE, String::as_str)
+/// Returns the scope to ask for: the least one, if that is among those that are enough.
+fn wanted<'a>(asked: &Asked, scopes: &'a [String]) -> &'a str {
+    let enough = scopes.iter().find(|it| *it == asked.scope);
+    enough
+        .or(scopes.first())
+        .map_or(asked.scope, String::as_str)
 }
 
 fn access_token(instance: &Instance, scope: &str) -> String {
@@ -183,7 +184,7 @@ fn renew(asked: &Asked, kind: TokenKind, found: &str) -> String {
     match kind {
         TokenKind::OAuth => "sign in again, with `glab auth login` if that keeps it".to_owned(),
         TokenKind::Access | TokenKind::Job => {
-            let make = access_token(&asked.instance, SCOPE);
+            let make = access_token(&asked.instance, asked.scope);
             format!("{make}, and put it into {found}")
         }
     }
@@ -191,13 +192,16 @@ fn renew(asked: &Asked, kind: TokenKind, found: &str) -> String {
 
 /// Says how a token is given where there is none.
 fn give(asked: &Asked) -> String {
-    let make = access_token(&asked.instance, SCOPE);
+    let make = access_token(&asked.instance, asked.scope);
     match asked.places.split_last() {
         None => make,
-        Some((last, [])) => format!("{make}; one was looked for in {last}"),
+        Some((last, [])) => format!("{make}; it is looked for in {last}"),
         Some((last, others)) => {
             let others = others.join(", ");
-            format!("{make}; one was looked for in {others} and {last}")
+            format!("{make}; it is looked for in {others} and {last}")
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

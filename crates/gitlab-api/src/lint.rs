@@ -82,7 +82,8 @@ impl Client {
     ) -> Result<LintAnswer, ApiError> {
         let asked = self
             .asked(format!("the CI lint of `{project}`"))
-            .needs("the role Developer in the project");
+            .needs("the role Developer in the project")
+            .scope("api");
         let url = self.address(&["projects", &project_id(project)?, "ci", "lint"], &[])?;
         self.post(&asked, url, request).await
     }
