@@ -27,8 +27,8 @@ pub enum WebError {
     Moved {
         /// Who was asked.
         server: Origin,
-        /// Whom to ask.
-        to: Origin,
+        /// Whom to ask, as `https://gitlab.example.com`.
+        to: String,
         /// What the user can do.
         help: String,
     },

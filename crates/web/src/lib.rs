@@ -7,17 +7,27 @@
 //!
 //! [`Waiter`] is for callers that cannot await.
 
+mod addresses;
+mod attempt;
+mod clients;
 mod credential;
 mod error;
+mod fault;
+mod hosts;
 mod limits;
 mod options;
 mod origin;
 mod proxies;
 mod reach;
+mod redirect;
 mod request;
 mod resolver;
 mod response;
+mod retry;
+mod route;
+mod rules;
 mod send;
+mod trust;
 mod waiter;
 
 pub use credential::Credential;

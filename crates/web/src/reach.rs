@@ -5,12 +5,16 @@ use std::collections::HashSet;
 ///
 /// The servers that the user named himself may be anywhere. All others, which files and redirects
 /// name, are reached over `https` at public addresses only.
+///
+/// Every address of a name has to be fit, not only one. Where clouds give credentials to a machine,
+/// `169.254.169.254` for instance, is out of reach even for a server that was named and in a network that
+/// was let in: only the address itself, in `named` or in `private`, opens it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
     /// The servers that the user named: his GitLabs.
     pub named: HashSet<Origin>,
-    /// Hosts that may be asked over plain `http`, by name.
+    /// Hosts that may be asked over plain `http`: names, also `*.example.com`, and addresses.
     pub plain: Vec<String>,
-    /// Hosts and networks that may have private addresses: names, addresses, or `10.0.0.0/8`.
+    /// Hosts that may have private addresses: names, also `*.example.com`, addresses, or networks as `10.0.0.0/8`.
     pub private: Vec<String>,
 }

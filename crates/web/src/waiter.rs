@@ -1,13 +1,16 @@
 use std::future::Future;
 use std::io;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 /// Waits for requests on behalf of callers that cannot await, inside of a runtime or outside of all.
 ///
-/// Connections that one wait leaves open are there for the next.
+/// Connections that one wait leaves open are there for the next. Several threads may wait at once, and
+/// what is waited for may itself wait with the same one.
+///
+/// Whoever waits blocks his thread. So what is waited for must not need that thread: a task of a runtime with
+/// one thread, on which somebody waits, does not go on meanwhile.
 #[derive(Debug)]
 pub struct Waiter {
     runtime: Mutex<Option<Runtime>>,
@@ -31,20 +34,34 @@ impl Waiter {
     ///
     /// When the future does.
     pub fn wait<T: Send>(&self, future: impl Future<Output = T> + Send) -> io::Result<T> {
-        let mut kept = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.is_none() {
-            *kept = Some(Builder::new_current_thread().enable_all().build()?);
-        }
-        let runtime = kept.as_ref().expect("it was made just now");
+        let runtime = self.handle()?;
+        // Not on this thread: it may be one of a runtime, which forbids to block on another.
         thread::scope(|scope| {
             let waiting = thread::Builder::new()
-                .name("web".to_owned())
+                .name("web-wait".to_owned())
                 .spawn_scoped(scope, || runtime.block_on(future))?;
             match waiting.join() {
                 Ok(value) => Ok(value),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         })
+    }
+
+    /// Returns the runtime, which has a thread that never waits: connections are kept alive by it between two waits, so
+    /// that one that was opened by this waiter serves another one too.
+    fn handle(&self) -> io::Result<Handle> {
+        let mut kept = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        let runtime = match kept.take() {
+            Some(runtime) => runtime,
+            None => Builder::new_multi_thread()
+                .worker_threads(1)
+                .max_blocking_threads(32)
+                .thread_name("web")
+                .enable_io()
+                .enable_time()
+                .build()?,
+        };
+        Ok(kept.insert(runtime).handle().clone())
     }
 }
 
@@ -67,6 +84,8 @@ impl Drop for Waiter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Barrier;
 
     #[test]
     fn waiting_works_inside_of_a_runtime_too() {
@@ -77,5 +96,38 @@ mod tests {
             first + waiter.wait(async { 2 }).expect("a thread")
         });
         assert_eq!(value, 3);
+    }
+
+    #[test]
+    fn what_is_waited_for_may_wait() {
+        let waiter = Waiter::new();
+        let value = waiter.wait(async { waiter.wait(async { 1 }).expect("a thread") + 1 });
+        assert_eq!(value.expect("a thread"), 2);
+    }
+
+    #[test]
+    fn two_threads_wait_at_once() {
+        let (waiter, both) = (Waiter::new(), Barrier::new(2));
+        // Each is done when the other is there.
+        let met = thread::scope(|scope| {
+            let meet = || {
+                waiter
+                    .wait(async { both.wait().is_leader() })
+                    .expect("a thread")
+            };
+            let threads = [scope.spawn(meet), scope.spawn(meet)];
+            threads.map(|thread| thread.join().expect("no panic"))
+        });
+        assert_eq!(met.iter().filter(|leads| **leads).count(), 1);
+    }
+
+    #[test]
+    fn a_panic_is_the_callers_and_leaves_the_waiter_whole() {
+        let waiter = Waiter::new();
+        let wait = || waiter.wait(async { panic!("of the future") });
+        let panic: Result<io::Result<()>, _> = catch_unwind(AssertUnwindSafe(wait));
+        let said = panic.expect_err("a panic");
+        assert_eq!(said.downcast_ref(), Some(&"of the future"));
+        assert_eq!(waiter.wait(async { 1 }).expect("a thread"), 1);
     }
 }

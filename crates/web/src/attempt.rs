@@ -1,0 +1,220 @@
+use crate::clients::Clients;
+use crate::fault::fault;
+use crate::redirect::redirect;
+use crate::retry::{Ending, retry_after};
+use crate::{Limits, Method, Origin, Request, Response, WebError};
+use jiff::Timestamp;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+/// What an attempt came to.
+pub(crate) struct Outcome {
+    /// What the caller gets if it was the last one.
+    pub(crate) result: Result<Response, WebError>,
+    /// What decides whether it is.
+    pub(crate) ending: Ending,
+}
+
+impl From<(WebError, Ending)> for Outcome {
+    fn from((error, ending): (WebError, Ending)) -> Self {
+        Self {
+            result: Err(error),
+            ending,
+        }
+    }
+}
+
+impl From<WebError> for Outcome {
+    fn from(error: WebError) -> Self {
+        (error, Ending::Settled).into()
+    }
+}
+
+/// Sends a request once, and follows where it leads.
+pub(crate) async fn attempt(
+    clients: &Clients,
+    limits: &Limits,
+    request: &Request,
+    within: Duration,
+) -> Outcome {
+    let until = Instant::now() + within;
+    let mut hop = Hop {
+        url: request.url.clone(),
+        method: request.method.clone(),
+        own: true,
+    };
+    let mut from = None;
+    for _ in 0..=limits.redirects {
+        let exchange = Exchange {
+            clients,
+            limits,
+            request,
+            hop: &hop,
+        };
+        let server = match exchange.check() {
+            Ok(server) => server,
+            Err(error) => return told(error, from.as_ref()).into(),
+        };
+        let answer = match timeout_at(until, exchange.ask(&server)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err((error, ending))) => return (told(error, from.as_ref()), ending).into(),
+            Err(_) => return (WebError::Late { server, within }, Ending::Late).into(),
+        };
+        let location = answer.header("location");
+        match redirect(&hop.url, &hop.method, answer.status, location) {
+            Ok(None) => return finished(answer),
+            Ok(Some(next)) => {
+                // Once it has been elsewhere, nothing that it brings back is trusted with a secret.
+                let own = hop.own && Origin::of(&next.url).as_ref() == Some(&server);
+                hop = Hop {
+                    url: next.url,
+                    method: next.method,
+                    own,
+                };
+                from = Some(server);
+            }
+            Err(error) => return error.into(),
+        }
+    }
+    WebError::Redirects(limits.redirects).into()
+}
+
+fn finished(answer: Response) -> Outcome {
+    let asked = answer.header("retry-after");
+    let asked = asked.and_then(|value| retry_after(value, Timestamp::now()));
+    Outcome {
+        ending: Ending::Answer(answer.status, asked),
+        result: Ok(answer),
+    }
+}
+
+/// Says in an error of the rules who led there.
+fn told(error: WebError, from: Option<&Origin>) -> WebError {
+    let Some(from) = from else {
+        return error;
+    };
+    let lead = |reason: String| format!("{from} redirects: {reason}");
+    match error {
+        WebError::Refused { reason, help } => WebError::Refused {
+            reason: lead(reason),
+            help,
+        },
+        WebError::Address(reason) => WebError::Address(lead(reason)),
+        error => error,
+    }
+}
+
+/// Where a request is on its way.
+struct Hop {
+    url: Url,
+    method: Method,
+    /// Whether it has been at no other server than its own.
+    own: bool,
+}
+
+/// One question to one server.
+struct Exchange<'a> {
+    clients: &'a Clients,
+    limits: &'a Limits,
+    request: &'a Request,
+    hop: &'a Hop,
+}
+
+impl Exchange<'_> {
+    /// Checks where the request goes now.
+    fn check(&self) -> Result<Origin, WebError> {
+        let (rules, url) = (&self.clients.rules, &self.hop.url);
+        let server = rules.check_url(url)?;
+        if self.clients.routes.proxy(&server).is_some() {
+            rules.check_unseen(&server, url)?;
+        }
+        Ok(server)
+    }
+
+    async fn ask(&self, server: &Origin) -> Result<Response, (WebError, Ending)> {
+        let settled = |error| (error, Ending::Settled);
+        let proxy = self.clients.routes.proxy(server);
+        let failed = |error: reqwest::Error| fault(&error, server, proxy);
+        let client = self.clients.client(server).map_err(settled)?;
+        let url = self.hop.url.clone();
+        let asked = match &self.hop.method {
+            Method::Get => client.get(url),
+            Method::PostJson(json) => client.post(url).body(json.clone()),
+        };
+        let asked = asked.headers(self.headers().map_err(settled)?);
+        let mut answer = asked.send().await.map_err(failed)?;
+        if let (407, Some(proxy)) = (answer.status().as_u16(), proxy) {
+            let reason = format!("the proxy {proxy} wants a name and a password");
+            let server = server.clone();
+            return Err(settled(WebError::Unreachable { server, reason }));
+        }
+        let too_long = || settled(WebError::TooLong(self.limits.bytes));
+        let limit = u64::try_from(self.limits.bytes).unwrap_or(u64::MAX);
+        if answer.content_length().is_some_and(|length| length > limit) {
+            return Err(too_long());
+        }
+        let mut body = Vec::new();
+        while let Some(piece) = answer.chunk().await.map_err(failed)? {
+            if piece.len() > self.limits.bytes - body.len() {
+                return Err(too_long());
+            }
+            body.extend_from_slice(&piece);
+        }
+        let response = Response {
+            status: answer.status().as_u16(),
+            body,
+            url: self.hop.url.clone(),
+            headers: answer.headers().clone(),
+        };
+        plain(server, response).map_err(settled)
+    }
+
+    fn headers(&self) -> Result<HeaderMap, WebError> {
+        let mut headers = HeaderMap::new();
+        let fixed = HeaderValue::from_static;
+        // Nothing is unpacked here, so nothing small becomes large.
+        headers.insert("accept-encoding", fixed("identity"));
+        if let Method::PostJson(_) = self.hop.method {
+            headers.insert("content-type", fixed("application/json"));
+        }
+        if !self.hop.own {
+            return Ok(headers);
+        }
+        if let Some(credential) = &self.request.credential {
+            let none = || {
+                WebError::Address(format!(
+                    "what is to be sent as `{}` has characters that no header may have",
+                    credential.header
+                ))
+            };
+            let name = HeaderName::from_bytes(credential.header.as_bytes()).map_err(|_| none())?;
+            let mut value = HeaderValue::from_str(credential.value.expose()).map_err(|_| none())?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        if let Some(etag) = &self.request.etag
+            && let Ok(etag) = HeaderValue::from_str(etag)
+        {
+            headers.insert("if-none-match", etag);
+        }
+        Ok(headers)
+    }
+}
+
+/// Refuses what was packed although nobody asked for that.
+fn plain(server: &Origin, response: Response) -> Result<Response, WebError> {
+    match response.header("content-encoding") {
+        Some(encoding)
+            if !encoding.eq_ignore_ascii_case("identity") && !response.body.is_empty() =>
+        {
+            let encoding = encoding.chars().filter(char::is_ascii_graphic);
+            Err(WebError::Compressed {
+                server: server.clone(),
+                encoding: encoding.take(20).collect(),
+            })
+        }
+        _ => Ok(response),
+    }
+}

@@ -1,0 +1,133 @@
+use crate::retry::Ending;
+use crate::route::Proxy;
+use crate::{Origin, WebError};
+use rustls::CertificateError;
+use std::error::Error;
+use std::io;
+
+/// Returns what an error of the client means, and whether another attempt is worth it.
+pub(crate) fn fault(
+    error: &reqwest::Error,
+    server: &Origin,
+    proxy: Option<&Proxy>,
+) -> (WebError, Ending) {
+    let causes = causes(error);
+    // Ours come through the client, from where names are looked up.
+    let own = causes
+        .iter()
+        .find_map(|cause| cause.downcast_ref::<WebError>());
+    if let Some(own) = own {
+        return (own.clone(), Ending::Settled);
+    }
+    let tls = causes
+        .iter()
+        .find_map(|cause| cause.downcast_ref::<rustls::Error>());
+    if let Some(rustls::Error::InvalidCertificate(wrong)) = tls {
+        return (untrusted(server, wrong), Ending::Settled);
+    }
+    let io = causes
+        .iter()
+        .rev()
+        .find_map(|cause| cause.downcast_ref::<io::Error>());
+    let root = causes.last().map(ToString::to_string);
+    let reason = match io {
+        Some(error) if error.raw_os_error().is_some() => error.kind().to_string(),
+        _ => root.unwrap_or_default(),
+    };
+    let reason = match proxy {
+        Some(proxy) => format!("through the proxy {proxy}: {reason}"),
+        None => reason,
+    };
+    let broken = tls.is_none() && (!error.is_connect() || io.is_some_and(is_break));
+    let ending = if broken && !error.is_builder() {
+        Ending::Broken
+    } else {
+        Ending::Settled
+    };
+    let error = WebError::Unreachable {
+        server: server.clone(),
+        reason,
+    };
+    (error, ending)
+}
+
+fn is_break(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::UnexpectedEof
+    )
+}
+
+/// Returns an error and what is behind it, the last being the reason for all.
+fn causes<'e>(error: &'e (dyn Error + 'static)) -> Vec<&'e (dyn Error + 'static)> {
+    let mut causes = vec![error];
+    let mut next = error.source();
+    while let Some(cause) = next {
+        causes.push(cause);
+        // What an I/O error was made of is not its source, but holds it.
+        let inner = cause
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        next = match inner {
+            Some(inner) => Some(inner),
+            None => cause.source(),
+        };
+    }
+    causes
+}
+
+fn untrusted(server: &Origin, wrong: &CertificateError) -> WebError {
+    use CertificateError as C;
+    let own_authority = "if it is your own authority's, name the file with that authority's certificate: `ca-file` of the instance in your config.toml, or `SSL_CERT_FILE`";
+    let (reason, help) = match wrong {
+        C::UnknownIssuer => (
+            "nobody who is trusted here has signed its certificate".to_owned(),
+            own_authority.to_owned(),
+        ),
+        C::Other(_) if wrong.to_string().contains("CaUsedAsEndEntity") => (
+            "its certificate is one of an authority, and not of a server".to_owned(),
+            "let the server show a certificate that its authority signed for it".to_owned(),
+        ),
+        C::Expired | C::ExpiredContext { .. } => (
+            "its certificate has expired".to_owned(),
+            "whoever runs the server has to renew it; or the clock of this machine is wrong"
+                .to_owned(),
+        ),
+        C::NotValidYet | C::NotValidYetContext { .. } => (
+            "its certificate is not valid yet".to_owned(),
+            "the clock of this machine or that of the server's authority is wrong".to_owned(),
+        ),
+        C::NotValidForNameContext { presented, .. } => (
+            format!("its certificate is for {}", names(presented)),
+            "ask it by the name that its certificate has".to_owned(),
+        ),
+        C::NotValidForName => (
+            "its certificate is for another name".to_owned(),
+            "ask it by the name that its certificate has".to_owned(),
+        ),
+        C::Revoked => (
+            "its certificate was revoked".to_owned(),
+            "whoever runs the server has to renew it".to_owned(),
+        ),
+        other => (
+            format!("its certificate is refused: {other}"),
+            own_authority.to_owned(),
+        ),
+    };
+    WebError::Untrusted {
+        server: server.clone(),
+        reason,
+        help,
+    }
+}
+
+fn names(presented: &[String]) -> String {
+    match presented {
+        [] => "no name at all".to_owned(),
+        [first, second, third, _, ..] => format!("{first}, {second}, {third} and more"),
+        few => few.join(", "),
+    }
+}

@@ -1,0 +1,142 @@
+use crate::addresses::{is_metadata, meant, special_use};
+use crate::hosts::{Hosts, is_inner_name, is_own_name};
+use crate::{Origin, Reach, WebError};
+use std::collections::HashSet;
+use std::net::IpAddr;
+use url::{Host, Url};
+
+/// What [`Reach`] says, read and ready to decide. Asks nobody.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    named: HashSet<Origin>,
+    plain: Vec<Hosts>,
+    private: Vec<Hosts>,
+}
+
+impl Rules {
+    /// Reads the hosts that are let in.
+    pub(crate) fn new(reach: &Reach) -> Result<Self, WebError> {
+        let read = |texts: &[String], setting: &str| {
+            let hosts = texts.iter().map(|text| Hosts::parse(text, setting));
+            hosts.collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Self {
+            named: reach.named.clone(),
+            plain: read(&reach.plain, "allow-http")?,
+            private: read(&reach.private, "allow-private")?,
+        })
+    }
+
+    /// Returns the server of an address that may be asked, as far as the address itself tells.
+    ///
+    /// The addresses of a name are still to be looked up, and to be checked by [`Self::check_addresses`].
+    pub(crate) fn check_url(&self, url: &Url) -> Result<Origin, WebError> {
+        let server = Origin::of(url).ok_or_else(|| {
+            WebError::Address(format!(
+                "a `{}` address cannot be asked, only `https` ones",
+                url.scheme()
+            ))
+        })?;
+        // What stands in the address itself is told before the scheme: `https` would not help it.
+        match url.host() {
+            Some(Host::Ipv4(address)) => self.check_address(&server, address.into())?,
+            Some(Host::Ipv6(address)) => self.check_address(&server, address.into())?,
+            Some(Host::Domain(name)) if is_own_name(name) => self.check_name(&server, name)?,
+            _ => {}
+        }
+        if server.scheme == "http" && !self.named.contains(&server) && !self.is_plain(url) {
+            return Err(WebError::Refused {
+                reason: format!("{server} is not asked over plain `http`"),
+                help: Some(format!(
+                    "write `https`, or let it in with `allow-http = [\"{}\"]` under `[include]` in your config.toml",
+                    server.host
+                )),
+            });
+        }
+        Ok(server)
+    }
+
+    /// Checks a server whose name will be looked up by somebody else, who may see more of it than we do.
+    pub(crate) fn check_unseen(&self, server: &Origin, url: &Url) -> Result<(), WebError> {
+        match url.host() {
+            Some(Host::Domain(name)) if is_inner_name(name) => self.check_name(server, name),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks all addresses that a server's name has: one bad one is enough, as nobody knows which is taken.
+    pub(crate) fn check_addresses(
+        &self,
+        server: &Origin,
+        addresses: &[IpAddr],
+    ) -> Result<(), WebError> {
+        let mut each = addresses.iter();
+        each.try_for_each(|address| self.check_address(server, *address))
+    }
+
+    fn check_address(&self, server: &Origin, address: IpAddr) -> Result<(), WebError> {
+        let address = meant(address);
+        let Some(what) = special_use(address) else {
+            return Ok(());
+        };
+        let literal = literal(server) == Some(address);
+        let exempt = if is_metadata(address) {
+            let let_in = self.private.iter().any(|hosts| hosts.is_address(address));
+            let_in || literal && self.named.contains(server)
+        } else {
+            let name = &server.host;
+            let mut private = self.private.iter();
+            self.named.contains(server)
+                || private.any(|hosts| hosts.has_name(name) || hosts.has_address(address))
+        };
+        if exempt {
+            return Ok(());
+        }
+        let host = &server.host;
+        let (at, let_in) = if literal {
+            (String::new(), address.to_string())
+        } else if is_metadata(address) {
+            (format!(" is at {address}, which"), address.to_string())
+        } else {
+            (format!(" is at {address}, which"), host.clone())
+        };
+        Err(refused(format!("{host}{at} is for {what}"), &let_in))
+    }
+
+    fn check_name(&self, server: &Origin, name: &str) -> Result<(), WebError> {
+        let mut private = self.private.iter();
+        if self.named.contains(server) || private.any(|hosts| hosts.has_name(name)) {
+            return Ok(());
+        }
+        let reason = format!("{name} is a name of this machine or of a private network");
+        Err(refused(reason, name))
+    }
+
+    fn is_plain(&self, url: &Url) -> bool {
+        let mut plain = self.plain.iter();
+        match url.host() {
+            Some(Host::Domain(name)) => plain.any(|hosts| hosts.has_name(name)),
+            Some(Host::Ipv4(address)) => plain.any(|hosts| hosts.has_address(address.into())),
+            Some(Host::Ipv6(address)) => plain.any(|hosts| hosts.has_address(address.into())),
+            None => false,
+        }
+    }
+}
+
+fn refused(reason: String, let_in: &str) -> WebError {
+    WebError::Refused {
+        reason,
+        help: Some(format!(
+            "if you trust it, let it in with `allow-private = [\"{let_in}\"]` under `[include]` in your config.toml"
+        )),
+    }
+}
+
+/// Returns the address that a server's host is, when it is no name.
+fn literal(server: &Origin) -> Option<IpAddr> {
+    let host = server.host.trim_start_matches('[').trim_end_matches(']');
+    host.parse().ok().map(meant)
+}
+
+#[cfg(test)]
+mod tests;

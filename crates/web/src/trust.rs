@@ -1,0 +1,88 @@
+use crate::WebError;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::Verifier;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// Whose certificates are trusted: the system's authorities, and those that the user named.
+#[derive(Debug)]
+pub(crate) struct Trust {
+    authorities: Vec<CertificateDer<'static>>,
+    provider: Arc<CryptoProvider>,
+    /// Made when it is first needed: what is asked over plain `http` needs no authorities, and a
+    /// small container has none.
+    config: OnceLock<Result<ClientConfig, String>>,
+}
+
+impl Trust {
+    /// Reads the authorities that the user named.
+    pub(crate) fn new(files: &[PathBuf]) -> Result<Self, WebError> {
+        let mut authorities = Vec::new();
+        for file in files {
+            let read = read(file).map_err(|reason| {
+                WebError::Setup(format!(
+                    "the certificates of `{}` cannot be read: {reason}",
+                    file.display()
+                ))
+            })?;
+            authorities.extend(read);
+        }
+        Ok(Self {
+            authorities,
+            // This one, whatever else is installed in the program.
+            provider: Arc::new(ring::default_provider()),
+            config: OnceLock::new(),
+        })
+    }
+
+    /// Returns what a client needs to trust servers, or why there is nobody to trust.
+    pub(crate) fn config(&self) -> Result<ClientConfig, String> {
+        self.config.get_or_init(|| self.make()).clone()
+    }
+
+    /// Returns what a client needs that trusts nobody, as all it does is in the clear.
+    pub(crate) fn none(&self) -> Result<ClientConfig, String> {
+        let config = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let nobody = RootCertStore::empty();
+        Ok(config.with_root_certificates(nobody).with_no_client_auth())
+    }
+
+    fn make(&self) -> Result<ClientConfig, String> {
+        let authorities = self.authorities.iter().cloned();
+        let verifier = Verifier::new_with_extra_roots(authorities, Arc::clone(&self.provider))
+            .map_err(|error| match error {
+                rustls::Error::General(text) => text,
+                error => error.to_string(),
+            })?;
+        let config = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let config = config
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        Ok(config.with_no_client_auth())
+    }
+}
+
+/// Reads the certificates of a file: one or a bundle of them, in PEM.
+fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let text = fs::read(file).map_err(|error| error.to_string())?;
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(&text)
+        .collect::<Result<_, _>>()
+        .map_err(|_| "one of them is broken".to_owned())?;
+    if certificates.is_empty() {
+        return Err("there is none in PEM in it (`-----BEGIN CERTIFICATE-----`)".to_owned());
+    }
+    let mut roots = RootCertStore::empty();
+    for certificate in &certificates {
+        let added = roots.add(certificate.clone());
+        added.map_err(|_| "one of them is no certificate of an authority".to_owned())?;
+    }
+    Ok(certificates)
+}
