@@ -40,6 +40,14 @@ pub enum LibraryError {
     /// The lock file does not have it.
     #[error("{0}")]
     NotLocked(String),
+    /// What stands beside the lock file is not what was locked.
+    #[error("{reason}")]
+    Damaged {
+        /// Which file, and what is wrong with it.
+        reason: String,
+        /// What the user can do.
+        help: Option<String>,
+    },
     /// The server cannot be reached, or does not do what it should; it may be different next time.
     #[error("{0}")]
     Unavailable(String),
@@ -51,7 +59,9 @@ impl LibraryError {
         match self {
             Self::NoProject { help, .. }
             | Self::Denied { help, .. }
-            | Self::Refused { help, .. } => help.as_deref(),
+            | Self::Refused { help, .. }
+            | Self::Damaged { help, .. } => help.as_deref(),
+            Self::NotLocked(_) => Some("`runwright vendor` adds it"),
             _ => None,
         }
     }

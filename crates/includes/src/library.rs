@@ -1,6 +1,7 @@
 use crate::{Answer, LibraryError, Question};
 use async_trait::async_trait;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// Answers questions about files elsewhere.
 #[async_trait]
@@ -16,4 +17,11 @@ pub trait Library: Debug + Send + Sync {
     ///
     /// Dropping the future ends the request.
     async fn ask(&self, question: &Question, etag: Option<&str>) -> Result<Answer, LibraryError>;
+}
+
+#[async_trait]
+impl<L: Library + ?Sized> Library for Arc<L> {
+    async fn ask(&self, question: &Question, etag: Option<&str>) -> Result<Answer, LibraryError> {
+        (**self).ask(question, etag).await
+    }
 }

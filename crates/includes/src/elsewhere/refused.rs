@@ -26,6 +26,7 @@ pub(super) fn of_library(error: &LibraryError) -> IncludeError {
             return IncludeError::UnknownReference(reference.clone());
         }
         LibraryError::Offline | LibraryError::NotLocked(_) => IncludeFailure::NotFetched,
+        LibraryError::Damaged { .. } => IncludeFailure::Integrity,
         LibraryError::NoWay | LibraryError::Unavailable(_) => IncludeFailure::Unreadable,
     };
     let help = match error {

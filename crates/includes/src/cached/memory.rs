@@ -1,0 +1,44 @@
+use super::freshness::Times;
+use crate::Kept;
+use crate::key::Key;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// What this process knows already, whether or not it could be kept.
+#[derive(Debug, Default)]
+pub(super) struct Memory(Mutex<HashMap<Key, Known>>);
+
+/// An answer, and when this process asked for it.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub(super) kept: Kept,
+    pub(super) asked: Option<SystemTime>,
+}
+
+impl Known {
+    pub(super) fn times(&self) -> Times {
+        Times {
+            checked: self.kept.checked,
+            asked: self.asked,
+        }
+    }
+}
+
+impl Memory {
+    pub(super) fn get(&self, key: Key) -> Option<Known> {
+        self.lock().get(&key).cloned()
+    }
+
+    pub(super) fn put(&self, key: Key, known: Known) {
+        self.lock().insert(key, known);
+    }
+
+    pub(super) fn forget(&self, key: Key) {
+        self.lock().remove(&key);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

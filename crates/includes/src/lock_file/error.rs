@@ -1,0 +1,64 @@
+use std::fmt;
+use std::path::PathBuf;
+
+/// What is wrong with a lock file, or with what stands beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockFileError {
+    /// The file.
+    pub path: PathBuf,
+    /// Its line and column, from 1, where there is such a place.
+    pub place: Option<(usize, usize)>,
+    /// What is wrong.
+    pub reason: String,
+    /// What the user can do.
+    pub help: Option<String>,
+}
+
+impl LockFileError {
+    pub(crate) fn new(path: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            place: None,
+            reason: reason.into(),
+            help: None,
+        }
+    }
+
+    pub(crate) fn with_help(mut self, help: &str) -> Self {
+        self.help = Some(help.to_owned());
+        self
+    }
+
+    /// Says where in the text of the file it is.
+    pub(super) fn at(mut self, text: &str, offset: usize) -> Self {
+        self.place = Some(place(text, offset));
+        self
+    }
+}
+
+/// Returns line and column of a byte, in characters from 1.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    let line_start = before
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let column = String::from_utf8_lossy(&before[line_start..])
+        .chars()
+        .count()
+        + 1;
+    (line, column)
+}
+
+impl fmt::Display for LockFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some((line, column)) = self.place {
+            write!(f, ":{line}:{column}")?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+impl std::error::Error for LockFileError {}

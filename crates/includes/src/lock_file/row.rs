@@ -1,0 +1,196 @@
+use super::locked_answer::{LockedAnswer, LockedText, is_commit};
+use super::text_name::is_text_name;
+use crate::Digest;
+use crate::subject::{Project, Subject};
+use gitlab_api::Instance;
+use serde::{Deserialize, Serialize};
+use web::Url;
+
+/// What a row of the file is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Commit,
+    Tags,
+    File,
+    Tree,
+    Page,
+}
+
+/// A row of the file: a question, and its answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Row {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address_digest: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    absent: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_reference: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+impl Row {
+    pub(super) fn of(subject: &Subject, answer: &LockedAnswer) -> (Kind, Self) {
+        let mut row = Self::default();
+        let kind = row.set_subject(subject);
+        match answer {
+            LockedAnswer::Commit(id) => row.sha = Some(id.clone()),
+            LockedAnswer::Absent => row.absent = Some(true),
+            LockedAnswer::NoReference => row.no_reference = Some(true),
+            LockedAnswer::Text(text) => {
+                row.digest = Some(text.digest);
+                row.size = Some(text.size);
+                row.text = Some(text.name.clone());
+            }
+        }
+        (kind, row)
+    }
+
+    fn set_subject(&mut self, subject: &Subject) -> Kind {
+        let kind = match subject {
+            Subject::Commit { .. } => Kind::Commit,
+            Subject::Tags { .. } => Kind::Tags,
+            Subject::File { .. } => Kind::File,
+            Subject::Tree { .. } => Kind::Tree,
+            Subject::Page { .. } => Kind::Page,
+        };
+        match subject {
+            Subject::Commit { project, reference } => {
+                self.set_project(project);
+                self.reference.clone_from(reference);
+            }
+            Subject::Tags { project } => self.set_project(project),
+            Subject::File { project, sha, path } => {
+                self.set_project(project);
+                self.sha = Some(sha.clone());
+                self.path = Some(path.clone());
+            }
+            Subject::Tree { project, sha } => {
+                self.set_project(project);
+                self.sha = Some(sha.clone());
+            }
+            Subject::Page { address, whole } => {
+                self.address = Some(address.clone());
+                self.address_digest = *whole;
+            }
+        }
+        kind
+    }
+
+    fn set_project(&mut self, project: &Project) {
+        self.instance = Some(project.instance.clone());
+        self.project = Some(project.path.clone());
+    }
+
+    /// Returns what a row says, or what is wrong with it.
+    pub(super) fn read(&self, kind: Kind) -> Result<(Subject, LockedAnswer), String> {
+        let subject = self.subject(kind)?;
+        let answer = self.answer(kind)?;
+        // What was not looked at above does not belong here.
+        let (_, expected) = Self::of(&subject, &answer);
+        if expected != *self {
+            return Err("it has fields that do not belong together".to_owned());
+        }
+        Ok((subject, answer))
+    }
+
+    fn subject(&self, kind: Kind) -> Result<Subject, String> {
+        Ok(match kind {
+            Kind::Commit => Subject::Commit {
+                project: self.project()?,
+                reference: self.reference.clone(),
+            },
+            Kind::Tags => Subject::Tags {
+                project: self.project()?,
+            },
+            Kind::File => Subject::File {
+                project: self.project()?,
+                sha: wanted(&self.sha, "sha")?,
+                path: wanted(&self.path, "path")?,
+            },
+            Kind::Tree => Subject::Tree {
+                project: self.project()?,
+                sha: wanted(&self.sha, "sha")?,
+            },
+            Kind::Page => self.page()?,
+        })
+    }
+
+    fn project(&self) -> Result<Project, String> {
+        let instance = wanted(&self.instance, "instance")?;
+        let read = Instance::parse(&instance).map_err(|error| error.to_string())?;
+        if read.address() != instance {
+            return Err(format!("`instance` is to be written as `{read}`"));
+        }
+        let path = wanted(&self.project, "project")?;
+        if path.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return Err("`project` is to be written in lower case".to_owned());
+        }
+        Ok(Project { instance, path })
+    }
+
+    fn page(&self) -> Result<Subject, String> {
+        let address = wanted(&self.address, "address")?;
+        let url = Url::parse(&address).map_err(|_| "`address` cannot be read".to_owned())?;
+        let read = Subject::of(&crate::Question::Page { url, age: None });
+        let plain = Subject::Page {
+            address: address.clone(),
+            whole: None,
+        };
+        if read != plain {
+            return Err(
+                "`address` is written without user, query and fragment, as browsers do".to_owned(),
+            );
+        }
+        Ok(Subject::Page {
+            address,
+            whole: self.address_digest,
+        })
+    }
+
+    fn answer(&self, kind: Kind) -> Result<LockedAnswer, String> {
+        if self.absent == Some(true) {
+            return Ok(LockedAnswer::Absent);
+        }
+        if self.no_reference == Some(true) {
+            return Ok(LockedAnswer::NoReference);
+        }
+        if kind == Kind::Commit
+            && let Some(sha) = &self.sha
+        {
+            let is_id = is_commit(sha);
+            let id = is_id.then(|| LockedAnswer::Commit(sha.clone()));
+            return id.ok_or_else(|| "`sha` is no id of a commit".to_owned());
+        }
+        let name = wanted(&self.text, "text")?;
+        if !is_text_name(&name) {
+            return Err("`text` is no name of a file that `runwright vendor` writes".to_owned());
+        }
+        Ok(LockedAnswer::Text(LockedText {
+            digest: wanted(&self.digest, "digest")?,
+            size: wanted(&self.size, "size")?,
+            name,
+        }))
+    }
+}
+
+fn wanted<T: Clone>(value: &Option<T>, name: &str) -> Result<T, String> {
+    value.clone().ok_or_else(|| format!("it has no `{name}`"))
+}

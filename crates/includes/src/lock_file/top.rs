@@ -1,0 +1,87 @@
+//! Where the lock file and its texts are.
+
+use super::{LockFile, LockFileError, LockedText};
+use crate::Digest;
+use crate::folder::{Folder, Found};
+use std::path::Path;
+
+/// The longest lock file that is read.
+const MAX_LOCK: u64 = 8 << 20;
+
+/// The longest text that is read.
+const MAX_TEXT: u64 = 64 << 20;
+
+impl LockFile {
+    /// Reads the lock file at the top of a project; nothing when there is none.
+    ///
+    /// # Errors
+    ///
+    /// When it is no file, too long, or not what [`write`](crate::Vendored::write) writes.
+    pub fn read(top: &Path) -> Result<Option<Self>, LockFileError> {
+        let path = Path::new(Self::NAME);
+        let fail = |reason: String| LockFileError::new(path, reason);
+        let folder = Folder::open(top).map_err(|error| fail(error.to_string()))?;
+        let found = folder.read(Self::NAME, MAX_LOCK);
+        match found.map_err(|error| fail(error.to_string()))? {
+            Found::Nothing => Ok(None),
+            Found::NoFile => Err(fail("it is no regular file".to_owned())),
+            Found::TooLong => Err(fail(format!("it has more than {} MiB", MAX_LOCK >> 20))),
+            Found::Bytes(bytes) => {
+                let text = String::from_utf8(bytes);
+                let text = text.map_err(|_| fail("it is not UTF-8".to_owned()))?;
+                Self::parse(path, &text).map(Some)
+            }
+        }
+    }
+}
+
+/// What a file of texts is, compared with what the lock file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TextState {
+    /// What it was.
+    Same(Vec<u8>),
+    /// Not there.
+    Missing,
+    /// Another text; nothing when it is no file, or too long to be looked at.
+    Changed(Option<Digest>),
+}
+
+impl LockedText {
+    /// Returns its file's path from the top of the project.
+    pub(crate) fn path(&self) -> String {
+        format!("{}/{}", LockFile::TEXTS, self.name)
+    }
+
+    /// Reads its file in the directory of texts, and compares.
+    pub(crate) fn state(&self, texts: Option<&Folder>) -> Result<TextState, LockFileError> {
+        let found = texts.map_or(Ok(Found::Nothing), |texts| texts.read(&self.name, MAX_TEXT));
+        let found = found.map_err(|error| LockFileError::new(self.path(), error.to_string()))?;
+        Ok(match found {
+            Found::Nothing => TextState::Missing,
+            Found::NoFile | Found::TooLong => TextState::Changed(None),
+            Found::Bytes(bytes) => {
+                let digest = Digest::of(&bytes);
+                if digest == self.digest && bytes.len() as u64 == self.size {
+                    TextState::Same(bytes)
+                } else {
+                    TextState::Changed(Some(digest))
+                }
+            }
+        })
+    }
+}
+
+/// Opens the directory of texts of a project; nothing when there is none.
+pub(crate) fn open_texts(top: &Path) -> Result<Option<Folder>, LockFileError> {
+    let open = || {
+        let mut folder = Folder::open(top)?;
+        for name in LockFile::TEXTS.split('/') {
+            let Some(below) = folder.below(name)? else {
+                return Ok(None);
+            };
+            folder = below;
+        }
+        Ok(Some(folder))
+    };
+    open().map_err(|error: std::io::Error| LockFileError::new(LockFile::TEXTS, error.to_string()))
+}

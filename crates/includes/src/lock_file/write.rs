@@ -1,0 +1,54 @@
+use super::file::LockFile;
+use super::row::{Kind, Row};
+use serde::Serialize;
+use std::fmt;
+
+/// What stands at the top of the file.
+const HEAD: &str = "\
+# What this project's includes were when `runwright vendor` was run last.
+# The texts are in .runwright/vendor; both belong into the repository. Do not edit.
+
+";
+
+/// The file's rows, in the order in which they are written.
+#[derive(Debug, Serialize)]
+struct Document {
+    version: i64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    commit: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tree: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    file: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    page: Vec<Row>,
+}
+
+/// The text of the file: the same for the same answers.
+impl fmt::Display for LockFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut document = Document {
+            version: Self::VERSION,
+            commit: Vec::new(),
+            tags: Vec::new(),
+            tree: Vec::new(),
+            file: Vec::new(),
+            page: Vec::new(),
+        };
+        for (subject, answer) in self.entries() {
+            let (kind, row) = Row::of(subject, answer);
+            let rows = match kind {
+                Kind::Commit => &mut document.commit,
+                Kind::Tags => &mut document.tags,
+                Kind::Tree => &mut document.tree,
+                Kind::File => &mut document.file,
+                Kind::Page => &mut document.page,
+            };
+            rows.push(row);
+        }
+        let text = toml::to_string(&document).map_err(|_| fmt::Error)?;
+        write!(f, "{HEAD}{text}")
+    }
+}

@@ -1,0 +1,109 @@
+use crate::lock_file::{LockedAnswer, LockedText, TextState, open_texts};
+use crate::subject::Subject;
+use crate::{Answer, Fetching, Library, LibraryError, LockFile, Note, Notes, Question};
+use async_trait::async_trait;
+use std::path::PathBuf;
+
+/// A library that answers from a lock file what that knows.
+///
+/// So a pipeline is the same on every machine until `runwright vendor` runs again, whatever servers
+/// say meanwhile: [`Fetching::Refresh`] does not go past the lock file either. What it
+/// does not know is asked of the library below, and a [`Note`] says so; offline it is refused.
+#[derive(Debug)]
+pub struct Locked<L> {
+    library: L,
+    top: PathBuf,
+    file: LockFile,
+    fetching: Fetching,
+    notes: Notes,
+}
+
+impl<L: Library> Locked<L> {
+    /// Returns a library that answers from `file`, whose texts are below `top`, before it asks `library`.
+    pub fn new(
+        library: L,
+        top: impl Into<PathBuf>,
+        file: LockFile,
+        fetching: Fetching,
+        notes: Notes,
+    ) -> Self {
+        Self {
+            library,
+            top: top.into(),
+            file,
+            fetching,
+            notes,
+        }
+    }
+
+    fn answer(&self, question: &Question, answer: &LockedAnswer) -> Result<Answer, LibraryError> {
+        if self.fetching == Fetching::Refresh {
+            self.notes.add(Note::Pinned);
+        }
+        match answer {
+            LockedAnswer::Commit(id) => Ok(body(id.as_bytes())),
+            LockedAnswer::Absent => Ok(Answer::Absent),
+            LockedAnswer::NoReference => Err(LibraryError::NoReference(reference(question))),
+            LockedAnswer::Text(text) => self.read(text),
+        }
+    }
+
+    fn read(&self, text: &LockedText) -> Result<Answer, LibraryError> {
+        let state = open_texts(&self.top).and_then(|texts| text.state(texts.as_ref()));
+        let damaged = |reason: String| LibraryError::Damaged {
+            reason,
+            help: Some("`runwright vendor` writes it anew".to_owned()),
+        };
+        let (path, locked) = (text.path(), text.digest);
+        match state.map_err(|error| damaged(error.to_string()))? {
+            TextState::Same(bytes) => Ok(body(&bytes)),
+            TextState::Missing => Err(damaged(format!(
+                "`{path}` is not there, and {} wants it",
+                LockFile::NAME
+            ))),
+            TextState::Changed(Some(found)) => Err(damaged(format!(
+                "`{path}` was changed: its digest is {found}, and {} says {locked}",
+                LockFile::NAME
+            ))),
+            TextState::Changed(None) => Err(damaged(format!(
+                "`{path}` is no file of the digest {locked}, which {} wants",
+                LockFile::NAME
+            ))),
+        }
+    }
+}
+
+fn body(bytes: &[u8]) -> Answer {
+    Answer::Body {
+        bytes: bytes.into(),
+        etag: None,
+    }
+}
+
+fn reference(question: &Question) -> String {
+    match question {
+        Question::Commit { reference, .. } => {
+            reference.clone().unwrap_or_else(|| "HEAD".to_owned())
+        }
+        Question::File { sha, .. } | Question::Tree { sha, .. } => sha.clone(),
+        Question::Tags { .. } | Question::Page { .. } => String::new(),
+    }
+}
+
+#[async_trait]
+impl<L: Library> Library for Locked<L> {
+    async fn ask(&self, question: &Question, etag: Option<&str>) -> Result<Answer, LibraryError> {
+        if let Some(answer) = self.file.find(question) {
+            return self.answer(question, answer);
+        }
+        let what = Subject::of(question).to_string();
+        if self.fetching == Fetching::Offline {
+            return Err(LibraryError::NotLocked(format!(
+                "{what} is not in {}, and nothing is fetched while offline",
+                LockFile::NAME
+            )));
+        }
+        self.notes.add(Note::NotLocked { what });
+        self.library.ask(question, etag).await
+    }
+}

@@ -1,0 +1,59 @@
+use crate::key::Key;
+use crate::{Answer, Library, LibraryError, Question};
+use async_trait::async_trait;
+use indexmap::IndexMap;
+use std::sync::{Mutex, PoisonError};
+
+/// A library that remembers what another one was asked, and what it answered.
+///
+/// Whoever wants to know keeps an [`Arc`](std::sync::Arc) of it, which is a library too.
+#[derive(Debug)]
+pub struct Recorded<L> {
+    library: L,
+    records: Mutex<IndexMap<Key, Record>>,
+}
+
+/// A question, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The question, as it was asked first.
+    pub question: Question,
+    /// The answer that was given last; nothing while it is waited for.
+    pub answer: Option<Result<Answer, LibraryError>>,
+}
+
+impl<L: Library> Recorded<L> {
+    /// Returns a library that remembers what `library` is asked from now on.
+    pub fn new(library: L) -> Self {
+        Self {
+            library,
+            records: Mutex::default(),
+        }
+    }
+
+    /// Returns the questions in the order in which they were asked first, each once.
+    pub fn records(&self) -> Vec<Record> {
+        self.lock().values().cloned().collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, IndexMap<Key, Record>> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl<L: Library> Library for Recorded<L> {
+    async fn ask(&self, question: &Question, _etag: Option<&str>) -> Result<Answer, LibraryError> {
+        let key = Key::of(question);
+        self.lock().entry(key).or_insert_with(|| Record {
+            question: question.clone(),
+            answer: None,
+        });
+        // Without the name of what the asker has: what is unchanged would not be known here.
+        let answer = self.library.ask(question, None).await;
+        if let Some(record) = self.lock().get_mut(&key) {
+            record.answer = Some(answer.clone());
+        }
+        answer
+    }
+}

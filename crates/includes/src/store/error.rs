@@ -1,0 +1,41 @@
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why answers cannot be kept, or those that were cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The directory may be somebody else's.
+    #[error("{} is refused: {reason}", path.display())]
+    Refused {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The file system refused.
+    #[error("{action} {}: {source}", path.display())]
+    Io {
+        /// What was attempted.
+        action: &'static str,
+        /// With which file or directory.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    pub(super) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+}
