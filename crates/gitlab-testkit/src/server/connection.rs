@@ -1,0 +1,60 @@
+use super::handle;
+use crate::world::World;
+use axum::{Extension, Router};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use std::net::TcpListener;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+/// Serves connections until it is told to stop.
+pub(super) async fn accept(
+    world: Arc<World>,
+    listener: TcpListener,
+    acceptor: Option<TlsAcceptor>,
+    stop: &CancellationToken,
+) {
+    listener
+        .set_nonblocking(true)
+        .expect("a listener can be one of a runtime");
+    let listener = tokio::net::TcpListener::from_std(listener).expect("there is a runtime");
+    let router = Router::new().fallback(handle::handle).with_state(world);
+    let mut connections = JoinSet::new();
+    loop {
+        let stream = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = stream else { continue };
+        let (router, acceptor) = (router.clone(), acceptor.clone());
+        connections.spawn(async move {
+            match acceptor {
+                None => serve(stream, router).await,
+                // Who does not speak TLS, or does not know the authority, goes away.
+                Some(acceptor) => {
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        serve(stream, router).await;
+                    }
+                }
+            }
+        });
+        while connections.try_join_next().is_some() {}
+    }
+    connections.shutdown().await;
+}
+
+/// Answers the requests of one connection, until either side closes it.
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, router: Router) {
+    let cut = CancellationToken::new();
+    let service = TowerToHyperService::new(router.layer(Extension(cut.clone())));
+    let server = auto::Builder::new(TokioExecutor::new()).http1_only();
+    tokio::select! {
+        () = cut.cancelled() => {}
+        // Whatever ends a connection, the other side says so.
+        _ = server.serve_connection(TokioIo::new(stream), service) => {}
+    }
+}

@@ -1,0 +1,43 @@
+use crate::Request;
+use crate::answer::Answer;
+use sha2::{Digest as _, Sha256};
+
+/// Returns an answer with an ETag, or that nothing changed when the request names the same one.
+pub(super) fn conditional(request: &Request, answer: Answer) -> Answer {
+    let reads = matches!(request.method.as_str(), "GET" | "HEAD");
+    if !reads || answer.status != 200 {
+        return answer;
+    }
+    let own = answer
+        .headers
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case("etag"));
+    let (answer, etag) = match own {
+        Some((_, etag)) => {
+            let etag = etag.clone();
+            (answer, etag)
+        }
+        None => {
+            let etag = weak(&answer.body);
+            (answer.header("etag", &etag), etag)
+        }
+    };
+    let known = request.header("if-none-match").unwrap_or_default();
+    if known.split(',').any(|it| it.trim() == etag) {
+        return Answer {
+            status: 304,
+            headers: vec![("etag".to_owned(), etag)],
+            body: Vec::new(),
+        };
+    }
+    answer
+}
+
+fn weak(body: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = "W/\"".to_owned();
+    for byte in &Sha256::digest(body)[..16] {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text + "\""
+}

@@ -1,0 +1,132 @@
+use super::etag;
+use crate::answer::Answer;
+use crate::fault::Plan;
+use crate::world::World;
+use crate::{Fault, Request, api};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::{future, io};
+use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf, repeat};
+use tokio::task;
+use tokio_util::io::ReaderStream;
+use tokio_util::sync::CancellationToken;
+
+/// No request of a test has a longer body.
+const LONGEST: usize = 64 << 20;
+
+/// Answers a request, or does what was planned for it.
+pub(super) async fn handle(
+    State(world): State<Arc<World>>,
+    Extension(cut): Extension<CancellationToken>,
+    request: http::Request<Body>,
+) -> http::Response<Body> {
+    let request = read(request).await;
+    let (number, plan) = world.arrived(&request);
+    let (answer, body) = match plan {
+        None => (usual(&world, &request).await, None),
+        Some(Plan::Hold(mut released)) => {
+            // An error means that the test dropped what holds it.
+            let _ = released.wait_for(|released| *released).await;
+            (usual(&world, &request).await, None)
+        }
+        Some(Plan::Fault(Fault::Close)) => {
+            cut.cancel();
+            future::pending().await
+        }
+        Some(Plan::Fault(fault)) => go_wrong(fault),
+    };
+    world.answered(number, &request, answer.status);
+    answer.into_response(body)
+}
+
+async fn usual(world: &Arc<World>, request: &Request) -> Answer {
+    let (world, asked) = (Arc::clone(world), request.clone());
+    // It asks Git, which takes a while.
+    let answer = task::spawn_blocking(move || api::answer(&world, &asked));
+    let answer = answer.await.unwrap_or_else(|_| internal_error());
+    etag::conditional(request, answer)
+}
+
+fn internal_error() -> Answer {
+    Answer::message(500, "500 Internal Server Error")
+}
+
+/// Returns what is sent for a fault; bodies that GitLab would not send are beside it.
+fn go_wrong(fault: Fault) -> (Answer, Option<Body>) {
+    let begun = Answer::text("");
+    match fault {
+        Fault::Close => (begun, None),
+        Fault::Status(status) => (refusal(status), None),
+        Fault::Page(page) => (page.answer, None),
+        Fault::Redirect(to) => (Answer::redirect(&to), None),
+        Fault::Long(bytes) => {
+            let body = ReaderStream::new(repeat(b'#').take(bytes));
+            (begun, Some(Body::from_stream(body)))
+        }
+        Fault::Cut(bytes) => {
+            let body = ReaderStream::new(repeat(b'#').take(bytes / 2));
+            let begun = begun.header("content-length", bytes.to_string());
+            (begun, Some(Body::from_stream(body)))
+        }
+        Fault::Stall => {
+            let body = ReaderStream::new(repeat(b'#').take(8).chain(Silent));
+            (begun, Some(Body::from_stream(body)))
+        }
+    }
+}
+
+/// A source from which nothing comes, not even an end.
+struct Silent;
+
+impl AsyncRead for Silent {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+        _buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+fn refusal(status: u16) -> Answer {
+    match status {
+        // These come from the proxy before it.
+        502..=504 => {
+            let body = format!(
+                "<html><title>{status}</title><body>GitLab is not responding</body></html>"
+            );
+            Answer::new(status, "text/html", body)
+        }
+        401 => Answer::unauthorized(),
+        403 => Answer::forbidden(),
+        429 => Answer::new(429, "text/plain", "Retry later\n").header("retry-after", "1"),
+        _ => {
+            let known = http::StatusCode::from_u16(status).ok();
+            let reason = known.and_then(|it| it.canonical_reason()).unwrap_or("");
+            Answer::message(status, &format!("{status} {reason}"))
+        }
+    }
+}
+
+async fn read(request: http::Request<Body>) -> Request {
+    let (head, body) = request.into_parts();
+    let headers = head.headers.iter().map(|(name, value)| {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        (name.as_str().to_owned(), value.into_owned())
+    });
+    let body = axum::body::to_bytes(body, LONGEST).await;
+    Request {
+        method: head.method.as_str().to_owned(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        headers: headers.collect(),
+        // What breaks off is as good as nothing: the connection ends with it.
+        body: body.unwrap_or_default().to_vec(),
+        status: None,
+    }
+}

@@ -1,0 +1,55 @@
+use super::connection;
+use crate::world::World;
+use std::fmt;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use tokio::runtime;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+/// A server that runs until it is dropped.
+pub(crate) struct Running {
+    stop: CancellationToken,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    pub(crate) fn start(
+        world: Arc<World>,
+        listener: TcpListener,
+        acceptor: Option<TlsAcceptor>,
+    ) -> Self {
+        let stop = CancellationToken::new();
+        let stopped = stop.clone();
+        let serve = move || {
+            let runtime = runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()
+                .expect("a runtime can be made");
+            runtime.block_on(connection::accept(world, listener, acceptor, &stopped));
+        };
+        let thread = Builder::new().name("gitlab-testkit".to_owned());
+        Self {
+            stop,
+            thread: Some(thread.spawn(serve).expect("a thread can be started")),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the server's was printed by its thread.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").finish_non_exhaustive()
+    }
+}

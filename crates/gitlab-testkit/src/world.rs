@@ -1,0 +1,117 @@
+use crate::fault::{self, Plan, Planned};
+use crate::repository::Repository;
+use crate::token::Token;
+use crate::{Page, Request, Variable};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tempfile::TempDir;
+
+/// All that the server knows, shared by it and the test.
+#[derive(Debug)]
+pub(crate) struct World {
+    /// The repositories, and the certificate of the authority.
+    pub(crate) folder: TempDir,
+    /// The path below which everything is, without a slash at its end: empty, or `/gitlab`.
+    pub(crate) root: String,
+    /// The server's address without that path; known once it listens.
+    pub(crate) origin: OnceLock<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) projects: Vec<ProjectRecord>,
+    pub(crate) groups: BTreeMap<String, Vec<Variable>>,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) templates: BTreeMap<String, String>,
+    pub(crate) pages: BTreeMap<String, Page>,
+    pub(crate) planned: Vec<Planned>,
+    pub(crate) requests: Vec<Request>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct ProjectRecord {
+    pub(crate) id: u64,
+    pub(crate) path: String,
+    pub(crate) visibility: Visibility,
+    pub(crate) protected: BTreeSet<String>,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) lint: Option<Value>,
+    pub(crate) repository: Repository,
+    /// How many minutes have passed in its history.
+    pub(crate) clock: Arc<AtomicU64>,
+}
+
+/// Who sees a project besides its members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Visibility {
+    Public,
+    Internal,
+    Private,
+}
+
+impl World {
+    pub(crate) fn new(root: &str) -> Self {
+        let root = root.trim_matches('/');
+        Self {
+            folder: tempfile::Builder::new()
+                .prefix("gitlab-testkit-")
+                .tempdir()
+                .expect("a folder for repositories can be made"),
+            root: if root.is_empty() {
+                String::new()
+            } else {
+                format!("/{root}")
+            },
+            origin: OnceLock::new(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Returns what is known, which stays readable after a test's panic.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the address of this GitLab, without a slash at its end.
+    pub(crate) fn url(&self) -> String {
+        format!("{}{}", self.origin(), self.root)
+    }
+
+    /// Returns the address of the server.
+    pub(crate) fn origin(&self) -> &str {
+        self.origin.get().map_or("", String::as_str)
+    }
+
+    /// Writes down that a request arrived; returns its number and what is planned for it.
+    pub(crate) fn arrived(&self, request: &Request) -> (usize, Option<Plan>) {
+        let mut state = self.state();
+        state.requests.push(request.clone());
+        let number = state.requests.len() - 1;
+        let plan = fault::take(&mut state.planned, |path| request.is_at(path));
+        (number, plan)
+    }
+
+    /// Writes down how a request was answered, unless the list was emptied meanwhile.
+    pub(crate) fn answered(&self, number: usize, request: &Request, status: u16) {
+        let mut state = self.state();
+        if let Some(known) = state.requests.get_mut(number)
+            && known.path == request.path
+            && known.status.is_none()
+        {
+            known.status = Some(status);
+        }
+    }
+
+    /// Returns a project by its id or by its path, in whichever case.
+    pub(crate) fn project(&self, name: &str) -> Option<ProjectRecord> {
+        let id = name.parse().ok();
+        let state = self.state();
+        let mut all = state.projects.iter();
+        all.find(|it| Some(it.id) == id || it.path.eq_ignore_ascii_case(name))
+            .cloned()
+    }
+}

@@ -1,0 +1,82 @@
+//! The smallest client of HTTP that can tell what a server says.
+
+use gitlab_testkit::GitLab;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// What the server said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Said {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let mut all = self.headers.iter();
+        all.find(|(known, _)| known == name)
+            .map_or("", |(_, value)| value)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).expect("the body is JSON")
+    }
+}
+
+/// Asks for a path and what stands behind it; `None` when there was no whole answer.
+pub(crate) fn try_ask(
+    gitlab: &GitLab,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Option<Said> {
+    let mut stream = TcpStream::connect(gitlab.address()).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_mins(1)))
+        .expect("it has time");
+    let mut request = format!(
+        "{method} {target} HTTP/1.0\r\nhost: test\r\ncontent-length: {}\r\n",
+        body.len()
+    );
+    for (name, value) in headers {
+        let _ = write!(request, "{name}: {value}\r\n");
+    }
+    stream
+        .write_all(format!("{request}\r\n{body}").as_bytes())
+        .ok()?;
+    let mut said = Vec::new();
+    stream.read_to_end(&mut said).ok()?;
+    read(&String::from_utf8_lossy(&said))
+}
+
+fn read(said: &str) -> Option<Said> {
+    let (head, body) = said.split_once("\r\n\r\n")?;
+    let mut lines = head.lines();
+    let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+    let headers = lines.filter_map(|line| line.split_once(": "));
+    let said = Said {
+        status,
+        headers: headers
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+        body: body.to_owned(),
+    };
+    let length = said.header("content-length").parse().ok();
+    let is_whole = length.is_none_or(|length: usize| body.len() == length || status == 304);
+    is_whole.then_some(said)
+}
+
+/// Asks for a path without a token.
+pub(crate) fn get(gitlab: &GitLab, target: &str) -> Said {
+    try_ask(gitlab, "GET", target, &[], "").expect("the server answers")
+}
+
+/// Asks for a path with a personal access token.
+pub(crate) fn get_as(gitlab: &GitLab, token: &str, target: &str) -> Said {
+    try_ask(gitlab, "GET", target, &[("private-token", token)], "").expect("the server answers")
+}

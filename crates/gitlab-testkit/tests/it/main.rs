@@ -1,0 +1,6 @@
+//! The GitLab for tests, asked as a program would.
+
+mod client;
+mod files;
+mod server;
+mod who;
