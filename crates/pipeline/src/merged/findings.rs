@@ -2,7 +2,7 @@ use super::ServerReading;
 use super::place::{Place, place};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{FileId, Span};
-use crate::yaml::{Limits, Node, load};
+use crate::yaml::{Kind, Limits, Node, load};
 use std::sync::Arc;
 
 /// The texts that a finding of the server can be about, each with what is in it.
@@ -38,17 +38,20 @@ pub(crate) fn report(
         let error = Diagnostic::error("server-error", format!("{server}: {}", one_line(words)));
         diagnostics.push(texts.placed(error, words, diagnostics));
     }
-    for words in reading.warnings {
-        // The server's words are the same, with an address behind them.
-        let is_known = diagnostics
-            .warnings()
-            .any(|warning| words.starts_with(&warning.message));
-        if !is_known {
-            let message = format!("{server}: {}", one_line(words));
-            let warning = Diagnostic::warning("server-warning", message);
-            diagnostics.push(texts.placed(warning, words, diagnostics));
-        }
+    for words in reading
+        .warnings
+        .iter()
+        .filter(|words| !is_found_here(words))
+    {
+        let message = format!("{server}: {}", one_line(words));
+        let warning = Diagnostic::warning("server-warning", message);
+        diagnostics.push(texts.placed(warning, words, diagnostics));
     }
+}
+
+/// Returns whether a warning is one that this program has too.
+fn is_found_here(words: &str) -> bool {
+    words.contains("may allow multiple pipelines to run for a single action")
 }
 
 impl Texts {
@@ -67,6 +70,11 @@ impl Texts {
                 offset(text, line, column).map(|at| Span::of_offset(self.own, text, at))
             }
             Place::Key(path) => contents.find_map(|content| find(content, path)),
+            Place::Unknown(path, key) => contents.find_map(|content| {
+                let all = find(content, &format!("{path}:{key}"));
+                all.or_else(|| find(content, path))
+            }),
+            Place::File(name) => contents.find_map(|content| entry_span(content, name)),
             Place::Job(name) => contents.find_map(|content| key_span(content, name)),
         }
     }
@@ -115,6 +123,24 @@ fn key_span(content: &Node, name: &str) -> Option<Span> {
     entry.map(|entry| entry.key_span)
 }
 
+/// Returns the place of the include that names a file or project.
+fn entry_span(content: &Node, name: &str) -> Option<Span> {
+    let names = |node: &Node| {
+        let text = node.as_str().filter(|text| !text.is_empty());
+        text.is_some_and(|text| text.trim_start_matches('/') == name.trim_start_matches('/'))
+    };
+    let mut waiting = vec![content.get("include")?];
+    while let Some(node) = waiting.pop() {
+        match &node.kind {
+            _ if names(node) => return Some(node.span),
+            Kind::Sequence(items) => waiting.extend(items.iter().rev()),
+            Kind::Mapping(entries) => waiting.extend(entries.values().rev().map(|it| &it.value)),
+            _ => {}
+        }
+    }
+    None
+}
+
 /// Returns the offset of a line and column, both from 1; of what is behind the text, its end.
 fn offset(text: &str, line: usize, column: usize) -> Option<usize> {
     let line_start = match line.checked_sub(2) {
@@ -137,6 +163,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "\
+include: [ci/a.yml, {project: g/p, file: /b.yml}]
 stages: [build, a]
 build:linux:
   script: make
@@ -172,8 +199,19 @@ build:linux:
         };
         check(
             "jobs:build:linux:artifacts:reports config contains unknown keys: junk",
-            Some("reports:"),
+            Some("junk: x}"),
         );
+        check(
+            "jobs:build:linux:artifacts config contains unknown keys: gone",
+            Some("artifact"),
+        );
+        check("Local file `ci/a.yml` does not exist!", Some("ci/a.yml"));
+        check(
+            "Project `g/p` not found or access denied! Make sure",
+            Some("g/p, fil"),
+        );
+        check("`b.yml`: Invalid configuration format", Some("/b.yml}]"));
+        check("Local file `c.yml` does not exist!", None);
         check("jobs:build:script config is odd", Some("script: "));
         check("jobs:build:parallel:matrix:number x", Some("matrix: "));
         check("build:linux job: undefined need: x", Some("build:li"));
@@ -186,12 +224,12 @@ build:linux:
         check("jobs:other config is odd", None);
         check("The pipeline is odd", None);
         check(
-            "(<unknown>): did not find expected key while parsing a block mapping at line 3 column 3",
+            "(<unknown>): did not find expected key while parsing a block mapping at line 4 column 3",
             Some("script: "),
         );
         check("(<unknown>): x at line 99 column 3", None);
-        check("(<unknown>): x at line 8 column 999", Some("\n"));
-        check("(<unknown>): x at line 0 column 0", Some("stages: "));
+        check("(<unknown>): x at line 9 column 999", Some("\n"));
+        check("(<unknown>): x at line 0 column 0", Some("include:"));
     }
 
     #[test]
@@ -200,7 +238,7 @@ build:linux:
         let own = diagnostics.sources_mut().add("ci.yml", "include: x.yml\n");
         let text = "---\njob:\n  script: x\n";
         let merged = diagnostics.sources_mut().add("merged by h", text);
-        let warnings = ["jobs:job may allow multiple pipelines to run".to_owned()];
+        let warnings = ["jobs:job config is odd".to_owned()];
         let reading = ServerReading {
             server: "h",
             merged: Some(text),
@@ -211,7 +249,7 @@ build:linux:
         let limits = Limits::default();
         report(&reading, own, Some(merged), &limits, &mut diagnostics);
         insta::assert_snapshot!(diagnostics, @r"
-        warning[server-warning]: h: jobs:job may allow multiple pipelines to run
+        warning[server-warning]: h: jobs:job config is odd
          --> merged by h:2:1
           |
         2 | job:

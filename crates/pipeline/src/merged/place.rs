@@ -10,8 +10,12 @@ pub(super) enum Place<'w> {
     },
     /// What keys lead to, joined by colons: `jobs:build:artifacts`.
     Key(&'w str),
+    /// A key that should not be there, and what leads to where it is.
+    Unknown(&'w str, &'w str),
     /// A job, by its name.
     Job(&'w str),
+    /// An included file, by its path or address, or by its project's.
+    File(&'w str),
 }
 
 /// What begins a sentence about what a path of keys leads to.
@@ -22,6 +26,7 @@ pub(super) fn place(words: &str) -> Option<Place<'_>> {
     of_line(words)
         .or_else(|| of_job(words))
         .or_else(|| of_key(words))
+        .or_else(|| of_file(words))
 }
 
 /// Reads `... at line 3 column 5`, as the parser of YAML ends its sentences.
@@ -40,8 +45,9 @@ fn of_line(words: &str) -> Option<Place<'_>> {
 /// Reads `build job: undefined need: x`, `build: unknown keys in `extends` (.x)` and the like.
 fn of_job(words: &str) -> Option<Place<'_>> {
     let quoted = words.strip_prefix('`').or(words.strip_prefix('\''));
-    if let Some((name, rest)) = quoted.and_then(|rest| rest.split_once(['`', '\''])) {
-        return rest.starts_with(" job").then_some(Place::Job(name));
+    let quoted = quoted.and_then(|rest| rest.split_once(['`', '\'']));
+    if let Some((name, _)) = quoted.filter(|(_, rest)| rest.starts_with(" job")) {
+        return Some(Place::Job(name));
     }
     let about = [
         " job: ",
@@ -62,10 +68,36 @@ fn of_key(words: &str) -> Option<Place<'_>> {
         let end = behind.next().or_else(|| path.find(' '));
         // The name of a job may have blanks; what is behind it then is not found, and nothing lost.
         let end = end.unwrap_or(path.len());
-        return Some(Place::Key(&words[..("jobs:".len() + end)]));
+        let path = &words[..("jobs:".len() + end)];
+        return Some(unknown_key(words, path).unwrap_or(Place::Key(path)));
     }
     let (path, _) = words.split_once(" config ")?;
-    (!path.contains(' ')).then_some(Place::Key(path))
+    let of_path = || unknown_key(words, path).unwrap_or(Place::Key(path));
+    (!path.contains(' ')).then(of_path)
+}
+
+/// Reads `... config contains unknown keys: a, b`.
+fn unknown_key<'w>(words: &'w str, path: &'w str) -> Option<Place<'w>> {
+    let (_, keys) = words.split_once(" config contains unknown keys: ")?;
+    let first = keys.split(", ").next()?;
+    Some(Place::Unknown(path, first))
+}
+
+/// Reads ``Local file `ci/a.yml` does not exist!`` and the like.
+fn of_file(words: &str) -> Option<Place<'_>> {
+    let (before, rest) = words.split_once('`')?;
+    let (name, _) = rest.split_once('`')?;
+    let about = [
+        "",
+        "Local file ",
+        "Project ",
+        "Remote file ",
+        "File ",
+        "Included file ",
+        "Component ",
+        "Template file ",
+    ];
+    about.contains(&before).then_some(Place::File(name))
 }
 
 #[cfg(test)]
@@ -78,9 +110,14 @@ mod tests {
             assert_eq!(place(words), expect, "{words}");
         };
         let key = |path| Some(Place::Key(path));
+        let unknown = |path, key| Some(Place::Unknown(path, key));
         check(
-            "jobs:build config contains unknown keys: a",
-            key("jobs:build"),
+            "jobs:b config contains unknown keys: a, c",
+            unknown("jobs:b", "a"),
+        );
+        check(
+            "default config contains unknown keys: x",
+            unknown("default", "x"),
         );
         check("jobs:a b:script config x", key("jobs:a b:script"));
         check(
@@ -126,9 +163,11 @@ mod tests {
         check("x at line three column 5", None);
         check("x at line 3 column ", None);
         check("x at line 99999999999999999999999 column 1", None);
-        check("Local file `a.yml` does not exist!", None);
-        check("Project `a/b` not found or access denied!", None);
-        check("`a.yml`: Invalid configuration format", None);
+        let file = |name| Some(Place::File(name));
+        check("Local file `a.yml` does not exist!", file("a.yml"));
+        check("Project `a/b` not found or access denied!", file("a/b"));
+        check("`a.yml`: Invalid configuration format", file("a.yml"));
+        check("The word `a.yml` is odd", None);
         check("", None);
         check("jobs:", key("jobs:"));
     }

@@ -15,6 +15,7 @@ mod include;
 mod keywords;
 mod large;
 mod machine;
+mod merged;
 mod output;
 mod parity;
 mod plan;

@@ -1,0 +1,159 @@
+//! What of a pipeline is taken from which part of the answer.
+
+use super::{Answer, DRY_RUN, OWN, STATIC};
+use pipeline::context::{Commit, PipelineContext};
+use pipeline::repository::NoRepository;
+use pipeline::{LoadOptions, ResolvedPipeline, create};
+use serde_json::{Value, json};
+
+fn resolved(answer: &Answer) -> ResolvedPipeline {
+    let checked = answer.read(OWN, &LoadOptions::default());
+    let checked = checked.and_then(|pipeline, found| Some(pipeline.resolve(found)));
+    let (resolved, found) = checked
+        .into_result()
+        .unwrap_or_else(|found| panic!("{found}"));
+    assert!(found.is_empty(), "{found}");
+    resolved
+}
+
+/// Returns a field of a job as the file that was merged has it.
+fn field(job: &str, field: &str) -> Value {
+    let resolved = resolved(&Answer::of(STATIC));
+    let job = resolved.job(job).unwrap_or_else(|| panic!("no {job}"));
+    serde_json::to_value(job).unwrap()[field].clone()
+}
+
+#[test]
+fn includes_inputs_extends_and_references_are_the_servers() {
+    // R-GLCI-168
+    let names = |answer: &Answer| -> Vec<String> {
+        let jobs = resolved(answer).jobs;
+        let names = jobs.iter().map(|job| job.definition.name.clone());
+        names.collect()
+    };
+    let all = ["lint", "build: [arm]", "build: [x86]", "deploy"];
+    assert_eq!(names(&Answer::of(STATIC)), all);
+    assert_eq!(field("lint", "stage"), "verify");
+    assert_eq!(field("deploy", "environment")["name"], "staging");
+    let conf = "./configure --prefix=$PREFIX";
+    assert_eq!(
+        field("build: [arm]", "script"),
+        json!([conf, "make TARGET=$TARGET"])
+    );
+    assert_eq!(
+        field("deploy", "image"),
+        json!({"name": "$REGISTRY/rust:1.80", "entrypoint": [""]})
+    );
+    // A base that is not in the text, and one that says something else, decide nothing any more;
+    // nor does an `include` that was left there.
+    let text = "include: x.yml\n.a: {image: other}\nlint: {extends: .a, script: x}\n\
+                more: {extends: .nope, script: [x]}\n";
+    assert_eq!(names(&Answer::of_text(text)), ["lint", "more"]);
+    let job = resolved(&Answer::of_text(text)).job("lint").unwrap();
+    assert_eq!(job.image, None);
+}
+
+#[test]
+fn images_services_variables_artifacts_and_cache_are_read_from_the_text() {
+    // R-GLCI-168
+    assert_eq!(field("build: [x86]", "services")[0]["alias"], "db");
+    let variables = json!({"PREFIX": "/usr", "LEVEL": "2", "TARGET": "x86"});
+    assert_eq!(field("build: [x86]", "job_variables"), variables);
+    assert_eq!(field("deploy", "artifacts")["paths"], json!(["bin/"]));
+    assert_eq!(field("deploy", "cache")[0]["paths"], json!(["target"]));
+}
+
+#[test]
+fn a_matrix_is_unfolded_here() {
+    // R-GLCI-168
+    for (name, target, index) in [("build: [arm]", "arm", 1), ("build: [x86]", "x86", 2)] {
+        assert_eq!(field(name, "job_variables")["TARGET"], target);
+        assert_eq!(field(name, "node_index"), index);
+        assert_eq!(field(name, "parallel_total"), 2);
+    }
+}
+
+#[test]
+fn variables_are_left_for_whoever_runs_the_job() {
+    // R-GLCI-170
+    assert_eq!(
+        field("deploy", "script"),
+        json!(["./deploy staging \"$CI_COMMIT_SHA\""])
+    );
+    assert_eq!(
+        field("build: [arm]", "cache")[0]["key"],
+        "$CI_COMMIT_REF_SLUG"
+    );
+}
+
+#[test]
+fn rules_are_asked_here_for_the_situation() {
+    // R-GLCI-169
+    let resolved = resolved(&Answer::of(STATIC));
+    let check = |source: &str, branch: &str, expect: &[&str]| {
+        let context = PipelineContext {
+            source: source.to_owned(),
+            commit: Commit {
+                ref_name: branch.to_owned(),
+                ..Commit::default()
+            },
+            ..PipelineContext::default()
+        };
+        let creation = create(&resolved, &context, &NoRepository);
+        let included = creation.included();
+        let names: Vec<&str> = included.iter().map(|job| &*job.definition.name).collect();
+        assert_eq!(names, expect, "{source} {branch}");
+    };
+    let builds = ["build: [arm]", "build: [x86]"];
+    check("push", "main", &[builds[0], builds[1], "deploy"]);
+    check("push", "other", &builds);
+}
+
+#[test]
+fn needs_are_those_of_the_jobs_array_or_else_of_the_text() {
+    // R-GLCI-169
+    let need =
+        |job: &str, artifacts: bool| json!({"job": job, "artifacts": artifacts, "optional": false});
+    let check = |answer: &Answer, expect: Value| {
+        let job = resolved(answer).job("deploy").unwrap();
+        assert_eq!(json!(job.needs), expect);
+        assert_eq!(json!(job.scheduling), "dag");
+    };
+    let both = json!([need("build: [arm]", false), need("build: [x86]", false)]);
+    let mut answer = Answer::of(STATIC);
+    check(&answer, both.clone());
+    // What the text says of needs is not asked where the array says it.
+    let deploy = answer.jobs.iter_mut().find(|job| job.name == "deploy");
+    let needs = &mut deploy.unwrap().needs;
+    needs.as_mut().unwrap().remove(0);
+    check(&answer, json!([need("build: [x86]", false)]));
+    answer.merged = answer
+        .merged
+        .map(|text| text.replace("  needs:\n  - job: build\n    artifacts: false\n", ""));
+    check(&answer, json!([need("build: [x86]", false)]));
+    // A dry run tells of no needs, and does not list what its rules leave out.
+    let dry_run = Answer::of(DRY_RUN);
+    assert!(dry_run.jobs.iter().all(|job| job.needs.is_none()));
+    check(&dry_run, both);
+    assert!(resolved(&dry_run).job("lint").is_some());
+}
+
+#[test]
+fn needs_of_jobs_that_are_not_there_are_an_error_of_the_pipeline() {
+    let mut answer = Answer::of(STATIC);
+    let last = answer.jobs.last_mut().unwrap();
+    let needs = last.needs.as_mut().unwrap();
+    needs[0].job = "gone".to_owned();
+    let resolved = resolved(&answer);
+    let commit = Commit {
+        ref_name: "main".to_owned(),
+        ..Commit::default()
+    };
+    let context = PipelineContext {
+        commit,
+        ..PipelineContext::default()
+    };
+    let refusal = create(&resolved, &context, &NoRepository).refusal;
+    let problems = refusal.expect("a need is missing").problems;
+    assert!(problems[0].message.contains("gone"), "{problems:?}");
+}
