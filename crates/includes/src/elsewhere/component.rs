@@ -50,7 +50,7 @@ impl Finder {
 
     /// Returns the project of the pipeline if it has the component, at the commit of the pipeline.
     fn own(&self, address: &ComponentAddress) -> Option<&OwnProject> {
-        let own = self.settings.own.as_ref()?;
+        let own = self.own.get()?;
         let is_at = match &address.version {
             Wanted::Commit(sha) => *sha == own.sha,
             Wanted::Named(name) => *name == own.reference,

@@ -1,24 +1,26 @@
 use super::asker::Asker;
 use super::refused::failed;
-use super::settings::ElsewhereSettings;
+use super::settings::{ElsewhereSettings, OwnProject};
 use crate::{Library, ProjectAddress};
 use gitlab_api::Instance;
 use pipeline::include::{
     FileHome, IncludeError, IncludeFailure, IncludeLocation, IncludeRequest, IncludedFile,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Finds one file after the other; what kind of include it is decides where.
 #[derive(Debug)]
 pub(super) struct Finder {
     pub(super) settings: ElsewhereSettings,
     pub(super) asker: Asker,
+    pub(super) own: OnceLock<OwnProject>,
 }
 
 impl Finder {
     pub(super) fn new(library: Arc<dyn Library>, settings: ElsewhereSettings) -> Self {
         Self {
             asker: Asker::new(library, settings.bytes),
+            own: OnceLock::new(),
             settings,
         }
     }

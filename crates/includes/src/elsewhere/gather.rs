@@ -1,6 +1,6 @@
 use super::finder::Finder;
 use super::refused::failed;
-use super::settings::ElsewhereSettings;
+use super::settings::{ElsewhereSettings, OwnProject};
 use crate::Library;
 use pipeline::include::{
     FileHome, IncludeError, IncludeFailure, IncludeRequest, IncludeSource, IncludedFile,
@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
-use web::Waiter;
 
 /// Finds included files of other projects, components, templates, and files at addresses.
 ///
@@ -20,7 +19,6 @@ use web::Waiter;
 #[derive(Debug)]
 pub struct Elsewhere {
     finder: Arc<Finder>,
-    waiter: Waiter,
     /// How much of the time is left.
     left: Mutex<Duration>,
 }
@@ -31,8 +29,12 @@ impl Elsewhere {
         Self {
             left: Mutex::new(settings.time),
             finder: Arc::new(Finder::new(library, settings)),
-            waiter: Waiter::new(),
         }
+    }
+
+    /// Says which project the pipeline is of, for its own components; only the first time counts.
+    pub fn know_own(&self, own: OwnProject) {
+        let _ = self.finder.own.set(own);
     }
 
     /// Returns all paths of a project at a branch, tag or commit, by default its default branch
@@ -64,7 +66,7 @@ impl Elsewhere {
         work: impl FnOnce(Instant) -> F + Send,
     ) -> Result<T, IncludeError> {
         let left = *self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.waiter.wait(async {
+        let waited = self.finder.settings.waiter.wait(async {
             let start = Instant::now();
             let done = work(start + left).await;
             (done, start.elapsed())

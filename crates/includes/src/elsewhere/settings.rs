@@ -2,7 +2,7 @@ use gitlab_api::Accounts;
 use pipeline::include::IncludeSource;
 use std::sync::Arc;
 use std::time::Duration;
-use web::Url;
+use web::{Url, Waiter};
 
 /// Where GitLab's own templates are.
 pub const TEMPLATES: &str =
@@ -15,12 +15,12 @@ pub struct ElsewhereSettings {
     pub accounts: Arc<dyn Accounts>,
     /// The address that the names of templates are relative to; it ends with a slash.
     pub templates: Url,
-    /// The project of the pipeline, as far as it is known.
-    pub own: Option<OwnProject>,
     /// How long all files may take together.
     pub time: Duration,
     /// How many bytes all answers may have together.
     pub bytes: usize,
+    /// Who waits for the answers.
+    pub waiter: Arc<Waiter>,
 }
 
 /// The project of the pipeline, whose components come from the working tree: whoever develops one
@@ -43,9 +43,9 @@ impl ElsewhereSettings {
         Self {
             accounts,
             templates: Url::parse(TEMPLATES).expect("the address is right"),
-            own: None,
             time: Duration::from_secs(30),
             bytes: 300 << 20,
+            waiter: Arc::new(Waiter::new()),
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Finds included files in the working tree: also those that Git does not know yet.
 ///
 /// No path leads out of the tree, and nothing but files is read. Other kinds of includes are not
-/// fetched.
+/// fetched here.
 #[derive(Debug)]
 pub struct LocalIncludes {
     root: PathBuf,
@@ -41,18 +41,18 @@ impl LocalIncludes {
     }
 
     /// Returns what the comments in the files that were found ask for.
-    pub(super) fn into_decorations(self) -> Decorations {
-        let decorations = self.decorations.into_inner();
-        decorations.unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn take_decorations(&self) -> Decorations {
+        let decorations = self.decorations.lock();
+        std::mem::take(&mut *decorations.unwrap_or_else(PoisonError::into_inner))
     }
 
     fn fetch_one(&self, request: &IncludeRequest) -> Result<IncludedFile, IncludeError> {
         let IncludeLocation::Local { path } = &request.location else {
-            return Err(not_fetched(&request.location));
+            return Err(not_fetched());
         };
         match &request.from {
             FileHome::Own => self.local(path),
-            FileHome::Project { .. } | FileHome::Nowhere => Err(not_fetched(&request.location)),
+            FileHome::Project { .. } | FileHome::Nowhere => Err(not_fetched()),
         }
     }
 
@@ -92,9 +92,7 @@ impl IncludeSource for LocalIncludes {
                 let files = self.repository.files();
                 files.map_err(|error| IncludeError::Unreadable(error.to_string()))
             }
-            FileHome::Project { .. } => Err(IncludeError::NotFetched(
-                "files of other projects are not fetched yet".to_owned(),
-            )),
+            FileHome::Project { .. } => Err(not_fetched()),
             FileHome::Nowhere => Ok(Paths::default()),
         }
     }
@@ -137,35 +135,6 @@ fn missing_or(error: &std::io::Error) -> IncludeError {
     }
 }
 
-fn not_fetched(location: &IncludeLocation) -> IncludeError {
-    let words = match location {
-        IncludeLocation::Local { .. } => {
-            "local files of other projects are not fetched yet".to_owned()
-        }
-        // The project's name may hold the value of a secret, which is not known here.
-        IncludeLocation::Project { .. } => {
-            "files of other projects are not fetched yet; a copy of the file can be included with \
-             `local`"
-                .to_owned()
-        }
-        IncludeLocation::Remote { .. } => {
-            "remote files are not fetched yet; a copy of the file can be included with `local`"
-                .to_owned()
-        }
-        IncludeLocation::Template { .. } => {
-            "templates are not fetched yet; a copy of the file can be included with `local`"
-                .to_owned()
-        }
-        IncludeLocation::Component { .. } => {
-            "components are not fetched yet; a copy of the component's file can be included with \
-             `local`"
-                .to_owned()
-        }
-        IncludeLocation::Artifact { .. } => {
-            "files that jobs leave are known only once the jobs ran; child pipelines are not run \
-             yet"
-            .to_owned()
-        }
-    };
-    IncludeError::NotFetched(words)
+fn not_fetched() -> IncludeError {
+    IncludeError::NotFetched("only files of the working tree are read here".to_owned())
 }

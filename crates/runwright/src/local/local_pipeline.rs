@@ -1,3 +1,4 @@
+use super::elsewhere::{Outside, ProjectIncludes};
 use super::error::LocalError;
 use super::file::optional;
 use super::gitlab_ci_local::{Decorations, OVERLAY};
@@ -60,9 +61,15 @@ impl LocalPipeline {
             overlay,
         };
         let inputs = given.inputs;
-        let includes = LocalIncludes::new(project.root(), Arc::clone(surroundings.repository()));
+        let outside = Outside::new(
+            &options.elsewhere,
+            options.home.clone(),
+            surroundings.git(),
+        );
+        let tree = LocalIncludes::new(project.root(), Arc::clone(surroundings.repository()));
+        let includes = ProjectIncludes::new(tree, &outside, &surroundings);
         let checked = texts.load(options.dialect, inputs, &includes, &surroundings)?;
-        let mut decorations = includes.into_decorations();
+        let mut decorations = includes.tree().take_decorations();
         texts.each(|text| decorations.extend(Decorations::read(text)));
         drop(texts);
         Ok(checked.and_then(|loaded, diagnostics| {
@@ -163,7 +170,7 @@ impl Texts {
         &self,
         dialect: Dialect,
         inputs: IndexMap<String, Value>,
-        includes: &LocalIncludes,
+        includes: &ProjectIncludes<'_>,
         surroundings: &Surroundings,
     ) -> Result<Checked<Pipeline>, LocalError> {
         let repository = surroundings.repository();

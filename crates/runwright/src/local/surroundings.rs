@@ -45,6 +45,11 @@ impl Surroundings {
         }
     }
 
+    /// Returns who asks git.
+    pub(super) fn git(&self) -> &Arc<Git> {
+        &self.git
+    }
+
     /// Begins to look at the repository, beside what the caller does meanwhile.
     pub(super) fn look_ahead(&self) {
         if self.described.get().is_none() {

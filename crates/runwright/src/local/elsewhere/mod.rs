@@ -2,11 +2,17 @@
 //! variables, and the server's own reading of the file.
 
 mod accounts;
+mod error;
+mod open;
 mod options;
+mod project_includes;
 mod settings;
 
 pub use accounts::{UserAccounts, UserSurroundings, Variables};
+pub use error::ElsewhereError;
+pub(super) use open::Outside;
 pub use options::ElsewhereOptions;
+pub(super) use project_includes::ProjectIncludes;
 pub use settings::{
     GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer, TokenSource,
 };
