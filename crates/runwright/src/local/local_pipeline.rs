@@ -61,11 +61,7 @@ impl LocalPipeline {
             overlay,
         };
         let inputs = given.inputs;
-        let outside = Outside::new(
-            &options.elsewhere,
-            options.home.clone(),
-            surroundings.git(),
-        );
+        let outside = Outside::new(&options.elsewhere, options.home.clone(), surroundings.git());
         let tree = LocalIncludes::new(project.root(), Arc::clone(surroundings.repository()));
         let includes = ProjectIncludes::new(tree, &outside, &surroundings);
         let checked = texts.load(options.dialect, inputs, &includes, &surroundings)?;

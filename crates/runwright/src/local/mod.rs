@@ -22,8 +22,8 @@ mod state;
 mod surroundings;
 
 pub use elsewhere::{
-    ElsewhereOptions, GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError,
-    SshServer, TokenSource, UserAccounts, UserSurroundings, Variables,
+    ElsewhereError, ElsewhereOptions, GitUse, IncludeSettings, InstanceSettings, Settings,
+    SettingsError, SshServer, TokenSource, UserAccounts, UserSurroundings, Variables,
 };
 pub use error::{Fault, LocalError};
 pub use gitlab_ci_local::{Decoration, Decorations};

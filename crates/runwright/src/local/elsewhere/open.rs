@@ -1,4 +1,6 @@
-use super::{ElsewhereError, ElsewhereOptions, Settings, UserAccounts, UserSurroundings, Variables};
+use super::{
+    ElsewhereError, ElsewhereOptions, Settings, UserAccounts, UserSurroundings, Variables,
+};
 use crate::local::repository::Git;
 use crate::local::state::StateDir;
 use gitlab_api::Accounts;
