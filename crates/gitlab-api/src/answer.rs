@@ -58,7 +58,7 @@ impl<'a> Parts<'a> {
 /// Decides whether an answer is what was asked for: its body, or that nothing changed.
 pub(crate) fn judge(asked: &Asked, parts: &Parts<'_>) -> Result<(), ApiError> {
     let bad = |fault| ApiError::BadAnswer {
-        instance: asked.instance.clone(),
+        instance: Box::new(asked.instance.clone()),
         fault,
     };
     // Whoever is asked by a redirect gets no token, and has no say in what a GitLab answers.
@@ -102,7 +102,7 @@ pub(crate) fn judge(asked: &Asked, parts: &Parts<'_>) -> Result<(), ApiError> {
                 .map(Duration::from_secs),
         }),
         status @ 500.. => Err(ApiError::Server {
-            instance: asked.instance.clone(),
+            instance: Box::new(asked.instance.clone()),
             status,
         }),
         status => Err(ApiError::Rejected {

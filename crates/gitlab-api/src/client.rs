@@ -134,7 +134,7 @@ impl Client {
 
     pub(crate) fn bad(&self, fault: Fault) -> ApiError {
         ApiError::BadAnswer {
-            instance: self.instance.clone(),
+            instance: Box::new(self.instance.clone()),
             fault,
         }
     }

@@ -53,14 +53,14 @@ pub enum ApiError {
     /// The server is broken or overloaded (5xx).
     Server {
         /// Who.
-        instance: Instance,
+        instance: Box<Instance>,
         /// The status.
         status: u16,
     },
     /// What answers does not do so as GitLab does.
     BadAnswer {
         /// Who.
-        instance: Instance,
+        instance: Box<Instance>,
         /// What is wrong with it.
         fault: Fault,
     },
@@ -79,7 +79,7 @@ pub enum ApiError {
         name: String,
     },
     /// The request was not sent, or not answered.
-    Web(WebError),
+    Web(Box<WebError>),
 }
 
 /// What is the matter with a token.
@@ -147,6 +147,6 @@ impl Error for ApiError {}
 
 impl From<WebError> for ApiError {
     fn from(error: WebError) -> Self {
-        Self::Web(error)
+        Self::Web(Box::new(error))
     }
 }

@@ -87,10 +87,8 @@ impl Client {
         let url = self.address(&["projects", &id, "repository", "tags"], &[])?;
         let tags: Fresh<Vec<Tag>> = self.pages_fresh(&asked, url, etag).await?;
         if let Fresh::New { value, .. } = &tags {
-            let commits = value.iter().filter_map(|tag| tag.commit.as_ref());
-            commits
-                .map(|commit| self.check_id(&commit.id))
-                .collect::<Result<(), _>>()?;
+            let mut commits = value.iter().filter_map(|tag| tag.commit.as_ref());
+            commits.try_for_each(|commit| self.check_id(&commit.id))?;
         }
         Ok(tags)
     }

@@ -5,25 +5,33 @@ use serde::Deserialize;
 
 /// A variable that GitLab keeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are GitLab's own")]
 pub struct Variable {
     /// Its name.
     pub key: String,
     /// Its value; GitLab tells nobody that of a hidden one.
+    #[serde(default)]
     pub value: Option<SecretString>,
     /// `env_var`, or `file`.
+    #[serde(default)]
     pub variable_type: String,
     /// Whether only jobs of protected branches and tags get it.
+    #[serde(default)]
     pub protected: bool,
     /// Whether its value is no text for logs.
+    #[serde(default)]
     pub masked: bool,
     /// Whether its value is told to jobs alone.
+    #[serde(default)]
     pub hidden: bool,
     /// Whether its value is taken as it stands.
+    #[serde(default)]
     pub raw: bool,
     /// The environments it is for, `*` or `review/*`; those of an instance have none.
+    #[serde(default)]
     pub environment_scope: Option<String>,
     /// What it is for.
+    #[serde(default)]
     pub description: Option<String>,
 }
 
@@ -111,5 +119,10 @@ mod tests {
             None,
             false,
         );
+    }
+
+    #[test]
+    fn a_variable_has_a_name() {
+        assert!(serde_json::from_value::<Variable>(json!({"value": "a"})).is_err());
     }
 }

@@ -137,7 +137,7 @@ fn what_is_missing_may_be_hidden() {
 #[test]
 fn an_answer_that_is_none_is_described() {
     let bad = |fault| ApiError::BadAnswer {
-        instance: instance(),
+        instance: instance().into(),
         fault,
     };
     let other = Url::parse("https://other:8443/x?private_token=s3cret").expect("an address");
@@ -162,7 +162,7 @@ fn an_answer_that_is_none_is_described() {
 fn all_others_say_who_and_what() {
     let limited = |kind| ApiError::RateLimited {
         asked: asked(kind, PROJECT),
-        wait: Some(Duration::from_secs(60)),
+        wait: Some(Duration::from_mins(1)),
     };
     assert_snapshot!(shown([
         ApiError::Rejected {
@@ -172,12 +172,12 @@ fn all_others_say_who_and_what() {
         },
         limited(None),
         limited(Some(TokenKind::Access)),
-        ApiError::Server { instance: instance(), status: 502 },
+        ApiError::Server { instance: instance().into(), status: 502 },
         ApiError::TooMuch { asked: asked(None, "the tags of `g/p`"), limit: "200 pages or 64 MiB" },
         ApiError::Invalid { what: Thing::Project, name: "../x".to_owned() },
         ApiError::Invalid { what: Thing::Reference, name: "a\\nb".to_owned() },
-        ApiError::Web(web::WebError::TooLong(5)),
-        ApiError::Web(web::WebError::Refused {
+        ApiError::from(web::WebError::TooLong(5)),
+        ApiError::from(web::WebError::Refused {
             reason: "no".to_owned(),
             help: Some("allow it".to_owned()),
         }),

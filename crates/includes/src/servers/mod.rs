@@ -1,8 +1,8 @@
 //! The servers themselves: GitLab's API for what is in projects, any address for pages.
 
+mod library;
 mod page;
 mod project;
 mod refusal;
-mod servers;
 
-pub use servers::Servers;
+pub use library::Servers;
