@@ -36,7 +36,7 @@ pub use digest::Digest;
 pub use elsewhere::{Elsewhere, ElsewhereSettings, OwnProject, TEMPLATES};
 pub use error::LibraryError;
 pub use fetching::Fetching;
-pub use git::{Fallback, GitWay, GitWays};
+pub use git::{Fallback, GitServers, GitWay, GitWays};
 pub use library::Library;
 pub use lock_file::{LockFile, LockFileError};
 pub use locked::Locked;
