@@ -3,7 +3,8 @@
 //! Nothing has to be started yet: the tests of today need programs, not services.
 
 use std::env;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::bail;
@@ -50,6 +51,16 @@ const TOOLS: &[Tool] = &[
     Tool {
         program: "tmux",
         package: "tmux",
+        optional: None,
+    },
+    Tool {
+        program: "ssh",
+        package: "openssh-client",
+        optional: None,
+    },
+    Tool {
+        program: "sshd",
+        package: "openssh-server",
         optional: None,
     },
     Tool {
@@ -116,7 +127,7 @@ fn words(args: &[String]) -> Vec<&str> {
 /// Makes sure that the tools are there.
 fn provide(tools: &[Tool]) -> anyhow::Result<()> {
     let search = env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<_> = env::split_paths(&search).collect();
+    let folders = folders(&search);
     let is_there = |tool: &&Tool| {
         folders
             .iter()
@@ -139,6 +150,12 @@ fn provide(tools: &[Tool]) -> anyhow::Result<()> {
         println!("{line}");
     }
     refuse(&missing)
+}
+
+/// Returns where programs are. Those of the system are not in everybody's search path on Debian.
+fn folders(search: &OsStr) -> Vec<PathBuf> {
+    let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
+    env::split_paths(search).chain(system).collect()
 }
 
 /// Installs with apt-get where that can work. A failure is not fatal here: what is still missing decides.
@@ -228,6 +245,16 @@ mod tests {
     #[test]
     fn what_is_there_is_enough() {
         provide(&[SHELL]).unwrap();
+    }
+
+    #[test]
+    fn programs_of_the_system_are_found_by_everybody() {
+        let folders = folders(OsStr::new("/opt/bin:/bin"));
+        let folders: Vec<_> = folders.iter().filter_map(|it| it.to_str()).collect();
+        assert_eq!(
+            folders,
+            ["/opt/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"]
+        );
     }
 
     #[test]

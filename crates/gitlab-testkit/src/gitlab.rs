@@ -239,6 +239,10 @@ impl GitLab {
     }
 
     /// Starts the server again where it was, after [`GitLab::stop`].
+    ///
+    /// # Panics
+    ///
+    /// When somebody took its port meanwhile.
     pub fn resume(&self) {
         self.stop();
         let listener = TcpListener::bind(self.address).expect("its port is still free");

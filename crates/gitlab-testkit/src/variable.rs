@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// A variable of a project, a group or the whole GitLab.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -6,11 +7,16 @@ pub struct Variable {
     key: String,
     value: String,
     kind: &'static str,
-    protected: bool,
-    masked: bool,
-    hidden: bool,
-    raw: bool,
+    traits: BTreeSet<Trait>,
     scope: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Trait {
+    Protected,
+    Masked,
+    Hidden,
+    Raw,
 }
 
 impl Variable {
@@ -20,10 +26,7 @@ impl Variable {
             key: key.to_owned(),
             value: value.to_owned(),
             kind: "env_var",
-            protected: false,
-            masked: false,
-            hidden: false,
-            raw: false,
+            traits: BTreeSet::new(),
             scope: "*".to_owned(),
         }
     }
@@ -35,27 +38,23 @@ impl Variable {
     }
 
     /// Keeps it from branches that are not protected.
-    pub fn protected(mut self) -> Self {
-        self.protected = true;
-        self
+    pub fn protected(self) -> Self {
+        self.with(Trait::Protected)
     }
 
     /// Keeps it out of logs.
-    pub fn masked(mut self) -> Self {
-        self.masked = true;
-        self
+    pub fn masked(self) -> Self {
+        self.with(Trait::Masked)
     }
 
     /// Keeps it out of logs, and its value from everybody who asks.
-    pub fn hidden(mut self) -> Self {
-        self.hidden = true;
-        self.masked()
+    pub fn hidden(self) -> Self {
+        self.with(Trait::Hidden).masked()
     }
 
     /// Keeps `$` in it from being expanded.
-    pub fn raw(mut self) -> Self {
-        self.raw = true;
-        self
+    pub fn raw(self) -> Self {
+        self.with(Trait::Raw)
     }
 
     /// Gives it to the jobs of some environments only.
@@ -64,16 +63,22 @@ impl Variable {
         self
     }
 
+    fn with(mut self, one: Trait) -> Self {
+        self.traits.insert(one);
+        self
+    }
+
     /// Returns it as GitLab shows that of a project or group.
     pub(crate) fn json(&self) -> Value {
-        let value = if self.hidden {
+        let is = |one| self.traits.contains(&one);
+        let value = if is(Trait::Hidden) {
             Value::Null
         } else {
             json!(self.value)
         };
         json!({
-            "variable_type": self.kind, "key": self.key, "value": value, "hidden": self.hidden,
-            "protected": self.protected, "masked": self.masked, "raw": self.raw,
+            "variable_type": self.kind, "key": self.key, "value": value, "hidden": is(Trait::Hidden),
+            "protected": is(Trait::Protected), "masked": is(Trait::Masked), "raw": is(Trait::Raw),
             "environment_scope": self.scope, "description": null,
         })
     }

@@ -8,19 +8,14 @@ pub(super) fn conditional(request: &Request, answer: Answer) -> Answer {
     if !reads || answer.status != 200 {
         return answer;
     }
-    let own = answer
-        .headers
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case("etag"));
-    let (answer, etag) = match own {
-        Some((_, etag)) => {
-            let etag = etag.clone();
-            (answer, etag)
-        }
-        None => {
-            let etag = weak(&answer.body);
-            (answer.header("etag", &etag), etag)
-        }
+    let mut headers = answer.headers.iter();
+    let own = headers.find(|(known, _)| known.eq_ignore_ascii_case("etag"));
+    let own = own.map(|(_, etag)| etag.clone());
+    let etag = own.clone().unwrap_or_else(|| weak(&answer.body));
+    let answer = if own.is_some() {
+        answer
+    } else {
+        answer.header("etag", &etag)
     };
     let known = request.header("if-none-match").unwrap_or_default();
     if known.split(',').any(|it| it.trim() == etag) {

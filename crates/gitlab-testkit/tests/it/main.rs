@@ -2,5 +2,7 @@
 
 mod client;
 mod files;
+mod git;
 mod server;
+mod tls;
 mod who;
