@@ -18,6 +18,7 @@ mod lint;
 mod lint_job;
 mod page;
 mod project;
+mod protected;
 mod refs;
 mod token;
 mod variables;

@@ -72,6 +72,22 @@ impl Client {
         Ok(branch)
     }
 
+    /// Returns a tag.
+    ///
+    /// # Errors
+    ///
+    /// When there is no answer, or no such tag.
+    pub async fn tag(&self, project: &str, name: &str) -> Result<Tag, ApiError> {
+        let asked = self.asked(format!("the tag `{name}` of `{project}`"));
+        let (id, tag) = (project_id(project)?, reference_id(name)?);
+        let url = self.address(&["projects", &id, "repository", "tags", &tag], &[])?;
+        let tag: Tag = self.get(&asked, url).await?;
+        if let Some(commit) = &tag.commit {
+            self.check_id(&commit.id)?;
+        }
+        Ok(tag)
+    }
+
     /// Returns all tags of a project; `etag` names what the caller has.
     ///
     /// # Errors

@@ -79,9 +79,16 @@ impl GivenVariable {
         Self::of_option("--secret", Level::Project, variable)
     }
 
-    /// Returns whether the user of this program gives it, rather than his GitLab.
-    pub fn is_own(&self) -> bool {
-        !matches!(self.source, GivenSource::Server { .. })
+    /// Returns how near to the project it is kept: a GitLab's inner groups are nearer than those
+    /// around them, and the user is nearest.
+    pub(super) fn nearness(&self) -> usize {
+        match &self.source {
+            GivenSource::Server { path, .. } => {
+                let path = path.as_deref().unwrap_or_default();
+                path.split('/').count()
+            }
+            GivenSource::Option(_) | GivenSource::File { .. } => usize::MAX,
+        }
     }
 
     /// Returns how well its scope fits the environment of a job: absent when it does not, and higher
@@ -107,8 +114,9 @@ impl GivenVariable {
     }
 }
 
-/// Returns whether `text` is `scope` with any texts for its stars.
-fn fits_scope(scope: &str, text: &str) -> bool {
+/// Returns whether `text` is `scope` with any texts for its stars: so scopes name environments, and
+/// GitLab's protected branches and tags are named.
+pub fn fits_scope(scope: &str, text: &str) -> bool {
     let mut parts = scope.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else {

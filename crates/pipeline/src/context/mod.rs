@@ -20,7 +20,7 @@ pub use commit::Commit;
 pub use environment::{JobEnvironment, environment_slug, environment_tier};
 pub(crate) use expand::has_references;
 pub use expand::{ExpandError, Kept, sort_and_expand};
-pub use given::{GivenSource, GivenVariable, Level};
+pub use given::{GivenSource, GivenVariable, Level, fits_scope};
 pub use merge_request::{MergeRequest, MergeRequestBranch, MergeRequestEvent};
 pub use pipeline_context::{PipelineContext, RefKind, User};
 pub use predefined::Phase;

@@ -58,14 +58,14 @@ impl PipelineContext {
     /// Returns the given variables that jobs of an environment get, or jobs without one: lowest
     /// precedence first.
     ///
-    /// Within a level, what the user gives here wins over what a GitLab has; of the rest that one
-    /// wins whose scope says more.
+    /// Within a level, what the user gives here wins over what a GitLab has, and an inner group's
+    /// over an outer one's; of the rest that one wins whose scope says more.
     pub fn given_for(&self, environment: Option<&str>) -> Vec<&GivenVariable> {
         let is_open = |given: &&GivenVariable| !given.is_protected || self.commit.is_protected;
         let fitting = self.given.iter().filter(is_open);
         let fitting = fitting.filter_map(|given| Some((given.fit(environment)?, given)));
         let mut fitting: Vec<_> = fitting.collect();
-        fitting.sort_by_key(|(fit, given)| (given.level, given.is_own(), *fit));
+        fitting.sort_by_key(|(fit, given)| (given.level, given.nearness(), *fit));
         fitting.into_iter().map(|(_, given)| given).collect()
     }
 }
@@ -209,42 +209,40 @@ mod tests {
 
     #[test]
     fn the_user_wins_over_his_gitlab_within_a_level() {
-        let given = |level: Level, scope: &str, is_own: bool, value: &str| GivenVariable {
+        let here = |level: Level, scope: &str, value: &str| GivenVariable {
             scope: scope.to_owned(),
-            source: if is_own {
-                GivenSource::Option("--x".to_owned())
-            } else {
-                GivenSource::Server {
-                    server: "https://git.example".to_owned(),
-                    path: None,
-                }
-            },
             ..GivenVariable::of_option("--x", level, JobVariable::public("A", value))
+        };
+        let of_server = |level: Level, path: &str, scope: &str| GivenVariable {
+            source: GivenSource::Server {
+                server: "https://git.example".to_owned(),
+                path: (!path.is_empty()).then(|| path.to_owned()),
+            },
+            ..here(level, scope, &format!("{path} {scope}"))
         };
         // From the weakest to the strongest, for a job of `production`.
         let table = [
-            given(Level::Instance, "*", false, "server"),
-            given(Level::Instance, "*", true, "all projects, here"),
-            given(Level::Group, "*", false, "outer group"),
-            given(Level::Group, "*", false, "inner group"),
-            given(Level::Group, "prod*", false, "group, by scope"),
-            given(Level::Group, "*", true, "group, here"),
-            given(Level::Project, "*", false, "project"),
-            given(Level::Project, "production", false, "project, by scope"),
-            given(Level::Project, "*", true, "project, here"),
-            given(Level::Project, "production", true, "project, here by scope"),
-            given(Level::Pipeline, "*", true, "pipeline"),
+            of_server(Level::Instance, "", "*"),
+            here(Level::Instance, "*", "all projects, here"),
+            of_server(Level::Group, "a", "*"),
+            of_server(Level::Group, "a", "production"),
+            of_server(Level::Group, "a/b", "*"),
+            of_server(Level::Group, "a/b", "prod*"),
+            here(Level::Group, "*", "group, here"),
+            of_server(Level::Project, "a/b/c", "*"),
+            of_server(Level::Project, "a/b/c", "production"),
+            here(Level::Project, "*", "project, here"),
+            here(Level::Project, "production", "project, here and by scope"),
+            here(Level::Pipeline, "*", "pipeline"),
         ];
         for (at, strongest) in table.iter().enumerate() {
             let mut context = context();
-            // The order of the two groups says which is the inner one; no other order counts.
+            // The order in which they are given says nothing.
             context.given = table[..=at].to_vec();
-            if strongest.variable.value != "inner group" {
-                context.given.rotate_right(1);
-            }
+            context.given.reverse();
             let list = context.given_for(Some("production"));
             let found = list.last().map(|given| &given.variable.value);
-            assert_eq!(found, Some(&strongest.variable.value), "of {at}");
+            assert_eq!(found, Some(&strongest.variable.value));
         }
     }
 

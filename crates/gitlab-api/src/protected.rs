@@ -1,0 +1,40 @@
+use crate::address::project_id;
+use crate::{ApiError, Client};
+use serde::Deserialize;
+
+/// What a project protects.
+#[derive(Debug, Deserialize)]
+struct Protected {
+    name: String,
+}
+
+impl Client {
+    /// Returns the names of the protected branches, those that there are not yet among them; `*` in
+    /// a name stands for any text.
+    ///
+    /// # Errors
+    ///
+    /// When there is no answer: it takes the role Maintainer.
+    pub async fn protected_branches(&self, project: &str) -> Result<Vec<String>, ApiError> {
+        self.protected(project, "branches").await
+    }
+
+    /// Returns the names of the protected tags, as those of the branches.
+    ///
+    /// # Errors
+    ///
+    /// When there is no answer: it takes the role Maintainer.
+    pub async fn protected_tags(&self, project: &str) -> Result<Vec<String>, ApiError> {
+        self.protected(project, "tags").await
+    }
+
+    async fn protected(&self, project: &str, what: &str) -> Result<Vec<String>, ApiError> {
+        let asked = self
+            .asked(format!("the protected {what} of `{project}`"))
+            .needs("the role Maintainer in the project");
+        let part = format!("protected_{what}");
+        let url = self.address(&["projects", &project_id(project)?, &part], &[])?;
+        let all: Vec<Protected> = self.pages(&asked, url).await?;
+        Ok(all.into_iter().map(|it| it.name).collect())
+    }
+}
