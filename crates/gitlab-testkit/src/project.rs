@@ -114,7 +114,7 @@ impl Project {
         self.repository.commit_of(name)
     }
 
-    /// Protects a branch or tag.
+    /// Protects a branch or tag, or all that begin with what stands before a `*`.
     pub fn protect(self, name: &str) -> Self {
         self.change(|it| {
             it.protected.insert(name.to_owned());

@@ -45,6 +45,17 @@ pub(crate) struct ProjectRecord {
     pub(crate) clock: Arc<AtomicU64>,
 }
 
+impl ProjectRecord {
+    /// Returns whether a branch or tag is protected.
+    pub(crate) fn protects(&self, name: &str) -> bool {
+        let mut all = self.protected.iter();
+        all.any(|known| match known.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => known == name,
+        })
+    }
+}
+
 /// Who sees a project besides its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visibility {

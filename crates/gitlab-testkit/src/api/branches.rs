@@ -13,7 +13,7 @@ pub(super) fn one(call: &Call<'_>, id: &str, name: &str) -> Result<Answer, Answe
     Ok(Answer::json(&json!({
         "name": name,
         "merged": false,
-        "protected": project.protected.contains(name),
+        "protected": project.protects(name),
         "developers_can_push": false,
         "developers_can_merge": false,
         "can_push": who.role() == Some(Role::Maintainer),

@@ -7,6 +7,7 @@ mod files;
 mod lint;
 mod oneself;
 mod projects;
+mod protected;
 mod tags;
 mod templates;
 mod tree;
@@ -55,6 +56,8 @@ fn api(call: &Call<'_>, parts: &[&str]) -> Result<Answer, Answer> {
         ["projects", id, "repository", "tags"] if reads => tags::list(call, id),
         ["projects", id, "repository", "tags", name] if reads => tags::one(call, id, name),
         ["projects", id, "repository", "tree"] if reads => tree::list(call, id),
+        ["projects", id, "protected_branches"] if reads => protected::branches(call, id),
+        ["projects", id, "protected_tags"] if reads => protected::tags(call, id),
         ["projects", id, "variables"] if reads => variables::of_project(call, id),
         ["projects", id, "ci", "lint"] if posts => lint::check(call, id),
         ["groups", id, "variables"] if reads => variables::of_group(call, id),

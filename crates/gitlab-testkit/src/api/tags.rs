@@ -57,7 +57,7 @@ fn json(project: &ProjectRecord, tag: &Tag) -> Value {
             "created_at": tag.date, "committed_date": tag.date,
         },
         "release": null,
-        "protected": project.protected.contains(&tag.name),
+        "protected": project.protects(&tag.name),
         "created_at": if is_object { Some(&tag.date) } else { None },
     })
 }
