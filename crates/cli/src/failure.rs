@@ -75,6 +75,7 @@ impl From<LocalError> for Failure {
         };
         let help = match &error {
             LocalError::Situation(error) => error.help(),
+            LocalError::Variables(error) => error.help(),
             error => help_for(error).map(ToOwned::to_owned),
         };
         Self {

@@ -1,5 +1,5 @@
 use crate::address::{group_id, project_id};
-use crate::{ApiError, Client};
+use crate::{ApiError, Client, TokenMatter};
 use executor_core::job::SecretString;
 use serde::Deserialize;
 
@@ -43,6 +43,15 @@ impl Variable {
 }
 
 impl Client {
+    /// Returns why somebody without a token is not told the variables of a project; no GitLab needs to
+    /// be asked for that.
+    pub fn needs_token_for_variables(&self, project: &str) -> ApiError {
+        ApiError::Unauthorized {
+            asked: Box::new(self.asked(format!("the variables of the project `{project}`"))),
+            matter: TokenMatter::Unsaid,
+        }
+    }
+
     /// Returns the variables of a project.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Why a local run did not take place.
 
+use super::elsewhere::VariablesError;
 use super::repository::GitError;
 use super::state::StateError;
 use pipeline::PlanError;
@@ -56,6 +57,9 @@ pub enum LocalError {
     /// Git could not be asked.
     #[error("ask git about the project")]
     Git(#[source] executor_core::BoxError),
+    /// The variables that a GitLab keeps cannot be had.
+    #[error("take the variables from GitLab")]
+    Variables(#[from] VariablesError),
     /// The selected jobs cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -93,6 +97,7 @@ impl LocalError {
     /// Returns whose turn it is.
     pub fn fault(&self) -> Fault {
         match self {
+            Self::Variables(error) => error.fault(),
             Self::Directory { .. }
             | Self::NoFile { .. }
             | Self::File { .. }

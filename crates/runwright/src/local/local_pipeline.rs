@@ -1,4 +1,4 @@
-use super::elsewhere::{Outside, ProjectIncludes};
+use super::elsewhere::{GitLabVariables, Outside, ProjectIncludes};
 use super::error::LocalError;
 use super::file::optional;
 use super::gitlab_ci_local::{Decorations, OVERLAY};
@@ -47,8 +47,14 @@ impl LocalPipeline {
                 });
             }
         };
-        let surroundings =
+        let mut surroundings =
             Surroundings::new(project.root(), project.file(), situation, given.variables);
+        let home = options.home.clone();
+        let outside = Outside::new(&options.elsewhere, home, surroundings.git());
+        let outside = Arc::new(outside);
+        if options.elsewhere.variables {
+            surroundings.add_gitlab(GitLabVariables::new(Arc::clone(&outside))?);
+        }
         let overlay = overlay(project)?;
         let mut notes = given.notes;
         if overlay.is_some() {
@@ -61,7 +67,6 @@ impl LocalPipeline {
             overlay,
         };
         let inputs = given.inputs;
-        let outside = Outside::new(&options.elsewhere, options.home.clone(), surroundings.git());
         let tree = LocalIncludes::new(project.root(), Arc::clone(surroundings.repository()));
         let includes = ProjectIncludes::new(tree, &outside, &surroundings);
         let checked = texts.load(options.dialect, inputs, &includes, &surroundings)?;

@@ -24,6 +24,7 @@ mod surroundings;
 pub use elsewhere::{
     ElsewhereError, ElsewhereOptions, GitUse, IncludeSettings, InstanceSettings, Settings,
     SettingsError, SshServer, TokenSource, UserAccounts, UserSurroundings, Variables,
+    VariablesError,
 };
 pub use error::{Fault, LocalError};
 pub use gitlab_ci_local::{Decoration, Decorations};

@@ -1,3 +1,4 @@
+use super::elsewhere::{GitLabVariables, Protection, Taken};
 use super::error::LocalError;
 use super::repository::{Git, GitError, GitRepository};
 use super::situation::{Situation, SituationRef, describe};
@@ -17,6 +18,8 @@ pub(super) struct Surroundings {
     /// The pipeline file.
     file: PathBuf,
     given: Vec<GivenVariable>,
+    /// Present when GitLab is asked for more of them.
+    gitlab: Option<GitLabVariables>,
     described: OnceLock<Known>,
 }
 
@@ -41,8 +44,14 @@ impl Surroundings {
             situation,
             file: file.to_owned(),
             given,
+            gitlab: None,
             described: OnceLock::new(),
         }
+    }
+
+    /// Adds the variables that a GitLab keeps, which is asked when they are.
+    pub(super) fn add_gitlab(&mut self, gitlab: GitLabVariables) {
+        self.gitlab = Some(gitlab);
     }
 
     /// Returns who asks git.
@@ -78,6 +87,7 @@ impl Surroundings {
             SituationRef::Tag(_) | SituationRef::MergeRequest { .. } => true,
         };
         let needs_git = needs_git
+            || self.gitlab.is_some()
             || self
                 .given
                 .iter()
@@ -105,28 +115,22 @@ impl Surroundings {
         let described = describe(&self.situation, &facts, &self.git, &self.file)?;
         self.repository.situate(described.situated);
         let mut context = described.context;
-        context.given.clone_from(&self.given);
         let mut notes = described.notes;
-        notes.extend(self.note_of_protected(&context));
+        let remote = facts.remote_url.as_deref();
+        let taken = match &self.gitlab {
+            Some(gitlab) => gitlab.take(remote, &context, &self.given)?,
+            None => Taken::default(),
+        };
+        notes.extend(taken.notes);
+        protect(&mut context, &taken.protection);
+        context.given = taken.variables;
+        context.given.extend(self.given.iter().cloned());
+        notes.extend(note_of_protected(&context, &taken.protection));
         if context.is_skipped() {
             notes.push(SKIPPED.to_owned());
         }
         let known = Known { context, notes };
         Ok(self.described.get_or_init(|| known))
-    }
-
-    /// Says which variables are left out because they are for protected branches and tags.
-    fn note_of_protected(&self, context: &PipelineContext) -> Option<String> {
-        if context.commit.is_protected {
-            return None;
-        }
-        let protected = self.given.iter().filter(|given| given.is_protected);
-        let mut names: Vec<&str> = protected.map(|given| &*given.variable.key).collect();
-        names.dedup();
-        (!names.is_empty()).then(|| {
-            let names = names.join(", ");
-            format!("left out, as nothing is protected here: {names} (`protected: true`)")
-        })
     }
 
     fn facts(&self) -> Result<RepositoryFacts, GitError> {
@@ -142,6 +146,23 @@ impl Surroundings {
             described => described,
         }
     }
+}
+
+/// Says of what the pipeline is for whether it is protected.
+fn protect(context: &mut PipelineContext, protection: &Protection) {
+    context.commit.is_protected = protection.is_protected();
+    if let Some(request) = &mut context.merge_request {
+        request.source.is_protected = protection.of(0);
+        request.target.is_protected = protection.of(1);
+    }
+}
+
+/// Says which variables are left out because they are for protected branches and tags.
+fn note_of_protected(context: &PipelineContext, protection: &Protection) -> Option<String> {
+    let protected = context.given.iter().filter(|given| given.is_protected);
+    let mut names: Vec<&str> = protected.map(|given| &*given.variable.key).collect();
+    names.dedup();
+    protection.note(&names)
 }
 
 /// What there is to know of a commit that wants no pipeline.

@@ -7,6 +7,7 @@ mod open;
 mod options;
 mod project_includes;
 mod settings;
+mod variables;
 
 pub use accounts::{UserAccounts, UserSurroundings, Variables};
 pub use error::ElsewhereError;
@@ -16,3 +17,5 @@ pub(super) use project_includes::ProjectIncludes;
 pub use settings::{
     GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer, TokenSource,
 };
+pub use variables::VariablesError;
+pub(super) use variables::{GitLabVariables, Protection, Taken};

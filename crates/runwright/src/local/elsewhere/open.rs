@@ -52,6 +52,11 @@ impl Outside {
         }
     }
 
+    /// Returns what the user wants of it.
+    pub(in crate::local) fn options(&self) -> &ElsewhereOptions {
+        &self.options
+    }
+
     /// Returns who the user is where, and what requests go through.
     pub(in crate::local) fn opened(&self) -> Result<&Opened, ElsewhereError> {
         let opened = self.opened.get_or_init(|| self.open());

@@ -1,0 +1,149 @@
+use super::answers::{Answers, Shelf, Wanted};
+use super::protection::is_covered;
+use super::{Protection, Reference, VariablesError};
+use executor_core::job::RefType;
+use gitlab_api::{ApiError, Client, Variable, groups_of};
+use pipeline::context::Level;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// The longest that all variables may take.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Asks a GitLab for everything at once.
+///
+/// Who may read the variables of a project need not be allowed to read those of its groups, and
+/// seldom those of the server: what is not told is in a note, or for the server in none.
+pub(super) async fn ask(client: &Client, wanted: &Wanted) -> Result<Answers, VariablesError> {
+    match tokio::time::timeout(PATIENCE, all(client, wanted)).await {
+        Ok(answers) => Ok(answers?),
+        Err(_) => Err(VariablesError::Late {
+            server: client.instance().clone(),
+            seconds: PATIENCE.as_secs(),
+        }),
+    }
+}
+
+async fn all(client: &Client, wanted: &Wanted) -> Result<Answers, ApiError> {
+    let (known, own, groups, instance, protection) = tokio::join!(
+        client.project(&wanted.project),
+        client.project_variables(&wanted.project),
+        of_groups(client, &wanted.project),
+        client.instance_variables(),
+        protection(client, wanted),
+    );
+    // That there is no such project is better said than that it has no variables.
+    let known = known?;
+    let own = own?;
+    let mut notes = Vec::new();
+    let mut shelves = Vec::new();
+    shelves.push(Shelf {
+        level: Level::Instance,
+        path: None,
+        variables: of_instance(instance, &mut notes)?,
+    });
+    let is_user = known.namespace.is_some_and(|it| it.kind == "user");
+    for (path, variables) in groups {
+        let variables = match variables {
+            Ok(variables) => variables,
+            // What stands before the project in its path is a user.
+            Err(ApiError::NotFound { .. }) if is_user => continue,
+            Err(error) => left_out(error, &mut notes)?,
+        };
+        shelves.push(Shelf {
+            level: Level::Group,
+            path: Some(path),
+            variables,
+        });
+    }
+    shelves.push(Shelf {
+        level: Level::Project,
+        path: Some(known.path_with_namespace),
+        variables: own,
+    });
+    Ok(Answers {
+        server: client.instance().clone(),
+        shelves,
+        protection,
+        notes,
+    })
+}
+
+/// Returns the variables of the whole server, which only its administrators are told.
+fn of_instance(
+    told: Result<Vec<Variable>, ApiError>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Variable>, ApiError> {
+    match told {
+        Ok(variables) => Ok(variables),
+        Err(ApiError::Forbidden { .. } | ApiError::NotFound { .. }) => Ok(Vec::new()),
+        Err(error) => left_out(error, notes),
+    }
+}
+
+/// Notes what is not told and goes on without it, unless it may be told another time.
+fn left_out(error: ApiError, notes: &mut Vec<String>) -> Result<Vec<Variable>, ApiError> {
+    if error.is_temporary() {
+        return Err(error);
+    }
+    let help = error.help().map(|help| format!(" ({help})"));
+    notes.push(format!("left out: {error}{}", help.unwrap_or_default()));
+    Ok(Vec::new())
+}
+
+/// Returns the variables of each group around the project, the outermost first.
+async fn of_groups(
+    client: &Client,
+    project: &str,
+) -> Vec<(String, Result<Vec<Variable>, ApiError>)> {
+    let mut asking = JoinSet::new();
+    for (at, group) in groups_of(project).into_iter().enumerate() {
+        let (client, group) = (client.clone(), group.to_owned());
+        asking.spawn(async move {
+            let variables = client.group_variables(&group).await;
+            (at, group, variables)
+        });
+    }
+    let mut all = asking.join_all().await;
+    all.sort_by_key(|(at, ..)| *at);
+    let all = all.into_iter();
+    all.map(|(_, group, variables)| (group, variables))
+        .collect()
+}
+
+async fn protection(client: &Client, wanted: &Wanted) -> Protection {
+    let mut all = Vec::new();
+    for reference in &wanted.references {
+        match is_protected(client, &wanted.project, reference).await {
+            Ok(is_protected) => all.push(is_protected),
+            Err(error) => {
+                let reason = error.to_string();
+                return Protection::Unknown { reason };
+            }
+        }
+    }
+    Protection::Known(all)
+}
+
+/// Asks for the branch or tag; one that the server does not have would be protected if its name is.
+async fn is_protected(
+    client: &Client,
+    project: &str,
+    reference: &Reference,
+) -> Result<bool, ApiError> {
+    let name = &reference.name;
+    let told = match reference.kind {
+        RefType::Branch => client.branch(project, name).await.map(|it| it.protected),
+        RefType::Tag => client.tag(project, name).await.map(|it| it.protected),
+    };
+    match told {
+        Err(ApiError::NotFound { .. }) => {
+            let patterns = match reference.kind {
+                RefType::Branch => client.protected_branches(project).await?,
+                RefType::Tag => client.protected_tags(project).await?,
+            };
+            Ok(is_covered(name, &patterns))
+        }
+        told => told,
+    }
+}
