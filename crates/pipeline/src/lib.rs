@@ -67,6 +67,7 @@ mod graph;
 mod options;
 mod origin;
 mod pipeline;
+mod read;
 mod resolve;
 mod slug;
 mod suggest;

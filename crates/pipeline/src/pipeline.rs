@@ -1,23 +1,23 @@
-use crate::compose::{compose, merge};
-use crate::config::{self, Config};
-use crate::diagnostic::{Checked, Diagnostic, Diagnostics, Lacks};
-use crate::include::{self, Tree};
-use crate::merged::{self, ServerNeeds, ServerReading};
+use crate::config::Config;
+use crate::diagnostic::{Checked, Diagnostics};
+use crate::merged::{ServerNeeds, ServerReading};
+use crate::read::{read, read_child, read_merged};
 use crate::resolve::{self, ResolvedPipeline};
-use crate::source::FileId;
-use crate::yaml::{Node, load};
-use crate::{LoadOptions, Origins, Overlay};
-use indexmap::IndexMap;
+use crate::source::SourceMap;
+use crate::yaml::Node;
+use crate::{LoadOptions, Origins};
 use std::sync::Arc;
 
 /// A pipeline file that was read: every keyword with its place, nothing inherited yet.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    config: Config,
-    tree: Arc<Node>,
-    origins: Arc<Origins>,
+    pub(crate) config: Config,
+    pub(crate) tree: Arc<Node>,
+    pub(crate) origins: Arc<Origins>,
     /// What a server says of needs; absent for files that were read here.
-    needs: Option<ServerNeeds>,
+    pub(crate) needs: Option<ServerNeeds>,
+    /// How many pipelines are above it.
+    pub(crate) depth: usize,
 }
 
 impl Pipeline {
@@ -54,6 +54,32 @@ impl Pipeline {
         Checked { value, diagnostics }
     }
 
+    /// Reads the child pipeline that a job of this one triggers from files of the project
+    /// (`trigger:include`); `job` is its name in the file, and `sources` are the texts of this
+    /// pipeline, of its [`Diagnostics`]. Returns nothing when the job triggers none.
+    ///
+    /// What it includes is all it has: it takes no inputs and overlays from the options, and nothing
+    /// from this pipeline. Its files may be what jobs of this one left
+    /// ([`IncludeLocation::Artifact`](crate::include::IncludeLocation::Artifact)).
+    pub fn child(
+        &self,
+        job: &str,
+        sources: &SourceMap,
+        options: &LoadOptions<'_>,
+    ) -> Option<Checked<Self>> {
+        let trigger = self.tree.get(job)?.get("trigger")?;
+        let include = trigger.get("include").filter(|node| !node.is_null())?;
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.sources_mut().clone_from(sources);
+        let value = read_child(self, include, options, &mut diagnostics);
+        Some(Checked { value, diagnostics })
+    }
+
+    /// Returns how many pipelines are above this one: none for that of a project's own file.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// Returns the keywords.
     pub fn config(&self) -> &Config {
         &self.config
@@ -79,131 +105,6 @@ impl Pipeline {
     }
 }
 
-/// Reads a pipeline file, step by step, as far as its errors let it.
-fn read(
-    name: &str,
-    text: &str,
-    options: &LoadOptions<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Pipeline> {
-    let limits = &options.limits;
-    let file = add(name, text, limits.bytes, diagnostics)?;
-    let loaded = load(file, limits, diagnostics)?;
-    let tree = include::read(name, file, &loaded, options, diagnostics)?;
-    drop(loaded);
-    finish(tree, None, options, diagnostics)
-}
-
-/// Reads what a server made of a file.
-fn read_merged(
-    name: &str,
-    text: &str,
-    reading: &ServerReading<'_>,
-    options: &LoadOptions<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Pipeline> {
-    let limits = &options.limits;
-    let own = add(name, text, limits.bytes, diagnostics)?;
-    let merged = match reading.merged {
-        None => None,
-        Some(merged) => {
-            let name = format!("merged by {}", reading.server);
-            let most = limits.bytes.saturating_add(limits.included_bytes);
-            Some(add(&name, merged, most, diagnostics)?)
-        }
-    };
-    let pipeline = if reading.errors.is_empty() {
-        finish_merged(merged, reading, options, diagnostics)
-    } else {
-        None
-    };
-    merged::report(reading, own, merged, limits, diagnostics);
-    pipeline
-}
-
-/// Reads what a server merged.
-fn finish_merged(
-    merged: Option<FileId>,
-    reading: &ServerReading<'_>,
-    options: &LoadOptions<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Pipeline> {
-    let Some(merged) = merged else {
-        let message = format!("{} does not say what the file means", reading.server);
-        let help = "without `--prefer-api` the file is read here";
-        let error = Diagnostic::error("server-error", message);
-        diagnostics.push(error.with_help(help.to_owned()));
-        return None;
-    };
-    let loaded = load(merged, &options.limits, diagnostics)?;
-    let tree = Tree::of_whole(merged, &loaded.content, diagnostics)?;
-    let mut pipeline = finish(tree, Some(merged), options, diagnostics)?;
-    pipeline.needs = Some(ServerNeeds::new(reading.jobs, merged));
-    Some(pipeline)
-}
-
-/// Adds a text, unless it is too long.
-fn add(name: &str, text: &str, most: usize, diagnostics: &mut Diagnostics) -> Option<FileId> {
-    if text.len() > most {
-        // Who reads a file need not read more of it than is needed to know.
-        let message = format!("{name} has more than {most} bytes, and no more are read");
-        diagnostics.push(Diagnostic::error("file-too-large", message));
-        return None;
-    }
-    Some(diagnostics.sources_mut().add(name, text))
-}
-
-/// Merges the overlays over a file and reads its keywords; `settled` is a file whose `extends` were
-/// applied already.
-fn finish(
-    tree: Tree,
-    settled: Option<FileId>,
-    options: &LoadOptions<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Pipeline> {
-    let Tree {
-        mut root,
-        mut origins,
-    } = tree;
-    let mut keys_left = u32::MAX;
-    for overlay in options.overlays {
-        let Some(over) = read_overlay(overlay, options, diagnostics) else {
-            // What it lacks need not keep the mistakes of the other files from being shown.
-            diagnostics.lack(Lacks::Files);
-            continue;
-        };
-        root = merge(root, &over.root, &mut keys_left)?;
-        origins.extend(over.origins);
-    }
-    let tree = compose(&root, settled, &options.limits, diagnostics);
-    // What was merged into other values is as large as what came of it, and has had its day.
-    drop(root);
-    let config = config::read(&tree, diagnostics)?;
-    Some(Pipeline {
-        config,
-        tree,
-        origins: Arc::new(origins),
-        needs: None,
-    })
-}
-
-/// Reads a file that is merged over the pipeline's, with what it includes.
-fn read_overlay(
-    overlay: &Overlay,
-    options: &LoadOptions<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Tree> {
-    let options = LoadOptions {
-        inputs: IndexMap::new(),
-        ..options.clone()
-    };
-    let file = diagnostics
-        .sources_mut()
-        .add(&*overlay.name, &*overlay.text);
-    let loaded = load(file, &options.limits, diagnostics)?;
-    include::read(&overlay.name, file, &loaded, &options, diagnostics)
-}
-
 impl ResolvedPipeline {
     /// Reads and resolves a pipeline file; `name` is what messages call it.
     pub fn from_text(name: &str, text: &str) -> Checked<Self> {
@@ -215,6 +116,7 @@ impl ResolvedPipeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Overlay;
 
     #[test]
     fn an_overlay_is_merged_over_what_the_file_includes() {

@@ -19,6 +19,10 @@ pub const CODES: &[CodeInfo] = &[
         "an alias of YAML stands inside the value that it names",
     ),
     info(
+        "child-too-deep",
+        "a child pipeline starts pipelines deeper than GitLab lets them nest",
+    ),
+    info(
         "dependency-not-needed",
         "`dependencies` names a job that is not among the `needs` of the job",
     ),

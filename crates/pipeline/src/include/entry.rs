@@ -37,7 +37,7 @@ impl Entry {
         let files = match &self.source {
             Source::Local(file) | Source::Template(file) => std::slice::from_ref(file),
             Source::Project { files, .. } => files,
-            Source::Remote { .. } | Source::Component(_) | Source::Artifact => &[],
+            Source::Remote { .. } | Source::Component(_) | Source::Artifact { .. } => &[],
         };
         let mut files = files.iter();
         files.try_for_each(|file| check::extension(file, diagnostics))
@@ -61,7 +61,10 @@ pub(super) enum Source {
     Template(Text),
     Component(Text),
     /// What a job of a parent pipeline left, which is nothing outside of `trigger`.
-    Artifact,
+    Artifact {
+        job: Text,
+        path: Text,
+    },
 }
 
 /// The keys that name files. The last one is bitrab's word for `remote`.
@@ -173,12 +176,13 @@ impl Reader<'_> {
             "component" => Source::Component(location),
             "artifact" => {
                 check::extension(&location, self.diagnostics)?;
-                if self.optional_text(entries, "job")?.is_none() {
+                let Some(job) = self.optional_text(entries, "job")? else {
                     let words = "needs `job`, the job that leaves the artifact";
                     self.refuse(node.span, words);
                     return None;
-                }
-                Source::Artifact
+                };
+                let path = location.without_slash();
+                Source::Artifact { job, path }
             }
             _ => self.remote(location, entries)?,
         };

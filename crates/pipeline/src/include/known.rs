@@ -7,8 +7,8 @@ use std::sync::Arc;
 pub type FilesByPath = IndexMap<String, Arc<str>>;
 
 /// A source of which every file is known beforehand: those of the pipeline's project, of other
-/// projects and at addresses. It has no template; components and unknown addresses it does not
-/// fetch.
+/// projects, at addresses and of jobs. It has no template; components and unknown addresses it does
+/// not fetch.
 #[derive(Debug, Clone, Default)]
 pub struct KnownFiles {
     /// The files of the pipeline's project.
@@ -17,6 +17,8 @@ pub struct KnownFiles {
     pub projects: IndexMap<String, FilesByPath>,
     /// The texts at addresses.
     pub remote: FilesByPath,
+    /// The files that jobs of the parent pipeline left, by the names of the jobs.
+    pub artifacts: IndexMap<String, FilesByPath>,
 }
 
 impl KnownFiles {
@@ -79,7 +81,10 @@ impl KnownFiles {
             },
             IncludeLocation::Template { .. } => Err(IncludeError::Missing),
             IncludeLocation::Component { .. } => not_fetched("the component"),
-            IncludeLocation::Artifact { .. } => not_fetched("the artifact"),
+            IncludeLocation::Artifact { job, path } => match self.artifacts.get(job) {
+                Some(files) => found(format!("{job}:{path}"), files.get(path), FileHome::Own),
+                None => Err(IncludeError::no_artifacts()),
+            },
         }
     }
 }

@@ -18,6 +18,9 @@ pub(super) struct Includer {
     pub(super) home: FileHome,
     /// Its path there.
     pub(super) path: String,
+    /// Whether it is a child pipeline's and knows the artifacts of the parent. Files of the project
+    /// and of other projects hand that on; templates, components and addresses do not.
+    pub(super) knows_parent: bool,
 }
 
 /// What becomes of an entry.
@@ -65,7 +68,15 @@ pub(super) fn locate(entry: &Entry, includer: &Includer, dialect: Dialect) -> Lo
         Source::Local(path) => local(path, includer, dialect),
         Source::Project { .. } | Source::Template(_) if is_bitrab => Located::LeftOut,
         Source::Component(_) if is_bitrab => Located::Refused(Refusal::Component),
-        Source::Artifact => Located::Refused(Refusal::Artifact),
+        Source::Artifact { .. } if !includer.knows_parent => Located::Refused(Refusal::Artifact),
+        Source::Artifact { job, path } => Located::Files(vec![Target {
+            shown: format!("{}` of the job `{}", path.shown, job.shown),
+            span: path.span,
+            location: IncludeLocation::Artifact {
+                job: job.value.clone(),
+                path: path.value.clone(),
+            },
+        }]),
         Source::Project {
             project,
             files,

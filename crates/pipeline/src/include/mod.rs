@@ -10,6 +10,7 @@ mod condition;
 mod entry;
 mod known;
 mod locate;
+mod read;
 mod refusal;
 mod shelf;
 mod source;
@@ -20,8 +21,8 @@ mod wildcard;
 pub(crate) use wildcard::Wildcard;
 
 pub use known::{FilesByPath, KnownFiles};
+pub(crate) use read::{Tree, read, read_child};
 pub use source::{
     FileHome, IncludeError, IncludeFailure, IncludeLocation, IncludeRequest, IncludeSource,
     IncludedFile, NoIncludes,
 };
-pub(crate) use tree::{Tree, read};

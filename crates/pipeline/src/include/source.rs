@@ -137,6 +137,18 @@ pub enum IncludeError {
     },
 }
 
+impl IncludeError {
+    /// Returns the error for an artifact of a job that left none.
+    pub fn no_artifacts() -> Self {
+        Self::Failed {
+            kind: IncludeFailure::Missing,
+            // The job's name may hold the value of a secret, which is not known here.
+            reason: "no job of this name left artifacts in the parent pipeline".to_owned(),
+            help: Some("a job keeps the files that its `artifacts:paths` name".to_owned()),
+        }
+    }
+}
+
 /// The kinds of reasons why a file is not had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IncludeFailure {

@@ -8,14 +8,15 @@
 use super::condition::Conditions;
 use super::entry::{self, Entry};
 use super::locate::{self, Includer, Located, Target};
+use super::read::{Tree, check_is_hash, without_include};
 use super::refusal;
 use super::shelf::{Shelf, ShelvedFile, Wish};
-use super::{FileHome, IncludeError};
+use super::{FileHome, IncludeError, IncludeLocation};
 use crate::compose::merge;
 use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use crate::inputs::{self, GivenInputs, Interpolation};
 use crate::source::{FileId, Span};
-use crate::yaml::{Entry as KeyAndValue, Kind, LoadedFile, Mapping, Node};
+use crate::yaml::{LoadedFile, Node};
 use crate::{LoadOptions, Origins};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -24,69 +25,8 @@ use std::sync::Arc;
 /// How many wildcards may be looked up, those included that fit nothing and so count for no file.
 const MOST_WILDCARDS: usize = 1_000;
 
-/// A pipeline file with all that it includes merged into it.
-#[derive(Debug)]
-pub(crate) struct Tree {
-    /// The whole, without the key `include`.
-    pub(crate) root: Arc<Node>,
-    /// Where everything was written.
-    pub(crate) origins: Origins,
-}
-
-impl Tree {
-    /// Returns the tree of a file that is whole: its includes were read elsewhere.
-    pub(crate) fn of_whole(
-        id: FileId,
-        content: &Arc<Node>,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Self> {
-        check_is_hash(content, diagnostics)?;
-        let mut origins = Origins::default();
-        origins.add(id, content, diagnostics.sources());
-        let root = without_include(content);
-        Some(Self { root, origins })
-    }
-}
-
-/// Puts the inputs into a file, reads all files it includes and merges them.
-///
-/// Returns nothing when the file itself cannot be used; after a mistake in an include it returns
-/// what there is.
-pub(crate) fn read(
-    path: &str,
-    id: FileId,
-    documents: &LoadedFile,
-    options: &LoadOptions<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Tree> {
-    let mut forest = Forest {
-        options,
-        shelf: Shelf::new(options),
-        conditions: Conditions::new(options),
-        branches: Vec::new(),
-        origins: Origins::default(),
-        seen: HashSet::new(),
-        nodes_left: options.limits.nodes,
-        wildcards: 0,
-    };
-    let interpolation = Interpolation {
-        given: GivenInputs::from_arguments(&options.inputs, diagnostics),
-        ..Interpolation::new(&options.variables)
-    };
-    let root = Includer {
-        home: FileHome::Own,
-        path: path.to_owned(),
-    };
-    forest.plant(root, id, documents, &interpolation, diagnostics)?;
-    forest.grow(diagnostics);
-    let root = forest.merged(diagnostics);
-    Some(Tree {
-        root,
-        origins: forest.origins,
-    })
-}
-
-struct Forest<'o> {
+/// Files that include one another.
+pub(super) struct Forest<'o> {
     options: &'o LoadOptions<'o>,
     shelf: Shelf<'o>,
     conditions: Conditions<'o>,
@@ -115,9 +55,45 @@ struct Wanted {
     inputs: GivenInputs,
 }
 
-impl Forest<'_> {
+impl<'o> Forest<'o> {
+    pub(super) fn new(options: &'o LoadOptions<'o>) -> Self {
+        Self {
+            options,
+            shelf: Shelf::new(options),
+            conditions: Conditions::new(options),
+            branches: Vec::new(),
+            origins: Origins::default(),
+            seen: HashSet::new(),
+            nodes_left: options.limits.nodes,
+            wildcards: 0,
+        }
+    }
+
+    /// Reads all that the first file includes and merges it.
+    pub(super) fn grown(mut self, diagnostics: &mut Diagnostics) -> Tree {
+        self.grow(diagnostics);
+        let root = self.merged(diagnostics);
+        Tree {
+            root,
+            origins: self.origins,
+        }
+    }
+
+    /// Adds the first file of a child pipeline, which says nothing but what is included.
+    pub(super) fn plant_child(&mut self, content: Arc<Node>) {
+        self.branches.push(Branch {
+            includer: Includer {
+                home: FileHome::Own,
+                path: String::new(),
+                knows_parent: true,
+            },
+            content,
+            below: Vec::new(),
+        });
+    }
+
     /// Adds a file with its inputs put in.
-    fn plant(
+    pub(super) fn plant(
         &mut self,
         includer: Includer,
         id: FileId,
@@ -226,7 +202,7 @@ impl Forest<'_> {
         diagnostics: &mut Diagnostics,
     ) {
         for target in self.targets(entry, includer, diagnostics) {
-            if let super::IncludeLocation::Local { path } = &target.location {
+            if let IncludeLocation::Local { path } = &target.location {
                 self.seen.insert((includer.home.clone(), path.clone()));
             }
             wanted.push(Wanted {
@@ -301,8 +277,9 @@ impl Forest<'_> {
             let Some(file) = self.shelf.file(&wanted.target, from) else {
                 continue;
             };
-            match self.plant_shelved(&file, wanted.inputs, wanted.target.span, diagnostics) {
-                Some(planted) => self.branches[wanted.by].below.push(planted),
+            let by = wanted.by;
+            match self.plant_shelved(&file, wanted, diagnostics) {
+                Some(planted) => self.branches[by].below.push(planted),
                 None => diagnostics.lack(Lacks::Files),
             }
         }
@@ -312,19 +289,20 @@ impl Forest<'_> {
     fn plant_shelved(
         &mut self,
         file: &ShelvedFile,
-        given: GivenInputs,
-        site: Span,
+        wanted: Wanted,
         diagnostics: &mut Diagnostics,
     ) -> Option<usize> {
         let interpolation = Interpolation {
-            given,
-            site: Some(site),
+            given: wanted.inputs,
+            site: Some(wanted.target.span),
             component: &file.component,
             variables: &self.options.variables,
         };
         let includer = Includer {
             home: file.home.clone(),
             path: file.path.clone(),
+            knows_parent: self.branches[wanted.by].includer.knows_parent
+                && hands_parent_on(&wanted.target.location),
         };
         self.plant(
             includer,
@@ -393,33 +371,21 @@ impl Forest<'_> {
     }
 }
 
+/// Returns whether a file that is named in this way knows the parent pipeline, if the one that names
+/// it does.
+fn hands_parent_on(location: &IncludeLocation) -> bool {
+    match location {
+        IncludeLocation::Local { .. }
+        | IncludeLocation::Project { .. }
+        | IncludeLocation::Artifact { .. } => true,
+        IncludeLocation::Remote { .. }
+        | IncludeLocation::Template { .. }
+        | IncludeLocation::Component { .. } => false,
+    }
+}
+
 fn refuse_paths(entry: &Entry, error: &IncludeError, diagnostics: &mut Diagnostics) {
     let message = format!("include: the files of the project cannot be listed: {error}");
     diagnostics.push(Diagnostic::error("include-unreadable", message).at(entry.span));
     diagnostics.lack(Lacks::Files);
-}
-
-fn check_is_hash(content: &Node, diagnostics: &mut Diagnostics) -> Option<()> {
-    if content.as_mapping().is_some() {
-        return Some(());
-    }
-    let kind = content.kind_name();
-    let message = format!("a pipeline file is a hash of jobs and keywords, not {kind}");
-    diagnostics.push(Diagnostic::error("invalid-file", message).at(content.span));
-    None
-}
-
-/// Returns a file's content without its `include`.
-fn without_include(content: &Arc<Node>) -> Arc<Node> {
-    let Some(entries) = content.as_mapping() else {
-        return Arc::clone(content);
-    };
-    if !entries.contains_key("include") {
-        return Arc::clone(content);
-    }
-    let others = entries.iter().filter(|(key, _)| &***key != "include");
-    let others: Mapping = others
-        .map(|(key, entry): (_, &KeyAndValue)| (Arc::clone(key), entry.clone()))
-        .collect();
-    Arc::new(Node::new(Kind::Mapping(others), content.span))
 }

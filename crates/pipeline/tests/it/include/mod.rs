@@ -1,5 +1,6 @@
 //! Pipelines that are made of several files.
 
+mod child;
 mod dialect;
 mod findings;
 mod limits;

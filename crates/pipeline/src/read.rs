@@ -1,0 +1,169 @@
+//! From texts to a [`Pipeline`], step by step, as far as their errors let it.
+
+use crate::compose::{compose, merge};
+use crate::config;
+use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use crate::include::{self, Tree};
+use crate::merged::{self, ServerNeeds, ServerReading};
+use crate::pipeline::Pipeline;
+use crate::source::FileId;
+use crate::yaml::{Node, load};
+use crate::{LoadOptions, Overlay};
+use indexmap::IndexMap;
+use std::sync::Arc;
+
+/// How deep pipelines may start others: a child, and its child.
+const DEEPEST_CHILD: usize = 2;
+
+/// Reads a pipeline file with all that belongs to it.
+pub(crate) fn read(
+    name: &str,
+    text: &str,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Pipeline> {
+    let limits = &options.limits;
+    let file = add(name, text, limits.bytes, diagnostics)?;
+    let loaded = load(file, limits, diagnostics)?;
+    let tree = include::read(name, file, &loaded, options, diagnostics)?;
+    drop(loaded);
+    finish(tree, None, options, diagnostics)
+}
+
+/// Reads the child pipeline that `include` of a trigger means.
+pub(crate) fn read_child(
+    parent: &Pipeline,
+    include: &Arc<Node>,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Pipeline> {
+    let depth = parent.depth + 1;
+    if depth > DEEPEST_CHILD {
+        let message = format!("child pipelines are nested more than {DEEPEST_CHILD} levels deep");
+        let error = Diagnostic::error("child-too-deep", message).at(include.span);
+        let help = "let the jobs of this pipeline do it, or the pipeline above start it";
+        diagnostics.push(error.with_help(help.to_owned()));
+        return None;
+    }
+    let options = LoadOptions {
+        inputs: IndexMap::new(),
+        overlays: &[],
+        ..options.clone()
+    };
+    let mut tree = include::read_child(include, &options, diagnostics);
+    // What includes its files is in those of the pipeline above.
+    tree.origins.extend((*parent.origins).clone());
+    let child = finish(tree, None, &options, diagnostics)?;
+    Some(Pipeline { depth, ..child })
+}
+
+/// Reads what a server made of a file.
+pub(crate) fn read_merged(
+    name: &str,
+    text: &str,
+    reading: &ServerReading<'_>,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Pipeline> {
+    let limits = &options.limits;
+    let own = add(name, text, limits.bytes, diagnostics)?;
+    let merged = match reading.merged {
+        None => None,
+        Some(merged) => {
+            let name = format!("merged by {}", reading.server);
+            let most = limits.bytes.saturating_add(limits.included_bytes);
+            Some(add(&name, merged, most, diagnostics)?)
+        }
+    };
+    let pipeline = if reading.errors.is_empty() {
+        finish_merged(merged, reading, options, diagnostics)
+    } else {
+        None
+    };
+    merged::report(reading, own, merged, limits, diagnostics);
+    pipeline
+}
+
+/// Reads what a server merged.
+fn finish_merged(
+    merged: Option<FileId>,
+    reading: &ServerReading<'_>,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Pipeline> {
+    let Some(merged) = merged else {
+        let message = format!("{} does not say what the file means", reading.server);
+        let help = "without `--prefer-api` the file is read here";
+        let error = Diagnostic::error("server-error", message);
+        diagnostics.push(error.with_help(help.to_owned()));
+        return None;
+    };
+    let loaded = load(merged, &options.limits, diagnostics)?;
+    let tree = Tree::of_whole(merged, &loaded.content, diagnostics)?;
+    let mut pipeline = finish(tree, Some(merged), options, diagnostics)?;
+    pipeline.needs = Some(ServerNeeds::new(reading.jobs, merged));
+    Some(pipeline)
+}
+
+/// Adds a text, unless it is too long.
+fn add(name: &str, text: &str, most: usize, diagnostics: &mut Diagnostics) -> Option<FileId> {
+    if text.len() > most {
+        // Who reads a file need not read more of it than is needed to know.
+        let message = format!("{name} has more than {most} bytes, and no more are read");
+        diagnostics.push(Diagnostic::error("file-too-large", message));
+        return None;
+    }
+    Some(diagnostics.sources_mut().add(name, text))
+}
+
+/// Merges the overlays over a file and reads its keywords; `settled` is a file whose `extends` were
+/// applied already.
+fn finish(
+    tree: Tree,
+    settled: Option<FileId>,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Pipeline> {
+    let Tree {
+        mut root,
+        mut origins,
+    } = tree;
+    let mut keys_left = u32::MAX;
+    for overlay in options.overlays {
+        let Some(over) = read_overlay(overlay, options, diagnostics) else {
+            // What it lacks need not keep the mistakes of the other files from being shown.
+            diagnostics.lack(Lacks::Files);
+            continue;
+        };
+        root = merge(root, &over.root, &mut keys_left)?;
+        origins.extend(over.origins);
+    }
+    let tree = compose(&root, settled, &options.limits, diagnostics);
+    // What was merged into other values is as large as what came of it, and has had its day.
+    drop(root);
+    let config = config::read(&tree, diagnostics)?;
+    Some(Pipeline {
+        config,
+        tree,
+        origins: Arc::new(origins),
+        needs: None,
+        depth: 0,
+    })
+}
+
+/// Reads a file that is merged over the pipeline's, with what it includes.
+fn read_overlay(
+    overlay: &Overlay,
+    options: &LoadOptions<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Tree> {
+    let options = LoadOptions {
+        inputs: IndexMap::new(),
+        ..options.clone()
+    };
+    let file = diagnostics
+        .sources_mut()
+        .add(&*overlay.name, &*overlay.text);
+    let loaded = load(file, &options.limits, diagnostics)?;
+    include::read(&overlay.name, file, &loaded, &options, diagnostics)
+}
