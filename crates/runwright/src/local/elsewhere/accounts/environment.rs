@@ -1,7 +1,6 @@
-use super::search::{Found, Looked};
-use super::value;
+use super::search::Looked;
 use super::variables::Variables;
-use gitlab_api::{Instance, Token, TokenKind};
+use gitlab_api::{Instance, TokenKind};
 
 /// The variables that name the GitLab of a user, as `glab` knows them, those that win first.
 const HOSTS: [&str; 3] = ["GITLAB_HOST", "GITLAB_URI", "GL_HOST"];
@@ -55,7 +54,7 @@ impl<'a> Environment<'a> {
             };
             let meant = named.as_ref().or(own);
             if meant.is_some_and(|it| it.origin() == instance.origin()) {
-                looked.push(self.variable(name, Some(kind)));
+                looked.push(self.variable(name, name, Some(kind)));
             } else if self.variables.get(name).is_some() {
                 let whose = meant.map_or_else(
                     || "no server, as none is known to be the project's".to_owned(),
@@ -66,27 +65,19 @@ impl<'a> Environment<'a> {
         }
         let of_job = self.of_job();
         if of_job.is_some_and(|it| it.origin() == instance.origin()) {
-            looked.push(self.variable("CI_JOB_TOKEN", Some(TokenKind::Job)));
+            looked.push(self.variable("CI_JOB_TOKEN", "CI_JOB_TOKEN", Some(TokenKind::Job)));
         }
         looked
     }
 
-    /// Looks into one variable.
-    pub(super) fn variable(&self, name: &str, kind: Option<TokenKind>) -> Looked {
+    /// Looks into one variable, which messages call `place`.
+    pub(super) fn variable(&self, name: &str, place: &str, kind: Option<TokenKind>) -> Looked {
         let Some(found) = self.variables.get(name) else {
-            return Looked::nothing(name, "not set");
+            return Looked::nothing(place, "not set");
         };
-        let read = found.to_str().ok_or("left out: it is no text");
-        match read.and_then(value::token) {
-            Ok(value) => Looked {
-                place: name.to_owned(),
-                found: Found::Token(Token {
-                    kind: value::kind(&value, kind),
-                    value,
-                    found: name.to_owned(),
-                }),
-            },
-            Err(why) => Looked::nothing(name, why),
+        match found.to_str() {
+            Some(text) => Looked::text(place, text, kind),
+            None => Looked::nothing(place, "left out: it is no text"),
         }
     }
 }

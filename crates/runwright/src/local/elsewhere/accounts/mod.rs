@@ -22,13 +22,19 @@
 
 mod environment;
 mod glab;
+mod known;
 mod netrc;
 mod private_file;
 mod remote;
 mod search;
+mod sources;
+#[cfg(test)]
+mod tests;
+mod tokens;
 mod user_accounts;
 mod value;
 mod variables;
+mod ways;
 
 pub use user_accounts::{UserAccounts, UserSurroundings};
 pub use variables::Variables;

@@ -1,4 +1,5 @@
-use gitlab_api::Token;
+use super::value;
+use gitlab_api::{Token, TokenKind};
 
 /// A place where a token was looked for.
 #[derive(Debug)]
@@ -23,6 +24,22 @@ impl Looked {
         Self {
             place: place.into(),
             found: Found::Nothing(why.into()),
+        }
+    }
+
+    /// Returns what a place has that holds this text.
+    pub(super) fn text(place: impl Into<String>, text: &str, kind: Option<TokenKind>) -> Self {
+        let place = place.into();
+        match value::token(text) {
+            Ok(value) => Self {
+                found: Found::Token(Token {
+                    kind: value::kind(&value, kind),
+                    value,
+                    found: place.clone(),
+                }),
+                place,
+            },
+            Err(why) => Self::nothing(place, why),
         }
     }
 

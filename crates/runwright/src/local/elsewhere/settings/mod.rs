@@ -9,6 +9,8 @@ mod read;
 mod reader;
 #[expect(clippy::module_inception, reason = "the noun of this directory")]
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use error::SettingsError;
 pub use instance::{GitUse, InstanceSettings, SshServer, TokenSource};

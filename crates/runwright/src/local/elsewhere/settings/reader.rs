@@ -133,7 +133,7 @@ impl<'a> Value<'a> {
         let items = self.value.get_ref().as_array();
         let items = items.ok_or_else(|| {
             let mut error = self.wrong_type("a list of tables");
-            error.help = Some(format!("write [{name}] above it", name = name));
+            error.help = Some(format!("write {name} above it"));
             error
         })?;
         let value = |item| Value {

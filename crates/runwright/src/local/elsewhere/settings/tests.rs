@@ -1,0 +1,228 @@
+use super::{GitUse, Settings, TokenSource};
+use gitlab_api::{Instance, TokenKind};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+fn parse(text: &str) -> Result<Settings, super::SettingsError> {
+    Settings::parse(Path::new("config.toml"), text, Some(Path::new("/home/me")))
+}
+
+#[test]
+fn all_settings_are_read() {
+    let settings = parse(
+        r#"
+        [gitlab]
+        url = "gitlab.example.com"
+
+        [[gitlab.instance]]
+        url = "https://gitlab.example.com/gitlab/"
+        token-env = "WORK_TOKEN"
+        token-kind = "oauth"
+        ca-file = "/etc/ssl/corp.pem"
+        git = "ssh"
+        ssh-host = "ssh.example.com:2222"
+
+        [[gitlab.instance]]
+        url = "http://lab:8080"
+        token-file = "~/.secrets/lab"
+        git = "never"
+
+        [include]
+        templates = "https://gitlab.example.com/templates"
+        max-age = "10 minutes"
+        allow-http = ["mirror.lan"]
+        allow-private = ["mirror.lan", "10.0.0.0/8"]
+
+        [projects]
+        "group/templates" = "~/src/templates"
+        "https://gitlab.com/other/group" = "/srv/other"
+        "#,
+    )
+    .expect("settings");
+    let own = Instance::parse("gitlab.example.com").expect("an address");
+    assert_eq!(settings.gitlab, Some(own.clone()));
+    let work = settings.instance(&own).expect("the one at this server");
+    assert_eq!(work.instance.address(), "https://gitlab.example.com/gitlab");
+    assert_eq!(
+        work.token,
+        Some(TokenSource::Variable("WORK_TOKEN".to_owned()))
+    );
+    assert_eq!(work.token_kind, Some(TokenKind::OAuth));
+    assert_eq!(work.git, Some(GitUse::Ssh));
+    assert_eq!(work.ssh.as_ref().and_then(|ssh| ssh.port), Some(2222));
+    let lab = Instance::parse("http://lab:8080").expect("an address");
+    let lab = settings.instance(&lab).expect("the second");
+    assert_eq!(
+        lab.token,
+        Some(TokenSource::File("/home/me/.secrets/lab".into()))
+    );
+    assert_eq!(settings.authorities(), [Path::new("/etc/ssl/corp.pem")]);
+    let include = &settings.include;
+    assert_eq!(include.max_age, Some(Duration::from_secs(600)));
+    assert_eq!(include.allow_private, ["mirror.lan", "10.0.0.0/8"]);
+    let gitlab_com = Instance::parse("gitlab.com").expect("an address");
+    let checkout = |instance, path| settings.checkout(instance, path, Some(&own));
+    assert_eq!(
+        checkout(&own, "Group/Templates"),
+        Some(Path::new("/home/me/src/templates"))
+    );
+    assert_eq!(checkout(&gitlab_com, "group/templates"), None);
+    assert_eq!(
+        checkout(&gitlab_com, "other/group"),
+        Some(Path::new("/srv/other"))
+    );
+}
+
+#[test]
+fn nothing_is_set_without_a_file() {
+    let home = tempfile::tempdir().expect("a directory");
+    let settings = Settings::read(home.path(), None).expect("no settings");
+    assert_eq!(settings, Settings::default());
+    let empty = parse("").expect("settings");
+    assert_eq!(empty.gitlab, None);
+}
+
+#[test]
+fn mistakes_are_shown_at_their_place() {
+    let check = |text: &str, expect: &str| {
+        let error = parse(text).expect_err("refused");
+        let help = error.help.as_deref().unwrap_or("-");
+        assert_eq!(format!("{error} ({help})"), expect, "{text}");
+    };
+    check(
+        "[gitlba]\n",
+        "config.toml:1:2: there is no setting `gitlba` (did you mean `gitlab`?)",
+    );
+    check(
+        "[gitlab]\nurl = 'h'\nfoo = 1",
+        "config.toml:3:1: there is no setting `foo` in [gitlab] (known are url, instance)",
+    );
+    check(
+        "[[gitlab.instance]]\nurl = 'h'\n tokenenv = 'X'",
+        "config.toml:3:2: there is no setting `tokenenv` in [[gitlab.instance]] (did you mean \
+         `token-env`?)",
+    );
+    check(
+        "[gitlab]\nurl = 1",
+        "config.toml:2:7: `url` is text, not a number (-)",
+    );
+    check(
+        "[gitlab]\nurl = 'ssh://h'",
+        "config.toml:2:7: `ssh://h` is no address of a GitLab: only http and https are spoken (-)",
+    );
+    check(
+        "gitlab = 'h'",
+        "config.toml:1:10: `gitlab` is a table, not text (-)",
+    );
+    check(
+        "[gitlab.instance]\nurl = 'h'",
+        "config.toml:1:1: `instance` is a list of tables, not a table (write \
+         [[gitlab.instance]] above it)",
+    );
+    check(
+        "[[gitlab.instance]]\ngit = 'ssh'",
+        "config.toml:1:1: an instance needs its `url` (for example url = \
+         \"https://gitlab.example.com\")",
+    );
+    check(
+        "[[gitlab.instance]]\nurl = 'h'\ngit = 'svn'",
+        "config.toml:3:7: `git` is never, ssh or https (-)",
+    );
+    check(
+        "[[gitlab.instance]]\nurl = 'h'\ntoken = 'a'\ntoken-env = 'B'",
+        "config.toml:4:13: an instance has one token, this is a second (leave `token`, \
+         `token-env` or `token-file`)",
+    );
+    check(
+        "[[gitlab.instance]]\nurl = 'h'\n[[gitlab.instance]]\nurl = 'https://h/'",
+        "config.toml:3:1: https://h is there twice (leave one of them out)",
+    );
+    check(
+        "[[gitlab.instance]]\nurl = 'h'\nssh-host = '-x'",
+        "config.toml:3:12: `ssh-host` is a host, with a port or not (for example ssh-host = \
+         \"ssh.example.com:2222\")",
+    );
+    check(
+        "[include]\nmax-age = 'soon'",
+        "config.toml:2:11: `max-age` is a time (for example max-age = \"10 minutes\")",
+    );
+    check(
+        "[include]\nallow-http = 'h'",
+        "config.toml:2:14: `allow-http` is a list of texts, not text (-)",
+    );
+    check(
+        "[include]\nallow-http = ['h', 1]",
+        "config.toml:2:20: `allow-http` is text, not a number (-)",
+    );
+    check(
+        "[include]\ntemplates = 'x'",
+        "config.toml:2:13: `templates` is an address of a web server (for example \
+         \"https://gitlab.example.com/templates\")",
+    );
+    check(
+        "[projects]\n'g/p' = 'src'",
+        "config.toml:2:9: a path here is a whole one (begin with `/`, or with `~/` for the home \
+         directory)",
+    );
+    check(
+        "[gitlab]\nurl = 'a'\nurl = 'b'",
+        "config.toml:3:1: duplicate key (-)",
+    );
+    let error = parse("[gitlab\nurl = 1").expect_err("refused");
+    assert_eq!(error.place, Some((1, 8)), "{error}");
+}
+
+#[test]
+fn no_message_shows_what_may_be_a_token() {
+    for text in [
+        "[[gitlab.instance]]\nurl = 'h'\ntoken = s3cret",
+        "[[gitlab.instance]]\nurl = 'h'\ntoken-env = 's3-cret'",
+        "[[gitlab.instance]]\nurl = 'h'\ntoken = ['s3cret']",
+        "[[gitlab.instance]]\nurl = 'https://me:s3cret@h'",
+        "[[gitlab.instance]]\nurl = 'h'\ntoken-kind = 's3cret'",
+        "[[gitlab.instance]]\nurl = 'h'\ntoken = 's3cret",
+        "[include]\ntemplates = 'https://me:s3cret@h'",
+    ] {
+        let error = parse(text).expect_err("refused");
+        let shown = format!("{error} {error:?}");
+        assert!(
+            !shown.contains("s3cret") && !shown.contains("s3-cret"),
+            "{shown}"
+        );
+    }
+    let settings = parse("[[gitlab.instance]]\nurl = 'h'\ntoken = 's3cret'").expect("read");
+    assert!(!format!("{settings:?}").contains("s3cret"));
+}
+
+#[test]
+fn a_token_that_others_may_read_is_refused() {
+    let home = tempfile::tempdir().expect("a directory");
+    let file = home.path().join("config.toml");
+    let check = |text: &str, mode: u32, expect: Option<&str>| {
+        fs::write(&file, text).expect("written");
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("set");
+        let error = Settings::read(home.path(), None).err();
+        let message = error.as_ref().map(|error| &*error.message);
+        assert_eq!(message, expect, "{text} {mode:o}");
+    };
+    let refused = Some("it holds a token, and others may read it");
+    let with = "[[gitlab.instance]]\nurl = 'h'\ntoken = 'x'";
+    check(with, 0o600, None);
+    check(with, 0o640, refused);
+    check(with, 0o604, refused);
+    check(
+        "[[gitlab.instance]]\nurl = 'h'\ntoken-env = 'X'",
+        0o644,
+        None,
+    );
+}
+
+#[test]
+fn what_is_no_file_is_said() {
+    let home = tempfile::tempdir().expect("a directory");
+    fs::create_dir(home.path().join("config.toml")).expect("made");
+    let error = Settings::read(home.path(), None).expect_err("refused");
+    assert_eq!(error.message, "it is a directory");
+}
