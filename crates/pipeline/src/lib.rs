@@ -76,7 +76,7 @@ pub use create::{Creation, create};
 pub use diagnostic::{Checked, Diagnostic, Diagnostics};
 pub use dialect::Dialect;
 pub use event::{EventSink, PipelineEvent};
-pub use options::{LoadOptions, Overlay};
+pub use options::{IncludeRules, LoadOptions, Overlay};
 pub use origin::{Origin, Origins};
 pub use pipeline::Pipeline;
 pub use plan::{Plan, PlanError, PlannedJob, Selection};

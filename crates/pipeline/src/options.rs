@@ -36,11 +36,24 @@ pub struct LoadOptions<'a> {
     pub variables: JobVariables,
     /// Where included files come from.
     pub includes: &'a dyn IncludeSource,
+    /// Whether the rules of includes decide.
+    pub include_rules: IncludeRules,
     /// What rules of includes ask about files.
     pub repository: &'a dyn Repository,
     /// Files that are merged over the pipeline file once their includes are read, later ones over
     /// earlier ones. Inputs are not given to them.
     pub overlays: &'a [Overlay],
+}
+
+/// What the rules of includes are good for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum IncludeRules {
+    /// They decide which files are included.
+    #[default]
+    Decide,
+    /// They are passed over, so that all files are read that any situation may need. What becomes of
+    /// that is no pipeline.
+    PassOver,
 }
 
 /// A pipeline file that is merged over another one.
@@ -60,6 +73,7 @@ impl Default for LoadOptions<'_> {
             inputs: IndexMap::new(),
             variables: JobVariables::default(),
             includes: &NoIncludes,
+            include_rules: IncludeRules::Decide,
             repository: &NoRepository,
             overlays: &[],
         }

@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use crate::inputs::{self, GivenInputs, Interpolation};
 use crate::source::{FileId, Span};
 use crate::yaml::{LoadedFile, Node};
-use crate::{LoadOptions, Origins};
+use crate::{IncludeRules, LoadOptions, Origins};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -190,6 +190,9 @@ impl<'o> Forest<'o> {
         let Some(rules) = &entry.rules else {
             return true;
         };
+        if self.options.include_rules == IncludeRules::PassOver {
+            return true;
+        }
         self.conditions.hold(rules, &includer.home, diagnostics)
     }
 

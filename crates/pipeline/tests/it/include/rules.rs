@@ -4,7 +4,7 @@ use super::{NAME, tree};
 use executor_core::variable::{JobVariable, JobVariables};
 use pipeline::include::KnownFiles;
 use pipeline::repository::KnownRepository;
-use pipeline::{LoadOptions, Pipeline};
+use pipeline::{IncludeRules, LoadOptions, Pipeline};
 
 #[test]
 fn variables_are_those_known_before_the_pipeline() {
@@ -124,4 +124,22 @@ fn rules_let_files_in_by_what_is_known_before_the_pipeline() {
     insta::assert_snapshot!(refused("[{when: manual}]"), @"include:rules:rule when should be one of: always, never");
     insta::assert_snapshot!(refused("[{if: '$A =='}]"), @"include:rules:rule if has invalid expression syntax: something is missing behind `==`");
     insta::assert_snapshot!(refused("[{changes: {paths: [a], compare_to: nowhere}}]"), @"rules:changes:compare_to names `nowhere`, which is no branch, tag or commit here");
+}
+
+#[test]
+fn rules_that_are_passed_over_let_every_file_in() {
+    let text = "include: [{local: a.yml, rules: [{if: $CI_COMMIT_TAG}]}]\nb: {script: x}\n";
+    let files = KnownFiles::with_own([("a.yml", "a: {script: y}")]);
+    let jobs = |include_rules| {
+        let options = LoadOptions {
+            includes: &files,
+            include_rules,
+            ..LoadOptions::default()
+        };
+        let tree = tree(Pipeline::load(NAME, text, &options));
+        let names = tree.as_object().expect("a mapping").keys().cloned();
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(jobs(IncludeRules::Decide), ["b"]);
+    assert_eq!(jobs(IncludeRules::PassOver), ["a", "b"]);
 }
