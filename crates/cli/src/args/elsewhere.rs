@@ -36,6 +36,7 @@ impl ElsewhereArgs {
                 (false, true) => Fetching::Refresh,
                 (false, false) => Fetching::Usual,
             },
+            unlocked: false,
             gitlab: self.gitlab.clone(),
             directory: None,
             variables: self.gitlab_variables,

@@ -31,7 +31,6 @@ pub(super) fn of_library(error: &LibraryError) -> IncludeError {
     };
     let help = match error {
         LibraryError::Offline => Some("`--offline` can be left out once, and then it is kept"),
-        LibraryError::NotLocked(_) => Some("`runwright vendor` writes the lock file anew"),
         _ => error.help(),
     };
     IncludeError::Failed {

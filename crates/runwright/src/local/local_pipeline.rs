@@ -29,6 +29,7 @@ pub struct LocalPipeline {
     surroundings: Surroundings,
     decorations: Decorations,
     notes: Vec<String>,
+    outside: Arc<Outside>,
 }
 
 impl LocalPipeline {
@@ -52,6 +53,7 @@ impl LocalPipeline {
         let home = options.home.clone();
         let outside = Outside::new(&options.elsewhere, home, surroundings.git());
         let outside = Arc::new(outside);
+        surroundings.repository().look_outside(&outside);
         if options.elsewhere.variables {
             surroundings.add_gitlab(GitLabVariables::new(Arc::clone(&outside))?);
         }
@@ -70,6 +72,7 @@ impl LocalPipeline {
         let tree = LocalIncludes::new(project.root(), Arc::clone(surroundings.repository()));
         let includes = ProjectIncludes::new(tree, &outside, &surroundings);
         let checked = texts.load(options.dialect, inputs, &includes, &surroundings)?;
+        notes.extend(outside.take_notes());
         let mut decorations = includes.tree().take_decorations();
         texts.each(|text| decorations.extend(Decorations::read(text)));
         drop(texts);
@@ -80,6 +83,7 @@ impl LocalPipeline {
                 surroundings,
                 decorations,
                 notes,
+                outside,
             })
         }))
     }
@@ -127,6 +131,11 @@ impl LocalPipeline {
         // Without the situation it does not know what changed.
         self.surroundings.context()?;
         Ok(self.surroundings.repository())
+    }
+
+    /// Returns what was asked elsewhere until now, and what was answered: what a lock file is made of.
+    pub fn asked_elsewhere(&self) -> Vec<includes::Record> {
+        self.outside.records()
     }
 
     /// Returns what the comments above the jobs ask for.

@@ -4,8 +4,12 @@ use super::{
 use crate::local::repository::Git;
 use crate::local::state::StateDir;
 use gitlab_api::Accounts;
-use includes::{Elsewhere, ElsewhereSettings, Library, Servers};
+use includes::{
+    Cached, Elsewhere, ElsewhereSettings, Library, LockFile, Locked, Notes, Record, Recorded,
+    Servers, Store,
+};
 use pipeline::include::{IncludeError, IncludeFailure};
+use pipeline::repository::{Paths, RepositoryError};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use web::{Waiter, Web};
@@ -20,7 +24,8 @@ pub(in crate::local) struct Outside {
     home: Option<PathBuf>,
     git: Arc<Git>,
     opened: OnceLock<Result<Opened, ElsewhereError>>,
-    elsewhere: OnceLock<Result<Elsewhere, IncludeError>>,
+    found: OnceLock<Result<Found, IncludeError>>,
+    notes: Notes,
 }
 
 /// What is made when somebody asks first.
@@ -36,6 +41,13 @@ pub(in crate::local) struct Opened {
     pub(in crate::local) waiter: Arc<Waiter>,
 }
 
+/// What finds files, and what it asked.
+#[derive(Debug)]
+struct Found {
+    elsewhere: Elsewhere,
+    recorded: Arc<Recorded<Arc<dyn Library>>>,
+}
+
 impl Outside {
     /// Returns the way for a working tree; `home` is the home directory, if not the user's.
     pub(in crate::local) fn new(
@@ -48,7 +60,8 @@ impl Outside {
             home,
             git: Arc::clone(git),
             opened: OnceLock::new(),
-            elsewhere: OnceLock::new(),
+            found: OnceLock::new(),
+            notes: Notes::default(),
         }
     }
 
@@ -65,11 +78,42 @@ impl Outside {
 
     /// Returns the files that are elsewhere.
     pub(in crate::local) fn elsewhere(&self) -> Result<&Elsewhere, IncludeError> {
-        let elsewhere = self.elsewhere.get_or_init(|| {
+        let found = self.found.get_or_init(|| {
             let opened = self.opened().map_err(|error| cannot_ask(&error))?;
-            Ok(self.find_with(opened))
+            self.found_by(opened)
         });
-        elsewhere.as_ref().map_err(Clone::clone)
+        match found {
+            Ok(found) => Ok(&found.elsewhere),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// Returns all paths of another project.
+    pub(in crate::local) fn files_of(
+        &self,
+        project: &str,
+        reference: Option<&str>,
+    ) -> Result<Paths, RepositoryError> {
+        let elsewhere = self.elsewhere();
+        let paths = elsewhere.and_then(|elsewhere| elsewhere.paths_of(project, reference));
+        paths.map_err(|error| match error {
+            IncludeError::UnknownProject(project) => RepositoryError::UnknownProject(project),
+            IncludeError::UnknownReference(name) => RepositoryError::UnknownReference(name),
+            other => RepositoryError::Unreadable(format!(
+                "the files of the project `{project}` cannot be listed: {other}"
+            )),
+        })
+    }
+
+    /// Returns what was asked until now, and what was answered.
+    pub(in crate::local) fn records(&self) -> Vec<Record> {
+        let found = self.found.get().and_then(|found| found.as_ref().ok());
+        found.map_or_else(Vec::new, |found| found.recorded.records())
+    }
+
+    /// Returns what the user should know of the answers, each time what is new.
+    pub(in crate::local) fn take_notes(&self) -> Vec<String> {
+        self.notes.take().iter().map(ToString::to_string).collect()
     }
 
     fn open(&self) -> Result<Opened, ElsewhereError> {
@@ -94,16 +138,52 @@ impl Outside {
         })
     }
 
-    fn find_with(&self, opened: &Opened) -> Elsewhere {
+    fn found_by(&self, opened: &Opened) -> Result<Found, IncludeError> {
         let accounts: Arc<dyn Accounts> = Arc::clone(&opened.accounts) as Arc<dyn Accounts>;
         let servers = Servers::new(opened.web.clone(), Arc::clone(&accounts));
-        let library: Arc<dyn Library> = Arc::new(servers);
+        let kept = self.kept(Arc::new(servers), &opened.settings);
+        let recorded = Arc::new(Recorded::new(self.locked(kept)?));
         let mut settings = ElsewhereSettings::new(accounts);
         settings.waiter = Arc::clone(&opened.waiter);
         if let Some(templates) = &opened.settings.include.templates {
             settings.templates = templates.clone();
         }
-        Elsewhere::new(library, settings)
+        Ok(Found {
+            elsewhere: Elsewhere::new(Arc::clone(&recorded) as Arc<dyn Library>, settings),
+            recorded,
+        })
+    }
+
+    /// Returns a library that keeps the answers of another one, if there is a place for them.
+    fn kept(&self, library: Arc<dyn Library>, settings: &Settings) -> Arc<dyn Library> {
+        let Some(directory) = self.directory() else {
+            return library;
+        };
+        let store = Store::at(directory.join("cache"));
+        let fetching = self.options.fetching;
+        let mut cached = Cached::new(library, store, fetching, self.notes.clone());
+        if let Some(age) = settings.include.max_age {
+            cached = cached.with_max_age(age);
+        }
+        Arc::new(cached)
+    }
+
+    /// Returns a library that answers from the project's lock file, if it has one.
+    fn locked(&self, library: Arc<dyn Library>) -> Result<Arc<dyn Library>, IncludeError> {
+        if self.options.unlocked {
+            return Ok(library);
+        }
+        let top = self.git.root();
+        let file = LockFile::read(top).map_err(|error| IncludeError::Failed {
+            kind: IncludeFailure::NotFetched,
+            reason: error.to_string(),
+            help: error.help,
+        })?;
+        let Some(file) = file else {
+            return Ok(library);
+        };
+        let (fetching, notes) = (self.options.fetching, self.notes.clone());
+        Ok(Arc::new(Locked::new(library, top, file, fetching, notes)))
     }
 
     /// Returns the directory of the user's settings.

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 pub struct ElsewhereOptions {
     /// When servers are asked (`--offline`, `--refresh`).
     pub fetching: Fetching,
+    /// Whether the project's lock file counts for nothing, as it is written anew (`vendor`).
+    pub unlocked: bool,
     /// The GitLab of the project (`--gitlab`), instead of the one its remote names.
     pub gitlab: Option<String>,
     /// The directory of the user's settings, `config.toml`, and of what is kept of elsewhere; `None`

@@ -1,11 +1,12 @@
 use super::answers::Answers;
 use super::changes::{ChangeBase, changed_since, names};
 use super::git::{Git, GitError};
+use crate::local::elsewhere::Outside;
 use job_runner::{RepositoryRefs, toplevel};
 use pipeline::repository::{Paths, Repository, RepositoryError};
 use std::error::Error;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// The working tree of a project, with its history.
 ///
@@ -21,6 +22,8 @@ pub struct GitRepository {
     files_at: Answers<Result<Paths, RepositoryError>>,
     blobs: Answers<Result<Option<String>, RepositoryError>>,
     commits: Answers<Result<Option<String>, RepositoryError>>,
+    /// The way to other projects; whoever reads the pipeline keeps it.
+    outside: OnceLock<Weak<Outside>>,
 }
 
 /// What a repository has to know of the situation.
@@ -53,7 +56,13 @@ impl GitRepository {
             files_at: Answers::default(),
             blobs: Answers::default(),
             commits: Answers::default(),
+            outside: OnceLock::new(),
         }
+    }
+
+    /// Says how to ask for the files of other projects; only the first time counts.
+    pub(in crate::local) fn look_outside(&self, outside: &Arc<Outside>) {
+        let _ = self.outside.set(Arc::downgrade(outside));
     }
 
     /// Says what the pipeline runs for; only the first time counts.
@@ -202,7 +211,9 @@ impl Repository for GitRepository {
 
     fn files_of(&self, project: &str, reference: Option<&str>) -> Result<Paths, RepositoryError> {
         if !project.eq_ignore_ascii_case(&self.situated().project) {
-            return Err(RepositoryError::UnknownProject(project.to_owned()));
+            let outside = self.outside.get().and_then(Weak::upgrade);
+            let unknown = || RepositoryError::UnknownProject(project.to_owned());
+            return outside.ok_or_else(unknown)?.files_of(project, reference);
         }
         let question = reference.unwrap_or_default();
         self.files_at.of(question, || self.list_files_at(reference))
