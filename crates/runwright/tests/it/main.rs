@@ -6,6 +6,7 @@ mod project;
 
 mod creation;
 mod decisions;
+mod elsewhere;
 mod gitlab_ci_local;
 mod given;
 mod includes;
