@@ -47,6 +47,9 @@ fn encode(what: Thing, name: &str, is_good: bool) -> Result<String, ApiError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use percent_encoding::percent_decode_str;
+    use proptest::prelude::*;
+    use web::Url;
 
     #[test]
     fn a_name_is_one_part_of_an_address() {
@@ -77,5 +80,19 @@ mod tests {
         check("", None);
         check("..", None);
         check("a\u{1b}[2J", None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_leads_elsewhere(name in any::<String>()) {
+            for part in [project_id(&name), file_id(&name), reference_id(&name)] {
+                let Ok(part) = part else { continue };
+                let url = Url::parse(&format!("https://h/api/{part}/raw")).expect("an address");
+                let parts: Vec<&str> = url.path_segments().expect("a path").collect();
+                prop_assert_eq!(parts, ["api", &part, "raw"]);
+                let read = percent_decode_str(&part).decode_utf8().expect("a text");
+                prop_assert_eq!(read, &*name);
+            }
+        }
     }
 }

@@ -85,7 +85,7 @@ pub(crate) fn judge(asked: &Asked, parts: &Parts<'_>) -> Result<(), ApiError> {
         }),
         403 => Err(ApiError::Forbidden {
             asked: whole(),
-            scopes: said.scopes(),
+            scopes: said.scopes(parts.secret),
             said: said.message(parts.secret),
         }),
         // GitLab itself says what is missing; whoever else is at this address does not.
@@ -174,16 +174,19 @@ impl Said {
     }
 
     /// Returns the scopes of which one is needed.
-    fn scopes(&self) -> Vec<String> {
+    fn scopes(&self, secret: Option<&str>) -> Vec<String> {
         let is_scope = |word: &&str| word.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
         let words = self.scope.split([' ', ',']).filter(|word| !word.is_empty());
-        words.filter(is_scope).take(8).map(str::to_owned).collect()
+        let words = words
+            .filter(is_scope)
+            .filter(|word| !gives_back(word, secret));
+        words.take(8).map(str::to_owned).collect()
     }
 
     /// Returns the first words, as far as they can be shown.
     fn message(&self, secret: Option<&str>) -> Option<String> {
         let text = self.words.first()?;
-        if secret.is_some_and(|secret| text.contains(secret.trim_start_matches("Bearer "))) {
+        if gives_back(text, secret) {
             return None;
         }
         let shown: String = text
@@ -195,10 +198,17 @@ impl Said {
     }
 }
 
+/// Returns whether words of a server hold the secret that it was sent.
+fn gives_back(words: &str, secret: Option<&str>) -> bool {
+    let secret = secret.map(|it| it.strip_prefix("Bearer ").unwrap_or(it));
+    secret.is_some_and(|secret| !secret.is_empty() && words.contains(secret))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Instance, TokenKind};
+    use proptest::prelude::*;
 
     fn asked() -> Asked {
         Asked {
@@ -350,5 +360,46 @@ mod tests {
         );
         let unchanged = at("https://h/git/api/v4/x", 304, "", "", true);
         assert_eq!(unchanged, "good");
+    }
+
+    /// Returns something that a server may send with an error.
+    fn body() -> impl Strategy<Value = Vec<u8>> {
+        let word = prop_oneof![
+            Just("my_token".to_owned()),
+            Just("the token my_token was revoked".to_owned()),
+            Just("404 Project Not Found".to_owned()),
+            any::<String>(),
+        ];
+        let said = proptest::collection::hash_map(
+            prop_oneof!["message", "error", "error_description", "scope"],
+            word,
+            0..4,
+        );
+        let json = said.prop_map(|map| serde_json::to_vec(&map).expect("JSON"));
+        prop_oneof![3 => json, 1 => any::<Vec<u8>>()]
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_is_too_odd_and_none_gives_a_token_back(
+            status in 100_u16..600,
+            body in body(),
+            content_type in any::<String>(),
+            is_conditional in any::<bool>(),
+        ) {
+            let parts = Parts {
+                status,
+                body: &body,
+                url: &Url::parse("https://h/git/api/v4/x").expect("an address"),
+                content_type: &content_type,
+                retry_after: Some(&content_type),
+                is_conditional,
+                secret: Some("my_token"),
+            };
+            if let Err(error) = judge(&asked(), &parts) {
+                let shown = format!("{error} {error:?} {:?}", error.help());
+                prop_assert!(!shown.contains("my_token"), "{}", shown);
+            }
+        }
     }
 }

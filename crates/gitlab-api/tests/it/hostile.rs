@@ -87,6 +87,17 @@ async fn a_redirect_to_another_server_takes_no_token_along() {
 }
 
 #[tokio::test]
+async fn a_project_that_moved_is_followed_with_the_token() {
+    let gitlab = gitlab(&["read_api"]);
+    gitlab.project("new/p").private().commit(&[("a", "1")]);
+    let old = gitlab.project("old/p").api("");
+    let to = format!("{}/api/v4/projects/new%2Fp", gitlab.url());
+    gitlab.always(&old, Fault::Redirect(to));
+    let project = with_token(&gitlab).project("old/p").await;
+    assert_eq!(project.expect("a project").path_with_namespace, "new/p");
+}
+
+#[tokio::test]
 async fn a_server_that_stumbles_is_asked_again() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/p");
