@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// The directory of all state: `$RUNWRIGHT_HOME`, or `~/.runwright`.
 ///
 /// ```text
+/// config.toml                         what the user wants to be so
+/// cache/                              answers of servers
+/// git/                                repositories of other projects, where they are read by Git
 /// journal/                            what runs have made and must remove
 /// projects/<key>/last-pipeline        the id given last
 /// projects/<key>/in-place.lock        held by a run in the working tree itself

@@ -349,3 +349,24 @@ fn a_lock_file_needs_no_server() {
     let notes = refreshed.notes().unwrap().join("\n");
     assert!(notes.contains(".runwright.lock"), "{notes}");
 }
+
+#[test]
+fn git_is_asked_where_the_api_does_not_answer() {
+    let gitlab = gitlab();
+    gitlab.job_token("job-token-of-this-test");
+    let project = Project::new();
+    join(&project, &gitlab);
+    let settings = format!(
+        "[[gitlab.instance]]\nurl = \"{}\"\ntoken = \"job-token-of-this-test\"\n\
+         token-kind = \"job\"\ngit = \"https\"\n",
+        gitlab.url()
+    );
+    project.write_home(".runwright/config.toml", &settings);
+    project.write(
+        ".gitlab-ci.yml",
+        "include: [{project: group/templates, ref: 1.0.0, file: [ci/test.yml, ci/all.yml]}]",
+    );
+    assert_eq!(jobs(&project, &options(&project)), ["test", "a", "b"]);
+    let of_git = "/group/templates.git/git-upload-pack";
+    assert!(gitlab.count("POST", of_git) > 0, "{:?}", gitlab.requests());
+}

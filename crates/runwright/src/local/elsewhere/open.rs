@@ -5,8 +5,8 @@ use crate::local::repository::Git;
 use crate::local::state::StateDir;
 use gitlab_api::Accounts;
 use includes::{
-    Cached, Elsewhere, ElsewhereSettings, Library, LockFile, Locked, Notes, Record, Recorded,
-    Servers, Store,
+    Cached, Elsewhere, ElsewhereSettings, Fallback, GitServers, GitWays, Library, LockFile, Locked,
+    Notes, Record, Recorded, Servers, Store,
 };
 use pipeline::include::{IncludeError, IncludeFailure};
 use pipeline::repository::{Paths, RepositoryError};
@@ -141,7 +141,7 @@ impl Outside {
     fn found_by(&self, opened: &Opened) -> Result<Found, IncludeError> {
         let accounts: Arc<dyn Accounts> = Arc::clone(&opened.accounts) as Arc<dyn Accounts>;
         let servers = Servers::new(opened.web.clone(), Arc::clone(&accounts));
-        let kept = self.kept(Arc::new(servers), &opened.settings);
+        let kept = self.kept(self.with_git(servers, opened), &opened.settings);
         let recorded = Arc::new(Recorded::new(self.locked(kept)?));
         let mut settings = ElsewhereSettings::new(accounts);
         settings.waiter = Arc::clone(&opened.waiter);
@@ -152,6 +152,16 @@ impl Outside {
             elsewhere: Elsewhere::new(Arc::clone(&recorded) as Arc<dyn Library>, settings),
             recorded,
         })
+    }
+
+    /// Returns a library that asks by Git where the servers do not answer whoever asks.
+    fn with_git(&self, servers: Servers, opened: &Opened) -> Arc<dyn Library> {
+        let Some(directory) = self.directory() else {
+            return Arc::new(servers);
+        };
+        let ways: Arc<dyn GitWays> = Arc::clone(&opened.accounts) as Arc<dyn GitWays>;
+        let git = GitServers::new(ways, directory.join("git"));
+        Arc::new(Fallback::new(servers, git))
     }
 
     /// Returns a library that keeps the answers of another one, if there is a place for them.
