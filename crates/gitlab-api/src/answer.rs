@@ -126,17 +126,10 @@ impl Said {
             return Self::default();
         };
         let texts = ["message", "error_description", "error"].map(|key| map.get(key));
-        let words = texts.into_iter().flatten().map(|value| match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        });
+        let words = texts.into_iter().flatten().map(text);
         Self {
             words: words.collect(),
-            scope: map
-                .get("scope")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned(),
+            scope: map.get("scope").map(text).unwrap_or_default(),
         }
     }
 
@@ -195,6 +188,15 @@ impl Said {
             .take(200)
             .collect();
         (!shown.trim().is_empty()).then(|| shown.trim().to_owned())
+    }
+}
+
+/// Returns a value as words: lists of them, one behind the other.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(text).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
     }
 }
 
@@ -289,6 +291,10 @@ mod tests {
             r#"{"error":"x","scope":"api <script> read_api"}"#,
             "api read_api | x",
         );
+        check(
+            r#"{"error":"x","scope":["api","read_api"]}"#,
+            "api read_api | x",
+        );
         check("", " | ");
     }
 
@@ -325,7 +331,7 @@ mod tests {
             r#"{"message":{"ref":["is bad"]}}"#,
             r#"400 | {"ref":["is bad"]}"#,
         );
-        check(422, r#"{"message":["a"]}"#, r#"422 | ["a"]"#);
+        check(422, r#"{"message":["a", "b"]}"#, "422 | a b");
         check(301, "", "301 | ");
         check(
             304,

@@ -11,7 +11,7 @@ pub struct LintRequest {
     pub dry_run: bool,
     /// Whether the answer lists the jobs.
     pub include_jobs: bool,
-    /// The branch or tag whose files `include: local` means; absent means the default branch.
+    /// The branch or tag of a dry run; absent means the default branch, as it is without one.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
 }

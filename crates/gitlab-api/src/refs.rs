@@ -50,7 +50,9 @@ impl Client {
         let reference = reference.unwrap_or("HEAD");
         let asked = self.asked(format!("the commit `{reference}` of `{project}`"));
         let (id, commit) = (project_id(project)?, reference_id(reference)?);
-        let url = self.address(&["projects", &id, "repository", "commits", &commit], &[])?;
+        let parts = ["projects", &id, "repository", "commits", &commit];
+        // How much a commit changes is counted otherwise, which takes long for a large one.
+        let url = self.address(&parts, &[("stats", "false")])?;
         let commit: Fresh<Commit> = self.get_fresh(&asked, url, etag).await?;
         if let Fresh::New { value, .. } = &commit {
             self.check_id(&value.id)?;
