@@ -76,6 +76,7 @@ impl From<LocalError> for Failure {
         let help = match &error {
             LocalError::Situation(error) => error.help(),
             LocalError::Variables(error) => error.help(),
+            LocalError::ApiMode(error) => error.help(),
             error => help_for(error).map(ToOwned::to_owned),
         };
         Self {

@@ -1,6 +1,6 @@
 //! Why a local run did not take place.
 
-use super::elsewhere::VariablesError;
+use super::elsewhere::{ApiModeError, VariablesError};
 use super::repository::GitError;
 use super::state::StateError;
 use pipeline::PlanError;
@@ -60,6 +60,9 @@ pub enum LocalError {
     /// The variables that a GitLab keeps cannot be had.
     #[error("take the variables from GitLab")]
     Variables(#[from] VariablesError),
+    /// The GitLab that should read the pipeline file does not.
+    #[error("let GitLab read the pipeline file")]
+    ApiMode(#[from] ApiModeError),
     /// The selected jobs cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -98,6 +101,7 @@ impl LocalError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Variables(error) => error.fault(),
+            Self::ApiMode(error) => error.fault(),
             Self::Directory { .. }
             | Self::NoFile { .. }
             | Self::File { .. }

@@ -1,4 +1,4 @@
-use super::elsewhere::{GitLabVariables, Outside, ProjectIncludes};
+use super::elsewhere::{ApiMode, GitLabVariables, Merged, Outside, ProjectIncludes};
 use super::error::LocalError;
 use super::file::optional;
 use super::gitlab_ci_local::{Decorations, OVERLAY};
@@ -48,6 +48,7 @@ impl LocalPipeline {
                 });
             }
         };
+        let api_mode = ApiMode::wanted(options, &given)?;
         let mut surroundings =
             Surroundings::new(project.root(), project.file(), situation, given.variables);
         let home = options.home.clone();
@@ -63,10 +64,15 @@ impl LocalPipeline {
             let file = project.file().display();
             notes.push(format!("{OVERLAY} is merged over {file}"));
         }
+        let merged = api_mode
+            .map(|api_mode| api_mode.merge(&outside, &text, overlay.is_some()))
+            .transpose()?;
+        notes.extend(merged.iter().flat_map(|merged| merged.notes.clone()));
         let texts = Texts {
             name: project.file().display().to_string(),
             text,
             overlay,
+            merged,
         };
         let inputs = given.inputs;
         let tree = LocalIncludes::new(project.root(), Arc::clone(surroundings.repository()));
@@ -173,6 +179,8 @@ struct Texts {
     name: String,
     text: String,
     overlay: Option<Overlay>,
+    /// What a GitLab made of the text, which is read in its place.
+    merged: Option<Merged>,
 }
 
 impl Texts {
@@ -202,13 +210,22 @@ impl Texts {
             overlays: self.overlay.as_slice(),
             ..LoadOptions::default()
         };
-        let checked = Pipeline::load(&self.name, &self.text, &options);
+        let checked = self.read(&options);
         if needs_git || !includes.told_of_commit() {
             return Ok(checked);
         }
         // An included file may ask for what was not looked up, which is rare.
         options.variables = surroundings.context()?.pre_pipeline_variables();
-        Ok(Pipeline::load(&self.name, &self.text, &options))
+        Ok(self.read(&options))
+    }
+
+    fn read(&self, options: &LoadOptions<'_>) -> Checked<Pipeline> {
+        match &self.merged {
+            None => Pipeline::load(&self.name, &self.text, options),
+            Some(merged) => {
+                Pipeline::from_merged(&self.name, &self.text, &merged.reading(), options)
+            }
+        }
     }
 
     fn any(&self, is_so: impl Fn(&str) -> bool) -> bool {

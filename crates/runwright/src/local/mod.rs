@@ -22,8 +22,8 @@ mod state;
 mod surroundings;
 
 pub use elsewhere::{
-    ElsewhereError, ElsewhereOptions, GitUse, IncludeSettings, InstanceSettings, Settings,
-    SettingsError, SshServer, TokenSource, UserAccounts, UserSurroundings, Variables,
+    ApiModeError, ElsewhereError, ElsewhereOptions, GitUse, IncludeSettings, InstanceSettings,
+    Settings, SettingsError, SshServer, TokenSource, UserAccounts, UserSurroundings, Variables,
     VariablesError,
 };
 pub use error::{Fault, LocalError};

@@ -2,6 +2,7 @@
 //! variables, and the server's own reading of the file.
 
 mod accounts;
+mod api_mode;
 mod error;
 mod open;
 mod options;
@@ -10,6 +11,8 @@ mod settings;
 mod variables;
 
 pub use accounts::{UserAccounts, UserSurroundings, Variables};
+pub use api_mode::ApiModeError;
+pub(super) use api_mode::{ApiMode, Merged};
 pub use error::ElsewhereError;
 pub(super) use open::Outside;
 pub use options::ElsewhereOptions;

@@ -203,7 +203,7 @@ impl Outside {
     }
 
     /// Returns where the project was cloned from.
-    fn remote(&self) -> Option<String> {
+    pub(in crate::local) fn remote(&self) -> Option<String> {
         let facts = job_runner::glance(self.git.root());
         let facts = facts.or_else(|| self.git.describe().ok());
         facts?.remote_url

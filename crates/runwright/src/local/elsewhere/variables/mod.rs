@@ -17,6 +17,7 @@ pub use error::VariablesError;
 pub(in crate::local) use given::Taken;
 pub(in crate::local) use protection::Protection;
 pub(in crate::local) use take::GitLabVariables;
+pub(in crate::local::elsewhere) use take::project_of;
 
 use answers::Wanted;
 use ask::ask;

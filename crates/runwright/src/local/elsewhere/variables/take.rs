@@ -53,7 +53,7 @@ impl GitLabVariables {
 }
 
 /// Returns the path of the project on its GitLab, which may be below a path of its server.
-fn project_of(remote: &str, instance: &Instance) -> Option<String> {
+pub(in crate::local::elsewhere) fn project_of(remote: &str, instance: &Instance) -> Option<String> {
     let path = path_of_url(remote)?;
     let root = instance.address().split_once("://")?.1.split_once('/');
     let below = root.and_then(|(_, root)| path.strip_prefix(root)?.strip_prefix('/'));
