@@ -7,6 +7,7 @@ mod clock;
 mod console;
 mod daemons;
 mod disk;
+mod elsewhere;
 mod events;
 mod explain;
 #[cfg(feature = "fail-points")]

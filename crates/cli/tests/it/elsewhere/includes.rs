@@ -1,0 +1,288 @@
+//! Each kind of include, and what it costs.
+
+use super::scene::Scene;
+use gitlab_testkit::{Fault, GitLab, Page, Project, Request};
+
+/// Returns a private project with templates: a file that includes others of its own, and one alone.
+fn templates(gitlab: &GitLab) -> Project {
+    let project = gitlab.project("group/templates").private();
+    project.commit(&[
+        (
+            "ci/all.yml",
+            "include:\n  - local: /ci/nested.yml\n  - local: ci/parts/*.yml\nfrom-all:\n  script: echo all\n",
+        ),
+        ("ci/nested.yml", "from-nested:\n  script: echo nested\n"),
+        ("ci/parts/b.yml", "from-b:\n  script: echo b\n"),
+        ("ci/parts/a.yml", "from-a:\n  script: echo a\n"),
+        ("ci/alone.yml", "from-alone:\n  script: echo alone at v1\n"),
+    ]);
+    project.tag("v1");
+    project.commit(&[(
+        "ci/alone.yml",
+        "from-alone:\n  script: echo alone at main\n",
+    )]);
+    project
+}
+
+/// Returns a project with components: one of each layout, and one that includes a file of its project.
+fn components(gitlab: &GitLab) -> Project {
+    let project = gitlab.project("group/components").private();
+    let component = |version: &str| {
+        format!(
+            "spec:\n  inputs:\n    name: {{default: file}}\n---\n$[[ inputs.name ]]:\n  script: echo {version}\n"
+        )
+    };
+    for version in ["1.2.0", "1.10.0", "1.2.1", "2.0.0", "2.1.0-rc.1"] {
+        let text = component(version);
+        project.commit(&[
+            ("templates/file.yml", text.as_str()),
+            (
+                "templates/folder/template.yml",
+                &text.replace("echo", "echo folder"),
+            ),
+            (
+                "templates/nesting.yml",
+                "include: {local: /parts/nested.yml}\nnesting:\n  script: echo nesting\n",
+            ),
+            (
+                "parts/nested.yml",
+                "nested-in-component:\n  script: echo nested\n",
+            ),
+        ]);
+        project.tag(version);
+    }
+    project
+}
+
+#[test]
+fn files_of_a_project_are_fetched_and_their_local_files_from_there() {
+    // R-GLCI-150
+    let gitlab = GitLab::start();
+    let templates = templates(&gitlab);
+    let scene = Scene::new(
+        gitlab,
+        "include:\n  - project: group/templates\n    ref: v1\n    file: [ci/all.yml, /ci/alone.yml]\n",
+    );
+    assert_eq!(
+        scene.jobs(&[]),
+        [
+            "from-a: echo a",
+            "from-all: echo all",
+            "from-alone: echo alone at v1",
+            "from-b: echo b",
+            "from-nested: echo nested",
+        ]
+    );
+    // One question for the tag, one for the paths that the star means, one for each file.
+    assert_eq!(scene.asked(&templates), [1, 0, 1, 5]);
+    let requests = scene.gitlab.requests();
+    let tokens = requests.iter().filter(|it| it.token().is_some());
+    assert_eq!(tokens.count(), requests.len(), "each says who asks");
+
+    scene
+        .runwright(&["run", "from-alone"])
+        .expect_code(0)
+        .expect_text("alone at v1");
+}
+
+#[test]
+fn a_project_is_asked_at_its_default_branch_if_nothing_else_is_said() {
+    let gitlab = GitLab::start();
+    let _ = templates(&gitlab);
+    let scene = Scene::new(
+        gitlab,
+        "include: {project: GROUP/Templates, file: ci/alone.yml}\n",
+    );
+    scene
+        .runwright(&["run"])
+        .expect_code(0)
+        .expect_text("alone at main");
+}
+
+#[test]
+fn a_component_is_the_highest_version_that_fits() {
+    // R-GLCI-151
+    // R-GLCI-152
+    let gitlab = GitLab::start();
+    let components = components(&gitlab);
+    let first = components.commit_of("1.2.0").unwrap();
+    let scene = Scene::new(gitlab, "");
+    let check = |component: &str, expect: &[&str]| {
+        scene.pipeline(&format!(
+            "include:\n  - component: HOST/group/components/{component}\n"
+        ));
+        assert_eq!(scene.jobs(&[]), expect, "{component}");
+    };
+    check("file@~latest", &["file: echo 2.0.0"]);
+    check("file@1", &["file: echo 1.10.0"]);
+    check("file@1.2", &["file: echo 1.2.1"]);
+    check("file@1.2.0", &["file: echo 1.2.0"]);
+    check("file@2.1.0-rc.1", &["file: echo 2.1.0-rc.1"]);
+    check("file@main", &["file: echo 2.1.0-rc.1"]);
+    check(&format!("file@{first}"), &["file: echo 1.2.0"]);
+    check("folder@~latest", &["file: echo folder 2.0.0"]);
+    check(
+        "nesting@1",
+        &["nested-in-component: echo nested", "nesting: echo nesting"],
+    );
+    check("file@1\n    inputs: {name: other}", &["other: echo 1.10.0"]);
+}
+
+#[test]
+fn a_version_is_found_on_whichever_page_of_the_tags_it_is() {
+    // R-GLCI-152
+    let gitlab = GitLab::start();
+    let components = gitlab.project("group/components");
+    let file = |text: &str| [("templates/a.yml", format!("a: {{script: {text}}}\n"))];
+    // The newest tags come first, and the highest version is the oldest.
+    components.commit(&file("highest"));
+    components.annotated_tag("9.9.9");
+    components.commit(&file("other"));
+    let names: Vec<String> = (0..230).map(|number| format!("1.0.{number}")).collect();
+    components.tags(&names);
+    let scene = Scene::new(
+        gitlab,
+        "include: [{component: HOST/group/components/a@~latest}]\n",
+    );
+    assert_eq!(scene.jobs(&[]), ["a: highest"]);
+    let [commits, tags, trees, files] = scene.asked(&components);
+    assert_eq!((commits, tags, trees, files), (0, 3, 0, 1));
+}
+
+#[test]
+fn a_template_is_fetched_from_where_the_settings_say() {
+    // R-GLCI-149
+    let gitlab = GitLab::start();
+    gitlab.page(
+        "/templates/Jobs/Build.gitlab-ci.yml",
+        "include: {template: Other.gitlab-ci.yml}\nbuild: {script: template}\n",
+    );
+    gitlab.page("/templates/Other.gitlab-ci.yml", "other: {script: other}\n");
+    let scene = Scene::new(gitlab, "include: {template: Jobs/Build.gitlab-ci.yml}\n");
+    assert_eq!(scene.jobs(&[]), ["build: template", "other: other"]);
+    let count = |path: &str| scene.gitlab.count("GET", path);
+    assert_eq!(count("/templates/*"), 2);
+}
+
+/// A remote file and its digest.
+const REMOTE: &str = "from-remote:\n  script: echo told by a remote file\n";
+const DIGEST: &str = "sha256-MEXFUq8DAsnaxNP1hsH2tRHavmEIbDeEV3fCNx2E/j0=";
+
+#[test]
+fn a_remote_file_is_the_one_that_was_meant() {
+    // R-GLCI-148
+    // R-PIPE-06
+    let gitlab = GitLab::start();
+    gitlab.page("/ci.yml", REMOTE);
+    gitlab.page(
+        "/moved.yml",
+        Page::new("").status(302).header("location", "/ci.yml"),
+    );
+    let scene = Scene::new(
+        gitlab,
+        &format!("include:\n  - remote: URL/moved.yml\n    integrity: {DIGEST}\n"),
+    );
+    let jobs = ["from-remote: echo told by a remote file"];
+    assert_eq!(scene.jobs(&[]), jobs);
+    let requests = scene.gitlab.requests();
+    let tokens = requests.iter().filter_map(Request::token);
+    assert_eq!(
+        tokens.count(),
+        0,
+        "a file names any server, which learns nothing"
+    );
+
+    scene.gitlab.page("/ci.yml", format!("{REMOTE}# changed"));
+    let done = scene.runwright(&["list", "--refresh"]).expect_code(2);
+    assert!(done.stderr.contains(DIGEST), "{}", done.stderr);
+}
+
+#[test]
+fn a_server_that_fails_is_asked_again() {
+    // R-GLCI-148
+    let gitlab = GitLab::start();
+    gitlab.page("/ci.yml", REMOTE);
+    gitlab.next_times("/ci.yml", 2, Fault::Status(503));
+    let scene = Scene::new(gitlab, "include: [URL/ci.yml]\n");
+    assert_eq!(scene.jobs(&[]).len(), 1);
+    assert_eq!(scene.gitlab.count("GET", "/ci.yml"), 3);
+}
+
+#[test]
+fn what_is_not_there_is_said_at_its_line() {
+    let gitlab = GitLab::start();
+    let _ = templates(&gitlab);
+    let _ = components(&gitlab);
+    let scene = Scene::new(gitlab, "");
+    let check = |include: &str, expect: &[&str]| {
+        scene.pipeline(&format!("include:\n  - {include}\na: {{script: a}}\n"));
+        let done = scene.runwright(&["lint"]).expect_code(2);
+        let said = done.all();
+        for text in expect {
+            assert!(said.contains(text), "{include}: no {text:?} in {said}");
+        }
+        assert!(said.contains(".gitlab-ci.yml:2:"), "{include}: {said}");
+    };
+    let project = "{project: group/templates, ";
+    check(&format!("{project} file: none.yml}}"), &["none.yml"]);
+    check(&format!("{project} file: a.yml, ref: none}}"), &["`none`"]);
+    check("{project: group/none, file: a.yml}", &["group/none"]);
+    check(
+        "{component: HOST/group/components/file@7}",
+        &["no version `7`", "`2.0.0`"],
+    );
+    check(
+        "{component: HOST/group/components/none@1}",
+        &["templates/none.yml"],
+    );
+    check("URL/none.yml", &["none.yml"]);
+}
+
+#[test]
+fn a_token_that_is_refused_is_named_and_not_shown() {
+    let gitlab = GitLab::start();
+    let _ = templates(&gitlab);
+    let scene = Scene::new(
+        gitlab,
+        "include: {project: group/templates, file: ci/alone.yml}\n",
+    );
+    scene.gitlab.always("/api/*", Fault::Status(401));
+    let done = scene.runwright(&["list"]).expect_code(2);
+    assert!(done.stderr.contains("config.toml"), "{}", done.stderr);
+    assert!(done.stderr.contains("refuses the token"), "{}", done.stderr);
+}
+
+#[test]
+fn a_file_that_two_files_include_is_fetched_once() {
+    // R-GLCI-150
+    let gitlab = GitLab::start();
+    let project = gitlab.project("group/diamond");
+    project.commit(&[
+        (
+            "top.yml",
+            "include: [{local: left.yml}, {local: right.yml}]\n",
+        ),
+        (
+            "left.yml",
+            "include: {local: below.yml}\nleft: {script: left}\n",
+        ),
+        (
+            "right.yml",
+            "include: {local: below.yml}\nright: {script: right}\n",
+        ),
+        ("below.yml", "below: {script: below}\n"),
+    ]);
+    let scene = Scene::new(
+        gitlab,
+        "include:\n  - {project: group/diamond, file: top.yml}\n  - {project: group/diamond, file: below.yml}\n",
+    );
+    assert_eq!(
+        scene.jobs(&[]),
+        ["below: below", "left: left", "right: right"]
+    );
+    for file in ["top.yml", "left.yml", "right.yml", "below.yml"] {
+        let path = project.api(&format!("/repository/files/{file}/raw"));
+        assert_eq!(scene.gitlab.count("GET", &path), 1, "{file}");
+    }
+    assert_eq!(scene.asked(&project), [1, 0, 0, 4]);
+}

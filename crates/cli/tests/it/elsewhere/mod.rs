@@ -1,0 +1,4 @@
+//! Files that a pipeline takes from elsewhere: the binary, and a GitLab for tests.
+
+mod includes;
+mod scene;

@@ -1,0 +1,111 @@
+//! A project whose GitLab is one for tests, and the binary run in it by a user who knows nobody else.
+
+use crate::project::{Done, Project};
+use gitlab_testkit::GitLab;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+/// The token of the user, which no output may show.
+pub(crate) const TOKEN: &str = "glpat-e2eSecretOfTheTest";
+
+/// What the environment of a person or a CI job may say about GitLabs.
+const FOREIGN: [&str; 16] = [
+    "CI_JOB_ID",
+    "CI_JOB_TOKEN",
+    "CI_SERVER_URL",
+    "GITLAB_ACCESS_TOKEN",
+    "GITLAB_HOST",
+    "GITLAB_TOKEN",
+    "GITLAB_URI",
+    "GLCI_PREFER_API",
+    "GL_HOST",
+    "OAUTH_TOKEN",
+    "RUNWRIGHT_GITLAB",
+    "RUNWRIGHT_GITLAB_TOKEN",
+    "all_proxy",
+    "ALL_PROXY",
+    "http_proxy",
+    "GLAB_CONFIG_DIR",
+];
+
+/// A project and its GitLab.
+#[derive(Debug)]
+pub(crate) struct Scene {
+    pub(crate) gitlab: GitLab,
+    pub(crate) project: Project,
+}
+
+impl Scene {
+    /// Returns a project on this GitLab whose pipeline file is this: see [`Scene::pipeline`]. The user's
+    /// settings name the GitLab, his token and where its templates are.
+    pub(crate) fn new(gitlab: GitLab, pipeline: &str) -> Self {
+        let project = Project::with_pipeline("");
+        let remote = format!("{}/group/app.git", gitlab.url());
+        project.git(&["remote", "add", "origin", &remote]);
+        gitlab.token(TOKEN, &["read_api"]);
+        let scene = Self { gitlab, project };
+        let url = scene.gitlab.url();
+        scene.settings(&format!("[include]\ntemplates = \"{url}/templates/\"\n"));
+        scene.pipeline(pipeline);
+        scene
+    }
+
+    /// Gives the project another pipeline file, where `HOST` is the GitLab's name and `URL` its address.
+    pub(crate) fn pipeline(&self, text: &str) {
+        let text = text.replace("HOST", &self.gitlab.name());
+        let text = text.replace("URL", &self.gitlab.url());
+        self.project.write(".gitlab-ci.yml", &text);
+    }
+
+    /// Gives the user's settings these lines, below what they say about the GitLab.
+    pub(crate) fn settings(&self, more: &str) {
+        let url = self.gitlab.url();
+        let file = self.project.home().join("config.toml");
+        fs::create_dir_all(self.project.home()).unwrap();
+        let text = format!("[[gitlab.instance]]\nurl = \"{url}\"\ntoken = \"{TOKEN}\"\n{more}");
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+
+    /// Returns the binary, set up to run in the project for a user without a past.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.project.command(arguments);
+        let home = self.project.scratch().join("person");
+        command.env("HOME", &home).env("XDG_CONFIG_HOME", &home);
+        for name in FOREIGN {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs the binary to its end, and sees that it does not tell the token.
+    pub(crate) fn runwright(&self, arguments: &[&str]) -> Done {
+        let done = Done::from(self.command(arguments).output().unwrap());
+        assert!(!done.all().contains(TOKEN), "{}", done.all());
+        done
+    }
+
+    /// Returns the jobs with the first line of their scripts: `build: make`, ordered by name.
+    pub(crate) fn jobs(&self, arguments: &[&str]) -> Vec<String> {
+        let all = [&["list", "--json"], arguments].concat();
+        let listed = self.runwright(&all).expect_code(0).stdout;
+        let jobs: serde_json::Value = serde_json::from_str(&listed).unwrap();
+        let text = |job: &serde_json::Value| {
+            let (name, script) = (job["name"].as_str(), job["script"][0].as_str());
+            format!("{}: {}", name.unwrap(), script.unwrap_or_default())
+        };
+        let mut jobs: Vec<String> = jobs.as_array().unwrap().iter().map(text).collect();
+        jobs.sort();
+        jobs
+    }
+
+    /// Returns how many requests there were to a project for each of these: the project's commits, its
+    /// tags, its trees, and its files.
+    pub(crate) fn asked(&self, project: &gitlab_testkit::Project) -> [usize; 4] {
+        ["commits/*", "tags", "tree", "files/*"].map(|what| {
+            let path = project.api(&format!("/repository/{what}"));
+            self.gitlab.count("GET", &path)
+        })
+    }
+}
