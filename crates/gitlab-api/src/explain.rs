@@ -90,9 +90,13 @@ pub(crate) fn help(error: &ApiError) -> Option<String> {
             Some("who asks with a token may ask more often".to_owned())
         }
         ApiError::BadAnswer { fault, .. } => match fault {
-            Fault::SignIn | Fault::Page => Some(
-                "check its address, with the path it is below; a sign-in before it \
-                 (SSO, a proxy) must let `/api/v4` pass"
+            Fault::SignIn => Some(
+                "check its address; a sign-in before it (SSO, a proxy) must let `/api/v4` pass"
+                    .to_owned(),
+            ),
+            Fault::Page => Some(
+                "check its address, with the path it is below; a proxy before it must leave \
+                 `%2F` as it is"
                     .to_owned(),
             ),
             Fault::Elsewhere(origin) => Some(format!("name {origin} as the GitLab, if it is")),

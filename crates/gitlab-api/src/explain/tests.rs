@@ -149,9 +149,9 @@ fn an_answer_that_is_none_is_described() {
         bad(Fault::Nonsense("a commit whose id is none")),
     ]), @r"
     https://h/git answers with its page to sign in
-      help: check its address, with the path it is below; a sign-in before it (SSO, a proxy) must let `/api/v4` pass
+      help: check its address; a sign-in before it (SSO, a proxy) must let `/api/v4` pass
     https://h/git answers with a page, not as GitLab's API does
-      help: check its address, with the path it is below; a sign-in before it (SSO, a proxy) must let `/api/v4` pass
+      help: check its address, with the path it is below; a proxy before it must leave `%2F` as it is
     https://h/git redirects to https://other:8443, which is not the GitLab that was named
       help: name https://other:8443 as the GitLab, if it is
     https://h/git does not answer as GitLab's API does: a commit whose id is none
