@@ -60,12 +60,15 @@ impl Elsewhere {
         .unwrap_or_else(Err)
     }
 
-    /// Waits as long as there is time; the error is that nothing can wait here.
+    /// Waits as long as there is time; the error is that there is none left, or that nothing can wait.
     fn in_time<T: Send, F: Future<Output = T> + Send>(
         &self,
         work: impl FnOnce(Instant) -> F + Send,
     ) -> Result<T, IncludeError> {
         let left = *self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        if left.is_zero() {
+            return Err(self.late());
+        }
         let waited = self.finder.settings.waiter.wait(async {
             let start = Instant::now();
             let done = work(start + left).await;
