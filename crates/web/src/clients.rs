@@ -8,18 +8,22 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::runtime::{self, Handle};
 
 /// For how many servers connections are kept.
 const KEPT: usize = 64;
 
 /// A client for each server, so that a connection serves the server alone for which its address was checked.
+///
+/// And for each runtime: a connection is moved by the one that it was made in, which may stand still or be gone when
+/// another one sends a request.
 #[derive(Debug)]
 pub(crate) struct Clients {
     pub(crate) rules: Arc<Rules>,
     pub(crate) routes: Routes,
     pub(crate) trust: Trust,
     pub(crate) resolver: Arc<dyn Resolver>,
-    kept: Mutex<HashMap<Origin, Client>>,
+    kept: Mutex<HashMap<(runtime::Id, Origin), Client>>,
 }
 
 impl Clients {
@@ -41,7 +45,8 @@ impl Clients {
     /// Returns the client for a server.
     pub(crate) fn client(&self, server: &Origin) -> Result<Client, WebError> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = kept.get(server) {
+        let key = (Handle::current().id(), server.clone());
+        if let Some(client) = kept.get(&key) {
             return Ok(client.clone());
         }
         let client = self.make(server)?;
@@ -49,7 +54,7 @@ impl Clients {
             // Who asks that many is not asking any of them often.
             kept.clear();
         }
-        kept.insert(server.clone(), client.clone());
+        kept.insert(key, client.clone());
         Ok(client)
     }
 

@@ -30,8 +30,9 @@ pub(crate) fn fault(
         .rev()
         .find_map(|cause| cause.downcast_ref::<io::Error>());
     let root = causes.last().map(ToString::to_string);
-    let reason = match io {
-        Some(error) if error.raw_os_error().is_some() => error.kind().to_string(),
+    let reason = match (tls, io) {
+        (Some(rustls::Error::InvalidMessage(_)), _) => "it does not speak TLS".to_owned(),
+        (_, Some(error)) if error.raw_os_error().is_some() => error.kind().to_string(),
         _ => root.unwrap_or_default(),
     };
     let reason = match proxy {
@@ -63,8 +64,8 @@ fn is_break(error: &io::Error) -> bool {
 
 /// Returns an error and what is behind it, the last being the reason for all.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> Vec<&'e (dyn Error + 'static)> {
-    let mut causes = vec![error];
-    let mut next = error.source();
+    let mut causes = Vec::new();
+    let mut next = Some(error);
     while let Some(cause) = next {
         causes.push(cause);
         // What an I/O error was made of is not its source, but holds it.
@@ -83,7 +84,8 @@ fn untrusted(server: &Origin, wrong: &CertificateError) -> WebError {
     use CertificateError as C;
     let own_authority = "if it is your own authority's, name the file with that authority's certificate: `ca-file` of the instance in your config.toml, or `SSL_CERT_FILE`";
     let (reason, help) = match wrong {
-        C::UnknownIssuer => (
+        // A bad signature is what another authority of the same name leaves.
+        C::UnknownIssuer | C::BadSignature => (
             "nobody who is trusted here has signed its certificate".to_owned(),
             own_authority.to_owned(),
         ),
@@ -124,10 +126,50 @@ fn untrusted(server: &Origin, wrong: &CertificateError) -> WebError {
     }
 }
 
+/// Lists a certificate's names, which come as `DnsName("gitlab.example")` and `IpAddress(10.0.0.1)`.
 fn names(presented: &[String]) -> String {
-    match presented {
-        [] => "no name at all".to_owned(),
-        [first, second, third, _, ..] => format!("{first}, {second}, {third} and more"),
-        few => few.join(", "),
+    let names: Vec<_> = presented.iter().take(3).map(|name| bare(name)).collect();
+    match (names.as_slice(), presented.len()) {
+        ([], _) => "no name at all".to_owned(),
+        (names, 4..) => format!("{} and more", names.join(", ")),
+        (names, _) => names.join(", "),
+    }
+}
+
+fn bare(name: &str) -> &str {
+    let inner = name
+        .split_once('(')
+        .and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner.unwrap_or(name).trim_matches('"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_a_certificate_are_listed() {
+        let dns = |name: &str| format!("DnsName({name:?})");
+        for (presented, expect) in [
+            (vec![], "no name at all"),
+            (vec![dns("a.example")], "a.example"),
+            (
+                vec![dns("a.example"), "IpAddress(10.0.0.1)".to_owned()],
+                "a.example, 10.0.0.1",
+            ),
+            (vec!["something else".to_owned()], "something else"),
+            (["a", "b", "c", "d"].map(dns).to_vec(), "a, b, c and more"),
+        ] {
+            assert_eq!(names(&presented), expect);
+        }
+    }
+
+    #[test]
+    fn the_reason_is_found_below_all_that_holds_it() {
+        let tls = rustls::Error::InvalidCertificate(CertificateError::Expired);
+        let error = io::Error::other(io::Error::other(tls));
+        let causes = causes(&error);
+        assert_eq!(causes.len(), 3);
+        assert!(causes[2].is::<rustls::Error>());
     }
 }

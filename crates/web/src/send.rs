@@ -55,6 +55,10 @@ impl Web {
     ///
     /// When the rules refuse a server, or there is no whole answer within the limits.
     ///
+    /// # Panics
+    ///
+    /// Outside of a runtime of Tokio; see [`Waiter`](crate::Waiter).
+    ///
     /// # Cancellation
     ///
     /// Dropping the future ends the request.

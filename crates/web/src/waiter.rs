@@ -47,8 +47,8 @@ impl Waiter {
         })
     }
 
-    /// Returns the runtime, which has a thread that never waits: connections are kept alive by it between two waits, so
-    /// that one that was opened by this waiter serves another one too.
+    /// Returns the runtime, which has a thread of its own: it moves connections between two waits, and while what is
+    /// waited for waits itself.
     fn handle(&self) -> io::Result<Handle> {
         let mut kept = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
         let runtime = match kept.take() {

@@ -1,0 +1,240 @@
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// A request as a server sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    /// `GET`.
+    pub(crate) method: String,
+    /// What is asked for: a path, or a whole address by the client of a proxy.
+    pub(crate) target: String,
+    pub(crate) body: String,
+    headers: Vec<(String, String)>,
+}
+
+impl Seen {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+/// Where an answer is written to.
+pub(crate) trait Wire: Read + Write {
+    /// Writes a whole answer, after which the connection is there for another request.
+    fn answer(&mut self, status: &str, headers: &[(&str, &str)], body: &[u8]) -> io::Result<()> {
+        let mut head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.len());
+        for (name, value) in headers {
+            let _ = write!(head, "{name}: {value}\r\n");
+        }
+        self.write_all(format!("{head}\r\n").as_bytes())?;
+        self.write_all(body)?;
+        self.flush()
+    }
+
+    /// Writes what comes as it is, and ends the connection.
+    fn raw(&mut self, text: &str) -> io::Result<()> {
+        self.write_all(text.as_bytes())?;
+        self.flush()?;
+        Err(io::ErrorKind::ConnectionAborted.into())
+    }
+}
+
+impl<T: Read + Write> Wire for T {}
+
+type Handler = dyn Fn(&Seen, &mut dyn Wire) -> io::Result<()> + Send + Sync;
+
+/// A server on this machine, that remembers what it was asked. A failing handler ends its connection.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    seen: Mutex<Vec<Seen>>,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    closed: bool,
+    sockets: Vec<TcpStream>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Starts one at a free port.
+    pub(crate) fn start(
+        handler: impl Fn(&Seen, &mut dyn Wire) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self::listen("127.0.0.1:0", None, handler)
+    }
+
+    /// Starts one that speaks TLS.
+    pub(crate) fn start_tls(
+        config: ServerConfig,
+        handler: impl Fn(&Seen, &mut dyn Wire) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self::listen("127.0.0.1:0", Some(Arc::new(config)), handler)
+    }
+
+    /// Starts one at an address.
+    pub(crate) fn listen(
+        address: &str,
+        tls: Option<Arc<ServerConfig>>,
+        handler: impl Fn(&Seen, &mut dyn Wire) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        let handler: Arc<Handler> = Arc::new(handler);
+        Self::serve(address, move |socket, shared| match &tls {
+            None => talk(socket, shared, &*handler),
+            Some(config) => {
+                let connection = ServerConnection::new(Arc::clone(config)).expect("a server");
+                talk(StreamOwned::new(connection, socket), shared, &*handler)
+            }
+        })
+    }
+
+    /// Starts one that speaks another language than HTTP.
+    pub(crate) fn speaking(
+        speak: impl Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self::serve("127.0.0.1:0", move |socket, _| speak(socket))
+    }
+
+    fn serve(
+        address: &str,
+        speak: impl Fn(TcpStream, &Shared) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let shared = Arc::new(Shared::default());
+        let speak = Arc::new(speak);
+        let accepting = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                for socket in listener.incoming().flatten() {
+                    let mut open = shared.open();
+                    if open.closed {
+                        return;
+                    }
+                    open.sockets.push(socket.try_clone().expect("a socket"));
+                    let (shared, speak) = (Arc::clone(&shared), Arc::clone(&speak));
+                    let thread = thread::spawn(move || {
+                        let end = socket.try_clone().expect("a socket");
+                        let _ = speak(socket, &shared);
+                        let _ = end.shutdown(Shutdown::Both);
+                    });
+                    open.threads.push(thread);
+                }
+            }
+        });
+        Self {
+            address,
+            shared,
+            accepting: Some(accepting),
+        }
+    }
+
+    /// Returns an address of this server.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Returns an address of this server by a name that leads to it.
+    pub(crate) fn url_as(&self, scheme: &str, name: &str, path: &str) -> String {
+        format!("{scheme}://{name}:{}{path}", self.address.port())
+    }
+
+    /// Returns the requests that it was sent.
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        let seen = self.shared.seen.lock();
+        seen.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns what was asked for.
+    pub(crate) fn targets(&self) -> Vec<String> {
+        self.seen().into_iter().map(|seen| seen.target).collect()
+    }
+
+    /// Returns how often it was connected to.
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.open().sockets.len()
+    }
+}
+
+impl Shared {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let threads = {
+            let mut open = self.shared.open();
+            open.closed = true;
+            for socket in &open.sockets {
+                let _ = socket.shutdown(Shutdown::Both);
+            }
+            std::mem::take(&mut open.threads)
+        };
+        // Wakes up the thread that accepts.
+        let _ = TcpStream::connect(self.address);
+        for thread in threads.into_iter().chain(self.accepting.take()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn talk(stream: impl Read + Write, shared: &Shared, handler: &Handler) -> io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let seen = read(&mut stream)?;
+        let all = shared.seen.lock();
+        all.unwrap_or_else(PoisonError::into_inner)
+            .push(seen.clone());
+        handler(&seen, stream.get_mut())?;
+    }
+}
+
+/// Reads a request; an end of the connection is an error, as any other.
+pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Seen> {
+    let mut line = || {
+        let mut line = String::new();
+        match stream.read_line(&mut line)? {
+            0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+            _ => Ok(line.trim_end().to_owned()),
+        }
+    };
+    let first = line()?;
+    let mut words = first.split(' ').map(str::to_owned);
+    let (method, target) = (words.next(), words.next());
+    let mut headers = Vec::new();
+    loop {
+        let header = line()?;
+        let Some((name, value)) = header.split_once(": ") else {
+            break;
+        };
+        headers.push((name.to_owned(), value.to_owned()));
+    }
+    let mut seen = Seen {
+        method: method.unwrap_or_default(),
+        target: target.unwrap_or_default(),
+        body: String::new(),
+        headers,
+    };
+    let length = seen
+        .header("content-length")
+        .and_then(|text| text.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body)?;
+    seen.body = String::from_utf8(body).expect("text");
+    Ok(seen)
+}

@@ -1,0 +1,95 @@
+use crate::authority::Authority;
+use crate::names::Names;
+use crate::proxy::tunnels;
+use crate::server::Server;
+use crate::{get, naming, open_with};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::tempdir;
+use web::{Proxies, WebOptions};
+
+/// A proxy as they are found in companies. It ends with the test.
+struct Tinyproxy {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Tinyproxy {
+    /// Starts one that wants a password and asks another proxy, which knows the names of the test. Nothing when it is not installed.
+    fn start(directory: &Path, upstream: SocketAddr) -> Option<Self> {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = free.local_addr().expect("an address");
+        let file = directory.join("tinyproxy.conf");
+        let port = address.port();
+        let config = format!(
+            "Port {port}\nListen 127.0.0.1\nTimeout 30\nMaxClients 10\nBasicAuth me right\nUpstream http {upstream}\n"
+        );
+        std::fs::write(&file, config).expect("a file");
+        drop(free);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the proxy is what is tested with"
+        )]
+        let started = Command::new("tinyproxy")
+            .args(["-d", "-c"])
+            .arg(&file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut proxy = Self {
+            child: started.ok()?,
+            address,
+        };
+        let until = Instant::now() + Duration::from_secs(30);
+        while TcpStream::connect(address).is_err() {
+            let ended = proxy.child.try_wait().expect("a child");
+            assert!(ended.is_none(), "tinyproxy ended: {ended:?}");
+            assert!(Instant::now() < until, "tinyproxy does not listen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Some(proxy)
+    }
+}
+
+impl Drop for Tinyproxy {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_of_a_company_is_asked_with_its_password() {
+    // R-GLCI-148
+    let (authority, directory) = (Authority::new("ours"), tempdir().expect("a directory"));
+    let config = authority.server("gitlab.example");
+    let server = Server::start_tls(config, |_, wire| wire.answer("200 OK", &[], b"hello"));
+    let (upstream, asked) = tunnels(server.address);
+    let Some(proxy) = Tinyproxy::start(directory.path(), upstream.address) else {
+        eprintln!("SKIPPED: tinyproxy is not installed, so no real proxy was asked");
+        return;
+    };
+    let options = |user: &str| WebOptions {
+        proxies: Proxies {
+            https: Some(format!("http://{user}{}", proxy.address)),
+            ..Proxies::default()
+        },
+        authorities: vec![authority.write(directory.path())],
+        ..naming(&[])
+    };
+    let names = Names::new(&[]);
+    let url = "https://gitlab.example/x";
+    let answer = get(&open_with(options("me:right@"), &names), url).await;
+    assert_eq!(answer.expect("an answer").body, b"hello");
+    assert_eq!(asked.lock().expect("no panic")[0].0, "gitlab.example:443");
+    let error = get(&open_with(options("me:wrong@"), &names), url).await;
+    let error = error.expect_err("a wrong password").to_string();
+    assert!(!error.contains("wrong"), "{error}");
+    let through = format!("through the proxy http://{}: tunnel error: ", proxy.address);
+    assert!(error.contains(&through), "{error}");
+    assert_eq!(server.targets(), ["/x"]);
+    assert!(names.asked().is_empty());
+}

@@ -1,0 +1,42 @@
+use crate::{get, hello, naming, open};
+use web::Waiter;
+
+#[test]
+fn each_waiter_keeps_its_connections() {
+    let server = hello();
+    let web = open(naming(&[&server.url("")]));
+    let (first, second) = (Waiter::new(), Waiter::new());
+    for waiter in [&first, &second, &first, &second] {
+        let answer = waiter.wait(get(&web, &server.url("/"))).expect("a thread");
+        assert_eq!(answer.expect("an answer").body, b"hello");
+    }
+    assert_eq!((server.connections(), server.seen().len()), (2, 4));
+}
+
+#[test]
+fn a_waiter_that_is_gone_leaves_no_connection_that_is_waited_for() {
+    let server = hello();
+    let web = open(naming(&[&server.url("")]));
+    for _ in 0..3 {
+        let answer = Waiter::new()
+            .wait(get(&web, &server.url("/")))
+            .expect("a thread");
+        assert_eq!(answer.expect("an answer").body, b"hello");
+    }
+    assert_eq!(server.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn a_runtime_with_one_thread_may_wait() {
+    let server = hello();
+    let web = open(naming(&[&server.url("")]));
+    assert_eq!(
+        get(&web, &server.url("/")).await.expect("an answer").status,
+        200
+    );
+    // The connection that this runtime holds cannot move while its only thread waits.
+    let waiter = Waiter::new();
+    let answer = waiter.wait(get(&web, &server.url("/"))).expect("a thread");
+    assert_eq!(answer.expect("an answer").status, 200);
+    assert_eq!(server.connections(), 2);
+}
