@@ -62,7 +62,6 @@ fn other_schemes_are_none() {
 
 #[test]
 fn addresses_are_seen_through_every_notation() {
-    // R-GLCI-148: bad input 11 names these.
     for (url, expect) in [
         (
             "http://169.254.169.254/latest",

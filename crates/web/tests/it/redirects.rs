@@ -119,7 +119,6 @@ async fn the_address_of_a_name_is_checked_there_too() {
 
 #[tokio::test]
 async fn a_token_stays_with_its_server_and_is_not_given_back() {
-    // R-GLCI-150
     let (own, other) = (Server::start(lead), Server::start(lead));
     let web = open(naming(&[&own.url(""), &other.url("")]));
     let round = format!("/to/{}/to/{}/end", other.url(""), own.url(""));
