@@ -73,9 +73,10 @@ fn format(_workspace: &Workspace) -> anyhow::Result<()> {
 }
 
 fn clippy(_workspace: &Workspace) -> anyhow::Result<()> {
-    // The second build is that of the tests which fail each step.
+    // The other builds are those of the tests which fail each step.
     for scope in [
         &["--workspace"][..],
+        &["--package", "includes", "--features", "fail-points"],
         &["--package", "cli", "--features", "fail-points"],
     ] {
         let mut command = run::cargo();

@@ -99,8 +99,18 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
 }
 
 /// Tests of builds with fail points, apart from all others, which test what people get.
-const FAULTS: [&[&str]; 2] = [
+const FAULTS: [&[&str]; 3] = [
     &["test", "--package", "fail-point", "--features", "enabled"],
+    &[
+        "test",
+        "--package",
+        "includes",
+        "--features",
+        "fail-points",
+        "--test",
+        "it",
+        "fail_points::",
+    ],
     &[
         "test",
         "--package",

@@ -47,11 +47,11 @@ impl Folder {
 
     /// Opens a directory in it, which is made if it is not there.
     pub(crate) fn make_below(&self, name: &str) -> io::Result<Self> {
-        let make = || match rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777)) {
+        let create = || match rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777)) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
             Err(error) => Err(io::Error::from(error)),
         };
-        fail_point!("includes::vendored::make_dir", make())?;
+        fail_point!("includes::vendored::make_dir", create())?;
         let made = self.below(name)?;
         made.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -110,12 +110,12 @@ impl Folder {
         let mode = Mode::from_raw_mode(0o666);
         let create = || rustix::fs::openat(&self.0, temp, flags, mode).map_err(io::Error::from);
         let mut file = File::from(fail_point!("includes::vendored::create_temp", create())?);
-        let mut fill = || {
+        let mut write = || {
             file.write_all(bytes)?;
             // A lock file that outlives a power cut is nothing without its texts.
             file.sync_all()
         };
-        fail_point!("includes::vendored::write_temp", fill())
+        fail_point!("includes::vendored::write_temp", write())
     }
 
     /// Removes a file in it, if it is there.
@@ -142,12 +142,24 @@ impl Folder {
         Ok(names)
     }
 
-    /// Keeps all others from doing the same until it is dropped; returns whether it may.
-    pub(crate) fn try_lock(&self) -> io::Result<bool> {
+    /// Keeps all others from doing the same until the guard is dropped; nothing when another does it.
+    pub(crate) fn try_lock(&self) -> io::Result<Option<FolderLock<'_>>> {
         match rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(true),
-            Err(Errno::WOULDBLOCK) => Ok(false),
+            Ok(()) => Ok(Some(FolderLock(self))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// The right to write in a folder.
+#[derive(Debug)]
+pub(crate) struct FolderLock<'a>(&'a Folder);
+
+impl Drop for FolderLock<'_> {
+    fn drop(&mut self) {
+        // Closing would not do: a process that is being started has the directory open too, until
+        // it becomes another program.
+        let _ = rustix::fs::flock(&self.0.0, FlockOperation::Unlock);
     }
 }

@@ -12,7 +12,7 @@ pub struct ProjectAddress {
 
 /// What can be asked of a library.
 ///
-/// Answers to [`Question::File`] and [`Question::Tree`] never change; all others may at any time.
+/// Answers to [`Question::File`] and [`Question::Tree`] at a commit's id never change; all others may at any time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Question {
     /// Which commit a branch or tag is at; without one, the default branch. The answer is its id.
@@ -54,7 +54,18 @@ pub enum Question {
 
 impl Question {
     /// Returns whether the answer is the same for ever.
+    ///
+    /// It is at a whole commit's id alone: what looks like a part of one may be a branch.
     pub fn is_settled(&self) -> bool {
-        matches!(self, Self::File { .. } | Self::Tree { .. })
+        match self {
+            Self::File { sha, .. } | Self::Tree { sha, .. } => is_commit(sha),
+            Self::Commit { .. } | Self::Tags { .. } | Self::Page { .. } => false,
+        }
     }
+}
+
+/// Returns whether a text is the whole id of a commit, as Git writes it.
+pub(crate) fn is_commit(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f');
+    matches!(text.len(), 40 | 64) && text.bytes().all(is_digit)
 }

@@ -68,7 +68,7 @@ mod tests {
                 checked: at(checked),
                 asked: asked.map(at),
             });
-            let found = step(fetching, settled, times, at(1000), Duration::from_secs(600));
+            let found = step(fetching, settled, times, at(1000), Duration::from_mins(10));
             assert_eq!(found, expect, "{fetching:?}, settled {settled}, {kept:?}");
         };
         // Nothing is kept.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// How old an answer that may change can be, unless said otherwise.
-const MAX_AGE: Duration = Duration::from_secs(600);
+const MAX_AGE: Duration = Duration::from_mins(10);
 
 /// A library that keeps the answers of another one.
 ///
@@ -92,16 +92,15 @@ impl<L: Library> Cached<L> {
         let silent = known
             .as_ref()
             .and(self.silent.reason(subject.server(), now));
-        let answered = match silent {
-            Some(reason) => Err(LibraryError::Unavailable(reason)),
-            None => {
-                let etag = known.as_ref().and_then(|known| known.kept.etag());
-                let answered = self.library.ask(question, etag).await;
-                if let Err(LibraryError::Unavailable(reason)) = &answered {
-                    self.silent.add(subject.server(), now, reason);
-                }
-                answered
+        let answered = if let Some(reason) = silent {
+            Err(LibraryError::Unavailable(reason))
+        } else {
+            let etag = known.as_ref().and_then(|known| known.kept.etag());
+            let answered = self.library.ask(question, etag).await;
+            if let Err(LibraryError::Unavailable(reason)) = &answered {
+                self.silent.add(subject.server(), now, reason);
             }
+            answered
         };
         match (answered, known) {
             (Ok(Answer::Unchanged), Some(known)) => {

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 /// For so long a server that was silent is not asked what there is an old answer to: each time would
 /// cost all tries and all their deadlines.
-const PAUSE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_mins(1);
 
 /// The servers that could not be reached, since when, and why.
 #[derive(Debug, Default)]

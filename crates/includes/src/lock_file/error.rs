@@ -43,7 +43,7 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
         .iter()
         .rposition(|byte| *byte == b'\n')
         .map_or(0, |at| at + 1);
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let line = before.split(|byte| *byte == b'\n').count();
     let column = String::from_utf8_lossy(&before[line_start..])
         .chars()
         .count()

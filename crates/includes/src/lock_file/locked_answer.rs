@@ -1,3 +1,4 @@
+use crate::question::is_commit;
 use crate::{Answer, Digest, LibraryError, Record};
 
 /// What a lock file knows of the answer to a question.
@@ -44,10 +45,4 @@ impl LockedAnswer {
             }
         }
     }
-}
-
-/// Returns whether a text is the whole id of a commit.
-pub(super) fn is_commit(text: &str) -> bool {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f');
-    matches!(text.len(), 40 | 64) && text.bytes().all(is_digit)
 }

@@ -55,11 +55,13 @@ impl LockFile {
         match versioned.version {
             None => return Err(fail("it does not say its `version`".to_owned(), 0)),
             Some(version) if version.get_ref().as_integer() != Some(Self::VERSION) => {
-                let reason = format!(
-                    "its version is {}, and this program reads version {}",
-                    version.get_ref(),
-                    Self::VERSION
-                );
+                let reason = match version.get_ref() {
+                    toml::Value::Integer(number) => format!(
+                        "its version is {number}, and this program reads version {}",
+                        Self::VERSION
+                    ),
+                    _ => "its version is no number".to_owned(),
+                };
                 return Err(fail(reason, version.span().start));
             }
             Some(_) => {}
@@ -102,4 +104,140 @@ fn conflict(text: &str) -> Option<usize> {
         offset += line.len();
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: &str = "instance = \"https://h\"\nproject = \"g/p\"\n";
+
+    fn check(text: &str, expect: &str) {
+        let read = LockFile::parse(Path::new("lock"), text);
+        let read = read.map_or_else(|error| error.to_string(), |file| file.len().to_string());
+        assert_eq!(read, expect, "{text}");
+    }
+
+    #[test]
+    fn a_file_is_read() {
+        check("version = 1", "0");
+        check(
+            &format!("version = 1\n[[commit]]\n{ROW}sha = \"{}\"", "a".repeat(40)),
+            "1",
+        );
+        check(
+            &format!(
+                "version = 1\n[[commit]]\n{ROW}no-reference = true\n[[tags]]\n{ROW}absent = true"
+            ),
+            "2",
+        );
+        check(
+            "version = 1\n[[page]]\naddress = \"https://h/a\"\nabsent = true",
+            "1",
+        );
+    }
+
+    #[test]
+    fn another_version_is_told_before_all_else() {
+        check("", "lock:1:1: it does not say its `version`");
+        check(
+            "\nversion = 2\nnew = 1",
+            "lock:2:11: its version is 2, and this program reads version 1",
+        );
+        check("version = \"1\"", "lock:1:11: its version is no number");
+    }
+
+    #[test]
+    fn a_mistake_has_a_place() {
+        check(
+            "version = 1\n[[commit]\n",
+            "lock:2:10: unclosed array table, expected `]`",
+        );
+        check(
+            "version = 1\nother = 1",
+            "lock:2:1: unknown field `other`, expected one of `version`, `commit`, `tags`, `tree`, \
+             `file`, `page`",
+        );
+        check(
+            "version = 1\n[[tags]]\ninstance = 1",
+            "lock:3:12: invalid type: integer `1`, expected a string",
+        );
+        check(
+            "version = 1\n[[tags]]\nabsent = true",
+            "lock:2:1: it has no `instance`",
+        );
+        check(
+            &format!("version = 1\n[[file]]\n{ROW}sha = \"a\"\npath = \"b\""),
+            "lock:2:1: it has no `text`",
+        );
+        check(
+            &format!("version = 1\n[[tags]]\n{ROW}absent = true\nsha = \"a\""),
+            "lock:2:1: it has fields that do not belong together",
+        );
+        check(
+            &format!("version = 1\n[[commit]]\n{ROW}sha = \"main\""),
+            "lock:2:1: `sha` is no id of a commit",
+        );
+        check(
+            &format!("version = 1\n[[tags]]\n{ROW}digest = \"00\""),
+            "lock:5:10: a digest is 64 hexadecimal digits in lower case",
+        );
+    }
+
+    #[test]
+    fn what_means_the_same_is_written_in_one_way() {
+        let tags = |row: &str| format!("version = 1\n[[tags]]\n{row}absent = true");
+        check(
+            &tags("instance = \"https://h/\"\nproject = \"g/p\"\n"),
+            "lock:2:1: `instance` is to be written as `https://h`",
+        );
+        check(
+            &tags("instance = \"https://h\"\nproject = \"G/p\"\n"),
+            "lock:2:1: `project` is to be written in lower case",
+        );
+        for address in [
+            "https://u@h/a",
+            "https://h/a?b",
+            "https://h/a#b",
+            "HTTPS://h/a",
+        ] {
+            check(
+                &format!("version = 1\n[[page]]\naddress = \"{address}\"\nabsent = true"),
+                "lock:2:1: `address` is written without user, query and fragment, as browsers do",
+            );
+        }
+    }
+
+    #[test]
+    fn one_question_has_one_answer() {
+        check(
+            &format!("version = 1\n[[tags]]\n{ROW}absent = true\n\n[[tags]]\n{ROW}absent = true"),
+            "lock:7:1: it has the tags of https://h/g/p twice",
+        );
+    }
+
+    #[test]
+    fn the_name_of_a_text_leads_nowhere_else() {
+        let digest = "0".repeat(64);
+        for name in ["../../etc/passwd", "/etc/passwd", "", ".gitattributes"] {
+            check(
+                &format!(
+                    "version = 1\n[[tags]]\n{ROW}digest = \"{digest}\"\nsize = 1\ntext = \"{name}\""
+                ),
+                "lock:2:1: `text` is no name of a file that `runwright vendor` writes",
+            );
+        }
+    }
+
+    #[test]
+    fn a_merge_that_is_not_resolved_is_told() {
+        check(
+            "version = 1\n<<<<<<< HEAD\n[[tags]]\n=======\n>>>>>>> other\n",
+            "lock:2:1: it has the marks of a merge that is not resolved",
+        );
+        check(
+            "version = 1\n=======\r\n",
+            "lock:2:1: it has the marks of a merge that is not resolved",
+        );
+    }
 }

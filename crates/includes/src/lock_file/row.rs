@@ -1,6 +1,7 @@
-use super::locked_answer::{LockedAnswer, LockedText, is_commit};
+use super::locked_answer::{LockedAnswer, LockedText};
 use super::text_name::is_text_name;
 use crate::Digest;
+use crate::question::is_commit;
 use crate::subject::{Project, Subject};
 use gitlab_api::Instance;
 use serde::{Deserialize, Serialize};
@@ -122,24 +123,24 @@ impl Row {
             },
             Kind::File => Subject::File {
                 project: self.project()?,
-                sha: wanted(&self.sha, "sha")?,
-                path: wanted(&self.path, "path")?,
+                sha: wanted(self.sha.as_ref(), "sha")?,
+                path: wanted(self.path.as_ref(), "path")?,
             },
             Kind::Tree => Subject::Tree {
                 project: self.project()?,
-                sha: wanted(&self.sha, "sha")?,
+                sha: wanted(self.sha.as_ref(), "sha")?,
             },
             Kind::Page => self.page()?,
         })
     }
 
     fn project(&self) -> Result<Project, String> {
-        let instance = wanted(&self.instance, "instance")?;
+        let instance = wanted(self.instance.as_ref(), "instance")?;
         let read = Instance::parse(&instance).map_err(|error| error.to_string())?;
         if read.address() != instance {
             return Err(format!("`instance` is to be written as `{read}`"));
         }
-        let path = wanted(&self.project, "project")?;
+        let path = wanted(self.project.as_ref(), "project")?;
         if path.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return Err("`project` is to be written in lower case".to_owned());
         }
@@ -147,7 +148,7 @@ impl Row {
     }
 
     fn page(&self) -> Result<Subject, String> {
-        let address = wanted(&self.address, "address")?;
+        let address = wanted(self.address.as_ref(), "address")?;
         let url = Url::parse(&address).map_err(|_| "`address` cannot be read".to_owned())?;
         let read = Subject::of(&crate::Question::Page { url, age: None });
         let plain = Subject::Page {
@@ -179,18 +180,18 @@ impl Row {
             let id = is_id.then(|| LockedAnswer::Commit(sha.clone()));
             return id.ok_or_else(|| "`sha` is no id of a commit".to_owned());
         }
-        let name = wanted(&self.text, "text")?;
+        let name = wanted(self.text.as_ref(), "text")?;
         if !is_text_name(&name) {
             return Err("`text` is no name of a file that `runwright vendor` writes".to_owned());
         }
         Ok(LockedAnswer::Text(LockedText {
-            digest: wanted(&self.digest, "digest")?,
-            size: wanted(&self.size, "size")?,
+            digest: wanted(self.digest.as_ref(), "digest")?,
+            size: wanted(self.size.as_ref(), "size")?,
             name,
         }))
     }
 }
 
-fn wanted<T: Clone>(value: &Option<T>, name: &str) -> Result<T, String> {
-    value.clone().ok_or_else(|| format!("it has no `{name}`"))
+fn wanted<T: Clone>(value: Option<&T>, name: &str) -> Result<T, String> {
+    value.cloned().ok_or_else(|| format!("it has no `{name}`"))
 }

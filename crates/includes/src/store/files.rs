@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// After this time nobody is between making a file and locking it.
-const UNLOCKED: Duration = Duration::from_secs(60);
+const UNLOCKED: Duration = Duration::from_mins(1);
 
 /// A use is written down when the last one is longer ago: the order of removal need not be exact.
-const USED_AGAIN: Duration = Duration::from_secs(3600);
+const USED_AGAIN: Duration = Duration::from_hours(1);
 
 /// Writes a file under another name first, so that nobody ever sees a part of it.
 pub(super) fn write(temp: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -42,10 +42,10 @@ impl Vendored {
         let fail = |path: &str, error: &io::Error| LockFileError::new(path, error.to_string());
         let in_texts = |error: io::Error| fail(LockFile::TEXTS, &error);
         let (top, folder) = make_folder(top).map_err(in_texts)?;
-        if !folder.try_lock().map_err(in_texts)? {
+        let Some(_lock) = folder.try_lock().map_err(in_texts)? else {
             let reason = "another `runwright vendor` writes here";
             return Err(LockFileError::new(LockFile::TEXTS, reason));
-        }
+        };
         let mut writer = Writer {
             folder: &folder,
             number: 0,

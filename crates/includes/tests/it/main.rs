@@ -1,4 +1,19 @@
-//! Libraries of included files, against a GitLab for tests.
+//! Libraries of included files: what they ask a GitLab for tests, what is kept, and what is locked.
+
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod program;
+mod questions;
+mod scripted;
 
 mod answers;
+mod cached;
+#[cfg(feature = "fail-points")]
+mod fail_points;
 mod finding;
+mod locked;
+mod properties;
+mod servers;
+mod store;
+mod store_shared;
+mod vendored;

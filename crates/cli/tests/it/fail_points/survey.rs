@@ -35,6 +35,11 @@ impl Survey {
             let mut visits: BTreeMap<String, usize> = BTreeMap::new();
             for line in fs::read_to_string(record).unwrap().lines() {
                 match line.split_once(' ').unwrap() {
+                    // The crate's own tests walk them, without a server.
+                    (_, name)
+                        if ["includes::store::", "includes::vendored::"]
+                            .iter()
+                            .any(|module| name.starts_with(module)) => {}
                     ("point", name) => drop(all.insert(name.to_owned())),
                     (_, name) => *visits.entry(name.to_owned()).or_default() += 1,
                 }

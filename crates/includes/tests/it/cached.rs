@@ -1,0 +1,376 @@
+//! What is asked again, and when.
+
+use crate::questions::{body, commit, file, page, tagged};
+use crate::scripted::{Scripted, Still};
+use includes::{Answer, Cached, Fetching, Library, LibraryError, Note, Notes, Question, Store};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A cache around a library, as one process has it.
+#[derive(Debug)]
+struct Process {
+    cached: Cached<Arc<Scripted>>,
+    notes: Notes,
+}
+
+/// What outlives a process.
+#[derive(Debug)]
+struct Machine {
+    home: tempfile::TempDir,
+    servers: Arc<Scripted>,
+    clock: Arc<Still>,
+}
+
+impl Machine {
+    fn new() -> Self {
+        Self {
+            home: tempfile::tempdir().unwrap(),
+            servers: Arc::default(),
+            clock: Arc::new(Still::at(1_000_000)),
+        }
+    }
+
+    fn process(&self, fetching: Fetching) -> Process {
+        self.process_at(&self.home.path().join("cache"), fetching)
+    }
+
+    fn process_at(&self, path: &Path, fetching: Fetching) -> Process {
+        let notes = Notes::default();
+        let servers = Arc::clone(&self.servers);
+        let cached = Cached::new(servers, Store::at(path), fetching, notes.clone());
+        let cached = cached.with_clock(self.clock.clone());
+        Process { cached, notes }
+    }
+
+    /// Asks in a new process.
+    async fn ask(&self, fetching: Fetching, question: &Question) -> Result<Answer, LibraryError> {
+        self.process(fetching).cached.ask(question, None).await
+    }
+}
+
+fn unavailable() -> LibraryError {
+    LibraryError::Unavailable("the server is asleep".to_owned())
+}
+
+#[tokio::test]
+async fn what_never_changes_is_asked_for_once() {
+    // R-GLCI-153
+    let machine = Machine::new();
+    let there = file("a.yml");
+    let missing = file("b.yml");
+    machine.servers.say(&there, body("a"));
+    machine.servers.say(&missing, Answer::Absent);
+    for fetching in [
+        Fetching::Usual,
+        Fetching::Usual,
+        Fetching::Refresh,
+        Fetching::Offline,
+    ] {
+        assert_eq!(machine.ask(fetching, &there).await, Ok(body("a")));
+        assert_eq!(machine.ask(fetching, &missing).await, Ok(Answer::Absent));
+        machine.clock.advance(10_000_000);
+    }
+    assert_eq!(machine.servers.count(), 2);
+}
+
+#[tokio::test]
+async fn what_is_at_no_whole_commit_may_change() {
+    let machine = Machine::new();
+    let Question::File { project, path, .. } = file("a.yml") else {
+        panic!("a file is one");
+    };
+    let sha = "main".to_owned();
+    let question = Question::File { project, sha, path };
+    machine.servers.say(&question, body("a"));
+    machine.ask(Fetching::Usual, &question).await.unwrap();
+    machine.clock.advance(600);
+    machine.servers.say(&question, body("b"));
+    assert_eq!(machine.ask(Fetching::Usual, &question).await, Ok(body("b")));
+}
+
+#[tokio::test]
+async fn what_may_change_is_asked_for_when_it_is_old() {
+    // R-GLCI-153
+    let machine = Machine::new();
+    let question = commit("main");
+    machine.servers.say(&question, tagged("one", "1"));
+    assert_eq!(
+        machine.ask(Fetching::Usual, &question).await,
+        Ok(tagged("one", "1"))
+    );
+    assert_eq!(machine.servers.etags(), [None]);
+    machine.clock.advance(599);
+    assert_eq!(
+        machine.ask(Fetching::Usual, &question).await,
+        Ok(tagged("one", "1"))
+    );
+    assert_eq!(machine.servers.count(), 0);
+    machine.clock.advance(1);
+    assert_eq!(
+        machine.ask(Fetching::Usual, &question).await,
+        Ok(tagged("one", "1"))
+    );
+    assert_eq!(machine.servers.etags(), [Some("1".to_owned())]);
+    // That it is unchanged makes it young again.
+    machine.clock.advance(599);
+    assert_eq!(
+        machine.ask(Fetching::Usual, &question).await,
+        Ok(tagged("one", "1"))
+    );
+    assert_eq!(machine.servers.count(), 0);
+    machine.servers.say(&question, tagged("two", "2"));
+    assert_eq!(
+        machine.ask(Fetching::Refresh, &question).await,
+        Ok(tagged("two", "2"))
+    );
+    assert_eq!(
+        machine.ask(Fetching::Offline, &question).await,
+        Ok(tagged("two", "2"))
+    );
+    assert_eq!(machine.servers.etags(), [Some("1".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_page_says_how_old_it_may_be() {
+    let machine = Machine::new();
+    let Question::Page { url, .. } = page("https://example.com/a.yml") else {
+        panic!("a page is one");
+    };
+    let question = Question::Page {
+        url,
+        age: Some(3600),
+    };
+    machine.servers.say(&question, body("a"));
+    machine.ask(Fetching::Usual, &question).await.unwrap();
+    machine.clock.advance(3599);
+    machine.ask(Fetching::Usual, &question).await.unwrap();
+    assert_eq!(machine.servers.count(), 1);
+    machine.clock.advance(1);
+    machine.ask(Fetching::Usual, &question).await.unwrap();
+    assert_eq!(machine.servers.count(), 1);
+}
+
+#[tokio::test]
+async fn the_age_can_be_set() {
+    let machine = Machine::new();
+    let question = commit("main");
+    machine.servers.say(&question, body("one"));
+    machine.ask(Fetching::Usual, &question).await.unwrap();
+    machine.clock.advance(10);
+    let Process { cached, .. } = machine.process(Fetching::Usual);
+    let cached = cached.with_max_age(Duration::from_secs(10));
+    cached.ask(&question, None).await.unwrap();
+    assert_eq!(machine.servers.count(), 2);
+}
+
+#[tokio::test]
+async fn one_process_refreshes_once() {
+    // R-GLCI-153
+    let machine = Machine::new();
+    let question = commit("main");
+    machine.servers.say(&question, body("one"));
+    machine.ask(Fetching::Usual, &question).await.unwrap();
+    let process = machine.process(Fetching::Refresh);
+    for _ in 0..3 {
+        process.cached.ask(&question, None).await.unwrap();
+    }
+    assert_eq!(machine.servers.count(), 2);
+}
+
+#[tokio::test]
+async fn equal_questions_at_the_same_time_are_asked_once() {
+    let machine = Machine::new();
+    let question = commit("main");
+    machine.servers.say(&question, body("one"));
+    let Process { cached, .. } = machine.process(Fetching::Usual);
+    let ask = || cached.ask(&question, None);
+    let (one, two, three) = tokio::join!(ask(), ask(), ask());
+    assert_eq!(
+        [one, two, three],
+        [Ok(body("one")), Ok(body("one")), Ok(body("one"))]
+    );
+    assert_eq!(machine.servers.count(), 1);
+    // Failures too; but whoever asks later asks anew.
+    let question = commit("other");
+    machine.servers.fail(&question, unavailable());
+    let ask = || cached.ask(&question, None);
+    let (one, two) = tokio::join!(ask(), ask());
+    assert_eq!([one, two], [Err(unavailable()), Err(unavailable())]);
+    assert_eq!(machine.servers.count(), 1);
+    assert_eq!(ask().await, Err(unavailable()));
+    assert_eq!(machine.servers.count(), 1);
+}
+
+#[tokio::test]
+async fn a_question_that_was_given_up_is_asked_again() {
+    let machine = Machine::new();
+    let question = commit("main");
+    machine.servers.say(&question, body("one"));
+    let Process { cached, .. } = machine.process(Fetching::Usual);
+    let given_up = async {
+        tokio::select! {
+            biased;
+            answer = cached.ask(&question, None) => panic!("{answer:?} came at once"),
+            () = std::future::ready(()) => {}
+        }
+    };
+    given_up.await;
+    assert_eq!(cached.ask(&question, None).await, Ok(body("one")));
+}
+
+#[tokio::test]
+async fn an_old_answer_is_used_when_the_server_is_silent() {
+    let machine = Machine::new();
+    let (question, other) = (commit("main"), commit("other"));
+    for question in [&question, &other] {
+        machine.servers.say(question, body("one"));
+        machine.ask(Fetching::Usual, question).await.unwrap();
+        machine.servers.fail(question, unavailable());
+    }
+    assert_eq!(machine.servers.count(), 2);
+    machine.clock.advance(7_200);
+    let process = machine.process(Fetching::Usual);
+    for _ in 0..2 {
+        assert_eq!(process.cached.ask(&question, None).await, Ok(body("one")));
+    }
+    let notes = process.notes.take();
+    let texts: Vec<_> = notes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        [
+            "the commit of `main` in https://gitlab.example.com/group/project: \
+          used as it was 2 hours ago, because the server is asleep"
+        ]
+    );
+    // The silent server is not asked for the next thing either, as long as there is an old answer.
+    assert_eq!(process.cached.ask(&other, None).await, Ok(body("one")));
+    assert_eq!(process.notes.take().len(), 1);
+    assert_eq!(machine.servers.count(), 1);
+    let unknown = commit("unknown");
+    machine.servers.fail(&unknown, unavailable());
+    assert_eq!(process.cached.ask(&unknown, None).await, Err(unavailable()));
+    assert_eq!(process.notes.take(), []);
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_is_taken_at_its_word() {
+    let refusals = [
+        LibraryError::Denied {
+            reason: "no".to_owned(),
+            help: None,
+        },
+        LibraryError::NoProject {
+            reason: "gone".to_owned(),
+            help: None,
+        },
+        LibraryError::NoReference("main".to_owned()),
+        LibraryError::Refused {
+            reason: "a private address".to_owned(),
+            help: None,
+        },
+    ];
+    for refusal in refusals {
+        let machine = Machine::new();
+        let question = commit("main");
+        machine.servers.say(&question, body("one"));
+        machine.ask(Fetching::Usual, &question).await.unwrap();
+        machine.servers.fail(&question, refusal.clone());
+        let process = machine.process(Fetching::Refresh);
+        assert_eq!(process.cached.ask(&question, None).await, Err(refusal));
+        assert_eq!(process.notes.take(), []);
+    }
+}
+
+#[tokio::test]
+async fn what_is_gone_is_not_kept() {
+    let machine = Machine::new();
+    let question = page("https://example.com/a.yml");
+    machine.servers.say(&question, body("a"));
+    machine.ask(Fetching::Usual, &question).await.unwrap();
+    machine.servers.say(&question, Answer::Absent);
+    assert_eq!(
+        machine.ask(Fetching::Refresh, &question).await,
+        Ok(Answer::Absent)
+    );
+    assert_eq!(
+        machine.ask(Fetching::Offline, &question).await,
+        Err(LibraryError::Offline)
+    );
+    machine.servers.say(&question, body("again"));
+    assert_eq!(
+        machine.ask(Fetching::Usual, &question).await,
+        Ok(body("again"))
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_asked_while_offline() {
+    let machine = Machine::new();
+    for question in [file("a.yml"), commit("main")] {
+        let refused = machine.ask(Fetching::Offline, &question).await;
+        assert_eq!(refused, Err(LibraryError::Offline));
+    }
+    assert_eq!(machine.servers.count(), 0);
+    assert!(
+        !machine.home.path().join("cache").exists(),
+        "nothing is made to be read"
+    );
+}
+
+#[tokio::test]
+async fn who_has_the_answer_is_told_that_nothing_changed() {
+    let machine = Machine::new();
+    let question = commit("main");
+    machine.servers.say(&question, tagged("one", "1"));
+    let Process { cached, .. } = machine.process(Fetching::Usual);
+    cached.ask(&question, None).await.unwrap();
+    assert_eq!(
+        cached.ask(&question, Some("1")).await,
+        Ok(Answer::Unchanged)
+    );
+    assert_eq!(
+        cached.ask(&question, Some("0")).await,
+        Ok(tagged("one", "1"))
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_says_unchanged_of_nothing_is_not_believed() {
+    let machine = Machine::new();
+    let question = commit("main");
+    machine.servers.say(&question, Answer::Unchanged);
+    let refused = machine.ask(Fetching::Usual, &question).await;
+    assert!(
+        matches!(refused, Err(LibraryError::Unavailable(_))),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_asked_for_once_a_process_and_noted() {
+    let machine = Machine::new();
+    let taken = machine.home.path().join("file");
+    std::fs::write(&taken, "").unwrap();
+    let link = machine.home.path().join("link");
+    std::os::unix::fs::symlink(machine.home.path(), &link).unwrap();
+    for (path, words) in [
+        (taken.clone(), "it is no directory"),
+        (taken.join("below"), "Not a directory"),
+        (link, "it is a symbolic link"),
+    ] {
+        let questions = [file("a.yml"), commit("main")];
+        let process = machine.process_at(&path, Fetching::Usual);
+        for question in questions.iter().chain(&questions) {
+            machine.servers.say(question, body("one"));
+            assert_eq!(process.cached.ask(question, None).await, Ok(body("one")));
+        }
+        assert_eq!(machine.servers.count(), 2, "{}", path.display());
+        let notes = process.notes.take();
+        let [Note::NotKept { reason }] = &notes[..] else {
+            panic!("{notes:?}");
+        };
+        assert!(reason.contains(words), "{reason}");
+    }
+    assert_eq!(std::fs::read_dir(machine.home.path()).unwrap().count(), 2);
+}

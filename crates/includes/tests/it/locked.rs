@@ -1,0 +1,202 @@
+//! What is answered from a lock file.
+
+use crate::questions::{SHA, body, commit, file, page, tags, tree};
+use crate::scripted::Scripted;
+use includes::{
+    Answer, Fetching, Library, LibraryError, LockFile, Locked, Note, Notes, Question, Recorded,
+    Vendored,
+};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A project whose answers were vendored.
+#[derive(Debug)]
+struct Project {
+    top: tempfile::TempDir,
+    servers: Arc<Scripted>,
+    notes: Notes,
+}
+
+fn questions() -> Vec<(Question, Result<Answer, LibraryError>)> {
+    vec![
+        (commit("main"), Ok(body(SHA))),
+        (
+            commit("gone"),
+            Err(LibraryError::NoReference("gone".to_owned())),
+        ),
+        (tags(), Ok(body("0123 v1\n"))),
+        (file("a.yml"), Ok(body("a: \u{e4}\r\n"))),
+        (file("b.yml"), Ok(Answer::Absent)),
+        (tree(), Ok(body("a.yml\n"))),
+        (
+            page("https://user:hunter2@example.com/p.yml?token=hunter2"),
+            Ok(body("p")),
+        ),
+        (page("https://example.com/p.yml?other"), Ok(body("q"))),
+    ]
+}
+
+impl Project {
+    async fn vendored() -> Self {
+        let servers = Arc::<Scripted>::default();
+        let recorded = Recorded::new(Arc::clone(&servers));
+        for (question, answer) in questions() {
+            match answer.clone() {
+                Ok(answer) => servers.say(&question, answer),
+                Err(error) => servers.fail(&question, error),
+            }
+            assert_eq!(recorded.ask(&question, None).await, answer);
+        }
+        servers.count();
+        let top = tempfile::tempdir().unwrap();
+        let written = Vendored::write(top.path(), &recorded.records()).unwrap();
+        assert_eq!(written.answers, 8);
+        Self {
+            top,
+            servers,
+            notes: Notes::default(),
+        }
+    }
+
+    fn library(&self, fetching: Fetching) -> Locked<Arc<Scripted>> {
+        let file = LockFile::read(self.top.path()).unwrap().unwrap();
+        let servers = Arc::clone(&self.servers);
+        Locked::new(servers, self.top.path(), file, fetching, self.notes.clone())
+    }
+
+    fn text(&self, end: &str) -> PathBuf {
+        let entries = fs::read_dir(self.top.path().join(LockFile::TEXTS)).unwrap();
+        let mut paths = entries.map(|entry| entry.unwrap().path());
+        let is_it = |path: &PathBuf| path.to_str().unwrap().ends_with(end);
+        paths.find(is_it).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn the_answers_are_those_of_the_run_that_was_recorded() {
+    let project = Project::vendored().await;
+    for fetching in [Fetching::Usual, Fetching::Offline] {
+        let library = project.library(fetching);
+        for (question, answer) in questions() {
+            assert_eq!(library.ask(&question, None).await, answer, "{question:?}");
+        }
+    }
+    assert_eq!(project.servers.count(), 0);
+    assert_eq!(project.notes.take(), []);
+    // What is fresh is not asked for either, and that is told.
+    let library = project.library(Fetching::Refresh);
+    assert_eq!(library.ask(&commit("main"), None).await, Ok(body(SHA)));
+    assert_eq!(project.servers.count(), 0);
+    assert_eq!(project.notes.take(), [Note::Pinned]);
+}
+
+#[tokio::test]
+async fn what_is_not_locked_is_asked_for_and_told() {
+    let project = Project::vendored().await;
+    let question = commit("other");
+    project.servers.say(&question, body("abc"));
+    let library = project.library(Fetching::Usual);
+    assert_eq!(library.ask(&question, None).await, Ok(body("abc")));
+    let notes = project.notes.take();
+    assert_eq!(
+        notes[0].to_string(),
+        "the commit of `other` in https://gitlab.example.com/group/project is not in \
+         .runwright.lock; `runwright vendor` adds it"
+    );
+    let refused = project
+        .library(Fetching::Offline)
+        .ask(&question, None)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the commit of `other` in https://gitlab.example.com/group/project is not in \
+         .runwright.lock, and nothing is fetched while offline"
+    );
+    assert_eq!(refused.help(), Some("`runwright vendor` adds it"));
+}
+
+#[tokio::test]
+async fn a_text_that_was_changed_is_not_used() {
+    let project = Project::vendored().await;
+    let library = project.library(Fetching::Usual);
+    let path = project.text("-a.yml");
+    let name = path
+        .strip_prefix(project.top.path())
+        .unwrap()
+        .display()
+        .to_string();
+    let locked = includes::Digest::of("a: \u{e4}\r\n".as_bytes());
+    let ask = || async { library.ask(&file("a.yml"), None).await.unwrap_err() };
+    fs::write(&path, "a: 1\n").unwrap();
+    let found = includes::Digest::of(b"a: 1\n");
+    let error = ask().await;
+    assert_eq!(
+        error.to_string(),
+        format!("`{name}` was changed: its digest is {found}, and .runwright.lock says {locked}")
+    );
+    assert_eq!(error.help(), Some("`runwright vendor` writes it anew"));
+    fs::remove_file(&path).unwrap();
+    assert_eq!(
+        ask().await.to_string(),
+        format!("`{name}` is not there, and .runwright.lock wants it")
+    );
+    // Neither a link, even to the right text, nor a directory, nor a pipe without a writer.
+    let copy = project.top.path().join("copy");
+    fs::write(&copy, "a: \u{e4}\r\n").unwrap();
+    std::os::unix::fs::symlink(&copy, &path).unwrap();
+    let no_file =
+        format!("`{name}` is no file of the digest {locked}, which .runwright.lock wants");
+    assert_eq!(ask().await.to_string(), no_file);
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_eq!(ask().await.to_string(), no_file);
+    fs::remove_dir(&path).unwrap();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    assert_eq!(ask().await.to_string(), no_file);
+    assert_eq!(project.servers.count(), 0);
+}
+
+#[tokio::test]
+async fn texts_behind_a_link_are_not_read() {
+    let project = Project::vendored().await;
+    let library = project.library(Fetching::Usual);
+    let inner = project.top.path().join(".runwright");
+    let moved = project.top.path().join("moved");
+    fs::rename(&inner, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &inner).unwrap();
+    let error = library
+        .ask(&file("a.yml"), None)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        ".runwright/vendor: `.runwright` is no directory of the project's own"
+    );
+}
+
+#[test]
+fn a_lock_file_that_is_none_is_refused() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join(LockFile::NAME);
+    assert_eq!(LockFile::read(top.path()), Ok(None));
+    let check = |expect: &str| {
+        let error = LockFile::read(top.path()).unwrap_err();
+        assert_eq!(error.to_string(), expect);
+    };
+    fs::write(top.path().join("target"), "version = 1").unwrap();
+    std::os::unix::fs::symlink("target", &path).unwrap();
+    check(".runwright.lock: it is no regular file");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    check(".runwright.lock: it is no regular file");
+    fs::remove_dir(&path).unwrap();
+    fs::write(&path, [0xff]).unwrap();
+    check(".runwright.lock: it is not UTF-8");
+    // Nothing is read of a file that is too long.
+    fs::File::create(&path).unwrap().set_len(100 << 20).unwrap();
+    check(".runwright.lock: it has more than 8 MiB");
+}

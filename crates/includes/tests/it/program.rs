@@ -1,0 +1,113 @@
+//! This test binary as a program: cases start it anew, with one test alone and something to do.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the cases are about processes that are killed"
+)]
+
+use crate::questions::{body, commit, file, kept, page};
+use includes::{Record, Store, Vendored};
+use std::path::Path;
+use std::process::Command;
+
+/// Says what is to be done.
+const WORK: &str = "INCLUDES_TEST_WORK";
+
+/// Names the directory in which it is done.
+const DIR: &str = "INCLUDES_TEST_DIR";
+
+/// Returns a command that does something in a directory, in a process of its own.
+pub(crate) fn program(work: &str, dir: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "program::acts_as_program", "--nocapture"])
+        .env(WORK, work)
+        .env(DIR, dir);
+    command
+}
+
+/// Not a case of its own.
+#[test]
+fn acts_as_program() {
+    let Some(work) = std::env::var_os(WORK) else {
+        assert!(std::env::var_os(DIR).is_none(), "started by a case only");
+        return;
+    };
+    let dir = std::env::var_os(DIR).expect("it comes with the work");
+    let dir = Path::new(&dir);
+    let done = match work.to_str().unwrap() {
+        "keep" => keep(dir),
+        "crowd" => crowd(dir),
+        "vendor" => vendor(dir),
+        other => panic!("{other}"),
+    };
+    if let Err(error) = done {
+        std::fs::write(dir.join("error"), error).unwrap();
+    }
+}
+
+/// Keeps two answers, so that another has to go, and renews one.
+fn keep(dir: &Path) -> Result<(), String> {
+    let store = Store::at(dir.join("cache")).with_budget(64 << 10);
+    for (name, text) in [("a", "a"), ("b", "b"), ("a", "a changed")] {
+        let answer = kept(body(&text.repeat(10_000 / text.len())));
+        let put = store.put(&commit(name), &answer);
+        put.map_err(|error| error.to_string())?;
+    }
+    store
+        .forget(&commit("b"))
+        .map_err(|error| error.to_string())
+}
+
+/// Writes and reads the same answers as all others, in some order.
+fn crowd(dir: &Path) -> Result<(), String> {
+    let store = Store::at(dir.join("cache")).with_budget(1 << 20);
+    for round in 0..200 {
+        let number = (round * 7 + std::process::id()) % 20;
+        let question = page(&format!("https://example.com/{number}"));
+        // Many sizes, and a text that shows where it was cut.
+        let answer = kept(body(
+            &format!("{number} {round:03};").repeat(round as usize * 20 + 1),
+        ));
+        store
+            .put(&question, &answer)
+            .map_err(|error| error.to_string())?;
+        let Some(read) = store.get(&question).map_err(|error| error.to_string())? else {
+            continue;
+        };
+        let includes::Answer::Body { bytes, .. } = read.answer else {
+            return Err("a body was put".to_owned());
+        };
+        let text = std::str::from_utf8(&bytes).map_err(|error| error.to_string())?;
+        let (first, _) = text.split_once(';').ok_or("a text has a semicolon")?;
+        let parts: u32 = first[first.len() - 3..].parse().map_err(|_| "no round")?;
+        let whole = format!("{first};").repeat(parts as usize * 20 + 1);
+        if text != whole || !first.starts_with(&format!("{number} ")) {
+            return Err(format!("torn: {} bytes of {}", text.len(), whole.len()));
+        }
+    }
+    Ok(())
+}
+
+/// The answers of a run that are vendored: those of an earlier one, when `new` is false.
+pub(crate) fn records(new: bool) -> Vec<Record> {
+    let record = |question, text: &str| Record {
+        question,
+        answer: Some(Ok(body(text))),
+    };
+    let (sha, text) = if new {
+        ("1".repeat(40), "new")
+    } else {
+        ("0".repeat(40), "old")
+    };
+    vec![
+        record(commit("main"), &sha),
+        record(file("same.yml"), "same"),
+        record(page("https://example.com/page.yml"), text),
+    ]
+}
+
+fn vendor(dir: &Path) -> Result<(), String> {
+    let written = Vendored::write(&dir.join("project"), &records(true));
+    written.map(|_| ()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,80 @@
+//! A library that answers as a test says, a clock that stands still, and a pile of both.
+
+use async_trait::async_trait;
+use includes::{Answer, Clock, Library, LibraryError, Question};
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+/// A library that answers as a test says, and counts.
+#[derive(Debug, Default)]
+pub(crate) struct Scripted {
+    answers: Mutex<HashMap<Question, Result<Answer, LibraryError>>>,
+    asked: Mutex<Vec<(Question, Option<String>)>>,
+}
+
+impl Scripted {
+    pub(crate) fn say(&self, question: &Question, answer: Answer) {
+        self.set(question, Ok(answer));
+    }
+
+    pub(crate) fn fail(&self, question: &Question, error: LibraryError) {
+        self.set(question, Err(error));
+    }
+
+    fn set(&self, question: &Question, answer: Result<Answer, LibraryError>) {
+        self.answers
+            .lock()
+            .unwrap()
+            .insert(question.clone(), answer);
+    }
+
+    /// Returns how often it was asked since the last time this was called.
+    pub(crate) fn count(&self) -> usize {
+        self.etags().len()
+    }
+
+    /// Returns the names of states that came with the questions, since the last time.
+    pub(crate) fn etags(&self) -> Vec<Option<String>> {
+        let asked = std::mem::take(&mut *self.asked.lock().unwrap());
+        asked.into_iter().map(|(_, etag)| etag).collect()
+    }
+}
+
+#[async_trait]
+impl Library for Scripted {
+    async fn ask(&self, question: &Question, etag: Option<&str>) -> Result<Answer, LibraryError> {
+        let asked = (question.clone(), etag.map(str::to_owned));
+        self.asked.lock().unwrap().push(asked);
+        // So others who ask at the same time have their turn.
+        tokio::task::yield_now().await;
+        let answers = self.answers.lock().unwrap();
+        let answer = answers.get(question).expect("no other question is asked");
+        match answer {
+            Ok(Answer::Body {
+                etag: Some(now), ..
+            }) if etag == Some(now) => Ok(Answer::Unchanged),
+            answer => answer.clone(),
+        }
+    }
+}
+
+/// A clock that stands still until it is moved.
+#[derive(Debug)]
+pub(crate) struct Still(Mutex<SystemTime>);
+
+impl Still {
+    pub(crate) fn at(seconds: u64) -> Self {
+        Self(Mutex::new(crate::questions::at(seconds)))
+    }
+
+    pub(crate) fn advance(&self, seconds: u64) {
+        *self.0.lock().unwrap() += Duration::from_secs(seconds);
+    }
+}
+
+impl Clock for Still {
+    fn now(&self) -> SystemTime {
+        *self.0.lock().unwrap()
+    }
+}

@@ -1,0 +1,29 @@
+//! One store, many processes.
+
+use crate::program::program;
+use includes::Store;
+use std::fs;
+
+#[test]
+fn nobody_reads_a_part_of_what_another_process_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    let crowd: Vec<_> = (0..6)
+        .map(|_| {
+            program("crowd", dir.path())
+                .stdout(std::process::Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut one in crowd {
+        assert!(one.wait().unwrap().success());
+    }
+    let error = fs::read_to_string(dir.path().join("error"));
+    assert!(error.is_err(), "{error:?}");
+    let cache = dir.path().join("cache");
+    let size = Store::at(&cache).size().unwrap();
+    assert!((1..=20).contains(&size.answers), "{size:?}");
+    assert!(size.bytes <= 1 << 20, "{size:?}");
+    let temp = fs::read_dir(cache.join("answers-1/temp")).unwrap();
+    assert_eq!(temp.count(), 0);
+}
