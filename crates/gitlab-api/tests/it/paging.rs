@@ -51,6 +51,20 @@ async fn one_page_has_a_name_while_it_is_not_full() {
     project.tag("more");
     let (tags, etag) = whole(client.tags("g/p", Some(&etag)).await.expect("tags"));
     assert_eq!((tags.len(), etag), (100, None));
+    project.tag("still-more");
+    gitlab.reset_count();
+    let tags = client.tags("g/p", Some("\"old\"")).await.expect("tags");
+    assert_eq!(whole(tags).0.len(), 101);
+    let requests = gitlab.requests();
+    let asked: Vec<_> = requests
+        .iter()
+        .map(|it| it.header("if-none-match"))
+        .collect();
+    assert_eq!(
+        asked,
+        [Some("\"old\""), None],
+        "the name is the first page's"
+    );
 }
 
 #[tokio::test]
