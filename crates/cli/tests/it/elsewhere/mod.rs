@@ -1,4 +1,5 @@
 //! Files that a pipeline takes from elsewhere: the binary, and a GitLab for tests.
 
+mod counted;
 mod includes;
 mod scene;

@@ -1,0 +1,155 @@
+//! What is asked again, and what is not.
+
+use super::scene::{Scene, TOKEN};
+use crate::project::files_below;
+use gitlab_testkit::{GitLab, Project};
+use std::os::unix::fs::PermissionsExt as _;
+
+/// Returns a scene with an include of each kind, and the two projects that they are of.
+fn everything() -> (Scene, Project, Project) {
+    let gitlab = GitLab::start();
+    let files = gitlab.project("group/files").private();
+    files.commit(&[
+        (
+            "a.yml",
+            "include: {local: b.yml}\nfrom-project: {script: project}\n",
+        ),
+        ("b.yml", "nested: {script: nested}\n"),
+    ]);
+    let components = gitlab.project("group/components").private();
+    components.commit(&[("templates/c.yml", "component: {script: one}\n")]);
+    components.tag("1.0.0");
+    gitlab.page("/remote.yml", "remote: {script: remote}\n");
+    gitlab.page(
+        "/templates/T.gitlab-ci.yml",
+        "template: {script: template}\n",
+    );
+    let scene = Scene::new(
+        gitlab,
+        "include:\n  - {project: group/files, file: a.yml}\n  - {component: HOST/group/components/c@1}\n  \
+         - {template: T.gitlab-ci.yml}\n  - {remote: URL/remote.yml}\n",
+    );
+    (scene, files, components)
+}
+
+const ALL: [&str; 5] = [
+    "component: one",
+    "from-project: project",
+    "nested: nested",
+    "remote: remote",
+    "template: template",
+];
+
+#[test]
+fn what_was_just_fetched_is_not_asked_for_again() {
+    // R-GLCI-150
+    // R-GLCI-151
+    let (scene, files, components) = everything();
+    assert_eq!(scene.jobs(&[]), ALL);
+    assert_eq!(scene.asked(&files), [1, 0, 0, 2]);
+    assert_eq!(scene.asked(&components), [0, 1, 0, 1]);
+    assert_eq!(scene.gitlab.total(), 7);
+    scene.gitlab.reset_count();
+    assert_eq!(scene.jobs(&[]), ALL);
+    scene.runwright(&["lint"]).expect_code(0);
+    scene.runwright(&["plan"]).expect_code(0);
+    assert_eq!(scene.gitlab.total(), 0);
+}
+
+#[test]
+fn only_what_may_have_changed_is_asked_for_again() {
+    // R-GLCI-148
+    // R-GLCI-149
+    // R-GLCI-152
+    let (scene, files, components) = everything();
+    assert_eq!(scene.jobs(&[]), ALL);
+    scene.gitlab.reset_count();
+    assert_eq!(scene.jobs(&["--refresh"]), ALL);
+    // The branch and the tags, and no file at a commit.
+    assert_eq!(scene.asked(&files), [1, 0, 0, 0]);
+    assert_eq!(scene.asked(&components), [0, 1, 0, 0]);
+    assert_eq!(scene.gitlab.count("GET", "/remote.yml"), 1);
+    assert_eq!(scene.gitlab.count("GET", "/templates/*"), 1);
+    assert_eq!(scene.gitlab.total(), 4);
+    let requests = scene.gitlab.requests();
+    let unchanged = requests.iter().filter(|it| it.status == Some(304));
+    assert_eq!(unchanged.count(), 4, "each names what it has");
+
+    scene.gitlab.reset_count();
+    files.commit(&[("b.yml", "nested: {script: changed}\n")]);
+    components.commit(&[("templates/c.yml", "component: {script: two}\n")]);
+    components.tag("1.1.0");
+    scene
+        .gitlab
+        .page("/remote.yml", "remote: {script: changed}\n");
+    assert_eq!(
+        scene.jobs(&["--refresh"]),
+        [
+            "component: two",
+            "from-project: project",
+            "nested: changed",
+            "remote: changed",
+            "template: template",
+        ]
+    );
+    assert_eq!(scene.asked(&files), [1, 0, 0, 2]);
+    assert_eq!(scene.asked(&components), [0, 1, 0, 1]);
+}
+
+#[test]
+fn another_project_of_the_user_uses_what_one_fetched() {
+    let (scene, files, _) = everything();
+    assert_eq!(scene.jobs(&[]), ALL);
+    scene.gitlab.reset_count();
+    let other = scene.project.scratch().join("other");
+    let status = std::fs::create_dir(&other);
+    status.unwrap();
+    let pipeline = "include: {project: group/files, file: b.yml, ref: main}\n";
+    std::fs::write(other.join(".gitlab-ci.yml"), pipeline).unwrap();
+    let url = scene.gitlab.url();
+    let mut command = scene.command(&["list", "--gitlab", &url]);
+    let done = command.current_dir(&other).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(said.contains("nested"), "{done:?}");
+    assert_eq!(scene.asked(&files)[3], 0, "the file is there");
+}
+
+#[test]
+fn offline_nothing_is_asked() {
+    let (scene, ..) = everything();
+    let done = scene.runwright(&["list", "--offline"]).expect_code(2);
+    for text in ["not fetched before", "offline"] {
+        assert!(done.stderr.contains(text), "{}", done.stderr);
+    }
+    assert_eq!(scene.gitlab.total(), 0);
+
+    assert_eq!(scene.jobs(&[]), ALL);
+    scene.gitlab.reset_count();
+    assert_eq!(scene.jobs(&["--offline"]), ALL);
+    assert_eq!(scene.gitlab.total(), 0);
+    scene.gitlab.stop();
+    assert_eq!(scene.jobs(&["--offline"]), ALL);
+    // What was fetched is good also when nobody said that the server is gone.
+    assert_eq!(scene.jobs(&["--refresh"]), ALL);
+}
+
+#[test]
+fn what_is_kept_is_for_its_user_alone_and_holds_no_token() {
+    let (scene, ..) = everything();
+    assert_eq!(scene.jobs(&[]), ALL);
+    let home = scene.project.home();
+    let kept = files_below(&home.join("cache"));
+    assert!(!kept.is_empty());
+    for path in kept {
+        let metadata = std::fs::metadata(&path).unwrap();
+        let mode = metadata.permissions().mode() & 0o777;
+        if metadata.is_dir() {
+            assert_eq!(mode, 0o700, "{}", path.display());
+            continue;
+        }
+        assert_eq!(mode, 0o600, "{}", path.display());
+        let bytes = std::fs::read(&path).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(TOKEN), "{}", path.display());
+    }
+}
