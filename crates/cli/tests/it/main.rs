@@ -14,6 +14,7 @@ mod explain;
 mod fail_points;
 mod fault;
 mod flood;
+mod gitlab_variables;
 mod guide;
 mod isolation;
 mod lint;

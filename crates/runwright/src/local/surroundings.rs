@@ -5,6 +5,7 @@ use super::situation::{Situation, SituationRef, describe};
 use executor_core::variable::JobVariables;
 use job_runner::{Head, RepositoryError, RepositoryFacts, glance};
 use pipeline::context::{GivenVariable, PipelineContext};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -160,8 +161,9 @@ fn protect(context: &mut PipelineContext, protection: &Protection) {
 /// Says which variables are left out because they are for protected branches and tags.
 fn note_of_protected(context: &PipelineContext, protection: &Protection) -> Option<String> {
     let protected = context.given.iter().filter(|given| given.is_protected);
-    let mut names: Vec<&str> = protected.map(|given| &*given.variable.key).collect();
-    names.dedup();
+    let mut seen = HashSet::new();
+    let names = protected.map(|given| &*given.variable.key);
+    let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
     protection.note(&names)
 }
 

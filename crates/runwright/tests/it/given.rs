@@ -3,7 +3,8 @@
 use crate::project::Project;
 use pipeline::context::{GivenSource, GivenVariable};
 use runwright::core::variable::JobVariable;
-use runwright::local::PipelineOptions;
+use runwright::includes::Fetching;
+use runwright::local::{LocalError, PipelineOptions};
 
 fn given(project: &Project, options: &PipelineOptions) -> Vec<GivenVariable> {
     project.read(options).context().unwrap().given.clone()
@@ -154,4 +155,18 @@ fn what_gitlab_would_not_mask_is_masked_and_noted() {
         "{notes}"
     );
     assert!(!notes.contains("abc"), "{notes}");
+}
+
+#[test]
+fn variables_of_a_server_need_a_server() {
+    let project = Project::new();
+    let mut options = project.options();
+    options.elsewhere.variables = true;
+    options.elsewhere.fetching = Fetching::Offline;
+    let error = project.find().read(&options).expect_err("refused");
+    let LocalError::Variables(error) = error else {
+        panic!("{error}");
+    };
+    let help = error.help().unwrap();
+    assert!(help.contains("--offline and --gitlab-variables"), "{help}");
 }

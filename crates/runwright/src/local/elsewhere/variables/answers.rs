@@ -16,16 +16,16 @@ pub(super) struct Wanted {
 pub(super) struct Answers {
     pub(super) server: Instance,
     /// The strongest last.
-    pub(super) shelves: Vec<Shelf>,
+    pub(super) keepers: Vec<Keeper>,
     /// Whether each of the references is protected.
     pub(super) protection: Protection,
     /// Whose variables are not told, and why.
     pub(super) notes: Vec<String>,
 }
 
-/// The variables of one place.
+/// A project, a group or the server, with the variables it keeps.
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct Keeper {
     pub(super) level: Level,
     /// The project or group; absent for the server.
     pub(super) path: Option<String>,

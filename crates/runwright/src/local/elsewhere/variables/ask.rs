@@ -1,4 +1,4 @@
-use super::answers::{Answers, Shelf, Wanted};
+use super::answers::{Answers, Keeper, Wanted};
 use super::protection::is_covered;
 use super::{Protection, Reference, VariablesError};
 use executor_core::job::RefType;
@@ -36,8 +36,8 @@ async fn all(client: &Client, wanted: &Wanted) -> Result<Answers, ApiError> {
     let known = known?;
     let own = own?;
     let mut notes = Vec::new();
-    let mut shelves = Vec::new();
-    shelves.push(Shelf {
+    let mut keepers = Vec::new();
+    keepers.push(Keeper {
         level: Level::Instance,
         path: None,
         variables: of_instance(instance, &mut notes)?,
@@ -50,20 +50,20 @@ async fn all(client: &Client, wanted: &Wanted) -> Result<Answers, ApiError> {
             Err(ApiError::NotFound { .. }) if is_user => continue,
             Err(error) => left_out(error, &mut notes)?,
         };
-        shelves.push(Shelf {
+        keepers.push(Keeper {
             level: Level::Group,
             path: Some(path),
             variables,
         });
     }
-    shelves.push(Shelf {
+    keepers.push(Keeper {
         level: Level::Project,
         path: Some(known.path_with_namespace),
         variables: own,
     });
     Ok(Answers {
         server: client.instance().clone(),
-        shelves,
+        keepers,
         protection,
         notes,
     })

@@ -1,3 +1,4 @@
+use super::given::list;
 use executor_core::job::RefType;
 use pipeline::context::fits_scope;
 
@@ -52,7 +53,7 @@ impl Protection {
         if protected.is_empty() || self.is_protected() {
             return None;
         }
-        let names = protected.join(", ");
+        let names = list(protected);
         Some(match self {
             Self::Unasked => {
                 format!("left out, as nothing is protected here: {names} (`protected: true`)")
