@@ -39,7 +39,7 @@ pub(crate) async fn attempt(
     request: &Request,
     within: Duration,
 ) -> Outcome {
-    let until = Instant::now() + within;
+    let until = after(within);
     let mut hop = Hop {
         url: request.url.clone(),
         method: request.method.clone(),
@@ -62,7 +62,8 @@ pub(crate) async fn attempt(
             Ok(Err((error, ending))) => return (told(error, from.as_ref()), ending).into(),
             Err(_) => return (WebError::Late { server, within }, Ending::Late).into(),
         };
-        let location = answer.header("location");
+        let location = answer.headers.get("location");
+        let location = location.and_then(|text| str::from_utf8(text.as_bytes()).ok());
         match redirect(&hop.url, &hop.method, answer.status, location) {
             Ok(None) => return finished(answer),
             Ok(Some(next)) => {
@@ -79,6 +80,12 @@ pub(crate) async fn attempt(
         }
     }
     WebError::Redirects(limits.redirects).into()
+}
+
+/// Returns the time after a while, or one that nobody lives to see.
+pub(crate) fn after(time: Duration) -> Instant {
+    const YEAR: Duration = Duration::from_hours(365 * 24);
+    Instant::now() + time.min(YEAR)
 }
 
 fn finished(answer: Response) -> Outcome {

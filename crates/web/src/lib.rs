@@ -6,6 +6,23 @@
 //! wherever that one may redirect to.
 //!
 //! [`Waiter`] is for callers that cannot await.
+//!
+//! ```no_run
+//! use web::{Proxies, Request, Url, Waiter, Web, WebOptions};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let web = Web::new(WebOptions {
+//!     proxies: Proxies::from_variables(|name| std::env::var(name).ok()),
+//!     ..WebOptions::default()
+//! })?;
+//! let request = Request::get(Url::parse("https://gitlab.com/api/v4/version")?);
+//! let answer = Waiter::new().wait(web.send(&request))??;
+//! assert_eq!(answer.status, 401);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Why the rules are as they are is said in `docs/design/elsewhere.md`.
 
 mod addresses;
 mod attempt;

@@ -35,3 +35,10 @@ impl fmt::Display for Origin {
         }
     }
 }
+
+/// Returns what may be shown of an address: not who asks, and not what follows the path.
+pub(crate) fn shown(url: &Url) -> String {
+    let server = Origin::of(url).map(|server| server.to_string());
+    let server = server.unwrap_or_else(|| format!("{}:", url.scheme()));
+    format!("{server}{}", url.path())
+}

@@ -11,7 +11,8 @@ use std::collections::HashSet;
 /// was let in: only the address itself, in `named` or in `private`, opens it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// The servers that the user named: his GitLabs.
+    /// The servers that the user named: his GitLabs. Whoever is named as `http://host` may be at
+    /// `https://host` by now, and is let in there too.
     pub named: HashSet<Origin>,
     /// Hosts that may be asked over plain `http`: names, also `*.example.com`, and addresses.
     pub plain: Vec<String>,

@@ -1,8 +1,10 @@
 use crate::Credential;
+use crate::origin::shown;
+use std::fmt;
 use url::Url;
 
 /// A request that is to be sent.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Request {
     /// What is wanted of the server.
     pub method: Method,
@@ -15,7 +17,7 @@ pub struct Request {
 }
 
 /// What is wanted of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Method {
     /// To read something.
     Get,
@@ -32,5 +34,52 @@ impl Request {
             credential: None,
             etag: None,
         }
+    }
+}
+
+/// Shows the address without what may be secret in it.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("url", &shown(&self.url))
+            .field("credential", &self.credential)
+            .field("etag", &self.etag)
+            .finish()
+    }
+}
+
+/// Shows how much is posted, and not what.
+impl fmt::Debug for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Get => f.write_str("Get"),
+            Self::PostJson(json) => write!(f, "PostJson({} bytes)", json.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::job::SecretString;
+
+    #[test]
+    fn nothing_secret_is_shown() {
+        let url = "https://me:secret@gitlab.example:8443/a/b?token=secret#secret";
+        let request = Request {
+            method: Method::PostJson("secret".to_owned()),
+            credential: Some(Credential {
+                header: "private-token",
+                value: SecretString::new("secret"),
+            }),
+            ..Request::get(Url::parse(url).expect("an address"))
+        };
+        let shown = format!("{request:?}");
+        assert!(!shown.contains("secret"), "{shown}");
+        assert!(
+            shown.contains("\"https://gitlab.example:8443/a/b\""),
+            "{shown}"
+        );
     }
 }

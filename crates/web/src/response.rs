@@ -1,8 +1,10 @@
+use crate::origin::shown;
 use reqwest::header::HeaderMap;
+use std::fmt;
 use url::Url;
 
 /// What a server answered, whatever its status.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Response {
     /// The status: 200, 404.
     pub status: u16,
@@ -22,5 +24,16 @@ impl Response {
     /// Returns what names this state of the thing, for [`Request::etag`](crate::Request::etag).
     pub fn etag(&self) -> Option<&str> {
         self.header("etag")
+    }
+}
+
+/// Shows how long the answer is, and not what is in it.
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response")
+            .field("status", &self.status)
+            .field("bytes", &self.body.len())
+            .field("url", &shown(&self.url))
+            .finish_non_exhaustive()
     }
 }

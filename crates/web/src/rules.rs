@@ -44,7 +44,7 @@ impl Rules {
             Some(Host::Domain(name)) if is_own_name(name) => self.check_name(&server, name)?,
             _ => {}
         }
-        if server.scheme == "http" && !self.named.contains(&server) && !self.is_plain(url) {
+        if server.scheme == "http" && !self.is_named(&server) && !self.is_plain(url) {
             return Err(WebError::Refused {
                 reason: format!("{server} is not asked over plain `http`"),
                 help: Some(format!(
@@ -82,11 +82,11 @@ impl Rules {
         let literal = literal(server) == Some(address);
         let exempt = if is_metadata(address) {
             let let_in = self.private.iter().any(|hosts| hosts.is_address(address));
-            let_in || literal && self.named.contains(server)
+            let_in || literal && self.is_named(server)
         } else {
             let name = &server.host;
             let mut private = self.private.iter();
-            self.named.contains(server)
+            self.is_named(server)
                 || private.any(|hosts| hosts.has_name(name) || hosts.has_address(address))
         };
         if exempt {
@@ -105,11 +105,22 @@ impl Rules {
 
     fn check_name(&self, server: &Origin, name: &str) -> Result<(), WebError> {
         let mut private = self.private.iter();
-        if self.named.contains(server) || private.any(|hosts| hosts.has_name(name)) {
+        if self.is_named(server) || private.any(|hosts| hosts.has_name(name)) {
             return Ok(());
         }
         let reason = format!("{name} is a name of this machine or of a private network");
         Err(refused(reason, name))
+    }
+
+    /// Returns whether the user named a server, or the same one before it was encrypted.
+    fn is_named(&self, server: &Origin) -> bool {
+        let unencrypted = || Origin {
+            scheme: "http".to_owned(),
+            port: 80,
+            ..server.clone()
+        };
+        let usual = server.scheme == "https" && server.port == 443;
+        self.named.contains(server) || usual && self.named.contains(&unencrypted())
     }
 
     fn is_plain(&self, url: &Url) -> bool {

@@ -1,15 +1,16 @@
-use crate::attempt::attempt;
+use crate::attempt::{after, attempt};
 use crate::clients::Clients;
 use crate::retry::wait;
 use crate::route::Routes;
 use crate::rules::Rules;
 use crate::trust::Trust;
 use crate::{Limits, Request, Resolver, Response, SystemResolver, WebError, WebOptions};
+use std::fmt;
 use std::sync::Arc;
 use tokio::time::{Instant, sleep};
 
 /// Sends requests; clones share their connections.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Web {
     clients: Arc<Clients>,
     limits: Limits,
@@ -63,7 +64,7 @@ impl Web {
     ///
     /// Dropping the future ends the request.
     pub async fn send(&self, request: &Request) -> Result<Response, WebError> {
-        let until = Instant::now() + self.limits.overall;
+        let until = after(self.limits.overall);
         let mut number = 1;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -76,5 +77,13 @@ impl Web {
             sleep(pause).await;
             number += 1;
         }
+    }
+}
+
+impl fmt::Debug for Web {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Web")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }

@@ -192,6 +192,28 @@ fn what_the_user_let_in_is_open() {
 }
 
 #[test]
+fn a_server_that_was_named_may_have_become_encrypted() {
+    let rules = rules(
+        &[
+            "http://gitlab.corp",
+            "https://git.corp",
+            "http://old.corp:8080",
+        ],
+        &[],
+        &[],
+    );
+    for (url, open) in [
+        ("https://gitlab.corp/", true),
+        ("https://gitlab.corp:8443/", false),
+        ("http://git.corp/", false),
+        ("https://old.corp/", false),
+        ("https://old.corp:8080/", false),
+    ] {
+        assert_eq!(decide(&rules, url, &["10.0.0.1"]).is_ok(), open, "{url}");
+    }
+}
+
+#[test]
 fn metadata_is_let_in_by_its_own_address_alone() {
     let url = "https://169.254.169.254/";
     let closed = rules(

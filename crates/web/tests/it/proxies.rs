@@ -207,7 +207,13 @@ async fn what_a_proxy_says_is_told_without_its_password() {
         let mut options = via(&format!("http://me:secret@{address}"));
         options.reach.plain.push("gitlab.example".to_owned());
         options.limits.attempts = 1;
-        let reason = refusal(&open(options), url).await;
+        let web = open(options);
+        let reason = refusal(&web, url).await;
+        let shown = format!("{web:?}");
+        assert!(
+            !shown.contains("secret") && !shown.contains("bWU6c2VjcmV0"),
+            "{shown}"
+        );
         let server = url.trim_end_matches('/');
         let expect = expect.replace("PROXY", &format!("http://{address}"));
         assert_eq!(reason, format!("{server} cannot be reached: {expect}"));

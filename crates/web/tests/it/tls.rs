@@ -194,7 +194,8 @@ fn files_without_certificates_are_named() {
 fn the_variables_of_the_system_say_whom_it_trusts() {
     // R-GLCI-148
     if let Ok(url) = std::env::var(ASK) {
-        return ask_as_child(&url);
+        println!("SAID {}", ask_as_child(&url));
+        return;
     }
     let (authority, directory) = (Authority::new("ours"), tempdir().expect("a directory"));
     let server = serve(authority.server("127.0.0.1"));
@@ -239,12 +240,10 @@ fn ask_in_child(url: &str, variable: &str, path: &Path) -> String {
     said.expect(&text).1.to_owned()
 }
 
-fn ask_as_child(url: &str) {
+fn ask_as_child(url: &str) -> String {
     let answer = Waiter::new().wait(get(&open(naming(&[url])), url));
-    let said = match answer.expect("a thread") {
+    match answer.expect("a thread") {
         Ok(answer) => String::from_utf8(answer.body).expect("text"),
         Err(error) => error.to_string(),
-    };
-    assert!(!said.is_empty());
-    println!("SAID {said}");
+    }
 }
