@@ -14,9 +14,17 @@ use std::sync::OnceLock;
 /// is kept.
 #[derive(Debug)]
 pub struct Store {
-    root: PathBuf,
-    directory: PathBuf,
+    /// Nothing is kept without one.
+    place: Option<Place>,
     budget: u64,
+}
+
+/// Where answers are kept.
+#[derive(Debug)]
+struct Place {
+    directory: PathBuf,
+    /// What is in it of the store's.
+    root: PathBuf,
     made: OnceLock<()>,
 }
 
@@ -37,10 +45,20 @@ impl Store {
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
         Self {
-            root: directory.join("answers-1"),
-            directory,
+            place: Some(Place {
+                root: directory.join("answers-1"),
+                directory,
+                made: OnceLock::new(),
+            }),
             budget: BUDGET,
-            made: OnceLock::new(),
+        }
+    }
+
+    /// Returns a store that keeps nothing.
+    pub fn none() -> Self {
+        Self {
+            place: None,
+            budget: BUDGET,
         }
     }
 
@@ -56,17 +74,17 @@ impl Store {
     ///
     /// When the directory is refused or cannot be read.
     pub fn get(&self, question: &Question) -> Result<Option<Kept>, StoreError> {
-        if !self.is_there()? {
+        let Some(place) = self.there()? else {
             return Ok(None);
-        }
+        };
         let key = Key::of(question).digest();
-        let path = self.entry(key);
+        let path = place.entry(key);
         let bytes = files::read(&path, MAX_ENTRY).map_err(StoreError::io("read", &path))?;
         let Some(bytes) = bytes else {
             return Ok(None);
         };
         let kept = match Entry::read(&bytes, key) {
-            Some(entry) => self.kept(&entry)?,
+            Some(entry) => place.kept(&entry)?,
             None => None,
         };
         if kept.is_none() {
@@ -75,6 +93,118 @@ impl Store {
         Ok(kept)
     }
 
+    /// Keeps the answer to a question, instead of what was kept before.
+    ///
+    /// # Errors
+    ///
+    /// When the directory is refused or cannot be written; then nothing is kept.
+    pub fn put(&self, question: &Question, kept: &Kept) -> Result<(), StoreError> {
+        let subject = Subject::of(question);
+        let key = Key::of_subject(&subject).digest();
+        let (body, size) = match &kept.answer {
+            Answer::Unchanged => return Ok(()),
+            Answer::Absent => (None, 0),
+            Answer::Body { bytes, .. } => (Some(bytes), bytes.len() as u64),
+        };
+        let Some(place) = &self.place else {
+            return Ok(());
+        };
+        if size > self.budget / 2 {
+            return Ok(());
+        }
+        place.make()?;
+        let digest = body.map(|bytes| Digest::of(bytes));
+        let entry = Entry {
+            key,
+            what: subject.to_string(),
+            body: digest,
+            size,
+            etag: kept.etag().map(str::to_owned),
+            fetched: millis(kept.fetched),
+            checked: millis(kept.checked),
+        };
+        let mut written = 0;
+        if let (Some(bytes), Some(digest)) = (body, digest) {
+            let path = place.body(digest);
+            // Most new answers have a body that another question has, or that was there before.
+            let there = files::read(&path, size).map_err(StoreError::io("read", &path))?;
+            if there.is_none_or(|there| there[..] != bytes[..]) {
+                place.write(&path, bytes)?;
+                written += size.max(1);
+            }
+        }
+        let bytes = entry.write();
+        let path = place.entry(key);
+        let was_there = path.exists();
+        place.write(&path, &bytes)?;
+        if !was_there {
+            written += evict::BLOCK;
+        }
+        if written == 0 {
+            return Ok(());
+        }
+        evict::grow(&place.root, written, self.budget)
+    }
+
+    /// Keeps nothing of the answer to a question any more.
+    ///
+    /// # Errors
+    ///
+    /// When the directory is refused.
+    pub fn forget(&self, question: &Question) -> Result<(), StoreError> {
+        if let Some(place) = self.there()? {
+            files::remove(&place.entry(Key::of(question).digest()));
+        }
+        Ok(())
+    }
+
+    /// Removes all that is kept, and returns how much it was.
+    ///
+    /// # Errors
+    ///
+    /// When the directory is refused or cannot be read.
+    pub fn clean(&self) -> Result<StoreSize, StoreError> {
+        let size = self.size()?;
+        if let Some(place) = self.there()? {
+            // Without its entry no body is used, so entries go first.
+            for folder in ["entries", "bodies"] {
+                for (path, _) in place.list(folder)? {
+                    files::remove(&path);
+                }
+            }
+            files::remove(&place.root.join("growth"));
+            files::sweep(&place.root.join("temp"));
+        }
+        Ok(size)
+    }
+
+    /// Returns how much is kept.
+    ///
+    /// # Errors
+    ///
+    /// When the directory is refused or cannot be read.
+    pub fn size(&self) -> Result<StoreSize, StoreError> {
+        let Some(place) = self.there()? else {
+            return Ok(StoreSize::default());
+        };
+        let (entries, bodies) = (place.list("entries")?, place.list("bodies")?);
+        let bytes = entries.iter().chain(&bodies).map(|(_, it)| it.len()).sum();
+        Ok(StoreSize {
+            answers: entries.len() as u64,
+            bytes,
+        })
+    }
+
+    /// Returns the place, if it is there and may be used.
+    fn there(&self) -> Result<Option<&Place>, StoreError> {
+        match &self.place {
+            Some(place) if place.is_there()? => Ok(Some(place)),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Place {
     fn kept(&self, entry: &Entry) -> Result<Option<Kept>, StoreError> {
         let answer = match entry.body {
             None => Answer::Absent,
@@ -97,105 +227,6 @@ impl Store {
             fetched: time(entry.fetched),
             checked: time(entry.checked),
         }))
-    }
-
-    /// Keeps the answer to a question, instead of what was kept before.
-    ///
-    /// # Errors
-    ///
-    /// When the directory is refused or cannot be written; then nothing is kept.
-    pub fn put(&self, question: &Question, kept: &Kept) -> Result<(), StoreError> {
-        let subject = Subject::of(question);
-        let key = Key::of_subject(&subject).digest();
-        let (body, size) = match &kept.answer {
-            Answer::Unchanged => return Ok(()),
-            Answer::Absent => (None, 0),
-            Answer::Body { bytes, .. } => (Some(bytes), bytes.len() as u64),
-        };
-        if size > self.budget / 2 {
-            return Ok(());
-        }
-        self.make()?;
-        let digest = body.map(|bytes| Digest::of(bytes));
-        let entry = Entry {
-            key,
-            what: subject.to_string(),
-            body: digest,
-            size,
-            etag: kept.etag().map(str::to_owned),
-            fetched: millis(kept.fetched),
-            checked: millis(kept.checked),
-        };
-        let mut written = 0;
-        if let (Some(bytes), Some(digest)) = (body, digest) {
-            let path = self.body(digest);
-            // Most new answers have a body that another question has, or that was there before.
-            let there = files::read(&path, size).map_err(StoreError::io("read", &path))?;
-            if there.is_none_or(|there| there[..] != bytes[..]) {
-                self.write(&path, bytes)?;
-                written += size.max(1);
-            }
-        }
-        let bytes = entry.write();
-        let path = self.entry(key);
-        let was_there = path.exists();
-        self.write(&path, &bytes)?;
-        if !was_there {
-            written += evict::BLOCK;
-        }
-        if written == 0 {
-            return Ok(());
-        }
-        evict::grow(&self.root, written, self.budget)
-    }
-
-    /// Keeps nothing of the answer to a question any more.
-    ///
-    /// # Errors
-    ///
-    /// When the directory is refused.
-    pub fn forget(&self, question: &Question) -> Result<(), StoreError> {
-        if self.is_there()? {
-            files::remove(&self.entry(Key::of(question).digest()));
-        }
-        Ok(())
-    }
-
-    /// Removes all that is kept, and returns how much it was.
-    ///
-    /// # Errors
-    ///
-    /// When the directory is refused or cannot be read.
-    pub fn clean(&self) -> Result<StoreSize, StoreError> {
-        let size = self.size()?;
-        if self.is_there()? {
-            // Without its entry no body is used, so entries go first.
-            for folder in ["entries", "bodies"] {
-                for (path, _) in self.list(folder)? {
-                    files::remove(&path);
-                }
-            }
-            files::remove(&self.root.join("growth"));
-            files::sweep(&self.root.join("temp"));
-        }
-        Ok(size)
-    }
-
-    /// Returns how much is kept.
-    ///
-    /// # Errors
-    ///
-    /// When the directory is refused or cannot be read.
-    pub fn size(&self) -> Result<StoreSize, StoreError> {
-        if !self.is_there()? {
-            return Ok(StoreSize::default());
-        }
-        let (entries, bodies) = (self.list("entries")?, self.list("bodies")?);
-        let bytes = entries.iter().chain(&bodies).map(|(_, it)| it.len()).sum();
-        Ok(StoreSize {
-            answers: entries.len() as u64,
-            bytes,
-        })
     }
 
     fn list(&self, folder: &str) -> Result<Vec<(PathBuf, std::fs::Metadata)>, StoreError> {

@@ -374,3 +374,26 @@ async fn what_cannot_be_kept_is_asked_for_once_a_process_and_noted() {
     }
     assert_eq!(std::fs::read_dir(machine.home.path()).unwrap().count(), 2);
 }
+
+#[tokio::test]
+async fn without_a_place_nothing_is_kept_and_offline_nothing_is_asked() {
+    let servers = Arc::<Scripted>::default();
+    let question = commit("main");
+    servers.say(&question, body("one"));
+    for (fetching, expect, asked) in [
+        (Fetching::Usual, Ok(body("one")), 1),
+        (Fetching::Offline, Err(LibraryError::Offline), 0),
+    ] {
+        let notes = Notes::default();
+        let cached = Cached::new(Arc::clone(&servers), Store::none(), fetching, notes.clone());
+        for _ in 0..2 {
+            assert_eq!(cached.ask(&question, None).await, expect);
+        }
+        assert_eq!(servers.count(), asked);
+        assert_eq!(notes.take(), []);
+    }
+    assert_eq!(
+        Store::none().clean().unwrap(),
+        includes::StoreSize::default()
+    );
+}

@@ -164,12 +164,12 @@ impl Outside {
         Arc::new(Fallback::new(servers, git))
     }
 
-    /// Returns a library that keeps the answers of another one, if there is a place for them.
+    /// Returns a library that keeps the answers of another one, if only until the end.
     fn kept(&self, library: Arc<dyn Library>, settings: &Settings) -> Arc<dyn Library> {
-        let Some(directory) = self.directory() else {
-            return library;
+        let store = match self.directory() {
+            Some(directory) => Store::at(directory.join("cache")),
+            None => Store::none(),
         };
-        let store = Store::at(directory.join("cache"));
         let fetching = self.options.fetching;
         let mut cached = Cached::new(library, store, fetching, self.notes.clone());
         if let Some(age) = settings.include.max_age {
