@@ -1,3 +1,4 @@
+use super::artifacts::PipelineArtifacts;
 use super::file::read_text;
 use super::gitlab_ci_local::Decorations;
 use super::repository::GitRepository;
@@ -22,6 +23,8 @@ pub struct LocalIncludes {
     /// Whether a file was found that names variables of the commit.
     told_of_commit: AtomicBool,
     decorations: Mutex<Decorations>,
+    /// What the jobs of the parent pipeline left; absent for a pipeline that has none.
+    artifacts: Option<PipelineArtifacts>,
 }
 
 impl LocalIncludes {
@@ -32,7 +35,14 @@ impl LocalIncludes {
             repository,
             told_of_commit: AtomicBool::new(false),
             decorations: Mutex::default(),
+            artifacts: None,
         }
+    }
+
+    /// Takes files from what the jobs of the parent pipeline left, for a child pipeline.
+    pub fn with_artifacts(mut self, artifacts: PipelineArtifacts) -> Self {
+        self.artifacts = Some(artifacts);
+        self
     }
 
     /// Returns whether a file was found that names variables which only git knows.
@@ -47,27 +57,33 @@ impl LocalIncludes {
     }
 
     fn fetch_one(&self, request: &IncludeRequest) -> Result<IncludedFile, IncludeError> {
-        let IncludeLocation::Local { path } = &request.location else {
-            return Err(not_fetched());
-        };
-        match &request.from {
-            FileHome::Own => self.local(path),
-            FileHome::Project { .. } | FileHome::Nowhere => Err(not_fetched()),
+        match (&request.location, &request.from) {
+            (IncludeLocation::Local { path }, FileHome::Own) => self.local(path),
+            (IncludeLocation::Artifact { job, path }, _) => self.artifact(job, path),
+            _ => Err(not_fetched()),
         }
     }
 
-    fn local(&self, path: &str) -> Result<IncludedFile, IncludeError> {
-        let name = plain(path)?;
-        let full = self.root.join(&name);
-        // A link may lead elsewhere within the tree, as it would for any program that opens it.
-        let real = fs::canonicalize(&full).map_err(|error| missing_or(&error))?;
-        let root = fs::canonicalize(&self.root).map_err(|error| missing_or(&error))?;
-        if !real.starts_with(&root) {
-            return Err(IncludeError::Unreadable(
-                "the file is a link that leads out of the project".to_owned(),
+    fn artifact(&self, job: &str, path: &str) -> Result<IncludedFile, IncludeError> {
+        let Some(artifacts) = &self.artifacts else {
+            return Err(IncludeError::NotFetched(
+                "files that jobs leave are there once the jobs ran".to_owned(),
             ));
+        };
+        let (name, text) = read_below(&artifacts.directory_of(job)?, path, "artifacts")?;
+        if tells_of_commit(&text) {
+            self.told_of_commit.store(true, Ordering::Relaxed);
         }
-        let text = read_text(&real).map_err(|error| IncludeError::Unreadable(error.to_string()))?;
+        Ok(IncludedFile {
+            name: format!("{} of the job {job}", name.display()),
+            text: text.into(),
+            home: FileHome::Own,
+            component: Vec::new(),
+        })
+    }
+
+    fn local(&self, path: &str) -> Result<IncludedFile, IncludeError> {
+        let (name, text) = read_below(&self.root, path, "project")?;
         if tells_of_commit(&text) {
             self.told_of_commit.store(true, Ordering::Relaxed);
         }
@@ -102,8 +118,26 @@ impl IncludeSource for LocalIncludes {
     }
 }
 
+/// Reads a file below a directory, which messages call `place`; returns its path there too.
+fn read_below(
+    root: &Path,
+    path: &str,
+    place: &'static str,
+) -> Result<(PathBuf, String), IncludeError> {
+    let name = plain(path, place)?;
+    // A link may lead elsewhere within the tree, as it would for any program that opens it.
+    let real = fs::canonicalize(root.join(&name)).map_err(|error| missing_or(&error))?;
+    let root = fs::canonicalize(root).map_err(|error| missing_or(&error))?;
+    if !real.starts_with(&root) {
+        let reason = format!("the file is a link that leads out of the {place}");
+        return Err(IncludeError::Unreadable(reason));
+    }
+    let text = read_text(&real).map_err(|error| IncludeError::Unreadable(error.to_string()))?;
+    Ok((name, text))
+}
+
 /// Returns the path without what leads nowhere, relative to the root.
-fn plain(path: &str) -> Result<PathBuf, IncludeError> {
+fn plain(path: &str, place: &'static str) -> Result<PathBuf, IncludeError> {
     if path.contains('\0') {
         return Err(IncludeError::Missing);
     }
@@ -114,9 +148,8 @@ fn plain(path: &str) -> Result<PathBuf, IncludeError> {
             Component::Normal(part) => plain.push(part),
             Component::ParentDir if plain.pop() => {}
             Component::ParentDir => {
-                return Err(IncludeError::Unreadable(
-                    "the path leads out of the project".to_owned(),
-                ));
+                let reason = format!("the path leads out of the {place}");
+                return Err(IncludeError::Unreadable(reason));
             }
             // GitLab takes a path with a slash at its start from the top of the project too.
             Component::CurDir | Component::RootDir | Component::Prefix(_) => {}

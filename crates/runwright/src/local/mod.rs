@@ -3,6 +3,7 @@
 //! [`LocalProject`] finds the pipeline file, [`LocalRun`] runs it, [`StateDir`] keeps what outlives
 //! the run.
 
+mod artifacts;
 mod elsewhere;
 mod error;
 mod file;
@@ -21,6 +22,7 @@ mod situation;
 mod state;
 mod surroundings;
 
+pub use artifacts::PipelineArtifacts;
 pub use elsewhere::{
     ApiModeError, ElsewhereError, ElsewhereOptions, GitUse, IncludeSettings, InstanceSettings,
     Settings, SettingsError, SshServer, TokenSource, UserAccounts, UserSurroundings, Variables,
@@ -40,6 +42,6 @@ pub use situation::{SOURCES, Situation, SituationError, SituationOptions, Situat
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 
 #[doc(no_inline)]
-pub use job_runner::{RepositoryError, SnapshotError, SnapshotMeans};
+pub use job_runner::{LocalArtifactStore, RepositoryError, SnapshotError, SnapshotMeans};
 #[doc(no_inline)]
 pub use process::{ProcessError, Supervisor, can_mount, enter_user_namespace};

@@ -3,7 +3,10 @@
 use crate::project::Project;
 use pipeline::include::{FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource};
 use pipeline::yaml::Limits;
-use runwright::local::{GitRepository, LocalIncludes};
+use pipeline::{LoadOptions, Pipeline};
+use runwright::core::job::JobId;
+use runwright::local::{GitRepository, LocalArtifactStore, LocalIncludes, PipelineArtifacts};
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
@@ -150,4 +153,59 @@ fn other_kinds_say_that_they_are_not_fetched() {
         let refused = found.expect_err("not fetched");
         assert!(matches!(refused, IncludeError::NotFetched(_)), "{refused}");
     }
+}
+
+/// Returns what a child pipeline is that includes an artifact, or why there is none.
+fn child_of_artifact(project: &Project, includes: &LocalIncludes, path: &str) -> String {
+    let text = format!(
+        "gen: {{script: x}}\nstart: {{trigger: {{include: [{{artifact: {path}, job: gen}}]}}}}\n"
+    );
+    project.write(".gitlab-ci.yml", &text);
+    let options = LoadOptions {
+        includes,
+        ..LoadOptions::default()
+    };
+    let parent = Pipeline::load(".gitlab-ci.yml", &text, &options);
+    let (parent, found) = parent.into_result().unwrap();
+    let child = parent.child("start", found.sources(), &options).unwrap();
+    match child.into_result() {
+        Ok((child, _)) => child.tree().to_json().to_string(),
+        Err(found) => found.errors().next().unwrap().message.clone(),
+    }
+}
+
+#[test]
+fn artifacts_of_a_finished_pipeline_are_included_in_a_child() {
+    let project = Project::new();
+    project.write("ci/a.yml", "a: {script: a}");
+    let store = LocalArtifactStore::new(project.home().join("artifacts"));
+    let directory = store.files_of(JobId(7), "archive");
+    fs::create_dir_all(directory.join("out")).unwrap();
+    fs::write(
+        directory.join("out/gen.yml"),
+        "include: ci/a.yml\nb: {script: b}",
+    )
+    .unwrap();
+    symlink("/etc/hostname", directory.join("link.yml")).unwrap();
+    let artifacts = PipelineArtifacts::new(store.clone(), [("gen".to_owned(), JobId(7))]);
+    let known = includes(&project).with_artifacts(artifacts);
+    let check = |path: &str, expect: &str| {
+        let got = child_of_artifact(&project, &known, path);
+        assert!(got.contains(expect), "{path}: {got}");
+    };
+    check("out/gen.yml", r#"{"a":{"script":"a"},"b":{"script":"b"}}"#);
+    check(
+        "gone.yml",
+        "the artifact `gone.yml` of the job `gen` does not exist",
+    );
+    check("../../x.yml", "leads out of the artifacts");
+    check("link.yml", "leads out of the artifacts");
+
+    let none = PipelineArtifacts::new(store, [("gen".to_owned(), JobId(8))]);
+    let none = includes(&project).with_artifacts(none);
+    let got = child_of_artifact(&project, &none, "out/gen.yml");
+    assert!(got.contains("no job of this name left artifacts"), "{got}");
+    // Before the parent ran there is nothing to be had, which is no fault of the file.
+    let got = child_of_artifact(&project, &includes(&project), "out/gen.yml");
+    assert!(got.contains("is not fetched"), "{got}");
 }

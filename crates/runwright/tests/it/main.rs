@@ -4,6 +4,7 @@
 
 mod project;
 
+mod api_mode;
 mod creation;
 mod decisions;
 mod elsewhere;

@@ -112,7 +112,11 @@ impl IncludeSource for ProjectIncludes<'_> {
     }
 }
 
-/// Returns whether a request means a file of the working tree.
+/// Returns whether a request means a file of the working tree, or one that a job left.
 fn is_in_the_tree(request: &IncludeRequest) -> bool {
-    request.from == FileHome::Own && matches!(request.location, IncludeLocation::Local { .. })
+    match &request.location {
+        IncludeLocation::Local { .. } => request.from == FileHome::Own,
+        IncludeLocation::Artifact { .. } => true,
+        _ => false,
+    }
 }
