@@ -6,7 +6,7 @@ use gitlab_testkit::{GitLab, Project};
 use std::os::unix::fs::PermissionsExt as _;
 
 /// Returns a scene with an include of each kind, and the two projects that they are of.
-fn everything() -> (Scene, Project, Project) {
+pub(super) fn everything() -> (Scene, Project, Project) {
     let gitlab = GitLab::start();
     let files = gitlab.project("group/files").private();
     files.commit(&[
@@ -32,7 +32,7 @@ fn everything() -> (Scene, Project, Project) {
     (scene, files, components)
 }
 
-const ALL: [&str; 5] = [
+pub(super) const ALL: [&str; 5] = [
     "component: one",
     "from-project: project",
     "nested: nested",

@@ -3,3 +3,4 @@
 mod counted;
 mod includes;
 mod scene;
+mod servers;

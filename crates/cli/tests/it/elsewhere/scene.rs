@@ -61,9 +61,15 @@ impl Scene {
     /// Gives the user's settings these lines, below what they say about the GitLab.
     pub(crate) fn settings(&self, more: &str) {
         let url = self.gitlab.url();
+        self.only_settings(&format!(
+            "[[gitlab.instance]]\nurl = \"{url}\"\ntoken = \"{TOKEN}\"\n{more}"
+        ));
+    }
+
+    /// Gives the user these settings, and no others.
+    pub(crate) fn only_settings(&self, text: &str) {
         let file = self.project.home().join("config.toml");
         fs::create_dir_all(self.project.home()).unwrap();
-        let text = format!("[[gitlab.instance]]\nurl = \"{url}\"\ntoken = \"{TOKEN}\"\n{more}");
         fs::write(&file, text).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     }

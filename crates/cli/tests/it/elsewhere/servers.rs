@@ -1,0 +1,145 @@
+//! Which servers are asked, how, and as whom.
+
+use super::scene::{Scene, TOKEN};
+use crate::project::Done;
+use gitlab_testkit::{Fault, GitLab, Request, Sshd};
+
+const INCLUDE: &str =
+    "include:\n  - {project: group/files, file: a.yml}\n  - {component: HOST/group/files/c@1}\n";
+
+/// Puts what [`INCLUDE`] includes into a GitLab.
+fn fill(gitlab: &GitLab) {
+    let files = gitlab.project("group/files").private();
+    files.commit(&[
+        ("a.yml", "include: {local: /b.yml}\na: {script: a}\n"),
+        ("b.yml", "b: {script: b}\n"),
+        ("templates/c.yml", "c: {script: c}\n"),
+    ]);
+    files.tag("1.0.0");
+}
+
+const JOBS: [&str; 3] = ["a: a", "b: b", "c: c"];
+
+#[test]
+fn a_self_managed_gitlab_may_have_an_authority_of_its_own_and_be_below_a_path() {
+    // R-GLCI-150
+    let gitlab = GitLab::setup().tls().below("/gitlab").start();
+    fill(&gitlab);
+    let scene = Scene::new(gitlab, INCLUDE);
+    let refused = scene.runwright(&["list"]).expect_code(2);
+    assert!(refused.stderr.contains("certificate"), "{}", refused.stderr);
+    assert_eq!(scene.gitlab.total(), 0);
+
+    let authority = scene.gitlab.authority().unwrap().display().to_string();
+    scene.settings(&format!("ca-file = \"{authority}\"\n"));
+    assert_eq!(scene.jobs(&[]), JOBS);
+}
+
+#[test]
+fn the_token_may_be_in_the_environment() {
+    let gitlab = GitLab::start();
+    fill(&gitlab);
+    let scene = Scene::new(gitlab, INCLUDE);
+    scene.only_settings("");
+    let list = |variables: &[(&str, &str)]| {
+        let mut command = scene.command(&["list"]);
+        command.envs(variables.iter().copied());
+        Done::from(command.output().unwrap())
+    };
+    let nobody = list(&[]).expect_code(2);
+    assert!(nobody.stderr.contains("group/files"), "{}", nobody.stderr);
+    assert!(nobody.stderr.contains("GITLAB_TOKEN"), "{}", nobody.stderr);
+    // The token is for the GitLab of the project, which its remote names.
+    list(&[("GITLAB_TOKEN", TOKEN)])
+        .expect_code(0)
+        .expect_text("c ");
+    let host = scene.gitlab.url();
+    scene.gitlab.reset_count();
+    let other = [
+        ("GITLAB_TOKEN", TOKEN),
+        ("GITLAB_HOST", "https://gitlab.example.com"),
+    ];
+    list(&other);
+    let tokens = scene
+        .gitlab
+        .requests()
+        .iter()
+        .filter_map(Request::token)
+        .count();
+    assert_eq!(tokens, 0, "a token for another GitLab than {host}");
+}
+
+#[test]
+fn git_over_ssh_reads_what_the_api_does_not_show() {
+    // R-GLCI-150
+    let gitlab = GitLab::start();
+    fill(&gitlab);
+    let sshd = Sshd::start(&gitlab);
+    let scene = Scene::new(gitlab, INCLUDE);
+    scene.only_settings(&format!(
+        "[[gitlab.instance]]\nurl = \"{}\"\ngit = \"ssh\"\nssh-host = \"{}\"\n",
+        scene.gitlab.url(),
+        sshd.address()
+    ));
+    let list = |arguments: &[&str]| {
+        let mut command = scene.command(arguments);
+        command.env("GIT_SSH_COMMAND", sshd.command());
+        Done::from(command.output().unwrap())
+    };
+    let done = list(&["list"]).expect_code(0);
+    for job in ["a ", "b ", "c "] {
+        assert!(done.stdout.contains(job), "{}", done.stdout);
+    }
+    let connections = sshd.connections();
+    assert!(connections > 0);
+    list(&["list", "--offline"]).expect_code(0);
+    assert_eq!(sshd.connections(), connections);
+}
+
+#[test]
+fn no_redirect_carries_a_token_to_another_server() {
+    let gitlab = GitLab::start();
+    fill(&gitlab);
+    let other = GitLab::start();
+    let scene = Scene::new(gitlab, INCLUDE);
+    let away = format!("{}/api/v4/", other.url());
+    scene.gitlab.always("/api/*", Fault::Redirect(away));
+    scene.runwright(&["list"]).expect_code(2);
+    assert!(scene.gitlab.total() > 0);
+    let tokens = other.requests().iter().filter_map(Request::token).count();
+    assert_eq!(tokens, 0);
+}
+
+#[test]
+fn a_file_names_no_server_of_a_private_network_unless_the_user_lets_it() {
+    // R-GLCI-148
+    let inside = GitLab::start();
+    inside.page("/inside.yml", "inside: {script: inside}\n");
+    let include = format!("include: [\"{}/inside.yml\"]\n", inside.url());
+    let scene = Scene::new(GitLab::start(), &include);
+    let check = |settings: &str, expect: &str| {
+        scene.settings(settings);
+        let refused = scene.runwright(&["list"]).expect_code(2);
+        assert!(
+            refused.stderr.contains(expect),
+            "{settings}: {}",
+            refused.stderr
+        );
+        assert_eq!(inside.total(), 0, "{settings}");
+    };
+    check("", "allow-private");
+    check("[include]\nallow-private = [\"127.0.0.1\"]\n", "allow-http");
+    scene.settings("[include]\nallow-http = [\"127.0.0.1\"]\nallow-private = [\"127.0.0.0/8\"]\n");
+    assert_eq!(scene.jobs(&[]), ["inside: inside"]);
+}
+
+#[test]
+fn an_answer_that_is_too_long_is_given_up() {
+    // R-GLCI-148
+    let gitlab = GitLab::start();
+    let scene = Scene::new(gitlab, "include: [URL/long.yml]\n");
+    scene.gitlab.always("/long.yml", Fault::Long(64 << 20));
+    let long = scene.runwright(&["list"]).expect_code(2);
+    assert!(long.stderr.contains("long.yml"), "{}", long.stderr);
+    assert!(long.stderr.contains("16777216 bytes"), "{}", long.stderr);
+}
