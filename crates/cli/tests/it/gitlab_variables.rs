@@ -1,9 +1,10 @@
 //! Variables that a GitLab keeps: what comes, what wins, what is not told, and that values are nowhere.
 
-use crate::project::{Done, Project, files_below};
+use crate::project::{Done, Project, files_below, wait_until};
 use gitlab_testkit::{Fault, GitLab, Role, Variable};
 use serde_json::Value;
 use std::fs;
+use std::process::Stdio;
 
 const PIPELINE: &str = "\
 variables: {URL: of-file, FROM: of-file}
@@ -188,7 +189,9 @@ fn a_run_uses_them_and_neither_shows_nor_keeps_them() {
         let events = project.scratch().join("events");
         let events = events.to_str().unwrap();
         let arguments = [&["run", "deploy", "--events", events], format].concat();
+        gitlab.reset_count();
         let done = run(&project, &arguments).expect_code(0);
+        assert_eq!(gitlab.total(), 6, "everything is asked for once");
         let printed = done.stdout;
         for line in [
             "key=[MASKED]",
@@ -426,4 +429,59 @@ fn many_pages_are_read_and_each_value_is_where_it_belongs() {
     let done = run(&project, &["variables"]).expect_code(0);
     assert_eq!(done.stdout.matches("\nMANY_").count(), 250);
     assert_eq!(gitlab.count("GET", &on_server.api("/variables")), 3);
+}
+
+#[test]
+fn all_is_asked_for_at_once() {
+    let gitlab = gitlab();
+    let project = checkout(&gitlab);
+    let held = gitlab.hold("/api/v4/*");
+    let child = project
+        .command(&[
+            "variables",
+            "--gitlab-variables",
+            "--mr",
+            "--branch",
+            "feature",
+        ])
+        .env("HOME", project.home())
+        .env("RUNWRIGHT_GITLAB_TOKEN", "glpat-t0ken-of-user")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // None is answered before the last has come: of both branches of the merge request too.
+    wait_until("all requests", || gitlab.total() >= 7);
+    held.release();
+    Done::from(child.wait_with_output().unwrap()).expect_code(0);
+}
+
+#[test]
+fn includes_see_them() {
+    let gitlab = gitlab();
+    let on_server = gitlab.project(PATH);
+    on_server
+        .variable(Variable::new("FILE", "ci/one.yml"))
+        .variable(Variable::new("SCOPED", "x").scope("production"));
+    let project = checkout(&gitlab);
+    project.write("ci/one.yml", "of-file: {script: make}\n");
+    project.write("ci/two.yml", "of-rule: {script: make}\n");
+    project.write(
+        ".gitlab-ci.yml",
+        "include:\n  - local: $FILE\n  - {local: ci/two.yml, rules: [{if: $SAFE && $SCOPED == null}]}\n",
+    );
+    let done = run(&project, &["list"]).expect_code(0);
+    assert_eq!(done.stdout, "of-file  test\nof-rule  test\n");
+}
+
+#[test]
+fn a_gitlab_below_a_path_is_asked_there() {
+    let gitlab = GitLab::setup().below("/git").start();
+    gitlab.token("glpat-t0ken-of-user", &["read_api"]);
+    let on_server = gitlab.project(PATH).private();
+    on_server.commit(&[("README", "x")]);
+    on_server.variable(Variable::new("OWN", "x"));
+    let project = checkout(&gitlab);
+    let done = run(&project, &["variables", "--gitlab", &gitlab.url()]).expect_code(0);
+    done.expect_text("OWN = ");
 }

@@ -96,33 +96,44 @@ async fn of_groups(
     client: &Client,
     project: &str,
 ) -> Vec<(String, Result<Vec<Variable>, ApiError>)> {
-    let mut asking = JoinSet::new();
-    for (at, group) in groups_of(project).into_iter().enumerate() {
-        let (client, group) = (client.clone(), group.to_owned());
-        asking.spawn(async move {
+    let groups = groups_of(project).into_iter().map(str::to_owned);
+    side_by_side(groups.map(|group| {
+        let client = client.clone();
+        async move {
             let variables = client.group_variables(&group).await;
-            (at, group, variables)
-        });
+            (group, variables)
+        }
+    }))
+    .await
+}
+
+/// Waits for all at once; returns what they give, in their order.
+async fn side_by_side<F>(all: impl Iterator<Item = F>) -> Vec<F::Output>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let mut waiting = JoinSet::new();
+    for (at, future) in all.enumerate() {
+        waiting.spawn(async move { (at, future.await) });
     }
-    let mut all = asking.join_all().await;
-    all.sort_by_key(|(at, ..)| *at);
-    let all = all.into_iter();
-    all.map(|(_, group, variables)| (group, variables))
-        .collect()
+    let mut done = waiting.join_all().await;
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, output)| output).collect()
 }
 
 async fn protection(client: &Client, wanted: &Wanted) -> Protection {
-    let mut all = Vec::new();
-    for reference in &wanted.references {
-        match is_protected(client, &wanted.project, reference).await {
-            Ok(is_protected) => all.push(is_protected),
-            Err(error) => {
-                let reason = error.to_string();
-                return Protection::Unknown { reason };
-            }
-        }
+    let asked = wanted.references.clone().into_iter();
+    let asked = asked.map(|reference| {
+        let (client, project) = (client.clone(), wanted.project.clone());
+        async move { is_protected(&client, &project, &reference).await }
+    });
+    let told: Result<Vec<bool>, ApiError> = side_by_side(asked).await.into_iter().collect();
+    match told {
+        Ok(all) => Protection::Known(all),
+        Err(error) => Protection::Unknown {
+            reason: error.to_string(),
+        },
     }
-    Protection::Known(all)
 }
 
 /// Asks for the branch or tag; one that the server does not have would be protected if its name is.
