@@ -6,9 +6,11 @@ pub(super) fn refusal(said: &str, way: &GitWay, reference: &str) -> LibraryError
     let server = server(way);
     let words = essence(said);
     let has = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
-    if has(&["REMOTE HOST IDENTIFICATION HAS CHANGED", "is revoked"]) {
+    if has(&["REMOTE HOST IDENTIFICATION HAS CHANGED", "REVOKED HOST KEY"]) {
         return LibraryError::Refused {
-            reason: format!("{server} has another host key than the one that is known"),
+            reason: format!(
+                "{server} has another host key than the one that is known, or a revoked one"
+            ),
             help: Some(
                 "somebody may be in between; ask who runs the server before its old key leaves \
                  `~/.ssh/known_hosts`"
@@ -38,10 +40,15 @@ pub(super) fn refusal(said: &str, way: &GitWay, reference: &str) -> LibraryError
         "could not read Username",
         "could not read Password",
         "terminal prompts disabled",
+        "unable to get password",
     ]) {
         return LibraryError::Denied {
-            reason: format!("{server} asks Git for a name and a password, and nothing knows one"),
-            help: Some("a credential helper of Git or a line in `~/.netrc` can".to_owned()),
+            reason: format!("{server} asks Git for a name and a password, and nothing knows a right one"),
+            help: Some(
+                "a credential helper of Git or a line in `~/.netrc` can: the password is a token with \
+                 the scope `read_repository`"
+                    .to_owned(),
+            ),
         };
     }
     if has(&[
@@ -169,7 +176,7 @@ mod tests {
         check(
             "fatal: could not read Username for 'https://h': terminal prompts disabled",
             "Denied",
-            "nothing knows one",
+            "nothing knows a right one",
         );
         check("fatal: couldn't find remote ref x", "NoReference", "main");
         check(

@@ -11,6 +11,7 @@ mod cached;
 #[cfg(feature = "fail-points")]
 mod fail_points;
 mod finding;
+mod git;
 mod locked;
 mod properties;
 mod servers;

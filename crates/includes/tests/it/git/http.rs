@@ -1,0 +1,173 @@
+use super::asker::{Asker, http_way, words};
+use executor_core::job::SecretString;
+use gitlab_testkit::{Fault, GitLab};
+use includes::GitWay;
+
+/// Returns a GitLab over TLS with a private project of one file, and the commit.
+fn gitlab() -> (GitLab, String) {
+    let gitlab = GitLab::setup().tls().below("/gitlab").start();
+    let project = gitlab.project("g/p").private();
+    let sha = project.commit(&[("a.yml", "a")]);
+    gitlab.token("glpat-secret", &["read_repository"]);
+    (gitlab, sha)
+}
+
+#[tokio::test]
+async fn a_private_project_is_read_with_the_password_of_netrc() {
+    // R-GLCI-150
+    let (gitlab, sha) = gitlab();
+    let user = Asker::over_http(&gitlab);
+    user.write(
+        ".netrc",
+        0o600,
+        "machine 127.0.0.1 login me password glpat-secret\n",
+    );
+    assert_eq!(user.commit("g/p", "main").await.as_ref(), Ok(&sha));
+    assert_eq!(user.file("g/p", &sha, "a.yml").await.as_deref(), Ok("a"));
+    assert_eq!(user.tree("g/p", &sha).await.as_deref(), Ok("a.yml\n"));
+    assert_eq!(gitlab.count("GET", "/gitlab/api/*"), 0);
+}
+
+#[tokio::test]
+async fn a_private_project_is_read_with_a_credential_helper() {
+    let (gitlab, sha) = gitlab();
+    let user = Asker::over_http(&gitlab);
+    let settings = "[credential]\n\thelper = \"!f() { echo username=me; echo \
+                    password=glpat-secret; }; f\"\n";
+    user.write(".gitconfig", 0o600, settings);
+    assert_eq!(user.commit("g/p", "main").await.as_ref(), Ok(&sha));
+    assert_eq!(user.file("g/p", &sha, "a.yml").await.as_deref(), Ok("a"));
+}
+
+#[tokio::test]
+async fn the_token_of_a_job_opens_what_its_project_may_see() {
+    let (gitlab, sha) = gitlab();
+    gitlab.job_token("job-secret");
+    let GitWay::Http {
+        instance,
+        authority,
+        ..
+    } = http_way(&gitlab)
+    else {
+        unreachable!("it is one over HTTP");
+    };
+    let login = Some((
+        "gitlab-ci-token".to_owned(),
+        SecretString::new("job-secret"),
+    ));
+    let way = GitWay::Http {
+        instance,
+        authority,
+        login,
+    };
+    let user = Asker::on(Some(way), &[]);
+    assert_eq!(user.commit("g/p", "main").await.as_ref(), Ok(&sha));
+    assert_eq!(user.file("g/p", &sha, "a.yml").await.as_deref(), Ok("a"));
+}
+
+#[tokio::test]
+async fn nobody_is_asked_for_a_password() {
+    let (gitlab, _) = gitlab();
+    let port = gitlab.address().port();
+    let user = Asker::over_http(&gitlab);
+    let (settings, note) = user.write_asking();
+    user.write(".gitconfig", 0o600, &settings);
+    let program = user.home.path().join("ask").display().to_string();
+    let answer = user.commit("g/p", "main").await;
+    assert_eq!(
+        words(answer, port),
+        "Denied: https://127.0.0.1:PORT asks Git for a name and a password, and nothing knows a right one (a credential helper of Git or a line in `~/.netrc` can: the password is a token with the scope `read_repository`)"
+    );
+    let other = Asker::on(
+        Some(http_way(&gitlab)),
+        &[
+            ("GIT_ASKPASS", &program),
+            ("SSH_ASKPASS", &program),
+            ("GIT_TERMINAL_PROMPT", "1"),
+        ],
+    );
+    other.commit("g/p", "main").await.expect_err("refused");
+    assert!(!note.exists(), "nobody is asked");
+}
+
+#[tokio::test]
+async fn a_password_that_is_refused_is_told_from_a_project_that_is_not_there() {
+    let (gitlab, _) = gitlab();
+    let port = gitlab.address().port();
+    let user = Asker::over_http(&gitlab);
+    user.write(
+        ".netrc",
+        0o600,
+        "machine 127.0.0.1 login me password wrong\n",
+    );
+    let said = words(user.commit("g/p", "main").await, port);
+    assert!(said.contains("nothing knows a right one"), "{said}");
+    assert!(said.contains("read_repository"), "{said}");
+    assert!(!said.contains("wrong"), "{said}");
+    user.write(
+        ".netrc",
+        0o600,
+        "machine 127.0.0.1 login me password glpat-secret\n",
+    );
+    let said = words(user.commit("g/none", "main").await, port);
+    assert!(said.starts_with("NoProject"), "{said}");
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let (gitlab, _) = gitlab();
+    let elsewhere = GitLab::start_tls();
+    gitlab.always("/gitlab/g/p.git/*", Fault::Redirect(elsewhere.url()));
+    let user = Asker::over_http(&gitlab);
+    user.write(
+        ".netrc",
+        0o600,
+        "machine 127.0.0.1 login me password glpat-secret\n",
+    );
+    user.commit("g/p", "main").await.expect_err("refused");
+    assert_eq!(elsewhere.total(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_nobody_vouches_for_is_refused() {
+    let (gitlab, _) = gitlab();
+    let GitWay::Http { instance, .. } = http_way(&gitlab) else {
+        unreachable!("it is one over HTTP");
+    };
+    let way = GitWay::Http {
+        instance,
+        authority: None,
+        login: None,
+    };
+    let user = Asker::on(Some(way), &[]);
+    let said = words(user.commit("g/p", "main").await, gitlab.address().port());
+    assert!(
+        said.starts_with("Unavailable: https://127.0.0.1:PORT did not answer Git"),
+        "{said}"
+    );
+    assert!(said.contains("certificate"), "{said}");
+    assert_eq!(gitlab.total(), 0);
+}
+
+#[tokio::test]
+async fn plain_http_needs_a_gitlab_that_is_reached_by_it() {
+    let gitlab = GitLab::start();
+    let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
+    let user = Asker::over_http(&gitlab);
+    assert_eq!(user.commit("g/p", "main").await.as_ref(), Ok(&sha));
+    // The user's own settings lead from https to http, which is a way down.
+    let settings = format!(
+        "[url \"{}/\"]\n\tinsteadOf = https://gitlab.example.com/\n",
+        gitlab.url()
+    );
+    let way = GitWay::Http {
+        instance: gitlab_api::Instance::parse("gitlab.example.com").expect("an address"),
+        authority: None,
+        login: None,
+    };
+    let down = Asker::on(Some(way), &[]);
+    down.write(".gitconfig", 0o600, &settings);
+    gitlab.reset_count();
+    down.commit("g/p", "main").await.expect_err("refused");
+    assert_eq!(gitlab.total(), 0);
+}

@@ -1,0 +1,7 @@
+//! Projects that are asked by Git: the real one, over a real SSH and HTTP.
+
+mod asker;
+mod fallback;
+mod http;
+mod kept;
+mod ssh;
