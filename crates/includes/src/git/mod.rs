@@ -6,8 +6,8 @@
 
 mod environment;
 mod fallback;
-mod git;
 mod names;
+mod process;
 mod refs;
 mod repository;
 mod said;

@@ -6,8 +6,9 @@ pub(super) fn is_commit(text: &str) -> bool {
 /// Returns whether a text can be a branch or a tag, as Git says what can.
 pub(super) fn is_reference(text: &str) -> bool {
     let fits = |c: char| !c.is_control() && !" ~^:?*[\\".contains(c);
-    let is_part =
-        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    let is_part = |part: &str| {
+        !part.is_empty() && !part.starts_with('.') && part.strip_suffix(".lock").is_none()
+    };
     text.len() <= 1024
         && !text.starts_with('-')
         && !text.ends_with('.')

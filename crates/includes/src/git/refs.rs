@@ -53,7 +53,7 @@ impl<'a> Refs<'a> {
                 continue;
             }
             let commit = self.named(&format!("{name}{PEELED}")).unwrap_or(id);
-            lines.push_str(&format!("{commit} {tag}\n"));
+            lines.extend([commit, " ", tag, "\n"]);
         }
         lines
     }

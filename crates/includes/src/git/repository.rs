@@ -1,5 +1,6 @@
 use process::{make_private_dir, remove_tree};
 use sha2::{Digest, Sha256};
+use std::fmt::Write;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -142,12 +143,11 @@ fn name_of(url: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let readable: String = project.chars().map(plain).take(40).collect();
     let digest = Sha256::digest(url.as_bytes());
-    let digest: String = digest
-        .iter()
-        .take(12)
-        .map(|it| format!("{it:02x}"))
-        .collect();
-    format!("{readable}-{digest}")
+    let mut name = format!("{readable}-");
+    for byte in digest.iter().take(12) {
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
 }
 
 #[cfg(test)]
@@ -192,9 +192,10 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let open = |url| Repository::open(home.path(), url, soon());
         let old = open("ssh://git@h/g/old.git").await.expect("made");
-        let long_ago = SystemTime::now() - KEPT - Duration::from_secs(60);
-        old._lock.set_modified(long_ago).expect("set");
+        let long_ago = SystemTime::now() - KEPT - Duration::from_mins(1);
         let old_path = old.path().to_owned();
+        let lock = lock_file(&old_path.with_extension("lock")).expect("a lock");
+        lock.set_modified(long_ago).expect("set");
         drop(old);
         let young = open("ssh://git@h/g/young.git").await.expect("made");
         assert!(!old_path.exists());

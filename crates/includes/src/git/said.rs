@@ -111,7 +111,7 @@ fn login(way: &GitWay) -> String {
 
 /// Returns the line that says most: a server chose the words, so they are cut and made harmless.
 fn essence(said: &str) -> String {
-    let lines = said.lines().map(|line| {
+    let mut lines = said.lines().map(|line| {
         let line = line.trim_start_matches("remote: ");
         line.trim_start_matches("fatal: ").trim()
     });
@@ -123,10 +123,7 @@ fn essence(said: &str) -> String {
             || line.starts_with("warning: ");
         !is_frame && !is_hint
     };
-    let line = lines
-        .filter(tells)
-        .next_back()
-        .unwrap_or("nothing was said");
+    let line = lines.rfind(tells).unwrap_or("nothing was said");
     let harmless = line.chars().filter(|c| !c.is_control());
     harmless.take(200).collect()
 }

@@ -1,13 +1,13 @@
 use super::environment::GitEnvironment;
-use super::git::{Failure, Git};
 use super::names::{is_commit, is_path, is_reference};
+use super::process::{Failure, Git};
 use super::refs::Refs;
 use super::repository::{Repository, mark_of};
 use super::said::{refusal, server};
 use super::way::{GitWay, GitWays};
 use crate::{Answer, Library, LibraryError, ProjectAddress, Question};
+use ::process::{Containment, ProcessTree, Settings, Supervisor, make_private_dir};
 use async_trait::async_trait;
-use process::{Containment, ProcessTree, Settings, Supervisor, make_private_dir};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;

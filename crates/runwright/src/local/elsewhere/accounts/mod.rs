@@ -36,5 +36,6 @@ mod value;
 mod variables;
 mod ways;
 
+pub(super) use private_file::is_private;
 pub use user_accounts::{UserAccounts, UserSurroundings};
 pub use variables::Variables;

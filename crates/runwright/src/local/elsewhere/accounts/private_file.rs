@@ -3,6 +3,11 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+/// Returns whether a file with this mode is its owner's alone.
+pub(in crate::local::elsewhere) fn is_private(mode: u32) -> bool {
+    mode.trailing_zeros() >= 6
+}
+
 /// A file that holds tokens, as it was found.
 #[derive(Debug)]
 pub(super) enum PrivateFile {
@@ -30,7 +35,7 @@ impl PrivateFile {
             Err(error) => return Self::Unusable(format!("not read: {error}")),
         };
         match std::fs::metadata(path) {
-            Ok(it) if it.permissions().mode() & 0o077 == 0 => Self::Text(text),
+            Ok(it) if is_private(it.permissions().mode()) => Self::Text(text),
             Ok(_) => {
                 Self::Unusable("not used: others may read it, which `chmod 600` ends".to_owned())
             }

@@ -3,12 +3,15 @@ use std::ffi::OsString;
 use std::fmt;
 use std::sync::Arc;
 
+/// Returns the value of the variable with a name.
+type LookUp = dyn Fn(&str) -> Option<OsString> + Send + Sync;
+
 /// The variables of an environment, looked up when somebody asks for one.
 ///
 /// `Debug` shows none.
 #[derive(Clone)]
 pub struct Variables {
-    look_up: Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>,
+    look_up: Arc<LookUp>,
 }
 
 impl Variables {

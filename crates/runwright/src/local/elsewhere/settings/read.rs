@@ -2,6 +2,7 @@ use super::reader::{Table, Value, parse};
 use super::{
     GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer, TokenSource,
 };
+use crate::local::elsewhere::accounts::is_private;
 use crate::local::file::{ReadError, read_text};
 use executor_core::job::SecretString;
 use gitlab_api::{Instance, TokenKind};
@@ -55,7 +56,7 @@ impl Settings {
     pub fn parse(file: &Path, text: &str, home: Option<&Path>) -> Result<Self, SettingsError> {
         let parsed = parse(file, text)?;
         let whole = Table::whole(file, text, &parsed);
-        whole.only(&["gitlab", "include", "projects"])?;
+        whole.only(&["gitlab", "include"])?;
         let mut settings = Self {
             file: Some(file.to_owned()),
             ..Self::default()
@@ -74,10 +75,7 @@ impl Settings {
             }
         }
         if let Some(include) = whole.get("include") {
-            settings.include = reading.include(&include.table("[include]")?)?;
-        }
-        if let Some(projects) = whole.get("projects") {
-            settings.projects = reading.projects(&projects.table("[projects]")?)?;
+            settings.include = read_include(&include.table("[include]")?)?;
         }
         Ok(settings)
     }
@@ -99,7 +97,7 @@ impl Settings {
         }
         // Whoever cannot be asked about the file could not have read it.
         let mode = fs::metadata(file).map_or(0, |it| it.permissions().mode());
-        if mode & 0o077 == 0 {
+        if is_private(mode) {
             return Ok(());
         }
         Err(SettingsError {
@@ -169,34 +167,6 @@ impl Reading<'_> {
         Ok(found)
     }
 
-    fn include(&self, table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {
-        table.only(&["templates", "max-age", "allow-http", "allow-private"])?;
-        let list = |key| table.get(key).map(|it| it.texts()).transpose();
-        Ok(IncludeSettings {
-            templates: table.get("templates").map(|it| page(&it)).transpose()?,
-            max_age: table
-                .get("max-age")
-                .map(|it| {
-                    parse_duration(it.text()?).ok_or_else(|| {
-                        let help = "for example max-age = \"10 minutes\"".to_owned();
-                        it.refuse("`max-age` is a time".to_owned(), help)
-                    })
-                })
-                .transpose()?,
-            allow_http: list("allow-http")?.unwrap_or_default(),
-            allow_private: list("allow-private")?.unwrap_or_default(),
-        })
-    }
-
-    fn projects(&self, table: &Table<'_>) -> Result<Vec<(String, PathBuf)>, SettingsError> {
-        let mut projects = Vec::new();
-        for value in table.iter() {
-            let path = self.path(&value)?;
-            projects.push((value.key.trim_matches('/').to_owned(), path));
-        }
-        Ok(projects)
-    }
-
     /// Returns the path of a file: absolute, or below the home directory.
     fn path(&self, value: &Value<'_>) -> Result<PathBuf, SettingsError> {
         let text = value.text()?;
@@ -212,12 +182,31 @@ impl Reading<'_> {
     }
 }
 
+fn read_include(table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {
+    table.only(&["templates", "max-age", "allow-http", "allow-private"])?;
+    let list = |key| table.get(key).map(|it| it.texts()).transpose();
+    Ok(IncludeSettings {
+        templates: table.get("templates").map(|it| page(&it)).transpose()?,
+        max_age: table
+            .get("max-age")
+            .map(|it| {
+                parse_duration(it.text()?).ok_or_else(|| {
+                    let help = "for example max-age = \"10 minutes\"".to_owned();
+                    it.refuse("`max-age` is a time".to_owned(), help)
+                })
+            })
+            .transpose()?,
+        allow_http: list("allow-http")?.unwrap_or_default(),
+        allow_private: list("allow-private")?.unwrap_or_default(),
+    })
+}
+
 fn address(value: &Value<'_>) -> Result<Instance, SettingsError> {
     let read = Instance::parse(value.text()?);
     read.map_err(|error| value.refuse(error.to_string(), None))
 }
 
-/// Returns the address of a server's directory.
+/// Returns the address of a server's directory, with a slash at its end.
 fn page(value: &Value<'_>) -> Result<Url, SettingsError> {
     let refuse = || {
         let help = "for example \"https://gitlab.example.com/templates\"".to_owned();
@@ -226,11 +215,17 @@ fn page(value: &Value<'_>) -> Result<Url, SettingsError> {
             help,
         )
     };
-    let url = Url::parse(value.text()?).map_err(|_| refuse())?;
-    let is_plain =
-        url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
+    let mut url = Url::parse(value.text()?).map_err(|_| refuse())?;
+    let is_plain = url.username().is_empty()
+        && url.password().is_none()
+        && url.fragment().is_none()
+        && url.query().is_none();
     if Origin::of(&url).is_none() || !is_plain {
         return Err(refuse());
+    }
+    if !url.path().ends_with('/') {
+        let path = format!("{}/", url.path());
+        url.set_path(&path);
     }
     Ok(url)
 }

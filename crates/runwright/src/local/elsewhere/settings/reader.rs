@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 /// A table of the settings' file, with what is needed to say where something is wrong in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Table<'a> {
-    pub(super) file: &'a Path,
+    file: &'a Path,
     text: &'a str,
     /// What the table is called in messages: `[gitlab]`; empty for the whole file.
     name: &'a str,
@@ -21,7 +21,7 @@ pub(super) struct Table<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Value<'a> {
     table: Table<'a>,
-    /// What it is called in messages: its key.
+    /// What it is called in messages.
     pub(super) key: &'a str,
     value: &'a Spanned<DeValue<'a>>,
 }
@@ -80,16 +80,6 @@ impl<'a> Table<'a> {
         Some(Value {
             table: *self,
             key,
-            value,
-        })
-    }
-
-    /// Returns all keys with their values.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Value<'a>> {
-        let table = *self;
-        self.entries.iter().map(move |(key, value)| Value {
-            table,
-            key: key.get_ref(),
             value,
         })
     }

@@ -1,6 +1,6 @@
 use super::InstanceSettings;
 use gitlab_api::Instance;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use web::{Origin, Url};
 
@@ -15,9 +15,6 @@ pub struct Settings {
     pub instances: Vec<InstanceSettings>,
     /// What is said about included files.
     pub include: IncludeSettings,
-    /// Projects that are checked out on this machine, by their path, or by their address for those
-    /// that are not on the project's own GitLab.
-    pub projects: Vec<(String, PathBuf)>,
 }
 
 /// The user's settings about included files.
@@ -44,24 +41,6 @@ impl Settings {
     fn at(&self, origin: &Origin) -> Option<&InstanceSettings> {
         let mut entries = self.instances.iter();
         entries.find(|it| it.instance.origin() == origin)
-    }
-
-    /// Returns where a project is checked out on this machine. `own` is the GitLab of the project
-    /// that asks.
-    pub fn checkout(
-        &self,
-        instance: &Instance,
-        path: &str,
-        own: Option<&Instance>,
-    ) -> Option<&Path> {
-        let address = format!("{instance}/{path}");
-        let is_meant = |key: &str| {
-            key.eq_ignore_ascii_case(&address)
-                || own == Some(instance) && key.eq_ignore_ascii_case(path)
-        };
-        let mut projects = self.projects.iter();
-        let found = projects.find(|(key, _)| is_meant(key));
-        found.map(|(_, directory)| directory.as_path())
     }
 
     /// Returns the files with certificates that are trusted besides the system's.

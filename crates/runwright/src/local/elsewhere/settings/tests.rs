@@ -35,9 +35,6 @@ fn all_settings_are_read() {
         allow-http = ["mirror.lan"]
         allow-private = ["mirror.lan", "10.0.0.0/8"]
 
-        [projects]
-        "group/templates" = "~/src/templates"
-        "https://gitlab.com/other/group" = "/srv/other"
         "#,
     )
     .expect("settings");
@@ -60,19 +57,10 @@ fn all_settings_are_read() {
     );
     assert_eq!(settings.authorities(), [Path::new("/etc/ssl/corp.pem")]);
     let include = &settings.include;
-    assert_eq!(include.max_age, Some(Duration::from_secs(600)));
+    assert_eq!(include.max_age, Some(Duration::from_mins(10)));
     assert_eq!(include.allow_private, ["mirror.lan", "10.0.0.0/8"]);
-    let gitlab_com = Instance::parse("gitlab.com").expect("an address");
-    let checkout = |instance, path| settings.checkout(instance, path, Some(&own));
-    assert_eq!(
-        checkout(&own, "Group/Templates"),
-        Some(Path::new("/home/me/src/templates"))
-    );
-    assert_eq!(checkout(&gitlab_com, "group/templates"), None);
-    assert_eq!(
-        checkout(&gitlab_com, "other/group"),
-        Some(Path::new("/srv/other"))
-    );
+    let templates = include.templates.as_ref().map(web::Url::as_str);
+    assert_eq!(templates, Some("https://gitlab.example.com/templates/"));
 }
 
 #[test]
@@ -162,8 +150,8 @@ fn mistakes_are_shown_at_their_place() {
          \"https://gitlab.example.com/templates\")",
     );
     check(
-        "[projects]\n'g/p' = 'src'",
-        "config.toml:2:9: a path here is a whole one (begin with `/`, or with `~/` for the home \
+        "[[gitlab.instance]]\nurl = 'h'\nca-file = 'ca.pem'",
+        "config.toml:3:11: a path here is a whole one (begin with `/`, or with `~/` for the home \
          directory)",
     );
     check(

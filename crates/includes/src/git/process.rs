@@ -1,4 +1,4 @@
-use process::{CaptureLimits, Command, NeverStop, ProcessError, ProcessTree};
+use ::process::{CaptureLimits, Command, NeverStop, ProcessError, ProcessTree};
 use std::ffi::OsString;
 use std::path::Path;
 use tokio::time::Instant;
