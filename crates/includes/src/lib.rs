@@ -25,6 +25,7 @@ mod note;
 mod question;
 mod record;
 mod servers;
+mod shown;
 mod store;
 mod subject;
 mod vendored;

@@ -1,3 +1,4 @@
+use crate::shown::Shown;
 use crate::{Digest, ProjectAddress, Question};
 use std::fmt;
 
@@ -104,7 +105,7 @@ impl Subject {
 
 impl fmt::Display for Project {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.instance, self.path)
+        write!(f, "{}/{}", self.instance, Shown(&self.path))
     }
 }
 
@@ -114,20 +115,20 @@ impl fmt::Display for Subject {
             Self::Commit {
                 project,
                 reference: Some(reference),
-            } => write!(f, "the commit of `{reference}` in {project}"),
+            } => write!(f, "the commit of `{}` in {project}", Shown(reference)),
             Self::Commit { project, .. } => {
                 write!(f, "the commit of the default branch in {project}")
             }
             Self::Tags { project } => write!(f, "the tags of {project}"),
             Self::File { project, sha, path } => {
-                write!(f, "`{path}` of {project} at {}", short(sha))
+                write!(f, "`{}` of {project} at {}", Shown(path), Shown(short(sha)))
             }
             Self::Tree { project, sha } => {
-                write!(f, "the files of {project} at {}", short(sha))
+                write!(f, "the files of {project} at {}", Shown(short(sha)))
             }
             Self::Page { address, whole } => {
                 let rest = if whole.is_some() { "?…" } else { "" };
-                write!(f, "{address}{rest}")
+                write!(f, "{}{rest}", Shown(address))
             }
         }
     }

@@ -1,3 +1,4 @@
+use crate::shown::Shown;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ impl LockFileError {
         Self {
             path: path.into(),
             place: None,
-            reason: reason.into(),
+            reason: Shown(&reason.into()).to_string(),
             help: None,
         }
     }

@@ -200,3 +200,23 @@ fn a_lock_file_that_is_none_is_refused() {
     fs::File::create(&path).unwrap().set_len(100 << 20).unwrap();
     check(".runwright.lock: it has more than 8 MiB");
 }
+
+#[test]
+fn a_lock_file_that_is_deep_is_refused_in_time() {
+    let check = |text: &str| {
+        let read = LockFile::parse(std::path::Path::new("lock"), text);
+        let error = read.expect_err("it is none").to_string();
+        assert!(error.starts_with("lock:"), "{error:.100}");
+        assert!(error.len() < 1_000, "{error:.1000}");
+    };
+    let many = 100_000;
+    check(&format!("version = {}", "[".repeat(many)));
+    check(&format!("version = {}", "{a=".repeat(many)));
+    check(&format!("version = 1\n{}x = 1", "a.".repeat(many)));
+    check(&format!("version = 1\n[{}x]", "a.".repeat(many)));
+    check(&format!("version = 1\n[[{}x]]", "a.".repeat(many)));
+    check(&format!("version = 1\n{} = 1", "a".repeat(many)));
+    check(&format!("version = 1\ntags = \"{}\"", "a".repeat(many)));
+    check(&format!("version = 1\n{}", "[[tags]]\n".repeat(many / 10)));
+    check(&format!("version = {}", "9".repeat(many)));
+}
