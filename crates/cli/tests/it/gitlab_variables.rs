@@ -390,6 +390,13 @@ fn refusals_say_what_is_missing() {
     check(Some("glpat-elsewhere"), 2, &["no such project", PATH]);
     gitlab.always("/api/v4/*", Fault::Status(500));
     check(Some("glpat-t0ken-of-user"), 3, &["status 500"]);
+    gitlab.repair();
+    let page = gitlab_testkit::Page::new("<html>").header("content-type", "text/html");
+    let variables = gitlab.project(PATH).api("/variables");
+    gitlab.always(&variables, Fault::Page(page));
+    check(Some("glpat-t0ken-of-user"), 2, &["answers with a page"]);
+    gitlab.stop();
+    check(Some("glpat-t0ken-of-user"), 3, &["cannot be reached"]);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn shown(project: &Project, arguments: &[&str]) -> String {
 fn without_predefined(text: &str) -> String {
     let is_first = |line: &&str| line.trim_start().starts_with("CI = ");
     let lines: Vec<&str> = text.lines().collect();
-    let begin = lines.iter().position(|line| is_first(line)).unwrap();
+    let begin = lines.iter().position(is_first).unwrap();
     let end = lines.iter().position(|line| line.is_empty());
     let rest = &lines[end.unwrap_or(lines.len())..];
     [&lines[..begin], rest].concat().join("\n")
@@ -153,4 +153,19 @@ fn what_is_shown_is_what_the_job_gets() {
     assert!(compared > 40, "{compared}");
     assert_eq!(got["URL"], "of-production");
     assert_eq!(got.get("SAFE"), None);
+}
+
+#[test]
+fn variables_are_shown_also_where_there_is_no_pipeline() {
+    let project = project();
+    let check = |more: &str, code: i32, reason: &str| {
+        project.write(".gitlab-ci.yml", &format!("{PIPELINE}{more}"));
+        let done = project.runwright(&["variables", "deploy: [a]"]);
+        let done = done.expect_code(code);
+        assert!(done.stdout.contains("MODE = of-rule"), "{}", done.stdout);
+        assert!(done.stderr.contains(reason), "{}", done.stderr);
+    };
+    check("workflow: {rules: [{when: never}]}\n", 0, "workflow");
+    let needs = "gone: {script: x, rules: [{when: never}]}\nb: {script: x, needs: [gone]}\n";
+    check(needs, 2, "gone");
 }
