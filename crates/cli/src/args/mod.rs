@@ -2,6 +2,7 @@
 
 mod elsewhere;
 mod explain;
+mod gitlab;
 mod isolation;
 mod lint;
 mod list;
@@ -15,6 +16,7 @@ mod variables;
 
 pub(crate) use elsewhere::ElsewhereArgs;
 pub(crate) use explain::ExplainArgs;
+pub(crate) use gitlab::GitLabArgs;
 pub(crate) use isolation::IsolationArgs;
 pub(crate) use lint::{LintArgs, LintFormat};
 pub(crate) use list::ListArgs;
@@ -75,6 +77,9 @@ pub(crate) enum Command {
     Lint(LintArgs),
     /// Show the pipeline file with everything put together, and where each value comes from
     Show(ShowArgs),
+    /// Show which GitLab the project has, who you are there, and whether that works
+    #[command(name = "gitlab")]
+    GitLab(GitLabArgs),
     /// Show the executors this build has
     Executors(ExecutorsArgs),
     /// Print a completion script for a shell

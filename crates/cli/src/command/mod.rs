@@ -4,6 +4,7 @@ mod again;
 mod audience;
 mod executors;
 mod explain;
+mod gitlab;
 
 mod isolation;
 mod lint;
@@ -20,6 +21,7 @@ mod vectors;
 pub(crate) use executors::executors;
 
 pub(crate) use explain::explain;
+pub(crate) use gitlab::gitlab;
 pub(crate) use lint::lint;
 pub(crate) use list::list;
 pub(crate) use manual::{completion, man};

@@ -24,9 +24,9 @@ mod surroundings;
 
 pub use artifacts::PipelineArtifacts;
 pub use elsewhere::{
-    ApiModeError, ElsewhereError, ElsewhereOptions, GitUse, IncludeSettings, InstanceSettings,
-    Settings, SettingsError, SshServer, TokenSource, UserAccounts, UserSurroundings, Variables,
-    VariablesError,
+    ApiModeError, ElsewhereError, ElsewhereOptions, GitLabStatus, GitUse, IncludeSettings,
+    InstanceSettings, Settings, SettingsError, SshServer, StatusAnswer, TokenSource, UserAccounts,
+    UserSurroundings, Variables, VariablesError,
 };
 pub use error::{Fault, LocalError};
 pub use gitlab_ci_local::{Decoration, Decorations};

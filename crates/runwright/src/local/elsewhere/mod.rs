@@ -8,6 +8,7 @@ mod open;
 mod options;
 mod project_includes;
 mod settings;
+mod status;
 mod variables;
 
 pub use accounts::{UserAccounts, UserSurroundings, Variables};
@@ -20,5 +21,6 @@ pub(super) use project_includes::ProjectIncludes;
 pub use settings::{
     GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer, TokenSource,
 };
+pub use status::{GitLabStatus, StatusAnswer};
 pub use variables::VariablesError;
 pub(super) use variables::{GitLabVariables, Protection, Taken};

@@ -1,0 +1,85 @@
+use super::{find_project, pipeline_options, print, print_json};
+use crate::args::GitLabArgs;
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::{Style, Tone, strip_controls};
+use runwright::local::{ElsewhereError, GitLabStatus, StatusAnswer};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// Shows which GitLab the project has, who asks there, and whether that works.
+pub(crate) fn gitlab(args: &GitLabArgs) -> Result<Exit, Failure> {
+    let project = find_project(&args.project)?;
+    let options = pipeline_options(&args.project)?;
+    let status = GitLabStatus::of(&project, &options).map_err(failure)?;
+    let Some(status) = status else {
+        let error = anyhow::anyhow!("no GitLab is known: no remote of the repository names one");
+        let help = "name it with --gitlab, or in the settings";
+        return Err(Failure::usage(error).with_help(help));
+    };
+    if args.json {
+        print_json(&record(&status))?;
+    } else {
+        print(text(&status, Style::of_stdout()))?;
+    }
+    Ok(if status.works() {
+        Exit::Success
+    } else {
+        Exit::Environment
+    })
+}
+
+fn failure(error: ElsewhereError) -> Failure {
+    let help = error.help().map(str::to_owned);
+    let failure = Failure::usage(error);
+    match help {
+        Some(help) => failure.with_help(help),
+        None => failure,
+    }
+}
+
+fn text(status: &GitLabStatus, style: Style) -> String {
+    let mut text = String::new();
+    let mut row = |name: &str, value: &str| {
+        let name = style.paint(Tone::Strong, &format!("{name:<8}"));
+        let _ = writeln!(text, "{name} {}", strip_controls(value));
+    };
+    row("GitLab", status.instance.address());
+    row("path", status.path.as_deref().unwrap_or("not known"));
+    match &status.token {
+        Some(found) => row("token", &format!("from {found}")),
+        None => row("token", "none"),
+    }
+    for place in &status.places {
+        row("", place);
+    }
+    for StatusAnswer { what, answer } in &status.answers {
+        match answer {
+            Ok(answer) => row(what, answer),
+            Err(error) => {
+                row(what, &format!("error: {error}"));
+                if let Some(help) = error.help() {
+                    row("", &format!("help: {help}"));
+                }
+            }
+        }
+    }
+    text
+}
+
+fn record(status: &GitLabStatus) -> Value {
+    let answer = |it: &StatusAnswer| match &it.answer {
+        Ok(answer) => json!({"answer": answer}),
+        Err(error) => json!({"error": error.to_string(), "help": error.help()}),
+    };
+    let answers = status.answers.iter();
+    let answers: Map<String, Value> = answers.map(|it| (it.what.to_owned(), answer(it))).collect();
+    json!({
+        "gitlab": status.instance.address(),
+        "path": status.path,
+        "token": status.token,
+        "places": status.places,
+        "answers": answers,
+        "works": status.works(),
+    })
+}
