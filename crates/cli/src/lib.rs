@@ -65,6 +65,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Variables(args) => command::variables(&args),
         Command::Lint(args) => command::lint(&args),
         Command::Show(args) => command::show(&args),
+        Command::Vendor(args) => command::vendor(&args),
         Command::GitLab(args) => command::gitlab(&args),
         Command::Executors(args) => command::executors(&args),
         Command::Completion(args) => command::completion(&args),

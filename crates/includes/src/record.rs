@@ -22,6 +22,13 @@ pub struct Record {
     pub answer: Option<Result<Answer, LibraryError>>,
 }
 
+impl Record {
+    /// Returns whether there is an answer.
+    pub fn is_answered(&self) -> bool {
+        matches!(self.answer, Some(Ok(_)))
+    }
+}
+
 impl<L: Library> Recorded<L> {
     /// Returns a library that remembers what `library` is asked from now on.
     pub fn new(library: L) -> Self {

@@ -13,6 +13,7 @@ mod run;
 mod show;
 mod situation;
 mod variables;
+mod vendor;
 
 pub(crate) use elsewhere::ElsewhereArgs;
 pub(crate) use explain::ExplainArgs;
@@ -27,6 +28,7 @@ pub(crate) use run::RunArgs;
 pub(crate) use show::{ShowArgs, ShowFormat};
 pub(crate) use situation::SituationArgs;
 pub(crate) use variables::VariablesArgs;
+pub(crate) use vendor::VendorArgs;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Lint(LintArgs),
     /// Show the pipeline file with everything put together, and where each value comes from
     Show(ShowArgs),
+    /// Fetch what is included from elsewhere and lock it, so that it stays as it is
+    Vendor(VendorArgs),
     /// Show which GitLab the project has, who you are there, and whether that works
     #[command(name = "gitlab")]
     GitLab(GitLabArgs),

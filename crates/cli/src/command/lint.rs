@@ -2,7 +2,7 @@ use super::{find_project, pipeline_options, print, print_json};
 use crate::args::{LintArgs, LintFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Style, findings, in_order, sarif};
+use crate::output::{Style, counted, findings, in_order, sarif};
 use runwright::pipeline::diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics, Severity};
 use runwright::pipeline::parity;
 use serde::Serialize;
@@ -136,13 +136,5 @@ fn sentence(found: &Diagnostics, file: &str, with_notes: bool) -> String {
             format!("{verdict} --notes shows {} more.", counted(notes, "note"))
         }
         _ => verdict,
-    }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
     }
 }

@@ -17,6 +17,7 @@ mod show;
 mod situated;
 mod variables;
 mod vectors;
+mod vendor;
 
 pub(crate) use executors::executors;
 
@@ -30,6 +31,7 @@ pub(crate) use run::run;
 pub(crate) use show::show;
 pub(crate) use variables::variables;
 pub(crate) use vectors::vectors;
+pub(crate) use vendor::vendor;
 
 use crate::args::{DialectArg, ProjectArgs};
 use crate::failure::Failure;

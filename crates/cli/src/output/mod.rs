@@ -29,6 +29,7 @@
 mod board;
 mod clean;
 mod console;
+mod count;
 mod entry;
 mod explain;
 mod findings;
@@ -56,6 +57,7 @@ mod width;
 
 pub(crate) use clean::{is_direction, shown_name, strip_controls};
 pub use console::Console;
+pub(crate) use count::counted;
 pub(crate) use explain::{explained_variables, explanation, variables, variables_head};
 pub use findings::diagnostics;
 pub(crate) use findings::{findings, in_order, notes, refusal, refused};

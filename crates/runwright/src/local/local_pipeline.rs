@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 use pipeline::context::PipelineContext;
 use pipeline::create::Creation;
 use pipeline::diagnostic::Checked;
-use pipeline::{Dialect, LoadOptions, Overlay, Pipeline, ResolvedPipeline, create};
+use pipeline::{Dialect, IncludeRules, LoadOptions, Overlay, Pipeline, ResolvedPipeline, create};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,15 +37,27 @@ impl LocalPipeline {
         project: &LocalProject,
         options: &PipelineOptions,
     ) -> Result<Checked<Self>, LocalError> {
+        let (checked, _) = Self::read_by(project, options, IncludeRules::Decide)?;
+        Ok(checked)
+    }
+
+    /// Reads a pipeline, with a say in whether the rules of includes decide; returns what was asked
+    /// elsewhere as well, also when the pipeline is invalid.
+    pub(super) fn read_by(
+        project: &LocalProject,
+        options: &PipelineOptions,
+        include_rules: IncludeRules,
+    ) -> Result<(Checked<Self>, Vec<includes::Record>), LocalError> {
         let situation = options.situation.situation()?;
         let text = project.text()?;
         let given = match gather(project.root(), options)? {
             Ok(given) => given,
             Err(found) => {
-                return Ok(Checked {
+                let checked = Checked {
                     value: None,
                     diagnostics: *found,
-                });
+                };
+                return Ok((checked, Vec::new()));
             }
         };
         let api_mode = ApiMode::wanted(options, &given)?;
@@ -73,6 +85,7 @@ impl LocalPipeline {
             text,
             overlay,
             merged,
+            include_rules,
         };
         let inputs = given.inputs;
         let tree = LocalIncludes::new(project.root(), Arc::clone(surroundings.repository()));
@@ -82,7 +95,8 @@ impl LocalPipeline {
         let mut decorations = includes.tree().take_decorations();
         texts.each(|text| decorations.extend(Decorations::read(text)));
         drop(texts);
-        Ok(checked.and_then(|loaded, diagnostics| {
+        let asked = Arc::clone(&outside);
+        let checked = checked.and_then(|loaded, diagnostics| {
             Some(Self {
                 resolved: loaded.resolve(diagnostics),
                 loaded,
@@ -91,7 +105,8 @@ impl LocalPipeline {
                 notes,
                 outside,
             })
-        }))
+        });
+        Ok((checked, asked.records()))
     }
 
     /// Returns the files' keywords, merged.
@@ -181,6 +196,7 @@ struct Texts {
     overlay: Option<Overlay>,
     /// What a GitLab made of the text, which is read in its place.
     merged: Option<Merged>,
+    include_rules: IncludeRules,
 }
 
 impl Texts {
@@ -206,6 +222,7 @@ impl Texts {
             inputs,
             variables,
             includes,
+            include_rules: self.include_rules,
             repository: &**repository,
             overlays: self.overlay.as_slice(),
             ..LoadOptions::default()

@@ -21,6 +21,7 @@ mod run;
 mod situation;
 mod state;
 mod surroundings;
+mod vendor;
 
 pub use artifacts::PipelineArtifacts;
 pub use elsewhere::{
@@ -40,6 +41,7 @@ pub use repository::GitRepository;
 pub use run::{LocalRun, RunOptions};
 pub use situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
+pub use vendor::{Vendor, VendorError};
 
 #[doc(no_inline)]
 pub use job_runner::{LocalArtifactStore, RepositoryError, SnapshotError, SnapshotMeans};

@@ -1,0 +1,82 @@
+use super::{find_project, pipeline_options, print};
+use crate::args::VendorArgs;
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::{counted, diagnostics, notes};
+use runwright::includes::{LockFile, Written};
+use runwright::local::{LocalProject, PipelineOptions, Vendor, VendorError};
+
+/// Writes the lock file of what the pipeline takes from elsewhere, or checks it.
+pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
+    let project = find_project(&args.project)?;
+    let options = pipeline_options(&args.project)?;
+    if args.check {
+        return check(&project, &options);
+    }
+    let vendor = match Vendor::ask(&project, &options)
+        .map_err(failure)?
+        .into_result()
+    {
+        Ok((vendor, warnings)) => {
+            diagnostics(&warnings);
+            vendor
+        }
+        Err(found) => {
+            diagnostics(&found);
+            return Ok(Exit::Usage);
+        }
+    };
+    for left_out in vendor.left_out() {
+        notes(&[&format!(
+            "left out, as only another situation includes it: {left_out}"
+        )]);
+    }
+    let written = vendor.write().map_err(failure)?;
+    print(sentence(&written))?;
+    Ok(Exit::Success)
+}
+
+fn check(project: &LocalProject, options: &PipelineOptions) -> Result<Exit, Failure> {
+    let report = Vendor::check(project, options).map_err(failure)?;
+    if report.is_clean() {
+        print(format!(
+            "{} covers all that is included from elsewhere\n",
+            LockFile::NAME
+        ))?;
+        return Ok(Exit::Success);
+    }
+    print(report.to_string())?;
+    print("`runwright vendor` writes it anew\n".to_owned())?;
+    Ok(Exit::JobFailed)
+}
+
+fn sentence(written: &Written) -> String {
+    let Written {
+        answers,
+        added,
+        removed,
+        changed,
+    } = written;
+    let answers = counted(*answers, "answer");
+    let name = LockFile::NAME;
+    if !changed {
+        return format!("{name} has {answers}, as before\n");
+    }
+    let (added, removed) = (counted(*added, "text"), counted(*removed, "text"));
+    format!("{name} has {answers}; {added} new, {removed} gone\n")
+}
+
+fn failure(error: VendorError) -> Failure {
+    match error {
+        VendorError::Local(error) => error.into(),
+        VendorError::LockFile(error) => {
+            let help = error.help.clone();
+            let failure = Failure::usage(error);
+            match help {
+                Some(help) => failure.with_help(help),
+                None => failure,
+            }
+        }
+        error => Failure::environment(error),
+    }
+}

@@ -1,0 +1,162 @@
+//! The lock file of a project: what its pipeline takes from elsewhere, as it is now.
+
+use super::error::LocalError;
+use super::local_pipeline::LocalPipeline;
+use super::pipeline_options::PipelineOptions;
+use super::project::LocalProject;
+use includes::{Fetching, LockFileError, Question, Record, VendorReport, Vendored, Written};
+use pipeline::IncludeRules;
+use pipeline::diagnostic::{Checked, DiagnosticRecord, Diagnostics};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// What a project's pipeline asked elsewhere, in the situation of the options and, as far as the rules
+/// of includes go, in all others.
+#[derive(Debug)]
+pub struct Vendor {
+    root: PathBuf,
+    records: Vec<Record>,
+    left_out: Vec<String>,
+}
+
+/// Why there is nothing to lock, or no lock.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum VendorError {
+    /// The pipeline could not be looked at.
+    #[error(transparent)]
+    Local(#[from] LocalError),
+    /// The lock file, or what stands beside it.
+    #[error("{0}")]
+    LockFile(#[from] LockFileError),
+}
+
+impl Vendor {
+    /// Asks for all that the pipeline takes from elsewhere, passing over the lock file there is.
+    ///
+    /// # Errors
+    ///
+    /// When the options contradict each other, or a file cannot be read. What is wrong with the
+    /// pipeline is in the [`Checked`] value: nothing is locked of an invalid one.
+    pub fn ask(
+        project: &LocalProject,
+        options: &PipelineOptions,
+    ) -> Result<Checked<Self>, VendorError> {
+        let mut options = options.clone();
+        options.elsewhere.unlocked = true;
+        if options.elsewhere.fetching != Fetching::Offline {
+            options.elsewhere.fetching = Fetching::Refresh;
+        }
+        let (checked, _) = LocalPipeline::read_by(project, &options, IncludeRules::Decide)?;
+        let (pipeline, diagnostics) = match checked.into_result() {
+            Ok(read) => read,
+            Err(diagnostics) => {
+                return Ok(Checked {
+                    value: None,
+                    diagnostics: *diagnostics,
+                });
+            }
+        };
+        // Rules of jobs may ask for the files of other projects, which takes the jobs.
+        pipeline.create()?;
+        let mut records = pipeline.asked_elsewhere();
+        if options.elsewhere.fetching == Fetching::Refresh {
+            options.elsewhere.fetching = Fetching::Usual;
+        }
+        let (all, others) = LocalPipeline::read_by(project, &options, IncludeRules::PassOver)?;
+        records.extend(others.into_iter().filter(|other| other.is_answered()));
+        let vendor = Self {
+            root: project.root().to_owned(),
+            records: distinct(records),
+            left_out: of_includes(&all.diagnostics),
+        };
+        Ok(Checked {
+            value: Some(vendor),
+            diagnostics,
+        })
+    }
+
+    /// Compares the lock file with the texts beside it and with what the pipeline asks. No server is
+    /// asked.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::ask`], and when there is no lock file or it cannot be read.
+    pub fn check(
+        project: &LocalProject,
+        options: &PipelineOptions,
+    ) -> Result<VendorReport, VendorError> {
+        // Texts that are damaged would keep the pipeline from being read.
+        let texts = Vendored::check(project.root(), None)?;
+        if !texts.is_clean() {
+            return Ok(texts);
+        }
+        let mut options = options.clone();
+        options.elsewhere.unlocked = false;
+        options.elsewhere.fetching = Fetching::Offline;
+        let (checked, mut records) =
+            LocalPipeline::read_by(project, &options, IncludeRules::Decide)?;
+        if let Some(pipeline) = checked.value {
+            pipeline.create()?;
+            records = pipeline.asked_elsewhere();
+        }
+        let (_, others) = LocalPipeline::read_by(project, &options, IncludeRules::PassOver)?;
+        // What only other situations need and could not be had was not locked either.
+        records.extend(others.into_iter().filter(Record::is_answered));
+        let questions: Vec<Question> = records.into_iter().map(|it| it.question).collect();
+        let mut report = Vendored::check(project.root(), Some(&questions))?;
+        if !report.unlocked.is_empty() {
+            // What would be included by a file that is not there is not known.
+            report.unasked.clear();
+        }
+        Ok(report)
+    }
+
+    /// Returns the top of the project.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns what was asked, and what was answered.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// Returns why files are left out that only other situations include, a line for each.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// Writes the lock file and the texts beside it.
+    ///
+    /// # Errors
+    ///
+    /// When another process does the same, or a file cannot be written.
+    pub fn write(&self) -> Result<Written, VendorError> {
+        Ok(Vendored::write(&self.root, &self.records)?)
+    }
+}
+
+/// Returns each question once, as it was answered first.
+fn distinct(records: Vec<Record>) -> Vec<Record> {
+    let mut asked = HashSet::new();
+    let records = records.into_iter();
+    records
+        .filter(|record| asked.insert(record.question.clone()))
+        .collect()
+}
+
+/// Returns the errors about included files.
+fn of_includes(diagnostics: &Diagnostics) -> Vec<String> {
+    let errors = diagnostics.errors();
+    let errors = errors.filter(|error| error.code.starts_with("include-"));
+    let words = |error| {
+        let record = DiagnosticRecord::new(error, diagnostics.sources());
+        match (record.file, record.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}: {}", record.message),
+            _ => record.message,
+        }
+    };
+    errors.map(words).collect()
+}
