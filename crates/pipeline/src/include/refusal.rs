@@ -39,6 +39,14 @@ pub(super) fn of_entry(refusal: Refusal, span: Span) -> Diagnostic {
     error.with_help(help.to_owned())
 }
 
+/// Returns the error for a component whose header includes files.
+pub(super) fn of_component_header(span: Span) -> Diagnostic {
+    let message = "header:spec:include is not allowed in a component";
+    let help = "the inputs of a component stand in its own `spec:inputs`";
+    let error = Diagnostic::error("invalid-include", message).at(span);
+    error.with_help(help.to_owned())
+}
+
 /// Returns the warning for an entry that the dialect leaves out.
 pub(super) fn left_out(span: Span) -> Diagnostic {
     let message = "include: files of other projects and templates are left out in the dialect \
@@ -59,15 +67,21 @@ pub(super) fn of_file<'p>(
     let (code, message, help) = match error {
         IncludeError::Missing => {
             let kind = kind(&target.location);
-            let help = matches!(target.location, IncludeLocation::Local { .. })
-                .then(|| did_you_mean(shown, paths))
-                .flatten();
+            let help = match &target.location {
+                IncludeLocation::Local { .. } => did_you_mean(shown, paths),
+                IncludeLocation::Project {
+                    reference: None, ..
+                } => Some("without a `ref`, the default branch is meant".to_owned()),
+                _ => None,
+            };
             let message = format!("include: the {kind} `{shown}` does not exist");
             ("include-missing", message, help)
         }
         IncludeError::UnknownProject(_) | IncludeError::UnknownReference(_) => {
             let message = format!("include: `{shown}` cannot be had: {error}");
-            ("include-missing", message, None)
+            let help = matches!(error, IncludeError::UnknownReference(_))
+                .then(|| "a branch, a tag, or the whole id of a commit can be named".to_owned());
+            ("include-missing", message, help)
         }
         IncludeError::NotFetched(reason) => {
             let kind = kind(&target.location);

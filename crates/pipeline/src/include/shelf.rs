@@ -1,4 +1,5 @@
 use super::locate::Target;
+use super::text::without_secrets;
 use super::{FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludedFile};
 use crate::LoadOptions;
 use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
@@ -119,7 +120,8 @@ impl<'o> Shelf<'o> {
             _ => String::new(),
         };
         let sources = diagnostics.sources_mut();
-        let id = sources.add_included(found.name, &*found.text, wish.target.span);
+        let name = without_secrets(&found.name, &self.options.variables);
+        let id = sources.add_included(name, &*found.text, wish.target.span);
         Some(ShelvedFile {
             id,
             documents: load(id, limits, diagnostics)?,
@@ -139,7 +141,11 @@ impl<'o> Shelf<'o> {
         };
         let paths = paths.iter().map(String::as_str);
         let paths = paths.filter(|path| super::check::is_yaml(path));
-        diagnostics.push(super::refusal::of_file(error, wish.target, paths));
+        let mut finding = super::refusal::of_file(error, wish.target, paths);
+        let hide = |text: &str| without_secrets(text, &self.options.variables);
+        finding.message = hide(&finding.message);
+        finding.help = finding.help.as_deref().map(hide);
+        diagnostics.push(finding);
     }
 
     /// Returns all paths of a project, asked for once.

@@ -41,3 +41,20 @@ impl Text {
         }
     }
 }
+
+/// Returns what may be shown of a text that may repeat what was asked for: the values of masked
+/// variables are left out.
+pub(super) fn without_secrets(text: &str, variables: &JobVariables) -> String {
+    let masked = variables.iter().filter(|variable| variable.masked);
+    let mut secrets: Vec<&str> = masked.map(|variable| &*variable.value).collect();
+    secrets.retain(|secret| !secret.is_empty());
+    // A longer one may hold a shorter one.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    let mut shown = text.to_owned();
+    for secret in secrets {
+        if shown.contains(secret) {
+            shown = shown.replace(secret, MASKED);
+        }
+    }
+    shown
+}

@@ -101,7 +101,12 @@ impl<'o> Forest<'o> {
         interpolation: &Interpolation<'_>,
         diagnostics: &mut Diagnostics,
     ) -> Option<usize> {
+        let is_component = !interpolation.component.is_empty();
         let mut header_files = |include: &Arc<Node>, diagnostics: &mut Diagnostics| {
+            if is_component {
+                diagnostics.push(refusal::of_component_header(include.span));
+                return None;
+            }
             self.header_files(include, &includer, diagnostics)
         };
         let content = inputs::apply(documents, interpolation, &mut header_files, diagnostics)?;

@@ -1,8 +1,9 @@
 //! What is asked of a source, and what it means where a file lives.
 
 use super::{NAME, tree};
+use executor_core::variable::{JobVariable, JobVariables};
 use pipeline::include::{
-    FileHome, IncludeError, IncludeRequest, IncludeSource, IncludedFile, KnownFiles,
+    FileHome, IncludeError, IncludeFailure, IncludeRequest, IncludeSource, IncludedFile, KnownFiles,
 };
 use pipeline::repository::Paths;
 use pipeline::{LoadOptions, Pipeline};
@@ -88,4 +89,89 @@ fn local_means_the_project_of_the_including_file() {
     refused("[{project: g/no, file: t.yml}]", "include-missing");
     refused("[{project: g/p, file: no.yml}]", "include-missing");
     refused("[{template: No.gitlab-ci.yml}]", "include-missing");
+}
+
+/// A source with one answer to everything.
+#[derive(Debug)]
+struct Always(Result<IncludedFile, IncludeError>);
+
+impl IncludeSource for Always {
+    fn paths(&self, _home: &FileHome) -> Result<Paths, IncludeError> {
+        Ok(Paths::default())
+    }
+
+    fn fetch(&self, requests: &[IncludeRequest]) -> Vec<Result<IncludedFile, IncludeError>> {
+        requests.iter().map(|_| self.0.clone()).collect()
+    }
+}
+
+fn load_always(found: Result<IncludedFile, IncludeError>, text: &str) -> String {
+    let source = Always(found);
+    let mut variables = JobVariables::default();
+    variables.push(JobVariable::masked("SECRET", "s3cret"));
+    let options = LoadOptions {
+        includes: &source,
+        variables,
+        ..LoadOptions::default()
+    };
+    Pipeline::load(NAME, text, &options).diagnostics.to_string()
+}
+
+#[test]
+fn a_component_has_its_inputs_itself() {
+    let component = |text: &str| IncludedFile {
+        name: "h/g/p/c@1".to_owned(),
+        text: text.into(),
+        home: FileHome::Nowhere,
+        component: vec![("name".to_owned(), "c".to_owned())],
+    };
+    let text = "include: [{component: h/g/p/c@1}]\nj: {script: x}";
+    let header = "spec: {include: [{remote: 'https://e.com/i.yml'}]}\n---\nc: {script: x}";
+    insta::assert_snapshot!(load_always(Ok(component(header)), text), @r"
+    error[invalid-include]: header:spec:include is not allowed in a component
+     --> h/g/p/c@1:1:17
+      |
+    1 | spec: {include: [{remote: 'https://e.com/i.yml'}]}
+      |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+     ::: .gitlab-ci.yml:1:23
+      |
+    1 | include: [{component: h/g/p/c@1}]
+      |                       --------- included here
+      |
+      = help: the inputs of a component stand in its own `spec:inputs`
+    ");
+    let header = "spec: {inputs: {a: {default: b}}}\n---\nc: {script: '$[[ inputs.a ]]'}";
+    assert_eq!(load_always(Ok(component(header)), text), "");
+}
+
+#[test]
+fn what_a_source_says_shows_no_secret() {
+    let failed = IncludeError::Failed {
+        kind: IncludeFailure::Denied,
+        reason: "https://e.com/s3cret/ refuses".to_owned(),
+        help: Some("ask them about `s3cret`".to_owned()),
+    };
+    let text = "include: [{remote: 'https://e.com/$SECRET/a.yml'}]\nj: {script: x}";
+    insta::assert_snapshot!(load_always(Err(failed), text), @r"
+    error[include-denied]: include: `https://e.com/[MASKED]/a.yml` may not be read: https://e.com/[MASKED]/ refuses
+     --> .gitlab-ci.yml:1:20
+      |
+    1 | include: [{remote: 'https://e.com/$SECRET/a.yml'}]
+      |                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: ask them about `[MASKED]`
+    ");
+    let found = IncludedFile {
+        name: "https://e.com/s3cret/a.yml".to_owned(),
+        text: "- no hash".into(),
+        home: FileHome::Nowhere,
+        component: Vec::new(),
+    };
+    let shown = load_always(Ok(found), text);
+    assert!(
+        shown.contains("https://e.com/[MASKED]/a.yml:1:1"),
+        "{shown}"
+    );
+    assert!(!shown.contains("s3cret"), "{shown}");
 }
