@@ -487,7 +487,7 @@ fn what_the_user_named_may_be_anywhere() {
                    ['m']\nallow-private = ['10.0.0.0/8']",
         variables: &[
             ("https_proxy", "http://proxy"),
-            ("HTTP_PROXY", "x"),
+            ("HTTP_PROXY", "http://plain"),
             ("NO_PROXY", "n"),
         ],
         remote: Some("http://own/g/p"),
@@ -509,6 +509,6 @@ fn what_the_user_named_may_be_anywhere() {
     assert_eq!(options.reach.private, ["10.0.0.0/8"]);
     assert_eq!(options.authorities, [Path::new("/ca.pem")]);
     assert_eq!(options.proxies.https.as_deref(), Some("http://proxy"));
-    assert_eq!(options.proxies.http, None);
+    assert_eq!(options.proxies.http.as_deref(), Some("http://plain"));
     assert_eq!(options.proxies.except.as_deref(), Some("n"));
 }

@@ -84,20 +84,9 @@ impl UserAccounts {
                 plain: include.allow_http.clone(),
                 private: include.allow_private.clone(),
             },
-            proxies: self.proxies(),
+            proxies: Proxies::from_variables(|name| self.surroundings.variables.text(name)),
             authorities: self.surroundings.settings.authorities(),
             ..WebOptions::default()
-        }
-    }
-
-    fn proxies(&self) -> Proxies {
-        let variables = &self.surroundings.variables;
-        let first = |names: [&str; 2]| names.iter().find_map(|name| variables.text(name));
-        Proxies {
-            http: variables.text("http_proxy"),
-            https: first(["https_proxy", "HTTPS_PROXY"]),
-            all: first(["all_proxy", "ALL_PROXY"]),
-            except: first(["no_proxy", "NO_PROXY"]),
         }
     }
 
