@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// A request as a server sees it.
 #[derive(Debug, Clone)]
@@ -166,6 +167,18 @@ impl Server {
     /// Returns how often it was connected to.
     pub(crate) fn connections(&self) -> usize {
         self.shared.open().sockets.len()
+    }
+}
+
+impl Server {
+    /// Waits until it was connected to that often: who connects need not wait until it is noticed.
+    pub(crate) fn wait_for_connections(&self, count: usize) {
+        let until = Instant::now() + Duration::from_secs(30);
+        while self.connections() < count {
+            assert!(Instant::now() < until, "{} connections", self.connections());
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(self.connections(), count);
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{get, naming, open_with};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::tempdir;
 use web::{Proxies, WebOptions};
@@ -17,41 +18,57 @@ struct Tinyproxy {
 }
 
 impl Tinyproxy {
-    /// Starts one that wants a password and asks another proxy, which knows the names of the test. Nothing when it is not installed.
+    /// Starts one that wants a password and asks another proxy, which knows the names of the test.
+    /// Nothing when it is not installed.
     fn start(directory: &Path, upstream: SocketAddr) -> Option<Self> {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = free.local_addr().expect("an address");
-        let file = directory.join("tinyproxy.conf");
-        let port = address.port();
-        let config = format!(
-            "Port {port}\nListen 127.0.0.1\nTimeout 30\nMaxClients 10\nBasicAuth me right\nUpstream http {upstream}\n"
-        );
-        std::fs::write(&file, config).expect("a file");
-        drop(free);
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the proxy is what is tested with"
-        )]
-        let started = Command::new("tinyproxy")
-            .args(["-d", "-c"])
-            .arg(&file)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut proxy = Self {
-            child: started.ok()?,
-            address,
-        };
-        let until = Instant::now() + Duration::from_secs(30);
-        while TcpStream::connect(address).is_err() {
-            let ended = proxy.child.try_wait().expect("a child");
-            assert!(ended.is_none(), "tinyproxy ended: {ended:?}");
-            assert!(Instant::now() < until, "tinyproxy does not listen");
-            std::thread::sleep(Duration::from_millis(10));
+        // Somebody else may take the port before it does.
+        for _ in 0..5 {
+            let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let address = free.local_addr().expect("an address");
+            drop(free);
+            let mut proxy = Self {
+                child: spawn(directory, address.port(), upstream)?,
+                address,
+            };
+            if proxy.listens() {
+                return Some(proxy);
+            }
         }
-        Some(proxy)
+        panic!("tinyproxy ends at once, five times");
     }
+
+    /// Waits until it listens, and returns whether it does.
+    fn listens(&mut self) -> bool {
+        let until = Instant::now() + Duration::from_secs(30);
+        while self.child.try_wait().expect("a child").is_none() {
+            if TcpStream::connect(self.address).is_ok() {
+                return true;
+            }
+            assert!(Instant::now() < until, "tinyproxy does not listen");
+            thread::sleep(Duration::from_millis(10));
+        }
+        false
+    }
+}
+
+fn spawn(directory: &Path, port: u16, upstream: SocketAddr) -> Option<Child> {
+    let file = directory.join("tinyproxy.conf");
+    let config = format!(
+        "Port {port}\nListen 127.0.0.1\nTimeout 30\nMaxClients 10\nBasicAuth me right\nUpstream http {upstream}\n"
+    );
+    std::fs::write(&file, config).expect("a file");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the proxy is what is tested with"
+    )]
+    let started = Command::new("tinyproxy")
+        .args(["-d", "-c"])
+        .arg(&file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    started.ok()
 }
 
 impl Drop for Tinyproxy {
