@@ -1,0 +1,179 @@
+//! GitLab reads the file: the same commands, with the same output.
+
+use super::scene::{Scene, TOKEN};
+use gitlab_testkit::GitLab;
+use serde_json::json;
+
+const OWN: &str = "\
+.base:
+  script: [echo $WORD]
+  variables: {WORD: hello}
+one:
+  extends: .base
+  parallel: {matrix: [{CASE: [x, y]}]}
+two:
+  extends: .base
+  needs: [{job: one, artifacts: false}]
+  rules: [{if: $CI_COMMIT_BRANCH == \"main\"}]
+three:
+  extends: .base
+  rules: [{if: $CI_COMMIT_TAG}]
+";
+
+const MERGED: &str = "\
+---
+\".base\":
+  script:
+  - echo $WORD
+  variables: &1
+    WORD: hello
+one:
+  script: &2
+  - echo $WORD
+  variables: *1
+  extends: \".base\"
+  parallel:
+    matrix:
+    - CASE:
+      - x
+      - y
+two:
+  script: *2
+  variables: *1
+  extends: \".base\"
+  needs:
+  - job: one
+    artifacts: false
+  rules:
+  - if: $CI_COMMIT_BRANCH == \"main\"
+three:
+  script: *2
+  variables: *1
+  extends: \".base\"
+  rules:
+  - if: \"$CI_COMMIT_TAG\"
+";
+
+const LINT: &str = "/api/v4/projects/group%2Fapp/ci/lint";
+
+fn scene() -> Scene {
+    let gitlab = GitLab::start();
+    gitlab.token(TOKEN, &["api"]);
+    let scene = Scene::new(gitlab, OWN);
+    let need = |name: &str| json!({"name": name, "artifacts": false, "optional": false});
+    let job = |name: &str, needs: serde_json::Value| json!({"name": name, "needs": needs});
+    scene.gitlab.project("group/app").private().lint(json!({
+        "valid": true, "errors": [], "warnings": [], "includes": [], "merged_yaml": MERGED,
+        "jobs": [
+            job("one: [x]", json!(null)), job("one: [y]", json!(null)),
+            job("two", json!([need("one: [x]"), need("one: [y]")])), job("three", json!(null)),
+        ],
+    }));
+    scene
+}
+
+/// Returns an output without what says where each value was written.
+fn without_origins(output: &str) -> Vec<&str> {
+    let parts = |line| str::split(line, "  # ").next().unwrap_or_default();
+    output.lines().map(parts).collect()
+}
+
+#[test]
+fn all_commands_say_what_they_say_without_it() {
+    // R-GLCI-165 R-GLCI-166
+    let scene = scene();
+    for command in [
+        &["list"][..],
+        &["list", "--json"],
+        &["plan"],
+        &["plan", "--json"],
+        &["lint"],
+        &["lint", "--tag", "v1"],
+        &["list", "--tag", "v1"],
+        &["show"],
+    ] {
+        let here = scene.runwright(command).expect_code(0);
+        assert_eq!(scene.gitlab.total(), 0, "{command:?}");
+        let there = [command, &["--prefer-api"]].concat();
+        let there = scene.runwright(&there).expect_code(0);
+        assert_eq!(scene.gitlab.count("POST", LINT), 1, "{command:?}");
+        assert_eq!(scene.gitlab.total(), 1, "{command:?}");
+        assert_eq!(
+            without_origins(&there.stdout),
+            without_origins(&here.stdout),
+            "{command:?}"
+        );
+        scene.gitlab.reset_count();
+    }
+    let server = format!("merged by {}", scene.gitlab.name());
+    let explain = ["explain", "two", "--prefer-api"];
+    scene
+        .runwright(&explain)
+        .expect_code(0)
+        .expect_text(&server);
+}
+
+#[test]
+fn the_variable_of_glci_switches_it_on_and_jobs_run() {
+    // R-GLCI-165
+    let scene = scene();
+    let run = |value: &str| {
+        let mut command = scene.command(&["run", "two"]);
+        command.env("GLCI_PREFER_API", value);
+        crate::project::Done::from(command.output().unwrap()).expect_code(0)
+    };
+    assert!(run("1").expect_text("hello").stdout.contains("two"));
+    assert_eq!(scene.gitlab.count("POST", LINT), 1);
+    run("0").expect_text("hello");
+    assert_eq!(scene.gitlab.total(), 1);
+}
+
+#[test]
+fn without_a_token_it_is_said_where_one_was_looked_for() {
+    // R-GLCI-165
+    let scene = scene();
+    std::fs::write(scene.project.home().join("config.toml"), "").unwrap();
+    let url = scene.gitlab.url();
+    let arguments = ["list", "--prefer-api", "--gitlab", &url];
+    let done = scene.runwright(&arguments).expect_code(2);
+    for expect in [
+        "there is no token for http://127.0.0.1",
+        "the scope `api`",
+        "GITLAB_TOKEN",
+    ] {
+        assert!(
+            done.stderr.contains(expect),
+            "no {expect:?} in:\n{}",
+            done.stderr
+        );
+    }
+    assert_eq!(scene.gitlab.total(), 0);
+}
+
+#[test]
+fn a_token_that_may_not_lint_is_told_what_it_lacks() {
+    let scene = Scene::new(GitLab::start(), OWN);
+    scene.gitlab.project("group/app").private();
+    let done = scene.runwright(&["lint", "--prefer-api"]);
+    assert_ne!(done.code, Some(0));
+    assert!(
+        done.all().contains("lacks the scope `api`"),
+        "{}",
+        done.all()
+    );
+}
+
+#[test]
+fn what_it_finds_is_shown_by_lint_and_is_json_too() {
+    let scene = scene();
+    scene.gitlab.project("group/app").lint(json!({
+        "valid": false, "warnings": [], "merged_yaml": null, "jobs": [],
+        "errors": ["jobs:two:rules config is odd", "Local file `ci/gone.yml` does not exist!"],
+    }));
+    let done = scene.runwright(&["lint", "--prefer-api"]).expect_code(2);
+    assert!(done.all().contains(".gitlab-ci.yml:10:3"), "{}", done.all());
+    let done = scene.runwright(&["lint", "--prefer-api", "--json"]);
+    let done = done.expect_code(2);
+    let found: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert!(found.to_string().contains("server-error"), "{found}");
+}
