@@ -93,14 +93,25 @@ async fn tunnels_of_both_kinds_lead_to_what_is_encrypted() {
 
 #[tokio::test]
 async fn a_proxy_may_be_anywhere_and_is_found_by_its_name() {
-    let proxy = hello();
-    let names = Names::here(&["proxy.corp"]);
-    let mut options = via(&proxy.url_as("http", "proxy.corp", ""));
-    options.reach.plain.push("gitlab.example".to_owned());
-    let web = open_with(options, &names);
-    let answer = get(&web, "http://gitlab.example/").await;
-    assert_eq!(answer.expect("an answer").body, b"hello");
-    assert_eq!(names.asked(), ["proxy.corp"]);
+    let server = hello();
+    let (socks, asked_of_socks) = socks(server.address);
+    for proxy in [
+        server.url_as("http", "proxy.corp", ""),
+        socks.url_as("socks5", "proxy.corp", ""),
+    ] {
+        let names = Names::here(&["proxy.corp"]);
+        let mut options = via(&proxy);
+        options.reach.plain.push("gitlab.example".to_owned());
+        let web = open_with(options, &names);
+        let answer = get(&web, "http://gitlab.example/x").await;
+        assert_eq!(answer.expect("an answer").body, b"hello");
+        assert_eq!(names.asked(), ["proxy.corp"]);
+    }
+    assert_eq!(server.targets(), ["http://gitlab.example/x", "/x"]);
+    assert_eq!(
+        asked(&asked_of_socks),
+        [("gitlab.example:80".to_owned(), None)]
+    );
 }
 
 #[tokio::test]

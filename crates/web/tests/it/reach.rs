@@ -158,6 +158,22 @@ async fn a_server_that_was_named_is_let_in_at_its_own_port_alone() {
 }
 
 #[tokio::test]
+async fn names_are_looked_up_as_they_are_written() {
+    let server = hello();
+    for name in [
+        "dot.example.",
+        "under_score.example",
+        "xn--bcher-kva.example",
+    ] {
+        let names = Names::here(&[name]);
+        let url = server.url_as("http", name, "/");
+        let answer = get(&open_with(naming(&[&url]), &names), &url).await;
+        assert_eq!(answer.expect(name).body, b"hello");
+        assert_eq!(names.asked(), [name]);
+    }
+}
+
+#[tokio::test]
 async fn who_asks_and_what_is_asked_is_said_in_headers() {
     let server = hello();
     let web = open(naming(&[&server.url("/")]));
