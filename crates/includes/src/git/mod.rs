@@ -4,6 +4,7 @@
 //! answer fails. What strangers chose, a project, a reference, a path, is never an option and never
 //! another kind of address.
 
+mod asked;
 mod environment;
 mod fallback;
 mod names;

@@ -1,4 +1,4 @@
-use super::asker::{Asker, http_way};
+use super::asker::{Asker, http_way, run};
 use gitlab_testkit::GitLab;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -81,6 +81,25 @@ async fn what_is_kept_is_for_its_owner_alone() {
     };
     assert_eq!(mode(&user.home.path().join("cache/git")), 0);
     assert_eq!(mode(&repository(&user)), 0);
+}
+
+#[tokio::test]
+async fn a_repository_around_the_cache_has_no_say() {
+    let gitlab = GitLab::start();
+    let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
+    let elsewhere = GitLab::start();
+    elsewhere.project("g/p").commit(&[("a.yml", "not this")]);
+    let user = Asker::over_http(&gitlab);
+    let around = user.home.path().join("cache");
+    fs::create_dir(&around).expect("made");
+    let place = around.display().to_string();
+    run("git", &["init", "--quiet", &place]).await;
+    let (there, here) = (elsewhere.url(), gitlab.url());
+    let settings = format!("[core]\n\tbare = false\n[url \"{there}\"]\n\tinsteadOf = {here}\n");
+    fs::write(around.join(".git/config"), settings).expect("written");
+    assert_eq!(user.commit("g/p", "main").await.as_ref(), Ok(&sha));
+    assert_eq!(user.file("g/p", &sha, "a.yml").await.as_deref(), Ok("a"));
+    assert_eq!(elsewhere.total(), 0);
 }
 
 #[tokio::test]

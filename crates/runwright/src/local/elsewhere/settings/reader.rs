@@ -23,7 +23,7 @@ pub(super) struct Value<'a> {
     table: Table<'a>,
     /// What it is called in messages.
     pub(super) key: &'a str,
-    value: &'a Spanned<DeValue<'a>>,
+    node: &'a Spanned<DeValue<'a>>,
 }
 
 /// Returns the tables of a text.
@@ -80,7 +80,7 @@ impl<'a> Table<'a> {
         Some(Value {
             table: *self,
             key,
-            value,
+            node: value,
         })
     }
 
@@ -106,8 +106,8 @@ impl<'a> Table<'a> {
 impl<'a> Value<'a> {
     /// Returns the table that this is, called `name` in messages.
     pub(super) fn table(&self, name: &'a str) -> Result<Table<'a>, SettingsError> {
-        let entries = self.value.get_ref().as_table();
-        let span = self.value.span();
+        let entries = self.node.get_ref().as_table();
+        let span = self.node.span();
         entries
             .map(|entries| Table {
                 name,
@@ -120,14 +120,14 @@ impl<'a> Value<'a> {
 
     /// Returns the tables of a list of them, each called `name`.
     pub(super) fn tables(&self, name: &'a str) -> Result<Vec<Table<'a>>, SettingsError> {
-        let items = self.value.get_ref().as_array();
+        let items = self.node.get_ref().as_array();
         let items = items.ok_or_else(|| {
             let mut error = self.wrong_type("a list of tables");
             error.help = Some(format!("write {name} above it"));
             error
         })?;
         let value = |item| Value {
-            value: item,
+            node: item,
             ..*self
         };
         items.iter().map(|item| value(item).table(name)).collect()
@@ -135,16 +135,16 @@ impl<'a> Value<'a> {
 
     /// Returns the text that this is.
     pub(super) fn text(&self) -> Result<&'a str, SettingsError> {
-        let text = self.value.get_ref().as_str();
+        let text = self.node.get_ref().as_str();
         text.ok_or_else(|| self.wrong_type("text"))
     }
 
     /// Returns the list of texts that this is.
     pub(super) fn texts(&self) -> Result<Vec<String>, SettingsError> {
-        let items = self.value.get_ref().as_array();
+        let items = self.node.get_ref().as_array();
         let items = items.ok_or_else(|| self.wrong_type("a list of texts"))?;
         let value = |item| Value {
-            value: item,
+            node: item,
             ..*self
         };
         items
@@ -155,11 +155,11 @@ impl<'a> Value<'a> {
 
     /// Returns an error about this value, which the message must not show if it may be secret.
     pub(super) fn refuse(&self, message: String, help: impl Into<Option<String>>) -> SettingsError {
-        self.table.error(self.value.span(), message, help.into())
+        self.table.error(self.node.span(), message, help.into())
     }
 
     fn wrong_type(&self, expected: &str) -> SettingsError {
-        let found = match self.value.get_ref() {
+        let found = match self.node.get_ref() {
             DeValue::String(_) => "text",
             DeValue::Integer(_) | DeValue::Float(_) => "a number",
             DeValue::Boolean(_) => "true or false",

@@ -1,0 +1,4 @@
+mod own;
+mod tokens;
+mod user;
+mod ways;

@@ -1,0 +1,184 @@
+use super::user::{User, at};
+use gitlab_api::Accounts;
+use std::fs;
+
+const GLAB: &str = "hosts:\n  h: {token: from-glab}\n  o: {token: oauth, is_oauth2: 'true'}\n";
+const NETRC: &str = "machine h login me password from-netrc\ndefault password for-all\n";
+
+fn user_with_all() -> User {
+    User {
+        settings: "[[gitlab.instance]]\nurl = 'https://h'\ntoken-env = 'MINE'",
+        variables: &[("MINE", "from-settings"), ("GITLAB_TOKEN", "from-env")],
+        remote: Some("git@h:g/p.git"),
+        ..User::new()
+    }
+    .has(".config/glab-cli/config.yml", 0o600, GLAB)
+    .has(".netrc", 0o600, NETRC)
+}
+
+#[test]
+fn the_first_token_there_is_counts() {
+    let check = |user: &User, expect: &str| {
+        assert_eq!(user.token("https://h").as_deref(), Some(expect));
+    };
+    let mut user = user_with_all();
+    check(
+        &user,
+        "from-settings Access MINE (named by ~/.runwright/config.toml)",
+    );
+    user.variables = &[("MINE", ""), ("GITLAB_TOKEN", "from-env")];
+    check(&user, "from-env Access GITLAB_TOKEN");
+    user.variables = &[("RUNWRIGHT_GITLAB_TOKEN", "a"), ("GITLAB_TOKEN", "b")];
+    check(&user, "a Access RUNWRIGHT_GITLAB_TOKEN");
+    user.variables = &[("OAUTH_TOKEN", "o")];
+    check(&user, "o OAuth OAUTH_TOKEN");
+    user.variables = &[];
+    check(
+        &user,
+        "from-glab Access ~/.config/glab-cli/config.yml (glab)",
+    );
+    fs::remove_dir_all(user.home.path().join(".config")).expect("removed");
+    check(&user, "from-netrc Access ~/.netrc");
+}
+
+#[test]
+fn a_token_is_for_one_server() {
+    // R-GLCI-150
+    let user = user_with_all();
+    let check = |user: &User, address: &str, expect: Option<&str>| {
+        assert_eq!(user.token(address).as_deref(), expect, "{address}");
+    };
+    check(&user, "https://other", None);
+    check(&user, "http://h", None);
+    check(&user, "https://h:444", None);
+    check(
+        &user,
+        "https://o",
+        Some("oauth OAuth ~/.config/glab-cli/config.yml (glab)"),
+    );
+    check(&user, "https://o:444", None);
+    // What stands for all hosts in netrc is for none that a file names.
+    let own = User {
+        remote: Some("git@i:g/p"),
+        variables: &[],
+        ..user_with_all()
+    };
+    let own = own.has(".netrc", 0o600, NETRC);
+    check(&own, "https://i", Some("for-all Access ~/.netrc"));
+    check(&own, "https://other", None);
+    // A variable is for the host that another variable names.
+    let named = User {
+        variables: &[("GITLAB_HOST", "https://work"), ("GITLAB_TOKEN", "t")],
+        remote: Some("https://stranger/g/p"),
+        ..User::new()
+    };
+    check(&named, "https://work", Some("t Access GITLAB_TOKEN"));
+    check(&named, "https://stranger", None);
+    let none = User {
+        variables: &[("GITLAB_TOKEN", "t")],
+        ..User::new()
+    };
+    check(&none, "https://gitlab.com", None);
+    let job = User {
+        variables: &[
+            ("CI_JOB_ID", "1"),
+            ("CI_SERVER_URL", "https://ci"),
+            ("CI_JOB_TOKEN", "t"),
+        ],
+        remote: Some("git@h:g/p"),
+        ..User::new()
+    };
+    check(&job, "https://ci", Some("t Job CI_JOB_TOKEN"));
+    check(&job, "https://h", None);
+}
+
+#[test]
+fn all_places_are_told_with_what_is_the_matter() {
+    let user = User {
+        settings: "[[gitlab.instance]]\nurl = 'https://h'\ntoken-file = '~/token'",
+        variables: &[
+            ("GITLAB_HOST", "work"),
+            ("GITLAB_TOKEN", "a\nb"),
+            ("OAUTH_TOKEN", "x"),
+        ],
+        remote: Some("git@h:g/p.git"),
+        ..User::new()
+    }
+    .has("token", 0o640, "secret-1")
+    .has(
+        ".config/glab-cli/config.yml",
+        0o600,
+        "hosts: {h: {use_keyring: 'true'}}",
+    )
+    .has(".netrc", 0o644, "machine h password secret-2");
+    insta::assert_snapshot!(user.places("https://h"), @r"
+    ~/token (named by ~/.runwright/config.toml): not used: others may read it, which `chmod 600` ends
+    RUNWRIGHT_GITLAB_TOKEN: not set
+    GITLAB_TOKEN: for https://work
+    OAUTH_TOKEN: for https://work
+    ~/.config/glab-cli/config.yml (glab): its token is in the keyring, where only `glab` finds it; `glab auth login` without the keyring puts it here
+    ~/.netrc: not used: others may read it, which `chmod 600` ends
+    ");
+    let user = User {
+        variables: &[("GITLAB_TOKEN", "a\nb"), ("GLAB_CONFIG_DIR", "/nowhere")],
+        remote: Some("git@h:g/p.git"),
+        ..User::new()
+    }
+    .has(".netrc", 0o600, "machine h login x");
+    insta::assert_snapshot!(user.places("https://h"), @r"
+    ~/.runwright/config.toml: no token for https://h
+    RUNWRIGHT_GITLAB_TOKEN: not set
+    GITLAB_TOKEN: left out: a token has no blanks, line breaks or special characters
+    GITLAB_ACCESS_TOKEN: not set
+    OAUTH_TOKEN: not set
+    /nowhere/config.yml (glab): not there
+    ~/.netrc: no password there
+    ");
+}
+
+#[test]
+fn glabs_file_is_found_where_glab_has_it_and_never_a_failure() {
+    let check = |user: User, expect: &str| {
+        let places = user.places("https://h");
+        assert!(places.contains(expect), "{expect}\n{places}");
+    };
+    let other = User {
+        variables: &[("XDG_CONFIG_HOME", "/nowhere")],
+        ..User::new()
+    };
+    check(
+        other.has(".config/glab-cli/config.yml", 0o600, GLAB),
+        "~/.config/glab-cli/config.yml (glab): a token",
+    );
+    let bad = User::new().has(".config/glab-cli/config.yml", 0o600, "hosts: [");
+    check(bad, "config.yml (glab): not used: it is no YAML");
+    let open = User::new().has(".config/glab-cli/config.yml", 0o644, GLAB);
+    check(open, "config.yml (glab): not used: others may read it");
+    let ended =
+        "hosts: {h: {token: t, is_oauth2: 'true', oauth2_expiry_date: 13 Mar 23 15:47 GMT}}";
+    let ended = User::new().has(".config/glab-cli/config.yml", 0o600, ended);
+    check(
+        ended,
+        "its token ended at 13 Mar 23 15:47 GMT; `glab auth status` renews it",
+    );
+}
+
+#[test]
+fn nothing_shows_a_token() {
+    let user = User {
+        settings: "[[gitlab.instance]]\nurl = 'https://h'\ntoken = 's3cret'",
+        variables: &[("GITLAB_TOKEN", "s3cret")],
+        remote: Some("https://me:s3cret@h/g/p.git"),
+        ..User::new()
+    }
+    .has(
+        ".config/glab-cli/config.yml",
+        0o600,
+        "hosts: {h: {token: s3cret}}",
+    )
+    .has(".netrc", 0o600, "machine h password s3cret");
+    let accounts = user.accounts();
+    assert!(accounts.token(&at("https://h")).is_some());
+    let shown = format!("{accounts:?} {:?}", accounts.places(&at("https://h")));
+    assert!(!shown.contains("s3cret"), "{shown}");
+}
