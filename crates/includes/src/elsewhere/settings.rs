@@ -1,12 +1,15 @@
 use gitlab_api::Accounts;
 use pipeline::include::IncludeSource;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use web::{Url, Waiter};
 
 /// Where GitLab's own templates are.
 pub const TEMPLATES: &str =
     "https://gitlab.com/gitlab-org/gitlab/-/raw/HEAD/lib/gitlab/ci/templates/";
+
+static USUAL_TEMPLATES: LazyLock<Url> =
+    LazyLock::new(|| Url::parse(TEMPLATES).expect("the address is right"));
 
 /// What decides which files are meant, and what finding them may cost.
 #[derive(Debug, Clone)]
@@ -42,7 +45,7 @@ impl ElsewhereSettings {
     pub fn new(accounts: Arc<dyn Accounts>) -> Self {
         Self {
             accounts,
-            templates: Url::parse(TEMPLATES).expect("the address is right"),
+            templates: USUAL_TEMPLATES.clone(),
             time: Duration::from_secs(30),
             bytes: 300 << 20,
             waiter: Arc::new(Waiter::new()),

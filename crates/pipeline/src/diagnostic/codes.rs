@@ -94,7 +94,7 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info(
         "include-not-fetched",
-        "an include is of a kind that cannot be fetched here",
+        "an include is not fetched: offline, locked, or of a kind that cannot be had here",
     ),
     info(
         "include-outside",

@@ -142,9 +142,10 @@ impl<'o> Shelf<'o> {
         let paths = paths.iter().map(String::as_str);
         let paths = paths.filter(|path| super::check::is_yaml(path));
         let mut finding = super::refusal::of_file(error, wish.target, paths);
-        let hide = |text: &str| without_secrets(text, &self.options.variables);
-        finding.message = hide(&finding.message);
-        finding.help = finding.help.as_deref().map(hide);
+        let variables = &self.options.variables;
+        finding.message = without_secrets(&finding.message, variables);
+        let help = finding.help.as_deref();
+        finding.help = help.map(|help| without_secrets(help, variables));
         diagnostics.push(finding);
     }
 

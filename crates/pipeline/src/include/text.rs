@@ -43,18 +43,23 @@ impl Text {
 }
 
 /// Returns what may be shown of a text that may repeat what was asked for: the values of masked
-/// variables are left out.
+/// variables are left out, in small letters too, as hosts are written.
 pub(super) fn without_secrets(text: &str, variables: &JobVariables) -> String {
     let masked = variables.iter().filter(|variable| variable.masked);
     let mut secrets: Vec<&str> = masked.map(|variable| &*variable.value).collect();
     secrets.retain(|secret| !secret.is_empty());
     // A longer one may hold a shorter one.
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    let mut shown = text.to_owned();
-    for secret in secrets {
-        if shown.contains(secret) {
-            shown = shown.replace(secret, MASKED);
+    let shown = text.to_owned();
+    secrets.into_iter().fold(shown, |shown, secret| {
+        let small = secret.to_ascii_lowercase();
+        let mut rest = shown.as_str();
+        let mut hidden = String::new();
+        while let Some(at) = rest.to_ascii_lowercase().find(&small) {
+            hidden.push_str(&rest[..at]);
+            hidden.push_str(MASKED);
+            rest = &rest[at + secret.len()..];
         }
-    }
-    shown
+        hidden + rest
+    })
 }

@@ -2,6 +2,7 @@
 
 use crate::project::Project;
 use gitlab_testkit::{GitLab, Page};
+use pipeline::create::CreatedJob;
 use runwright::includes::{Fetching, Vendored};
 use runwright::local::{ElsewhereOptions, PipelineOptions};
 use std::fs;
@@ -62,7 +63,7 @@ fn options(project: &Project) -> PipelineOptions {
 fn jobs(project: &Project, options: &PipelineOptions) -> Vec<String> {
     let pipeline = project.read(options);
     let jobs = pipeline.resolved().jobs.iter();
-    jobs.map(|job| job.definition.name.to_string()).collect()
+    jobs.map(|job| job.definition.name.clone()).collect()
 }
 
 fn with(options: &PipelineOptions, fetching: Fetching) -> PipelineOptions {
@@ -316,7 +317,7 @@ fn rules_ask_for_the_files_of_other_projects() {
         .jobs
         .iter()
         .filter(|job| job.is_included)
-        .map(|job| job.name())
+        .map(CreatedJob::name)
         .collect();
     assert_eq!(jobs, ["a", "has"]);
     // Where the tag is, and which files are there.

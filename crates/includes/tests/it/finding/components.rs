@@ -34,42 +34,44 @@ fn library() -> Scripted {
     ])
 }
 
+/// Checks where a component is found, and what is asked for that.
+fn check(address: &str, commit: &str, version: &str, questions: &[&str]) {
+    let library = Arc::new(library());
+    let found = one(&elsewhere(&library), component(address));
+    let found = found.unwrap_or_else(|error| panic!("{address}: {error}"));
+    assert_eq!(found.name, address);
+    let FileHome::Project {
+        server,
+        path,
+        sha: at,
+    } = found.home
+    else {
+        panic!("{address} lives nowhere");
+    };
+    let host = if address.starts_with("own") {
+        "https://own"
+    } else {
+        "https://other/git"
+    };
+    assert_eq!(
+        (server.as_deref(), &*path, &*at),
+        (Some(host), "g/p", &*sha(commit))
+    );
+    let (_, reference) = address.split_once('@').expect("a version");
+    let context = [
+        ("name", "c"),
+        ("sha", &*at),
+        ("version", version),
+        ("reference", reference),
+    ];
+    let context = context.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(found.component, context, "{address}");
+    assert_eq!(library.take_asked(), questions, "{address}");
+}
+
 #[test]
 fn versions_are_found_with_as_few_questions_as_can_be() {
     // R-GLCI-151 R-GLCI-152
-    let check = |address: &str, commit: &str, version: &str, questions: &[&str]| {
-        let library = Arc::new(library());
-        let found = one(&elsewhere(&library), component(address));
-        let found = found.unwrap_or_else(|error| panic!("{address}: {error}"));
-        assert_eq!(found.name, address);
-        let FileHome::Project {
-            server,
-            path,
-            sha: at,
-        } = found.home
-        else {
-            panic!("{address} lives nowhere");
-        };
-        let host = if address.starts_with("own") {
-            "https://own"
-        } else {
-            "https://other/git"
-        };
-        assert_eq!(
-            (server.as_deref(), &*path, &*at),
-            (Some(host), "g/p", &*sha(commit))
-        );
-        let (_, reference) = address.split_once('@').expect("a version");
-        let context = [
-            ("name", "c"),
-            ("sha", &*at),
-            ("version", version),
-            ("reference", reference),
-        ];
-        let context = context.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        assert_eq!(found.component, context, "{address}");
-        assert_eq!(library.take_asked(), questions, "{address}");
-    };
     check(
         "own/g/p/c@~latest",
         "a2",

@@ -10,21 +10,21 @@ pub(super) static ROWS: [Row; 15] = [
         "include:local",
         "files of the project are read, globs and rules too",
     ),
-    Row::error(
+    Row::honoured(
         "include:component",
-        "nothing is fetched from a catalogue yet, so the file cannot be read whole",
+        "versions are found among the tags of its project, published in a catalogue or not",
     ),
-    Row::error(
+    Row::honoured(
         "include:project",
-        "nothing is fetched from other projects yet, so the file cannot be read whole",
+        "files are read through GitLab's API, else by Git",
     ),
-    Row::error(
+    Row::honoured(
         "include:remote",
-        "nothing is fetched from the network yet, so the file cannot be read whole",
+        "files are fetched without a token, from public addresses unless the settings allow more",
     ),
-    Row::error(
+    Row::honoured(
         "include:template",
-        "the templates of a GitLab are not here, so the file cannot be read whole",
+        "those of gitlab.com are read, unless the settings say where others are",
     ),
     Row::honoured("spec:inputs", "values are given with `--input NAME=VALUE`"),
     Row::honoured("stages", "they order the jobs"),
