@@ -12,7 +12,7 @@ test: {script: [\"true\"]}
 deploy:
   environment: production
   script:
-    - printf '%s\\n' \"key=$KEY\" \"url=$URL\" \"raw=$RAW\" \"from=$FROM\" \"protected=$CI_COMMIT_REF_PROTECTED\"
+    - printf '%s\\n' \"key=$KEY\" \"mix=$MIX\" \"url=$URL\" \"raw=$RAW\" \"from=$FROM\" \"protected=$CI_COMMIT_REF_PROTECTED\"
     - echo \"file=$(cat \"$CERT\")\"
     - echo \"$CERT\" > where.txt
     - '[ \"${#KEY}\" = 16 ] && [ \"${#SAFE}\" = 17 ]'
@@ -40,6 +40,7 @@ fn gitlab() -> GitLab {
     project
         .variable(Variable::new("KEY", "m4sked-k3y-v4lue").masked())
         .variable(Variable::new("CERT", "f1le-c0ntent-here").file().masked())
+        .variable(Variable::new("MIX", "m1x-$KEY-with-more").masked())
         .variable(Variable::new("RAW", "$URL$$").raw())
         .variable(Variable::new("URL", "of-project"))
         .variable(Variable::new("URL", "of-production").scope("prod*"))
@@ -195,6 +196,7 @@ fn a_run_uses_them_and_neither_shows_nor_keeps_them() {
         let printed = done.stdout;
         for line in [
             "key=[MASKED]",
+            "mix=[MASKED]",
             "file=[MASKED]",
             "url=of-production",
             "raw=$URL$$",
@@ -256,11 +258,13 @@ fn protected_variables_are_for_what_the_server_protects() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     let on_server = gitlab.project(PATH).protect("release/*").protect("v*");
+    project.write("own.yml", "OWN: {value: x, protected: true}\n");
     on_server.branch("feature");
     on_server.branch("release/1");
     on_server.tag("v1");
     let check = |options: &str, expect: bool| {
         let mut arguments = vec!["variables", "test", "--json"];
+        arguments.extend(["--variables-file", "own.yml"]);
         arguments.extend(options.split(' ').filter(|word| !word.is_empty()));
         let done = run(&project, &arguments).expect_code(0);
         let json: Value = serde_json::from_str(&done.stdout).unwrap();
@@ -271,6 +275,7 @@ fn protected_variables_are_for_what_the_server_protects() {
             Some(found["value"].as_str()?.to_owned())
         };
         assert_eq!(value("SAFE").is_some(), expect, "{options}");
+        assert_eq!(value("OWN").is_some(), expect, "{options}");
         let of_pipeline = value("CI_COMMIT_REF_PROTECTED");
         assert_eq!(
             of_pipeline.as_deref(),
