@@ -3,14 +3,16 @@ use super::environment::GitEnvironment;
 use super::names::{is_commit, is_path};
 use super::process::Git;
 use super::repository::Repository;
-use super::way::GitWays;
+use super::said::server;
+use super::way::{GitWay, GitWays};
 use crate::{Answer, Library, LibraryError, ProjectAddress, Question};
 use ::process::{Containment, ProcessTree, Settings, Supervisor, make_private_dir};
 use async_trait::async_trait;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
-use tokio::sync::OnceCell;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 
 /// Asks GitLabs about projects by Git, over SSH or HTTP.
@@ -25,7 +27,13 @@ pub struct GitServers {
     environment: Option<Vec<(OsString, OsString)>>,
     /// The command of SSH in the user's settings of Git.
     ssh: OnceCell<String>,
+    /// Servers that let nobody in with what the user has: they are not asked again.
+    closed: Mutex<HashMap<String, LibraryError>>,
+    turns: Semaphore,
 }
+
+/// How many questions are asked at once: servers of SSH turn away whoever comes too often.
+const TURNS: usize = 4;
 
 impl GitServers {
     /// Returns one that keeps its repositories below `directory`. Nothing is made before it is asked.
@@ -35,6 +43,8 @@ impl GitServers {
             directory: directory.into(),
             environment: None,
             ssh: OnceCell::new(),
+            closed: Mutex::default(),
+            turns: Semaphore::new(TURNS),
         }
     }
 
@@ -48,6 +58,26 @@ impl GitServers {
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
         self.environment = Some(variables.collect());
         self
+    }
+
+    fn is_open(&self, way: &GitWay) -> Result<(), LibraryError> {
+        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        closed.get(&server(way)).cloned().map_or(Ok(()), Err)
+    }
+
+    /// Notes a server that lets nobody in: a key or a host key is wrong for all its projects.
+    fn note(&self, way: &GitWay, error: LibraryError) -> LibraryError {
+        let is_over_ssh = matches!(way, GitWay::Ssh { .. });
+        let is_closed = match &error {
+            LibraryError::Refused { .. } => true,
+            LibraryError::Denied { .. } => is_over_ssh,
+            _ => false,
+        };
+        if is_closed {
+            let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+            closed.insert(server(way), error.clone());
+        }
+        error
     }
 
     fn environment(&self, processes: &ProcessTree) -> GitEnvironment {
@@ -152,6 +182,9 @@ impl Library for GitServers {
             .way(&project.instance)
             .ok_or(LibraryError::NoWay)?;
         let url = way.url(&project.path)?;
+        // It is never closed, and without a turn it would only be faster.
+        let _turn = self.turns.acquire().await;
+        self.is_open(&way)?;
         let asked = Asked {
             question,
             way: &way,
@@ -176,7 +209,7 @@ impl Library for GitServers {
             tracing::warn!(error, "Processes of git may be left.");
         }
         answered.map_err(|trouble| match trouble {
-            Trouble::Library(error) => error,
+            Trouble::Library(error) => self.note(&way, error),
             Trouble::Damaged(said) => broken(&said),
         })
     }

@@ -114,6 +114,8 @@ async fn a_host_key_that_is_not_known_or_changed_ends_it_without_a_question() {
         );
         let answer = user.commit("g/p", "main").await;
         assert_eq!(words(answer, port), expect, "{}", sshd.log());
+        let again = user.tags("g/other").await;
+        assert_eq!(words(again, port), expect);
         assert_eq!(sshd.connections(), before + 1, "once, and not again");
     }
 }
