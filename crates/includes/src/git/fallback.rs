@@ -67,7 +67,8 @@ impl<A: Library, B: Library> Library for Fallback<A, B> {
 /// Returns an error of the first one's kind that says what both said.
 fn both(first: LibraryError, second: &LibraryError) -> LibraryError {
     let join = |said: String| format!("{said}; {second}");
-    let or = |help: Option<String>| second.help().map(str::to_owned).or(help);
+    // A token for the first way is one for Git too, so what helps there is said.
+    let or = |help: Option<String>| help.or_else(|| second.help().map(str::to_owned));
     match first {
         LibraryError::Denied { reason, help } => LibraryError::Denied {
             reason: join(reason),

@@ -1,7 +1,9 @@
 //! Files that a pipeline takes from elsewhere: the binary, and a GitLab for tests.
 
 mod api_mode;
+mod corpus;
 mod counted;
 mod includes;
+mod locked;
 mod scene;
 mod servers;

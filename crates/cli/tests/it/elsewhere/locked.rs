@@ -1,0 +1,98 @@
+//! A pipeline that stands in the lock file needs nobody.
+
+use super::counted::{ALL, everything};
+use super::scene::{Scene, TOKEN};
+use crate::project::files_below;
+use std::fs;
+
+/// Makes the machine one that never saw the GitLab, and the GitLab one that is gone. The settings still say
+/// that it speaks plain HTTP, and where its templates were, but have no token.
+fn alone(scene: &Scene) {
+    scene.gitlab.stop();
+    fs::remove_dir_all(scene.project.home()).unwrap();
+    let url = scene.gitlab.url();
+    scene.only_settings(&format!(
+        "[[gitlab.instance]]\nurl = \"{url}\"\n[include]\ntemplates = \"{url}/templates/\"\n"
+    ));
+}
+
+#[test]
+fn what_is_locked_is_read_without_server_cache_and_token() {
+    let (scene, ..) = everything();
+    scene.runwright(&["vendor"]).expect_code(0);
+    alone(&scene);
+    assert_eq!(scene.jobs(&["--offline"]), ALL);
+    scene.runwright(&["lint", "--offline"]).expect_code(0);
+    scene.runwright(&["plan", "--offline"]).expect_code(0);
+    scene.runwright(&["vendor", "--check"]).expect_code(0);
+    let run = scene.runwright(&["run", "from-project", "--offline"]);
+    // `project` is no program, which the job says itself.
+    run.expect_code(1).expect_text("project: ");
+}
+
+#[test]
+fn what_is_locked_is_asked_of_nobody() {
+    let (scene, files, components) = everything();
+    scene.runwright(&["vendor"]).expect_code(0);
+    files.commit(&[("b.yml", "nested: {script: changed}\n")]);
+    components.tag("1.1.0");
+    scene
+        .gitlab
+        .page("/remote.yml", "remote: {script: changed}\n");
+    scene.gitlab.reset_count();
+    assert_eq!(scene.jobs(&[]), ALL);
+    scene.runwright(&["vendor", "--check"]).expect_code(0);
+    assert_eq!(scene.gitlab.total(), 0);
+
+    scene.runwright(&["vendor"]).expect_code(0);
+    let jobs = scene.jobs(&[]);
+    assert!(jobs.contains(&"nested: changed".to_owned()), "{jobs:?}");
+    assert!(jobs.contains(&"remote: changed".to_owned()), "{jobs:?}");
+}
+
+#[test]
+fn a_clone_reads_the_same_pipeline() {
+    let (scene, ..) = everything();
+    scene.runwright(&["vendor"]).expect_code(0);
+    scene.project.commit();
+    alone(&scene);
+    let clone = scene.project.scratch().join("clone");
+    scene
+        .project
+        .git(&["clone", "-q", ".", clone.to_str().unwrap()]);
+    let url = scene.gitlab.url();
+    let mut command = scene.command(&["list", "--offline", "--gitlab", &url]);
+    let done = command.current_dir(&clone).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    for name in ["component", "from-project", "nested", "remote", "template"] {
+        assert!(said.contains(name), "{done:?}");
+    }
+}
+
+#[test]
+fn no_token_is_locked() {
+    let (scene, ..) = everything();
+    let secret = "?private_token=glpat-InTheAddress&as=a.yml";
+    scene
+        .gitlab
+        .page("/remote.yml", "remote: {script: remote}\n");
+    let file = scene.project.dir().join(".gitlab-ci.yml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(
+        &file,
+        text.replace("/remote.yml", &format!("/remote.yml{secret}")),
+    )
+    .unwrap();
+    let done = scene.runwright(&["vendor"]).expect_code(0);
+    assert!(!done.all().contains("InTheAddress"), "{}", done.all());
+    let mut kept = files_below(&scene.project.dir().join(".runwright"));
+    kept.push(scene.project.dir().join(".runwright.lock"));
+    for path in kept.iter().filter(|path| path.is_file()) {
+        let bytes = fs::read(path).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(TOKEN), "{}", path.display());
+        assert!(!text.contains("InTheAddress"), "{}: {text}", path.display());
+    }
+    alone(&scene);
+    assert_eq!(scene.jobs(&["--offline"]), ALL);
+}
