@@ -161,6 +161,7 @@ fn one_line(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const TEXT: &str = "\
 include: [ci/a.yml, {project: g/p, file: /b.yml}]
@@ -255,5 +256,31 @@ build:linux:
         2 | job:
           | ^^^
         ");
+    }
+
+    proptest! {
+        #[test]
+        fn no_words_and_no_file_make_a_reader_panic(
+            start in prop::sample::select(vec!["", "jobs:", "`", "x job: ", "(<unknown>): "]),
+            words in "\\PC{0,20}",
+            end in prop::sample::select(vec!["", ": a", " config x", "`", " unknown keys: "]),
+            line in 0_usize..9,
+            column in 0_usize..99,
+            text in "[a:ü\\-\\[\\]{} \r\n]{0,40}",
+        ) {
+            let mut diagnostics = Diagnostics::default();
+            let own = diagnostics.sources_mut().add("ci.yml", text);
+            let sentence = format!("{start}{words}{end}");
+            let errors = [format!("{sentence} at line {line} column {column}"), sentence];
+            let reading = ServerReading {
+                server: "h",
+                merged: None,
+                jobs: &[],
+                errors: &errors,
+                warnings: &[],
+            };
+            report(&reading, own, None, &Limits::default(), &mut diagnostics);
+            prop_assert!(!diagnostics.to_string().is_empty());
+        }
     }
 }
