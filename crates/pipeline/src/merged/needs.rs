@@ -36,7 +36,8 @@ impl ServerNeeds {
             };
             let written = tree.get(&job.name_in_file);
             let written = written.and_then(|written| written.get("needs"));
-            if written.is_some_and(|written| written.span.file != self.file) {
+            // Of needs elsewhere, the server tells as of none, and the text tells more.
+            if written.is_some_and(|it| it.span.file != self.file || needs.is_empty()) {
                 continue;
             }
             let definition = Arc::make_mut(&mut job.definition);

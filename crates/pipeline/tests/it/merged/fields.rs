@@ -2,6 +2,7 @@
 
 use super::{Answer, DRY_RUN, OWN, STATIC};
 use pipeline::context::{Commit, PipelineContext};
+use pipeline::merged::MergedJob;
 use pipeline::repository::NoRepository;
 use pipeline::{LoadOptions, ResolvedPipeline, create};
 use serde_json::{Value, json};
@@ -156,4 +157,25 @@ fn needs_of_jobs_that_are_not_there_are_an_error_of_the_pipeline() {
     let refusal = create(&resolved, &context, &NoRepository).refusal;
     let problems = refusal.expect("a need is missing").problems;
     assert!(problems[0].message.contains("gone"), "{problems:?}");
+}
+
+#[test]
+fn needs_elsewhere_are_read_from_the_text() {
+    let text = "mirror: {needs: {pipeline: g/p}}\nfree: {script: x, needs: []}\n\
+                told: {script: x}\n";
+    let mut answer = Answer::of_text(text);
+    let none = |name: &str| MergedJob {
+        name: name.to_owned(),
+        needs: Some(Vec::new()),
+    };
+    answer.jobs = ["mirror", "free", "told"].map(none).into();
+    let resolved = resolved(&answer);
+    let check = |job: &str, scheduling: &str, needs: Value| {
+        let job = resolved.job(job).unwrap();
+        assert_eq!(json!(job.scheduling), scheduling, "{}", job.name);
+        assert_eq!(json!(job.needs), needs, "{}", job.name);
+    };
+    check("mirror", "stage", json!(null));
+    check("free", "dag", json!([]));
+    check("told", "dag", json!([]));
 }
