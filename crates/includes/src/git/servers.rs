@@ -3,7 +3,7 @@ use super::environment::GitEnvironment;
 use super::names::{is_commit, is_path};
 use super::process::Git;
 use super::repository::Repository;
-use super::said::server;
+use super::said::{refusal, server};
 use super::way::{GitWay, GitWays};
 use crate::{Answer, Library, LibraryError, ProjectAddress, Question};
 use ::process::{Containment, ProcessTree, Settings, Supervisor, make_private_dir};
@@ -210,7 +210,8 @@ impl Library for GitServers {
         }
         answered.map_err(|trouble| match trouble {
             Trouble::Library(error) => self.note(&way, error),
-            Trouble::Damaged(said) => broken(&said),
+            // It is so twice, and the second time nothing was here: the server's is damaged.
+            Trouble::Damaged(said) => refusal(&said, &way, "HEAD"),
         })
     }
 }

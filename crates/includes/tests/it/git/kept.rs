@@ -1,4 +1,4 @@
-use super::asker::{Asker, http_way, run};
+use super::asker::{Asker, http_way, run, words};
 use gitlab_testkit::GitLab;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -81,6 +81,35 @@ async fn what_is_kept_is_for_its_owner_alone() {
     };
     assert_eq!(mode(&user.home.path().join("cache/git")), 0);
     assert_eq!(mode(&repository(&user)), 0);
+}
+
+#[tokio::test]
+async fn a_repository_that_is_damaged_on_the_server_is_told_in_few_words() {
+    let gitlab = GitLab::start();
+    let project = gitlab.project("g/p");
+    let sha = project.commit(&[("a.yml", "a")]);
+    let commit = project
+        .folder()
+        .join("objects")
+        .join(&sha[..2])
+        .join(&sha[2..]);
+    assert!(commit.is_file());
+    files_below(&project.folder().join("objects"), &mut |file| {
+        if file != commit {
+            fs::remove_file(file).expect("removed");
+        }
+    });
+    let user = Asker::over_http(&gitlab);
+    let said = words(
+        user.file("g/p", &sha, "a.yml").await,
+        gitlab.address().port(),
+    );
+    let beginning = "Unavailable: http://127.0.0.1:PORT did not answer Git: ";
+    assert!(said.starts_with(beginning), "{said}");
+    assert!(
+        said.len() < 300 && !said.contains(char::is_control),
+        "{said}"
+    );
 }
 
 #[tokio::test]
