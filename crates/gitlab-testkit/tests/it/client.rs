@@ -51,10 +51,10 @@ pub(crate) fn try_ask(
         .ok()?;
     let mut said = Vec::new();
     stream.read_to_end(&mut said).ok()?;
-    read(&String::from_utf8_lossy(&said))
+    read(&String::from_utf8_lossy(&said), method)
 }
 
-fn read(said: &str) -> Option<Said> {
+fn read(said: &str, method: &str) -> Option<Said> {
     let (head, body) = said.split_once("\r\n\r\n")?;
     let mut lines = head.lines();
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
@@ -67,7 +67,8 @@ fn read(said: &str) -> Option<Said> {
         body: body.to_owned(),
     };
     let length = said.header("content-length").parse().ok();
-    let is_whole = length.is_none_or(|length: usize| body.len() == length || status == 304);
+    let has_none = status == 304 || method == "HEAD";
+    let is_whole = length.is_none_or(|length: usize| body.len() == length || has_none);
     is_whole.then_some(said)
 }
 

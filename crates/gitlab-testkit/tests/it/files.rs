@@ -235,6 +235,19 @@ fn what_has_not_changed_is_not_sent_again() {
 }
 
 #[test]
+fn the_head_of_a_file_says_what_it_is() {
+    let gitlab = GitLab::start();
+    let (project, sha) = project(&gitlab);
+    let path = project.api("/repository/files/dir%2Fb.yml/raw");
+    let said = try_ask(&gitlab, "HEAD", &path, &[], "").unwrap();
+    assert_eq!((said.status, said.body.as_str()), (200, ""));
+    assert_eq!(said.header("x-gitlab-commit-id"), sha);
+    assert_eq!(said.header("x-gitlab-size"), "5");
+    assert_eq!(said.header("content-length"), "5");
+    assert_eq!(gitlab.count("HEAD", &path), 1);
+}
+
+#[test]
 fn a_template_is_read() {
     let gitlab = GitLab::start();
     gitlab.template("Jobs/Build", "build: {script: make}");
