@@ -49,6 +49,18 @@ async fn all_questions_are_answered_over_ssh() {
 }
 
 #[tokio::test]
+async fn the_users_own_command_of_ssh_is_used() {
+    let gitlab = GitLab::start();
+    let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
+    let sshd = Sshd::start(&gitlab);
+    let user = Asker::on(Some(ssh_way(&sshd)), &[]);
+    let settings = format!("[core]\n\tsshCommand = \"{}\"\n", sshd.command());
+    user.write(".gitconfig", 0o600, &settings);
+    assert_eq!(user.commit("g/p", "main").await.as_ref(), Ok(&sha));
+    assert_eq!(user.file("g/p", &sha, "a.yml").await.as_deref(), Ok("a"));
+}
+
+#[tokio::test]
 async fn what_was_fetched_is_not_fetched_again() {
     let gitlab = GitLab::start();
     let sha = gitlab
