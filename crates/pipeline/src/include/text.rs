@@ -8,7 +8,7 @@ use executor_core::variable::{JobVariable, JobVariables};
 pub(super) struct Text {
     /// What it says.
     pub(super) value: String,
-    /// What messages show of it, without the values of masked variables.
+    /// What messages show of it, without the values of masked variables, and of an address without its user and query.
     pub(super) shown: String,
     /// Where it stands.
     pub(super) span: Span,
@@ -26,7 +26,7 @@ impl Text {
         }
         Self {
             value: expand(text, |name| variables.get(name)).into_owned(),
-            shown: expand(text, |name| variables.variable(name).map(secret)).into_owned(),
+            shown: bare(expand(text, |name| variables.variable(name).map(secret)).into_owned()),
             span,
         }
     }
@@ -40,6 +40,22 @@ impl Text {
             span: self.span,
         }
     }
+}
+
+/// Returns an address without what stands before an `@` in its server and after a `?`, where tokens are; what is no
+/// address stays as it is.
+fn bare(text: String) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return text;
+    };
+    let end = rest.find(['?', '#']).unwrap_or(rest.len());
+    let (path, secret) = rest.split_at(end);
+    let server = path.find(['/', '\\']).unwrap_or(path.len());
+    let user = path[..server].rfind('@').map_or(0, |at| at + 1);
+    if user == 0 && !secret.starts_with('?') {
+        return text;
+    }
+    format!("{scheme}://{}?…", &path[user..])
 }
 
 /// Returns what may be shown of a text that may repeat what was asked for: the values of masked
@@ -62,4 +78,26 @@ pub(super) fn without_secrets(text: &str, variables: &JobVariables) -> String {
         }
         hidden + rest
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_shows_the_user_or_the_query_of_an_address() {
+        let check = |text: &str, expect: &str| assert_eq!(bare(text.to_owned()), expect);
+        check("https://h/a.yml", "https://h/a.yml");
+        check("https://h/a@1/b.yml", "https://h/a@1/b.yml");
+        check("https://h/a.yml#part", "https://h/a.yml#part");
+        check("https://h/raw?t=s&f=/a.yml", "https://h/raw?…");
+        check("https://me:s@h:81/a.yml", "https://h:81/a.yml?…");
+        check("https://s@t@h/a.yml", "https://h/a.yml?…");
+        check("https://s@[::1/a.yml?s", "https://[::1/a.yml?…");
+        check("https://s@h\\@i/a.yml", "https://h\\@i/a.yml?…");
+        check("https://h?s://x@y", "https://h?…");
+        check("https://me:s@h", "https://h?…");
+        check("ci/a?b@c.yml", "ci/a?b@c.yml");
+        check("://", "://");
+    }
 }
