@@ -71,19 +71,25 @@ pub(crate) fn bare_name(name: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }
 
+/// Returns whether a name is that of what tells a machine about itself, as a cloud calls it.
+pub(crate) fn is_metadata_name(name: &str) -> bool {
+    matches!(
+        bare_name(name),
+        "metadata.google.internal" | "metadata.goog"
+    )
+}
+
 /// Returns whether a name is this machine's, or that of what tells it about itself, wherever it is looked up.
 pub(crate) fn is_own_name(name: &str) -> bool {
-    const OWN: [&str; 7] = [
+    const OWN: [&str; 5] = [
         "localhost",
         "localhost.localdomain",
         "ip6-localhost",
         "ip6-loopback",
         "metadata",
-        "metadata.google.internal",
-        "metadata.goog",
     ];
     let name = bare_name(name);
-    OWN.contains(&name) || name.ends_with(".localhost")
+    OWN.contains(&name) || is_metadata_name(name) || name.ends_with(".localhost")
 }
 
 /// Returns whether a name is none of the public network, by what it is called.

@@ -7,8 +7,9 @@ use std::collections::HashSet;
 /// name, are reached over `https` at public addresses only.
 ///
 /// Every address of a name has to be fit, not only one. Where clouds give credentials to a machine,
-/// `169.254.169.254` for instance, is out of reach even for a server that was named and in a network that
-/// was let in: only the address itself, in `named` or in `private`, opens it.
+/// `169.254.169.254` for instance, is out of reach even when it was named and in a network that
+/// was let in: only the address itself, in `private`, opens it. A remote names a server too, and who wrote it
+/// may be a stranger.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
     /// The servers that the user named: his GitLabs. Whoever is named as `http://host` may be at

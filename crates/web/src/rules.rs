@@ -1,5 +1,5 @@
 use crate::addresses::{is_metadata, meant, special_use};
-use crate::hosts::{Hosts, is_inner_name, is_own_name};
+use crate::hosts::{Hosts, is_inner_name, is_metadata_name, is_own_name};
 use crate::{Origin, Reach, WebError};
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -81,8 +81,8 @@ impl Rules {
         };
         let literal = literal(server) == Some(address);
         let exempt = if is_metadata(address) {
-            let let_in = self.private.iter().any(|hosts| hosts.is_address(address));
-            let_in || literal && self.is_named(server)
+            // Nobody has a GitLab there: who names it, as a remote for one, did not choose it himself.
+            self.private.iter().any(|hosts| hosts.is_address(address))
         } else {
             let name = &server.host;
             let mut private = self.private.iter();
@@ -105,7 +105,8 @@ impl Rules {
 
     fn check_name(&self, server: &Origin, name: &str) -> Result<(), WebError> {
         let mut private = self.private.iter();
-        if self.is_named(server) || private.any(|hosts| hosts.has_name(name)) {
+        let is_named = self.is_named(server) && !is_metadata_name(name);
+        if is_named || private.any(|hosts| hosts.has_name(name)) {
             return Ok(());
         }
         let reason = format!("{name} is a name of this machine or of a private network");

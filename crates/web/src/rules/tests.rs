@@ -228,12 +228,26 @@ fn metadata_is_let_in_by_its_own_address_alone() {
         reason,
         "gitlab.corp is at 169.254.169.254, which is for what a cloud tells a machine about itself"
     );
-    for open in [
-        rules(&[url], &[], &[]),
-        rules(&[], &[], &["169.254.169.254"]),
+    // The remote of a checkout names a server too.
+    let named = rules(
+        &[
+            url,
+            "http://169.254.169.254",
+            "http://metadata.google.internal",
+        ],
+        &[],
+        &[],
+    );
+    for url in [
+        url,
+        "http://169.254.169.254/",
+        "http://[::ffff:169.254.169.254]/",
+        "http://metadata.google.internal/",
     ] {
-        assert!(decide(&open, url, &[]).is_ok());
+        assert!(decide(&named, url, &[]).is_err(), "{url}");
     }
+    let open = rules(&[], &[], &["169.254.169.254"]);
+    assert!(decide(&open, url, &[]).is_ok());
 }
 
 #[test]
