@@ -30,6 +30,8 @@ pub struct GitServers {
     /// Servers that let nobody in with what the user has: they are not asked again.
     closed: Mutex<HashMap<String, LibraryError>>,
     turns: Semaphore,
+    /// Whether what others left was looked for.
+    recovered: OnceCell<()>,
 }
 
 /// How many questions are asked at once: servers of SSH turn away whoever comes too often.
@@ -45,6 +47,7 @@ impl GitServers {
             ssh: OnceCell::new(),
             closed: Mutex::default(),
             turns: Semaphore::new(TURNS),
+            recovered: OnceCell::new(),
         }
     }
 
@@ -58,6 +61,16 @@ impl GitServers {
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
         self.environment = Some(variables.collect());
         self
+    }
+
+    /// Ends what programs left that were ended together with their guardians.
+    async fn recover(&self) {
+        let directory = self.directory.clone();
+        let recovered = tokio::task::spawn_blocking(move || ::process::recover(&directory)).await;
+        if let Ok(Err(error)) = recovered {
+            let error = &error as &dyn std::error::Error;
+            tracing::debug!(error, "What others left is left for now.");
+        }
     }
 
     fn is_open(&self, way: &GitWay) -> Result<(), LibraryError> {
@@ -94,8 +107,6 @@ impl GitServers {
     }
 
     async fn answer(&self, asked: Asked<'_>, processes: &ProcessTree) -> Result<Answer, Trouble> {
-        make_private_dir(&self.directory)
-            .map_err(|error| broken(&format!("{}: {error}", self.directory.display())))?;
         let environment = self.environment(processes);
         let mut git = Git {
             processes,
@@ -191,9 +202,14 @@ impl Library for GitServers {
             url: &url,
             until: Instant::now() + DEADLINE,
         };
-        // Git stays in its group. What it changes here is whole or made anew.
+        make_private_dir(&self.directory)
+            .map_err(|error| broken(&format!("{}: {error}", self.directory.display())))?;
+        self.recovered.get_or_init(|| self.recover()).await;
+        // Git stays in its group. What it changes here is whole or made anew. It waits for a silent server for as
+        // long as that pleases, so a guardian ends it when this program is ended.
         let settings = Settings {
             containment: Containment::ProcessGroup,
+            state_dir: Some(self.directory.clone()),
             ..Settings::default()
         };
         let started = Supervisor::start(settings);

@@ -6,7 +6,7 @@
 )]
 
 use crate::questions::{body, commit, file, kept, page};
-use includes::{Record, Store, Vendored};
+use includes::{Library, Record, Store, Vendored};
 use std::path::Path;
 use std::process::Command;
 
@@ -39,6 +39,7 @@ fn acts_as_program() {
         "keep" => keep(dir),
         "crowd" => crowd(dir),
         "vendor" => vendor(dir),
+        "ask git" => ask_git(dir),
         other => panic!("{other}"),
     };
     if let Err(error) = done {
@@ -105,6 +106,17 @@ pub(crate) fn records(new: bool) -> Vec<Record> {
         record(file("same.yml"), "same"),
         record(page("https://example.com/page.yml"), text),
     ]
+}
+
+/// Asks a GitLab by a command of SSH that never answers.
+fn ask_git(dir: &Path) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
+    let servers = crate::git::silent_servers(dir);
+    let answer = runtime.block_on(servers.ask(&commit("main"), None));
+    Err(format!("{answer:?}"))
 }
 
 fn vendor(dir: &Path) -> Result<(), String> {

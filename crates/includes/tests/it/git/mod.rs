@@ -4,4 +4,7 @@ mod asker;
 mod fallback;
 mod http;
 mod kept;
+mod killed;
 mod ssh;
+
+pub(crate) use killed::silent_servers;
