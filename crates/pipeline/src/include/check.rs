@@ -32,22 +32,54 @@ pub(super) fn is_yaml(path: &str) -> bool {
     })
 }
 
+/// Checks that the text of a remote file is an address.
+pub(super) fn address(url: &Text, diagnostics: &mut Diagnostics) -> Option<()> {
+    if is_address(&url.value) {
+        return Some(());
+    }
+    let message = format!(
+        "include:include config `{}` is no address such as https://host/file.yml",
+        url.shown
+    );
+    diagnostics.push(Diagnostic::error("invalid-include", message).at(url.span));
+    None
+}
+
+/// Checks that something is left of a text once its variables are replaced.
+pub(super) fn not_empty(text: &Text, what: &str, diagnostics: &mut Diagnostics) -> Option<()> {
+    if !text.value.trim().is_empty() {
+        return Some(());
+    }
+    let help = "a variable that is not known before there is a pipeline is empty here, and those \
+                of the file are not known yet";
+    let error = Diagnostic::error("invalid-include", format!("include: {what} is empty"));
+    diagnostics.push(error.at(text.span).with_help(help.to_owned()));
+    None
+}
+
+/// Checks that a name is one that templates have.
+pub(super) fn template(name: &Text, diagnostics: &mut Diagnostics) -> Option<()> {
+    not_empty(name, "the location", diagnostics)?;
+    if name.value.ends_with(".gitlab-ci.yml") {
+        return Some(());
+    }
+    let shown = &name.shown;
+    let message = format!("include: `{shown}` is no name of a template");
+    let help = "the names of all templates end as `Jobs/Build.gitlab-ci.yml` does";
+    let error = Diagnostic::error("include-extension", message).at(name.span);
+    diagnostics.push(error.with_help(help.to_owned()));
+    None
+}
+
 /// Checks that a file's name says it is YAML.
 pub(super) fn extension(location: &Text, diagnostics: &mut Diagnostics) -> Option<()> {
     if is_yaml(&location.value) {
         return Some(());
     }
-    let error = if location.value.trim().is_empty() {
-        let help = "a variable that is not known before there is a pipeline is empty here, and \
-                    those of the file are not known yet";
-        let error = Diagnostic::error("invalid-include", "include: the location is empty");
-        error.with_help(help.to_owned())
-    } else {
-        let shown = &location.shown;
-        let message = format!("include: `{shown}` does not have the extension `.yml` or `.yaml`");
-        Diagnostic::error("include-extension", message)
-    };
-    diagnostics.push(error.at(location.span));
+    not_empty(location, "the location", diagnostics)?;
+    let shown = &location.shown;
+    let message = format!("include: `{shown}` does not have the extension `.yml` or `.yaml`");
+    diagnostics.push(Diagnostic::error("include-extension", message).at(location.span));
     None
 }
 

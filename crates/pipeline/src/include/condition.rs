@@ -1,3 +1,4 @@
+use super::includer::Includer;
 use super::{FileHome, IncludeError, IncludeSource};
 use crate::LoadOptions;
 use crate::config::{Field, Path, Reader, RulePlace, read_rules};
@@ -15,6 +16,8 @@ pub(super) struct Conditions<'o> {
     options: &'o LoadOptions<'o>,
     /// The variables with the references among them replaced, for globs.
     expanded: JobVariables,
+    /// What is known where no variables are.
+    none: JobVariables,
     answers: FileAnswers<'o>,
 }
 
@@ -29,6 +32,7 @@ impl<'o> Conditions<'o> {
                 |_| options.variables.clone(),
                 |expanded| expanded.into_iter().collect(),
             ),
+            none: JobVariables::default(),
             answers: FileAnswers::new(options.repository),
         }
     }
@@ -37,7 +41,7 @@ impl<'o> Conditions<'o> {
     pub(super) fn hold(
         &self,
         rules: &Node,
-        home: &FileHome,
+        includer: &Includer,
         diagnostics: &mut Diagnostics,
     ) -> bool {
         let errors = diagnostics.errors().count();
@@ -53,8 +57,9 @@ impl<'o> Conditions<'o> {
             return false;
         }
         let rules = rules.entries();
+        let home = &includer.home;
         let matched = if *home == FileHome::Own {
-            first_match(rules, &self.context(&self.answers))
+            first_match(rules, &self.context(includer, &self.answers))
         } else {
             let repository = Elsewhere {
                 home,
@@ -62,7 +67,7 @@ impl<'o> Conditions<'o> {
                 own: self.options.repository,
             };
             let answers = FileAnswers::new(&repository);
-            first_match(rules, &self.context(&answers))
+            first_match(rules, &self.context(includer, &answers))
         };
         match matched {
             Ok(at) => at.is_some_and(|at| rules[at].when != Some(When::Never)),
@@ -76,10 +81,15 @@ impl<'o> Conditions<'o> {
         }
     }
 
-    fn context<'c>(&'c self, files: &'c FileAnswers<'c>) -> RuleContext<'c> {
+    fn context<'c>(&'c self, includer: &Includer, files: &'c FileAnswers<'c>) -> RuleContext<'c> {
+        let (variables, expanded) = if includer.knows_variables {
+            (&self.options.variables, &self.expanded)
+        } else {
+            (&self.none, &self.none)
+        };
         RuleContext {
-            variables: &self.options.variables,
-            expanded: &self.expanded,
+            variables,
+            expanded,
             files,
         }
     }

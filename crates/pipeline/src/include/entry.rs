@@ -34,13 +34,21 @@ impl Entry {
     /// Only an entry that its rules let in is asked: a name may be made of the variable that the
     /// rules ask for.
     pub(super) fn check_names(&self, diagnostics: &mut Diagnostics) -> Option<()> {
-        let files = match &self.source {
-            Source::Local(file) | Source::Template(file) => std::slice::from_ref(file),
-            Source::Project { files, .. } => files,
-            Source::Remote { .. } | Source::Component(_) | Source::Artifact { .. } => &[],
-        };
-        let mut files = files.iter();
-        files.try_for_each(|file| check::extension(file, diagnostics))
+        match &self.source {
+            Source::Local(file) => check::extension(file, diagnostics),
+            Source::Template(name) => check::template(name, diagnostics),
+            Source::Project { project, files, .. } => {
+                check::not_empty(project, "the project", diagnostics)?;
+                let mut files = files.iter();
+                files.try_for_each(|file| check::extension(file, diagnostics))
+            }
+            Source::Remote { url, .. } => {
+                check::extension(url, diagnostics)?;
+                check::address(url, diagnostics)
+            }
+            Source::Component(address) => check::not_empty(address, "the component", diagnostics),
+            Source::Artifact { .. } => Some(()),
+        }
     }
 }
 
@@ -240,15 +248,6 @@ impl Reader<'_> {
     }
 
     fn remote(&mut self, url: Text, entries: &Mapping) -> Option<Source> {
-        check::extension(&url, self.diagnostics)?;
-        if !check::is_address(&url.value) {
-            let words = format!(
-                "`{}` is no address such as https://host/file.yml",
-                url.shown
-            );
-            self.refuse(url.span, words);
-            return None;
-        }
         let integrity = match value(entries, "integrity") {
             None => None,
             Some(node) => Some(check::integrity(node, self.diagnostics)?),
@@ -323,10 +322,12 @@ impl Reader<'_> {
         let text = node.as_str();
         if text.is_none() {
             let kind = node.kind_name();
-            self.refuse(
-                node.span,
-                format!("has a `{key}` that should be a string, not {kind}"),
-            );
+            let message =
+                format!("include:include config has a `{key}` that should be a string, not {kind}");
+            let error = Diagnostic::error("invalid-include", message).at(node.span);
+            let is_scalar = matches!(node.kind, Kind::Bool(_) | Kind::Int(_) | Kind::Float(_));
+            let help = is_scalar.then(|| "in quotes it is a string".to_owned());
+            self.diagnostics.push(error.with_help(help));
         }
         text.map(|text| Text::new(text, node.span, self.variables))
     }

@@ -1,6 +1,7 @@
 //! From what an entry says to the files that are asked for.
 
 use super::entry::{Entry, Source};
+use super::includer::Includer;
 use super::text::Text;
 use super::wildcard::Wildcard;
 use super::{FileHome, IncludeLocation};
@@ -10,18 +11,6 @@ use crate::source::Span;
 
 /// How long a path with wildcards may be, in bytes: each is compared with all paths there are.
 const LONGEST_WILDCARD: usize = 1024;
-
-/// The file whose `include` is read, as far as its place decides what is meant.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Includer {
-    /// Where it lives.
-    pub(super) home: FileHome,
-    /// Its path there.
-    pub(super) path: String,
-    /// Whether it is a child pipeline's and knows the artifacts of the parent. Files of the project
-    /// and of other projects hand that on; templates, components and addresses do not.
-    pub(super) knows_parent: bool,
-}
 
 /// What becomes of an entry.
 #[derive(Debug)]
@@ -44,6 +33,21 @@ pub(super) struct Target {
     pub(super) shown: String,
     /// Where it is named.
     pub(super) span: Span,
+    /// Where the project is named that it is in, and the branch, tag or commit there.
+    pub(super) project_span: Option<Span>,
+    pub(super) reference_span: Option<Span>,
+}
+
+impl Target {
+    fn new(location: IncludeLocation, shown: String, span: Span) -> Self {
+        Self {
+            location,
+            shown,
+            span,
+            project_span: None,
+            reference_span: None,
+        }
+    }
 }
 
 /// Why an entry cannot be followed, whatever files there are.
@@ -69,27 +73,31 @@ pub(super) fn locate(entry: &Entry, includer: &Includer, dialect: Dialect) -> Lo
         Source::Project { .. } | Source::Template(_) if is_bitrab => Located::LeftOut,
         Source::Component(_) if is_bitrab => Located::Refused(Refusal::Component),
         Source::Artifact { .. } if !includer.knows_parent => Located::Refused(Refusal::Artifact),
-        Source::Artifact { job, path } => Located::Files(vec![Target {
-            shown: format!("{}` of the job `{}", path.shown, job.shown),
-            span: path.span,
-            location: IncludeLocation::Artifact {
+        Source::Artifact { job, path } => {
+            let shown = format!("{}` of the job `{}", path.shown, job.shown);
+            let location = IncludeLocation::Artifact {
                 job: job.value.clone(),
                 path: path.value.clone(),
-            },
-        }]),
+            };
+            Located::Files(vec![Target::new(location, shown, path.span)])
+        }
         Source::Project {
             project,
             files,
             reference,
         } => {
-            let target = |file: &Text| Target {
-                shown: format!("{}/{}", project.shown, file.without_slash().shown),
-                span: file.span,
-                location: IncludeLocation::Project {
+            let target = |file: &Text| {
+                let shown = format!("{}/{}", project.shown, file.without_slash().shown);
+                let location = IncludeLocation::Project {
                     project: project.value.clone(),
                     file: file.without_slash().value,
                     reference: reference.as_ref().map(|reference| reference.value.clone()),
-                },
+                };
+                Target {
+                    project_span: Some(project.span),
+                    reference_span: reference.as_ref().map(|reference| reference.span),
+                    ..Target::new(location, shown, file.span)
+                }
             };
             Located::Files(files.iter().map(target).collect())
         }
@@ -121,11 +129,7 @@ pub(super) fn locate(entry: &Entry, includer: &Includer, dialect: Dialect) -> Lo
 }
 
 fn one(text: &Text, location: IncludeLocation) -> Located {
-    Located::Files(vec![Target {
-        location,
-        shown: text.shown.clone(),
-        span: text.span,
-    }])
+    Located::Files(vec![Target::new(location, text.shown.clone(), text.span)])
 }
 
 fn local(text: &Text, includer: &Includer, dialect: Dialect) -> Located {
@@ -145,11 +149,8 @@ fn local(text: &Text, includer: &Includer, dialect: Dialect) -> Located {
         }
         return Located::Fitting(Wildcard::new(&path), text.span);
     }
-    Located::Files(vec![Target {
-        location: IncludeLocation::Local { path },
-        shown,
-        span: text.span,
-    }])
+    let location = IncludeLocation::Local { path };
+    Located::Files(vec![Target::new(location, shown, text.span)])
 }
 
 /// Returns the targets for the paths that fit a wildcard, sorted, without those passed over.
@@ -162,10 +163,9 @@ pub(super) fn fitting(
     let fits = |path: &&String| wildcard.fits(path) && !is_passed_over(path);
     let mut fitting: Vec<&String> = paths.iter().filter(fits).collect();
     fitting.sort_unstable();
-    let target = |path: &String| Target {
-        location: IncludeLocation::Local { path: path.clone() },
-        shown: path.clone(),
-        span,
+    let target = |path: &String| {
+        let location = IncludeLocation::Local { path: path.clone() };
+        Target::new(location, path.clone(), span)
     };
     fitting.into_iter().map(target).collect()
 }

@@ -8,6 +8,7 @@
 mod check;
 mod condition;
 mod entry;
+mod includer;
 mod known;
 mod locate;
 mod read;

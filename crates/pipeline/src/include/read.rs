@@ -1,7 +1,7 @@
 //! What a pipeline file comes to with all that it includes.
 
 use super::FileHome;
-use super::locate::Includer;
+use super::includer::Includer;
 use super::tree::Forest;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::inputs::{GivenInputs, Interpolation};
@@ -54,6 +54,7 @@ pub(crate) fn read(
         home: FileHome::Own,
         path: path.to_owned(),
         knows_parent: false,
+        knows_variables: true,
     };
     forest.plant(root, id, documents, &interpolation, diagnostics)?;
     Some(forest.grown(diagnostics))

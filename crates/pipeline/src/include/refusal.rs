@@ -72,6 +72,11 @@ pub(super) fn of_file<'p>(
                 IncludeLocation::Project {
                     reference: None, ..
                 } => Some("without a `ref`, the default branch is meant".to_owned()),
+                IncludeLocation::Remote { .. } => Some(
+                    "a remote file is asked for without a token; one of a project that is not \
+                     public is included with `project`"
+                        .to_owned(),
+                ),
                 _ => None,
             };
             let message = format!("include: the {kind} `{shown}` does not exist");
@@ -99,8 +104,29 @@ pub(super) fn of_file<'p>(
             (code, message, help.clone())
         }
     };
-    let error = Diagnostic::error(code, message).at(target.span);
+    let error = Diagnostic::error(code, message).at(place(error, target));
     error.with_help(help)
+}
+
+/// Returns where that stands which the error is about.
+fn place(error: &IncludeError, target: &Target) -> Span {
+    let place = match error {
+        IncludeError::UnknownReference(_) => target.reference_span,
+        IncludeError::UnknownProject(_)
+        | IncludeError::Failed {
+            kind: IncludeFailure::Denied,
+            ..
+        } => target.project_span,
+        _ => None,
+    };
+    place.unwrap_or(target.span)
+}
+
+/// Returns the error for a file that has nothing in it.
+pub(super) fn of_empty(target: &Target) -> Diagnostic {
+    let kind = kind(&target.location);
+    let message = format!("include: the {kind} `{}` is empty", target.shown);
+    Diagnostic::error("empty-file", message).at(target.span)
 }
 
 fn of_failure(kind: IncludeFailure) -> (&'static str, &'static str) {

@@ -114,6 +114,10 @@ impl<'o> Shelf<'o> {
             return None;
         }
         self.bytes_left = bytes_left.unwrap_or_default();
+        if found.text.trim().is_empty() {
+            diagnostics.push(super::refusal::of_empty(wish.target));
+            return None;
+        }
         let path = match &wish.target.location {
             IncludeLocation::Local { path } => path.clone(),
             IncludeLocation::Project { file, .. } => file.clone(),

@@ -7,7 +7,8 @@
 
 use super::condition::Conditions;
 use super::entry::{self, Entry};
-use super::locate::{self, Includer, Located, Target};
+use super::includer::Includer;
+use super::locate::{self, Located, Target};
 use super::read::{Tree, check_is_hash, without_include};
 use super::refusal;
 use super::shelf::{Shelf, ShelvedFile, Wish};
@@ -18,6 +19,7 @@ use crate::inputs::{self, GivenInputs, Interpolation};
 use crate::source::{FileId, Span};
 use crate::yaml::{LoadedFile, Node};
 use crate::{IncludeRules, LoadOptions, Origins};
+use executor_core::variable::JobVariables;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -86,6 +88,7 @@ impl<'o> Forest<'o> {
                 home: FileHome::Own,
                 path: String::new(),
                 knows_parent: true,
+                knows_variables: true,
             },
             content,
             below: Vec::new(),
@@ -157,7 +160,7 @@ impl<'o> Forest<'o> {
             return;
         };
         let before = (wanted.len(), diagnostics.errors().count());
-        for entry in self.entries(&include, diagnostics) {
+        for entry in self.entries(&include, &includer, diagnostics) {
             if self.is_included(&entry, &includer, diagnostics) {
                 self.find_targets(by, &entry, &includer, wanted, diagnostics);
             }
@@ -172,10 +175,16 @@ impl<'o> Forest<'o> {
         }
     }
 
-    fn entries(&self, include: &Node, diagnostics: &mut Diagnostics) -> Vec<Entry> {
+    fn entries(
+        &self,
+        include: &Node,
+        includer: &Includer,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<Entry> {
         let errors = diagnostics.errors().count();
+        let none = JobVariables::default();
         let mut reader = entry::Reader {
-            variables: &self.options.variables,
+            variables: includer.variables(self.options, &none),
             dialect: self.options.dialect,
             diagnostics,
         };
@@ -198,7 +207,7 @@ impl<'o> Forest<'o> {
         if self.options.include_rules == IncludeRules::PassOver {
             return true;
         }
-        self.conditions.hold(rules, &includer.home, diagnostics)
+        self.conditions.hold(rules, includer, diagnostics)
     }
 
     fn find_targets(
@@ -300,17 +309,15 @@ impl<'o> Forest<'o> {
         wanted: Wanted,
         diagnostics: &mut Diagnostics,
     ) -> Option<usize> {
+        let by = &self.branches[wanted.by].includer;
+        let includer = by.below(&wanted.target.location, file);
+        // Its inputs are put in by the file that includes it.
+        let none = JobVariables::default();
         let interpolation = Interpolation {
             given: wanted.inputs,
             site: Some(wanted.target.span),
             component: &file.component,
-            variables: &self.options.variables,
-        };
-        let includer = Includer {
-            home: file.home.clone(),
-            path: file.path.clone(),
-            knows_parent: self.branches[wanted.by].includer.knows_parent
-                && hands_parent_on(&wanted.target.location),
+            variables: by.variables(self.options, &none),
         };
         self.plant(
             includer,
@@ -329,7 +336,7 @@ impl<'o> Forest<'o> {
         diagnostics: &mut Diagnostics,
     ) -> Option<Vec<Arc<Node>>> {
         let mut wanted: Vec<Target> = Vec::new();
-        for entry in self.entries(include, diagnostics) {
+        for entry in self.entries(include, includer, diagnostics) {
             wanted.extend(self.targets(&entry, includer, diagnostics));
         }
         let most = self.options.limits.included_files;
@@ -376,19 +383,6 @@ impl<'o> Forest<'o> {
             diagnostics.push(Diagnostic::error("includes-too-large", message).at(content.span));
             without_include(content)
         })
-    }
-}
-
-/// Returns whether a file that is named in this way knows the parent pipeline, if the one that names
-/// it does.
-fn hands_parent_on(location: &IncludeLocation) -> bool {
-    match location {
-        IncludeLocation::Local { .. }
-        | IncludeLocation::Project { .. }
-        | IncludeLocation::Artifact { .. } => true,
-        IncludeLocation::Remote { .. }
-        | IncludeLocation::Template { .. }
-        | IncludeLocation::Component { .. } => false,
     }
 }
 

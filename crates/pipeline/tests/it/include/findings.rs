@@ -1,7 +1,42 @@
 //! What is said of wrong includes, and of files that are not there.
 
-use super::{check, check_refused, load, messages};
+use super::{NAME, check, check_refused, load, messages};
+use pipeline::include::{
+    FileHome, IncludeError, IncludeFailure, IncludeLocation, IncludeRequest, IncludeSource,
+    IncludedFile, KnownFiles,
+};
+use pipeline::repository::Paths;
+use pipeline::{LoadOptions, Pipeline};
 use serde_json::json;
+
+/// Has the files of the project; other projects have none, or nobody may read them.
+#[derive(Debug)]
+struct Refusing(KnownFiles);
+
+impl IncludeSource for Refusing {
+    fn paths(&self, home: &FileHome) -> Result<Paths, IncludeError> {
+        self.0.paths(home)
+    }
+
+    fn fetch(&self, requests: &[IncludeRequest]) -> Vec<Result<IncludedFile, IncludeError>> {
+        let answer = |request: &IncludeRequest| match &request.location {
+            IncludeLocation::Project { project, .. } if project == "g/secret" => {
+                Err(IncludeError::Failed {
+                    kind: IncludeFailure::Denied,
+                    reason: "it is hidden".to_owned(),
+                    help: None,
+                })
+            }
+            IncludeLocation::Project {
+                reference: Some(name),
+                ..
+            } => Err(IncludeError::UnknownReference(name.clone())),
+            IncludeLocation::Project { .. } => Err(IncludeError::Missing),
+            _ => self.0.fetch(std::slice::from_ref(request)).remove(0),
+        };
+        requests.iter().map(answer).collect()
+    }
+}
 
 #[test]
 fn what_is_no_include_is_refused_where_it_stands() {
@@ -67,6 +102,36 @@ fn what_is_no_include_is_refused_where_it_stands() {
             &json!({"j": {"script": "x"}}),
         );
     }
+}
+
+#[test]
+fn a_mistake_is_shown_where_it_was_made() {
+    let elsewhere = Refusing(KnownFiles::with_own([("empty.yml", " \n")]));
+    let check = |entry: &str, expect: &str| {
+        let options = LoadOptions {
+            includes: &elsewhere,
+            ..LoadOptions::default()
+        };
+        let text = format!("include: [{{{entry}}}]\nj: {{script: x}}");
+        let found = Pipeline::load(NAME, &text, &options).diagnostics;
+        let error = found.errors().next().unwrap_or_else(|| panic!("{entry}"));
+        let span = error.span.expect("a place");
+        let said = format!("{}: {}", &text[span.bytes()], error.message);
+        assert!(said.starts_with(expect), "{entry}: {said}");
+    };
+    check("project: g/p, file: a.yml, ref: gone", "gone: ");
+    check("project: g/p, file: a.yml", "a.yml: ");
+    check("project: g/secret, file: a.yml, ref: v1", "g/secret: ");
+    check(
+        "project: $NO, file: a.yml",
+        "$NO: include: the project is empty",
+    );
+    check("component: $NO", "$NO: include: the component is empty");
+    check(
+        "local: empty.yml",
+        "empty.yml: include: the local file `empty.yml` is empty",
+    );
+    check("template: Go", "Go: include: `Go` is no name of a template");
 }
 
 #[test]

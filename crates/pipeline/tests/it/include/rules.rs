@@ -143,3 +143,28 @@ fn rules_that_are_passed_over_let_every_file_in() {
     assert_eq!(jobs(IncludeRules::Decide), ["b"]);
     assert_eq!(jobs(IncludeRules::PassOver), ["a", "b"]);
 }
+
+#[test]
+fn what_the_rules_leave_out_may_have_any_name() {
+    // The variable that the name is made of is there when the rules hold, and only then.
+    for entry in [
+        "local: $UNKNOWN",
+        "template: $UNKNOWN",
+        "project: $UNKNOWN, file: $UNKNOWN",
+        "remote: $UNKNOWN",
+        "remote: 'https://e.com/$UNKNOWN'",
+        "component: $UNKNOWN",
+    ] {
+        let text =
+            |rules: &str| format!("include: [{{{entry}, rules: [{rules}]}}]\nj: {{script: x}}");
+        let load = |rules: &str| Pipeline::load(NAME, &text(rules), &LoadOptions::default());
+        let found = load("{if: $UNKNOWN}").diagnostics;
+        assert!(!found.has_errors(), "{entry}: {found}");
+        let found = load("{if: $UNKNOWN == null}").diagnostics;
+        let codes: Vec<&str> = found.errors().map(|error| error.code).collect();
+        assert!(
+            matches!(*codes, ["invalid-include" | "include-extension"]),
+            "{entry}: {found}"
+        );
+    }
+}

@@ -175,3 +175,54 @@ fn what_a_source_says_shows_no_secret() {
     );
     assert!(!shown.to_lowercase().contains("s3cret"), "{shown}");
 }
+
+#[test]
+fn what_is_nobodys_knows_no_variables_when_it_includes() {
+    let texts = |texts: &[(&str, &str)]| {
+        let texts = texts
+            .iter()
+            .map(|&(path, text)| (path.to_owned(), text.into()));
+        texts.collect()
+    };
+    let mut files = KnownFiles::with_own([("own.yml", "include: ['$NAME.yml']")]);
+    files
+        .own
+        .insert("n.yml".to_owned(), "own: {script: x}".into());
+    // What a file of a project would include, one at an address does not: it knows of no variables.
+    let includes = "include:
+      - {remote: 'https://e.com/$NAME.yml', rules: [{if: $NAME}]}
+      - {remote: 'https://e.com/no$NAME.yml', rules: [{if: $NAME == null}]}
+      - {project: g/p, file: all.yml}";
+    files.remote = texts(&[
+        ("https://e.com/r.yml", includes),
+        ("https://e.com/n.yml", "named: {script: x}"),
+        ("https://e.com/no.yml", "unnamed: {script: x}"),
+    ]);
+    files.projects.insert(
+        "g/p".to_owned(),
+        texts(&[
+            ("all.yml", "include: ['a$NAME.yml']"),
+            ("a.yml", "theirs-without: {script: x}"),
+            ("an.yml", "theirs: {script: x}"),
+        ]),
+    );
+    let mut variables = JobVariables::default();
+    variables.push(JobVariable::public("NAME", "n"));
+    let options = LoadOptions {
+        includes: &files,
+        variables,
+        ..LoadOptions::default()
+    };
+    let check = |include: &str, expect: &[&str]| {
+        let text = format!("include: {include}\nj: {{script: x}}");
+        let tree = tree(Pipeline::load(NAME, &text, &options));
+        let mut names: Vec<&String> = tree.as_object().unwrap().keys().collect();
+        names.retain(|name| *name != "j");
+        names.sort();
+        assert_eq!(names, expect, "{include}");
+    };
+    check("[own.yml]", &["own"]);
+    check("[{project: g/p, file: all.yml}]", &["theirs"]);
+    check("['https://e.com/$NAME.yml']", &["named"]);
+    check("['https://e.com/r.yml']", &["theirs-without", "unnamed"]);
+}
