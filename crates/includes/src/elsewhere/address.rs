@@ -29,7 +29,7 @@ pub(super) struct AddressError {
 }
 
 /// What a component's address looks like.
-const SHAPE: &str = "a component is named `HOST/GROUP/PROJECT/NAME@VERSION`, for example \
+pub(super) const SHAPE: &str = "a component is named `HOST/GROUP/PROJECT/NAME@VERSION`, for example \
                      `$CI_SERVER_FQDN/group/project/name@1.2.0`";
 
 impl ComponentAddress {

@@ -1,6 +1,6 @@
 //! Components.
 
-use super::address::ComponentAddress;
+use super::address::{ComponentAddress, SHAPE};
 use super::finder::Finder;
 use super::project::Checkout;
 use super::reference::is_commit;
@@ -32,7 +32,8 @@ impl Finder {
         if let Some(own) = self.own(&address) {
             return of_working_tree(&address, own);
         }
-        let (checkout, version) = self.version(&address).await?;
+        let found = self.version(&address).await;
+        let (checkout, version) = found.map_err(|error| explained(error, &address))?;
         // Nearly all have the first layout, and GitLab prefers it where there are both.
         for path in layouts(&address.name) {
             let text = self.text_in(&checkout, &path).await?;
@@ -53,7 +54,7 @@ impl Finder {
         let own = self.own.get()?;
         let is_at = match &address.version {
             Wanted::Commit(sha) => *sha == own.sha,
-            Wanted::Named(name) => *name == own.reference,
+            Wanted::Named(name) => *name == own.reference || is_short(name, &own.sha),
             Wanted::Highest { .. } => false,
         };
         let is_own = is_at
@@ -165,6 +166,33 @@ fn no_file(address: &ComponentAddress) -> IncludeError {
         help: Some(format!(
             "it would be in `templates/{name}.yml` or `templates/{name}/template.yml`"
         )),
+    }
+}
+
+/// Returns whether a text is the beginning of a commit's id, as `CI_COMMIT_SHORT_SHA` is.
+fn is_short(text: &str, sha: &str) -> bool {
+    text.len() >= 7 && sha.starts_with(&text.to_ascii_lowercase())
+}
+
+/// Adds what helps to why a component has no commit, where its address may be meant otherwise.
+fn explained(error: IncludeError, address: &ComponentAddress) -> IncludeError {
+    let is_bare = !address.instance.name().contains(['.', ':']);
+    match error {
+        IncludeError::UnknownReference(name) if name == "latest" => IncludeError::Failed {
+            kind: IncludeFailure::Missing,
+            reason: IncludeError::UnknownReference(name).to_string(),
+            help: Some("the highest version is called `~latest`".to_owned()),
+        },
+        IncludeError::Failed {
+            kind: kind @ IncludeFailure::Unreadable,
+            reason,
+            help: None,
+        } if is_bare => IncludeError::Failed {
+            kind,
+            reason,
+            help: Some(SHAPE.to_owned()),
+        },
+        error => error,
     }
 }
 

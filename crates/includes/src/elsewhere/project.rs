@@ -39,7 +39,18 @@ impl Finder {
         file: &str,
         reference: Option<&str>,
     ) -> Result<IncludedFile, IncludeError> {
-        let checkout = self.checkout(project, reference).await?;
+        let checkout = self.checkout(project, reference).await;
+        let checkout = match checkout {
+            // Nobody wrote this name.
+            Err(IncludeError::UnknownReference(_)) if reference.is_none() => {
+                return Err(failed(
+                    IncludeFailure::Missing,
+                    "the project has no default branch, so it may be empty",
+                    "a `ref` names another branch, a tag or a commit",
+                ));
+            }
+            checkout => checkout?,
+        };
         self.file_in(&checkout, file).await
     }
 

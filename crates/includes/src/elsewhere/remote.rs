@@ -60,7 +60,7 @@ fn read(address: &str) -> Result<Url, IncludeError> {
 }
 
 /// Returns what messages call a file: its address without what may be secret.
-fn shown(url: &Url) -> String {
+pub(super) fn shown(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let port = url
         .port()

@@ -2,6 +2,7 @@
 
 use super::finder::Finder;
 use super::refused::failed;
+use super::remote::shown;
 use crate::Question;
 use pipeline::include::{FileHome, IncludeError, IncludeFailure, IncludedFile};
 use web::Url;
@@ -16,10 +17,21 @@ impl Finder {
         let text = self.asker.text(Question::Page { url, age: None }).await?;
         Ok(IncludedFile {
             name: name.to_owned(),
-            text: text.ok_or(IncludeError::Missing)?.into(),
+            text: text.ok_or_else(|| self.no_template())?.into(),
             home: FileHome::Nowhere,
             component: Vec::new(),
         })
+    }
+
+    fn no_template(&self) -> IncludeError {
+        let templates = shown(&self.settings.templates);
+        IncludeError::Failed {
+            kind: IncludeFailure::Missing,
+            reason: "there is no template of this name".to_owned(),
+            help: Some(format!(
+                "the names are paths below {templates}, in capital and small letters as there"
+            )),
+        }
     }
 }
 

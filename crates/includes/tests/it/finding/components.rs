@@ -180,6 +180,25 @@ fn a_version_that_is_not_there_is_told_with_what_there_is() {
 }
 
 #[test]
+fn a_name_that_may_be_meant_otherwise_gets_help() {
+    let check = |library: Scripted, address: &str, expect: &str| {
+        let found = one(&elsewhere(&Arc::new(library)), component(address));
+        match found {
+            Err(IncludeError::Failed { help, .. }) => {
+                let help = help.unwrap_or_default();
+                assert!(help.contains(expect), "{address}: {help}");
+            }
+            found => panic!("{address}: {found:?}"),
+        }
+    };
+    check(library(), "own/g/p/c@latest", "`~latest`");
+    // Without its host, the group stands where the host should be.
+    let silent = LibraryError::Unavailable("no such host".to_owned());
+    let library = Scripted::new(&[]).with_error("commit g/p@main", silent);
+    check(library, "own/g/p/c@main", "HOST/GROUP/PROJECT/NAME@VERSION");
+}
+
+#[test]
 fn a_branch_that_is_not_there_is_told_by_its_name() {
     let library = Arc::new(library());
     let found = one(&elsewhere(&library), component("own/g/p/c@none"));
@@ -211,6 +230,9 @@ fn components_of_the_project_itself_are_where_it_is_checked_out() {
         assert_eq!(library.take_asked().is_empty(), is_own, "{address}");
     };
     check(&format!("own/g/p/c@{}", sha("d")), true);
+    check(&format!("own/g/p/c@{}", &sha("d")[..8]), true);
+    check(&format!("own/g/p/c@{}", &sha("f")[..8]), false);
+    check(&format!("own/g/p/c@{}", &sha("d")[..6]), false);
     check("own/G/P/c@main", true);
     check(&format!("own/g/p/c@{}", sha("f")), false);
     check("own/g/p/c@1", false);

@@ -1,4 +1,4 @@
-use super::scripted::{Scripted, component, elsewhere, one, project, remote, sha};
+use super::scripted::{Scripted, component, elsewhere, one, project, remote, request, sha};
 use includes::{Answer, LibraryError};
 use pipeline::include::{
     FileHome, IncludeError, IncludeFailure, IncludeLocation, IncludeRequest, IncludeSource,
@@ -134,6 +134,30 @@ fn what_is_not_there_is_missing() {
         found[2],
         Err(IncludeError::UnknownReference("none".to_owned()))
     );
+}
+
+#[test]
+fn what_nobody_named_is_told_in_other_words() {
+    let library = Arc::new(Scripted::new(&[]));
+    let template = request(IncludeLocation::Template {
+        name: "Jobs/No.gitlab-ci.yml".to_owned(),
+    });
+    let check = |request: IncludeRequest, expect: &str, expected_help: &str| match one(
+        &elsewhere(&library),
+        request,
+    ) {
+        Err(IncludeError::Failed { kind, reason, help }) => {
+            assert_eq!(kind, IncludeFailure::Missing, "{reason}");
+            assert!(reason.contains(expect), "{reason}");
+            let help = help.unwrap_or_default();
+            assert!(help.contains(expected_help), "{help}");
+        }
+        found => panic!("{found:?}"),
+    };
+    // An empty project has no default branch.
+    let nothing = project("g/p", "x.yml", None);
+    check(nothing, "no default branch", "a `ref` names another");
+    check(template, "no template", "lib/gitlab/ci/templates/");
 }
 
 #[test]
