@@ -45,22 +45,39 @@ impl<'a> Environment<'a> {
     }
 
     /// Looks for a token for `instance`, whose project's own GitLab is `own`.
-    pub(super) fn look(&self, instance: &Instance, own: Option<&Instance>) -> Vec<Looked> {
+    ///
+    /// A variable that names no server is for that one, but not if nothing except the checkout says that it is the
+    /// user's (`is_mine`): the token would go to whoever made the checkout.
+    pub(super) fn look(
+        &self,
+        instance: &Instance,
+        own: Option<&Instance>,
+        is_mine: bool,
+    ) -> Vec<Looked> {
         let mut looked = Vec::new();
         for (name, kind) in TOKENS {
             let named = match name {
                 "RUNWRIGHT_GITLAB_TOKEN" => self.chosen(),
                 _ => self.usual(),
             };
-            let meant = named.as_ref().or(own);
+            let meant = named.as_ref().or(own.filter(|_| is_mine));
             if meant.is_some_and(|it| it.origin() == instance.origin()) {
                 looked.push(self.variable(name, name, Some(kind)));
             } else if self.variables.get(name).is_some() {
-                let whose = meant.map_or_else(
-                    || "no server, as none is known to be the project's".to_owned(),
-                    |it| it.origin().to_string(),
-                );
-                looked.push(Looked::nothing(name, format!("for {whose}")));
+                let host = match name {
+                    "RUNWRIGHT_GITLAB_TOKEN" => "RUNWRIGHT_GITLAB",
+                    _ => "GITLAB_HOST",
+                };
+                let why = match (meant, own) {
+                    (Some(meant), _) => format!("for {}", meant.origin()),
+                    (None, Some(own)) => format!(
+                        "for no server: that {own} is yours is said by the checkout alone; `{host}={own}` says it too"
+                    ),
+                    (None, None) => {
+                        "for no server, as none is known to be the project's".to_owned()
+                    }
+                };
+                looked.push(Looked::nothing(name, why));
             }
         }
         let of_job = self.of_job();

@@ -3,6 +3,7 @@ use super::remote::Remote;
 use crate::local::elsewhere::settings::InstanceSettings;
 use gitlab_api::{Accounts, Instance};
 use std::collections::HashSet;
+use std::net::IpAddr;
 use web::Origin;
 
 impl UserAccounts {
@@ -81,32 +82,39 @@ impl UserAccounts {
         found.unwrap_or(instance)
     }
 
-    /// Returns the servers that the user named himself.
+    /// Returns the servers that requests may go to wherever they are.
     pub(super) fn servers(&self) -> HashSet<Origin> {
-        let environment = self.environment();
         let settings = &self.surroundings.settings;
-        let mut servers: HashSet<Origin> = settings
-            .instances
-            .iter()
-            .map(|it| &it.instance)
-            .chain(&settings.gitlab)
-            .chain(&self.own())
-            .chain(&environment.usual())
-            .chain(&environment.of_job())
-            .map(|it| it.origin().clone())
-            .collect();
+        let mut servers: HashSet<Origin> = self.said().collect();
+        servers.extend(self.own().map(|it| it.origin().clone()));
         servers.extend(settings.include.templates.as_ref().and_then(Origin::of));
-        servers.extend(
-            self.glab()
-                .entries
-                .iter()
-                .map(|it| it.instance.origin().clone()),
-        );
         servers
     }
 
-    /// Returns whether the user named a server himself.
+    /// Returns whether a GitLab is the user's by more than the remote of a checkout, which whoever made the checkout
+    /// chose: he said so himself, or it is everybody's, or on this machine.
     pub(super) fn is_mine(&self, origin: &Origin) -> bool {
-        self.servers().contains(origin)
+        let is_usual =
+            origin.scheme == "https" && origin.port == 443 && origin.host == "gitlab.com";
+        is_usual || is_here(&origin.host) || self.said().any(|it| it == *origin)
+    }
+
+    /// Returns the GitLabs that the user named himself.
+    fn said(&self) -> impl Iterator<Item = Origin> {
+        let environment = self.environment();
+        let mut said = self.known();
+        said.extend(self.named.clone());
+        said.extend(environment.chosen());
+        said.extend(environment.of_job());
+        said.into_iter().map(|it| it.origin().clone())
+    }
+}
+
+/// Returns whether a host is this machine.
+fn is_here(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    match address.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost",
     }
 }

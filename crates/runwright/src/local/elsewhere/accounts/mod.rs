@@ -18,7 +18,8 @@
 //! The first there is: that of the settings, of the environment, of `glab`, of netrc. A token is for
 //! one server, which is a scheme, a host and a port, and goes nowhere else. A variable like
 //! `GITLAB_TOKEN` names no server: it is for the one of `GITLAB_HOST`, and without that for the
-//! project's own.
+//! project's own, unless nothing but the remote of the checkout says that it is: whoever made the checkout
+//! may be a stranger who wants the token.
 
 mod environment;
 mod glab;

@@ -13,7 +13,8 @@ impl UserAccounts {
     pub(super) fn look(&self, instance: &Instance) -> Vec<Looked> {
         let mut looked = vec![self.look_in_settings(instance)];
         let own = self.own();
-        looked.extend(self.environment().look(instance, own.as_ref()));
+        let is_mine = own.as_ref().is_some_and(|it| self.is_mine(it.origin()));
+        looked.extend(self.environment().look(instance, own.as_ref(), is_mine));
         looked.push(self.look_in_glab(instance));
         looked.push(self.look_in_netrc(instance));
         let first = looked
@@ -101,9 +102,13 @@ impl UserAccounts {
             return nothing();
         };
         // It knows hosts only. What a file names may be another server there, and a password for
-        // all hosts is for none that a file names.
-        let is_usual = entry.machine.is_some() && origin.scheme == "https" && origin.port == 443;
-        if !is_usual && !self.is_mine(origin) {
+        // all hosts is for none that a file or a checkout names.
+        let is_usual = origin.scheme == "https" && origin.port == 443;
+        let is_meant = match entry.machine {
+            Some(_) => is_usual || self.servers().contains(origin),
+            None => self.is_mine(origin),
+        };
+        if !is_meant {
             return nothing();
         }
         let kind = match entry.login.as_deref() {

@@ -57,14 +57,16 @@ fn a_token_is_for_one_server() {
         Some("oauth OAuth ~/.config/glab-cli/config.yml (glab)"),
     );
     check(&user, "https://o:444", None);
-    // What stands for all hosts in netrc is for none that a file names.
+    // What stands for all hosts in netrc is for none that a file names, or a checkout alone.
     let own = User {
         remote: Some("git@i:g/p"),
+        gitlab: Some("https://j"),
         variables: &[],
         ..user_with_all()
     };
     let own = own.has(".netrc", 0o600, NETRC);
-    check(&own, "https://i", Some("for-all Access ~/.netrc"));
+    check(&own, "https://j", Some("for-all Access ~/.netrc"));
+    check(&own, "https://i", None);
     check(&own, "https://other", None);
     // A variable is for the host that another variable names.
     let named = User {
@@ -90,6 +92,81 @@ fn a_token_is_for_one_server() {
     };
     check(&job, "https://ci", Some("t Job CI_JOB_TOKEN"));
     check(&job, "https://h", None);
+}
+
+#[test]
+fn a_variable_that_names_no_server_is_for_none_that_a_checkout_alone_names() {
+    let check = |user: User, address: &str, is_sent: bool| {
+        for variables in [
+            &[("RUNWRIGHT_GITLAB_TOKEN", "t")],
+            &[("GITLAB_TOKEN", "t")],
+            &[("GITLAB_ACCESS_TOKEN", "t")],
+            &[("OAUTH_TOKEN", "t")],
+        ] {
+            let accounts = user.accounts_with(variables);
+            let token = accounts.token(&at(address));
+            assert_eq!(token.is_some(), is_sent, "{variables:?} {address}");
+        }
+    };
+    let cloned = |remote| User {
+        remote: Some(remote),
+        ..User::new()
+    };
+    check(
+        cloned("https://stranger.example/g/p"),
+        "https://stranger.example",
+        false,
+    );
+    check(
+        cloned("git@stranger.example:g/p"),
+        "https://stranger.example",
+        false,
+    );
+    check(cloned("http://gitlab.com/g/p"), "http://gitlab.com", false);
+    check(
+        cloned("https://gitlab.com:444/g/p"),
+        "https://gitlab.com:444",
+        false,
+    );
+    check(
+        cloned("https://gitlab.com.example/g/p"),
+        "https://gitlab.com.example",
+        false,
+    );
+    check(cloned("https://gitlab.com/g/p"), "https://gitlab.com", true);
+    check(cloned("git@gitlab.com:g/p"), "https://gitlab.com", true);
+    check(
+        cloned("http://127.0.0.1:8080/g/p"),
+        "http://127.0.0.1:8080",
+        true,
+    );
+    let named = User {
+        gitlab: Some("https://h"),
+        ..cloned("https://h/g/p")
+    };
+    check(named, "https://h", true);
+    let set = User {
+        settings: "[[gitlab.instance]]\nurl = 'https://h'",
+        ..cloned("https://h/g/p")
+    };
+    check(set, "https://h", true);
+    let signed_in = cloned("git@h:g/p").has(
+        ".config/glab-cli/config.yml",
+        0o600,
+        "hosts: {h: {api_protocol: https}}",
+    );
+    check(signed_in, "https://h", true);
+    let cloned = User {
+        variables: &[("GITLAB_TOKEN", "t"), ("RUNWRIGHT_GITLAB_TOKEN", "t")],
+        ..cloned("https://h/g/p")
+    };
+    let places = cloned.places("https://h");
+    for expect in [
+        "GITLAB_TOKEN: for no server: that https://h is yours is said by the checkout alone; `GITLAB_HOST=https://h` says it too",
+        "`RUNWRIGHT_GITLAB=https://h` says it too",
+    ] {
+        assert!(places.contains(expect), "{places}");
+    }
 }
 
 #[test]
@@ -121,7 +198,7 @@ fn all_places_are_told_with_what_is_the_matter() {
     ");
     let user = User {
         variables: &[("GITLAB_TOKEN", "a\nb"), ("GLAB_CONFIG_DIR", "/nowhere")],
-        remote: Some("git@h:g/p.git"),
+        gitlab: Some("https://h"),
         ..User::new()
     }
     .has(".netrc", 0o600, "machine h login x");

@@ -35,12 +35,17 @@ impl User {
     }
 
     pub(super) fn accounts(&self) -> UserAccounts {
+        self.accounts_with(self.variables)
+    }
+
+    /// Returns the accounts of the same user in another environment.
+    pub(super) fn accounts_with(&self, variables: &[(&'static str, &'static str)]) -> UserAccounts {
         let home = self.home.path();
         let file = home.join(".runwright/config.toml");
         let settings = Settings::parse(&file, self.settings, Some(home)).expect("settings");
         let surroundings = UserSurroundings {
             settings: Arc::new(settings),
-            variables: Variables::of(self.variables.iter().copied()),
+            variables: Variables::of(variables.iter().copied()),
             home: Some(home.to_owned()),
             remote: self.remote.map(str::to_owned),
             gitlab: self.gitlab.map(str::to_owned),
