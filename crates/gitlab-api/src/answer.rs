@@ -168,7 +168,9 @@ impl Said {
 
     /// Returns the scopes of which one is needed.
     fn scopes(&self, secret: Option<&str>) -> Vec<String> {
-        let is_scope = |word: &&str| word.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+        let is_scope = |word: &&str| {
+            word.len() <= 40 && word.bytes().all(|it| it.is_ascii_lowercase() || it == b'_')
+        };
         let words = self.scope.split([' ', ',']).filter(|word| !word.is_empty());
         let words = words
             .filter(is_scope)
@@ -295,6 +297,8 @@ mod tests {
             r#"{"error":"x","scope":["api","read_api"]}"#,
             "api read_api | x",
         );
+        let endless = format!(r#"{{"error":"x","scope":"api {}"}}"#, "a".repeat(41));
+        check(&endless, "api | x");
         check("", " | ");
     }
 
