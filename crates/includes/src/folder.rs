@@ -38,9 +38,10 @@ impl Folder {
         match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
             Ok(folder) => Ok(Some(Self(folder))),
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::LOOP | Errno::NOTDIR) => Err(io::Error::other(format!(
-                "`{name}` is no directory of the project's own"
-            ))),
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(io::Error::new(
+                io::ErrorKind::NotADirectory,
+                format!("`{name}` is no directory of the project's own"),
+            )),
             Err(error) => Err(error.into()),
         }
     }

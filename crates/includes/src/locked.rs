@@ -1,4 +1,4 @@
-use crate::lock_file::{LockedAnswer, LockedText, TextState, open_texts};
+use crate::lock_file::{LockedAnswer, LockedText, RENEW, TextState, open_texts};
 use crate::subject::Subject;
 use crate::{Answer, Fetching, Library, LibraryError, LockFile, Note, Notes, Question};
 use async_trait::async_trait;
@@ -52,10 +52,14 @@ impl<L: Library> Locked<L> {
         let state = open_texts(&self.top).and_then(|texts| text.state(texts.as_ref()));
         let damaged = |reason: String| LibraryError::Damaged {
             reason,
-            help: Some("`runwright vendor` writes it anew".to_owned()),
+            help: Some(RENEW.to_owned()),
         };
         let (path, locked) = (text.path(), text.digest);
-        match state.map_err(|error| damaged(error.to_string()))? {
+        let state = state.map_err(|error| LibraryError::Damaged {
+            reason: error.to_string(),
+            help: error.help,
+        });
+        match state? {
             TextState::Same(bytes) => Ok(body(&bytes)),
             TextState::Missing => Err(damaged(format!(
                 "`{path}` is not there, and {} wants it",
@@ -99,7 +103,7 @@ impl<L: Library> Library for Locked<L> {
         let what = Subject::of(question).to_string();
         if self.fetching == Fetching::Offline {
             return Err(LibraryError::NotLocked(format!(
-                "{what} is not in {}, and nothing is fetched while offline",
+                "{} does not have {what}, and nothing is fetched while offline",
                 LockFile::NAME
             )));
         }

@@ -39,7 +39,7 @@ impl fmt::Display for Note {
             Self::NotKept { reason } => write!(f, "what is fetched is not kept: {reason}"),
             Self::NotLocked { what } => write!(
                 f,
-                "{what} is not in {}; `runwright vendor` adds it",
+                "{} does not have {what}; `runwright vendor` adds it",
                 crate::LockFile::NAME
             ),
             Self::Pinned => write!(

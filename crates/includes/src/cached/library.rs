@@ -16,6 +16,10 @@ use std::time::{Duration, SystemTime};
 /// How old an answer that may change can be, unless said otherwise.
 const MAX_AGE: Duration = Duration::from_mins(10);
 
+/// For so long a server is waited for when there is an old answer: a little more than one attempt
+/// takes, and less than half of what a pipeline may take, so that a second server has its turn.
+const PATIENCE: Duration = Duration::from_secs(12);
+
 /// A library that keeps the answers of another one.
 ///
 /// What never changes is asked for once per user and machine. What may change is used without
@@ -71,10 +75,11 @@ impl<L: Library> Cached<L> {
         let now = self.clock.now();
         let times = known.as_ref().map(Known::times);
         let limit = self.limit(question);
-        match (
-            step(self.fetching, question.is_settled(), times, now, limit),
-            known,
-        ) {
+        // What is at a commit is there for ever. That it is not there may be the word of a server that does
+        // not have the commit yet.
+        let is_missing = |known: &Known| known.kept.answer == Answer::Absent;
+        let settled = question.is_settled() && !known.as_ref().is_some_and(is_missing);
+        match (step(self.fetching, settled, times, now, limit), known) {
             (Step::Use, Some(known)) => Ok(known.kept.answer),
             (Step::Ask, known) => self.fetch(key, question, known, now).await,
             (Step::Use | Step::Refuse, _) => Err(LibraryError::Offline),
@@ -95,8 +100,7 @@ impl<L: Library> Cached<L> {
         let answered = if let Some(reason) = silent {
             Err(LibraryError::Unavailable(reason))
         } else {
-            let etag = known.as_ref().and_then(|known| known.kept.etag());
-            let answered = self.library.ask(question, etag).await;
+            let answered = self.ask_library(question, known.as_ref()).await;
             if let Err(LibraryError::Unavailable(reason)) = &answered {
                 self.silent.add(subject.server(), now, reason);
             }
@@ -135,6 +139,27 @@ impl<L: Library> Cached<L> {
             }
             (Err(error), _) => Err(error),
         }
+    }
+
+    /// Asks, and does not wait for long when there is an old answer.
+    async fn ask_library(
+        &self,
+        question: &Question,
+        known: Option<&Known>,
+    ) -> Result<Answer, LibraryError> {
+        let etag = known.and_then(|known| known.kept.etag());
+        let asked = self.library.ask(question, etag);
+        if known.is_none() {
+            return asked.await;
+        }
+        let answered = tokio::time::timeout(PATIENCE, asked).await;
+        answered.unwrap_or_else(|_| {
+            Err(LibraryError::Unavailable(format!(
+                "{} did not answer within {} s",
+                Subject::of(question).server(),
+                PATIENCE.as_secs()
+            )))
+        })
     }
 
     fn limit(&self, question: &Question) -> Duration {

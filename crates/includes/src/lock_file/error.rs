@@ -1,6 +1,10 @@
 use crate::shown::Shown;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
+
+/// What the user can do about what cannot be read.
+pub(crate) const RENEW: &str = "`runwright vendor` writes it anew";
 
 /// What is wrong with a lock file, or with what stands beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +17,8 @@ pub struct LockFileError {
     pub reason: String,
     /// What the user can do.
     pub help: Option<String>,
+    /// Whether the machine refuses, on a full disk for example, whatever is in the file.
+    pub is_of_machine: bool,
 }
 
 impl LockFileError {
@@ -22,7 +28,24 @@ impl LockFileError {
             place: None,
             reason: Shown(&reason.into()).to_string(),
             help: None,
+            is_of_machine: false,
         }
+    }
+
+    /// Says what the machine said of a file.
+    pub(crate) fn io(path: impl Into<PathBuf>, error: &io::Error) -> Self {
+        let failed = Self::new(path, error.to_string());
+        match error.kind() {
+            io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {
+                failed.with_help(&format!("remove it; then {RENEW}"))
+            }
+            _ => failed.of_machine(),
+        }
+    }
+
+    pub(crate) fn of_machine(mut self) -> Self {
+        self.is_of_machine = true;
+        self
     }
 
     pub(crate) fn with_help(mut self, help: &str) -> Self {

@@ -10,6 +10,7 @@ mod top;
 mod write;
 
 pub use error::LockFileError;
+pub(crate) use error::RENEW;
 pub use file::LockFile;
 pub(crate) use locked_answer::{LockedAnswer, LockedText};
 pub(crate) use text_name::is_text_name;

@@ -1,12 +1,12 @@
-use super::error::LockFileError;
+use super::error::{LockFileError, RENEW};
 use super::file::LockFile;
 use super::row::{Kind, Row};
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
 
-/// What the user can do about a file that cannot be read.
-const HELP: &str = "`runwright vendor` writes it anew";
+/// What the user can do about a file of a newer program.
+const NEWER: &str = "a newer runwright wrote it, and reads it too";
 
 /// The file, as far as every version of it has the same shape.
 #[derive(Debug, Deserialize)]
@@ -40,7 +40,7 @@ impl LockFile {
     pub fn parse(path: &Path, text: &str) -> Result<Self, LockFileError> {
         let fail = |reason: String, offset: usize| {
             LockFileError::new(path, reason)
-                .with_help(HELP)
+                .with_help(RENEW)
                 .at(text, offset)
         };
         if let Some(offset) = conflict(text) {
@@ -62,7 +62,13 @@ impl LockFile {
                     ),
                     _ => "its version is no number".to_owned(),
                 };
-                return Err(fail(reason, version.span().start));
+                let failed = fail(reason, version.span().start);
+                let is_newer = version.get_ref().as_integer() > Some(Self::VERSION);
+                return Err(if is_newer {
+                    failed.with_help(NEWER)
+                } else {
+                    failed
+                });
             }
             Some(_) => {}
         }

@@ -1,5 +1,6 @@
 //! Where the lock file and its texts are.
 
+use super::error::RENEW;
 use super::{LockFile, LockFileError, LockedText};
 use crate::Digest;
 use crate::folder::{Folder, Found};
@@ -19,12 +20,16 @@ impl LockFile {
     /// When it is no file, too long, or not what [`write`](crate::Vendored::write) writes.
     pub fn read(top: &Path) -> Result<Option<Self>, LockFileError> {
         let path = Path::new(Self::NAME);
-        let fail = |reason: String| LockFileError::new(path, reason);
-        let folder = Folder::open(top).map_err(|error| fail(error.to_string()))?;
+        let fail = |reason: String| LockFileError::new(path, reason).with_help(RENEW);
+        let io = |error| LockFileError::io(path, &error);
+        let folder = Folder::open(top).map_err(io)?;
         let found = folder.read(Self::NAME, MAX_LOCK);
-        match found.map_err(|error| fail(error.to_string()))? {
+        match found.map_err(io)? {
             Found::Nothing => Ok(None),
-            Found::NoFile => Err(fail("it is no regular file".to_owned())),
+            Found::NoFile => {
+                let help = format!("remove it; then {RENEW}");
+                Err(fail("it is no regular file".to_owned()).with_help(&help))
+            }
             Found::TooLong => Err(fail(format!("it has more than {} MiB", MAX_LOCK >> 20))),
             Found::Bytes(bytes) => {
                 let text = String::from_utf8(bytes);
@@ -55,7 +60,7 @@ impl LockedText {
     /// Reads its file in the directory of texts, and compares.
     pub(crate) fn state(&self, texts: Option<&Folder>) -> Result<TextState, LockFileError> {
         let found = texts.map_or(Ok(Found::Nothing), |texts| texts.read(&self.name, MAX_TEXT));
-        let found = found.map_err(|error| LockFileError::new(self.path(), error.to_string()))?;
+        let found = found.map_err(|error| LockFileError::io(self.path(), &error))?;
         Ok(match found {
             Found::Nothing => TextState::Missing,
             Found::NoFile | Found::TooLong => TextState::Changed(None),
@@ -83,5 +88,5 @@ pub(crate) fn open_texts(top: &Path) -> Result<Option<Folder>, LockFileError> {
         }
         Ok(Some(folder))
     };
-    open().map_err(|error: std::io::Error| LockFileError::new(LockFile::TEXTS, error.to_string()))
+    open().map_err(|error: std::io::Error| LockFileError::io(LockFile::TEXTS, &error))
 }

@@ -61,7 +61,7 @@ fn compare_texts(
     };
     let wanted: HashSet<&String> = texts.keys().map(|(name, ..)| *name).collect();
     let names = folder.names();
-    let names = names.map_err(|error| LockFileError::new(LockFile::TEXTS, error.to_string()))?;
+    let names = names.map_err(|error| LockFileError::io(LockFile::TEXTS, &error))?;
     for name in names {
         if is_text_name(&name) && !wanted.contains(&name) {
             report

@@ -39,12 +39,11 @@ impl Vendored {
     pub fn write(top: &Path, records: &[Record]) -> Result<Written, LockFileError> {
         let file = LockFile::from_records(records);
         let texts = texts(&file, records);
-        let fail = |path: &str, error: &io::Error| LockFileError::new(path, error.to_string());
-        let in_texts = |error: io::Error| fail(LockFile::TEXTS, &error);
+        let in_texts = |error: io::Error| LockFileError::io(LockFile::TEXTS, &error);
         let (top, folder) = make_folder(top).map_err(in_texts)?;
         let Some(_lock) = folder.try_lock().map_err(in_texts)? else {
             let reason = "another `runwright vendor` writes here";
-            return Err(LockFileError::new(LockFile::TEXTS, reason));
+            return Err(LockFileError::new(LockFile::TEXTS, reason).of_machine());
         };
         let mut writer = Writer {
             folder: &folder,
@@ -59,12 +58,12 @@ impl Vendored {
         };
         for (name, bytes) in &texts {
             let put = writer.put(name, bytes);
-            let is_new =
-                put.map_err(|error| fail(&format!("{}/{name}", LockFile::TEXTS), &error))?;
+            let path = || format!("{}/{name}", LockFile::TEXTS);
+            let is_new = put.map_err(|error| LockFileError::io(path(), &error))?;
             written.added += usize::from(is_new);
         }
-        let lock = writer.put_in(&top, LockFile::NAME, file.to_string().as_bytes());
-        written.changed = lock.map_err(|error| fail(LockFile::NAME, &error))?;
+        let lock = writer.put_lock(&top, file.to_string().as_bytes());
+        written.changed = lock.map_err(|error| LockFileError::io(LockFile::NAME, &error))?;
         for name in folder.names().map_err(in_texts)? {
             if is_text_name(&name) && !texts.contains_key(&name) {
                 folder.remove(&name).map_err(in_texts)?;
@@ -120,6 +119,18 @@ impl Writer<'_> {
     fn put(&mut self, name: &str, bytes: &[u8]) -> io::Result<bool> {
         let folder = self.folder;
         self.put_in(folder, name, bytes)
+    }
+
+    /// Writes the lock file, unless it is there already, if only with the ends of lines that Git gave it.
+    fn put_lock(&mut self, top: &Folder, bytes: &[u8]) -> io::Result<bool> {
+        let limit = bytes.len() as u64 * 2;
+        if let Found::Bytes(mut there) = top.read(LockFile::NAME, limit)? {
+            there.retain(|byte| *byte != b'\r');
+            if there == bytes {
+                return Ok(false);
+            }
+        }
+        self.put_in(top, LockFile::NAME, bytes)
     }
 
     fn put_in(&mut self, target: &Folder, name: &str, bytes: &[u8]) -> io::Result<bool> {

@@ -58,9 +58,7 @@ async fn what_never_changes_is_asked_for_once() {
     // R-GLCI-153
     let machine = Machine::new();
     let there = file("a.yml");
-    let missing = file("b.yml");
     machine.servers.say(&there, body("a"));
-    machine.servers.say(&missing, Answer::Absent);
     for fetching in [
         Fetching::Usual,
         Fetching::Usual,
@@ -68,10 +66,63 @@ async fn what_never_changes_is_asked_for_once() {
         Fetching::Offline,
     ] {
         assert_eq!(machine.ask(fetching, &there).await, Ok(body("a")));
-        assert_eq!(machine.ask(fetching, &missing).await, Ok(Answer::Absent));
         machine.clock.advance(10_000_000);
     }
-    assert_eq!(machine.servers.count(), 2);
+    assert_eq!(machine.servers.count(), 1);
+}
+
+#[tokio::test]
+async fn that_a_commit_does_not_have_a_file_is_asked_again() {
+    let machine = Machine::new();
+    let missing = file("b.yml");
+    machine.servers.say(&missing, Answer::Absent);
+    for fetching in [Fetching::Usual, Fetching::Usual, Fetching::Offline] {
+        assert_eq!(machine.ask(fetching, &missing).await, Ok(Answer::Absent));
+    }
+    assert_eq!(machine.servers.count(), 1);
+    // A server that was behind another one has the commit now.
+    for fetching in [Fetching::Refresh, Fetching::Usual] {
+        machine.servers.say(&missing, Answer::Absent);
+        machine.ask(Fetching::Refresh, &missing).await.unwrap();
+        machine.servers.say(&missing, body("b"));
+        machine.clock.advance(600);
+        assert_eq!(machine.ask(fetching, &missing).await, Ok(body("b")));
+        Store::at(machine.home.path().join("cache"))
+            .clean()
+            .unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_hangs_is_not_waited_for_when_there_is_an_old_answer() {
+    #[derive(Debug)]
+    struct Hanging;
+    #[async_trait::async_trait]
+    impl Library for Hanging {
+        async fn ask(&self, _: &Question, _: Option<&str>) -> Result<Answer, LibraryError> {
+            std::future::pending().await
+        }
+    }
+    let machine = Machine::new();
+    let questions = [commit("main"), commit("other")];
+    for question in &questions {
+        machine.servers.say(question, body("one"));
+        machine.ask(Fetching::Usual, question).await.unwrap();
+    }
+    let notes = Notes::default();
+    let store = Store::at(machine.home.path().join("cache"));
+    let cached = Cached::new(Hanging, store, Fetching::Refresh, notes.clone());
+    let cached = cached.with_clock(machine.clock.clone());
+    let start = tokio::time::Instant::now();
+    for question in &questions {
+        assert_eq!(cached.ask(question, None).await, Ok(body("one")));
+    }
+    assert_eq!(start.elapsed(), Duration::from_secs(12));
+    assert_eq!(
+        notes.take()[0].to_string(),
+        "the commit of `main` in https://gitlab.example.com/group/project: used as it was \
+         0 seconds ago, because https://gitlab.example.com did not answer within 12 s"
+    );
 }
 
 #[tokio::test]

@@ -101,8 +101,8 @@ async fn what_is_not_locked_is_asked_for_and_told() {
     let notes = project.notes.take();
     assert_eq!(
         notes[0].to_string(),
-        "the commit of `other` in https://gitlab.example.com/group/project is not in \
-         .runwright.lock; `runwright vendor` adds it"
+        ".runwright.lock does not have the commit of `other` in \
+         https://gitlab.example.com/group/project; `runwright vendor` adds it"
     );
     let refused = project
         .library(Fetching::Offline)
@@ -111,8 +111,8 @@ async fn what_is_not_locked_is_asked_for_and_told() {
         .unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the commit of `other` in https://gitlab.example.com/group/project is not in \
-         .runwright.lock, and nothing is fetched while offline"
+        ".runwright.lock does not have the commit of `other` in \
+         https://gitlab.example.com/group/project, and nothing is fetched while offline"
     );
     assert_eq!(refused.help(), Some("`runwright vendor` adds it"));
 }

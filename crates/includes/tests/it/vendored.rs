@@ -124,6 +124,15 @@ fn what_is_written_again_is_the_same_and_what_is_old_goes() {
         expect(3, 0, 0, false)
     );
     assert_eq!(fs::read(top.path().join(LockFile::NAME)).unwrap(), lock);
+    // Git may have given it other ends of lines, and would give them again.
+    let dos = fs::read_to_string(top.path().join(LockFile::NAME)).unwrap();
+    let dos = dos.replace('\n', "\r\n");
+    fs::write(top.path().join(LockFile::NAME), &dos).unwrap();
+    assert!(!Vendored::write(top.path(), &old).unwrap().changed);
+    assert_eq!(
+        fs::read_to_string(top.path().join(LockFile::NAME)).unwrap(),
+        dos
+    );
     // A file of somebody else stays, and is nobody's business.
     fs::write(top.path().join(LockFile::TEXTS).join("README"), "").unwrap();
     fs::write(top.path().join(LockFile::TEXTS).join(".new-7"), "").unwrap();
@@ -210,6 +219,9 @@ fn nothing_is_written_behind_a_link() {
                 .contains("no directory of the project's own"),
             "{error}"
         );
+        let help = "remove it; then `runwright vendor` writes it anew";
+        assert_eq!(error.help.as_deref(), Some(help));
+        assert!(!error.is_of_machine);
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
         assert!(!top.path().join(LockFile::NAME).exists());
     }
@@ -237,6 +249,7 @@ fn two_do_not_write_at_once() {
         error.to_string(),
         ".runwright/vendor: another `runwright vendor` writes here"
     );
+    assert!(error.is_of_machine);
     drop(folder);
     Vendored::write(top.path(), &records(true)).unwrap();
 }
