@@ -29,8 +29,8 @@ impl Situated {
                 return Ok(None);
             }
         };
-        notes(&pipeline.notes()?);
         let creation = pipeline.create()?;
+        notes(&pipeline.notes()?);
         Ok(Some(Self { pipeline, creation }))
     }
 

@@ -26,6 +26,7 @@ pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
             return Ok(Exit::Usage);
         }
     };
+    notes(&vendor.notes());
     for left_out in vendor.left_out() {
         notes(&[&format!(
             "left out, as only another situation includes it: {left_out}"
@@ -37,7 +38,11 @@ pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
 }
 
 fn check(project: &LocalProject, options: &PipelineOptions) -> Result<Exit, Failure> {
-    let report = Vendor::check(project, options).map_err(failure)?;
+    let checked = Vendor::check(project, options).map_err(failure)?;
+    let Some(report) = checked.value else {
+        diagnostics(&checked.diagnostics);
+        return Ok(Exit::Usage);
+    };
     if report.is_clean() {
         print(format!(
             "{} covers all that is included from elsewhere\n",
@@ -59,16 +64,20 @@ fn sentence(written: &Written) -> String {
     } = written;
     let answers = counted(*answers, "answer");
     let name = LockFile::NAME;
-    if !changed {
+    if !changed && (*added, *removed) == (0, 0) {
         return format!("{name} has {answers}, as before\n");
     }
     let (added, removed) = (counted(*added, "text"), counted(*removed, "text"));
+    if !changed {
+        return format!("{name} has {answers}, as before; {added} written anew, {removed} gone\n");
+    }
     format!("{name} has {answers}; {added} new, {removed} gone\n")
 }
 
 fn failure(error: VendorError) -> Failure {
     match error {
         VendorError::Local(error) => error.into(),
+        VendorError::LockFile(error) if error.is_of_machine => Failure::environment(error),
         VendorError::LockFile(error) => {
             let help = error.help.clone();
             let failure = Failure::usage(error);

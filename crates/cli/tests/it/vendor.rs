@@ -1,5 +1,10 @@
 //! `runwright vendor`: the lock file of what is included from elsewhere.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive git from outside"
+)]
+
 use crate::project::{Done, Project};
 use gitlab_testkit::GitLab;
 use std::fs;
@@ -85,6 +90,54 @@ fn the_check_says_what_differs() {
     run(&project, &["list"])
         .expect_code(2)
         .expect_text("its digest is");
+    run(&project, &["vendor"])
+        .expect_code(0)
+        .expect_text("as before; 1 text written anew");
+    // What an invalid pipeline would ask is not known.
+    project.write(".gitlab-ci.yml", "a: {scrip: make}\n");
+    let done = run(&project, &["vendor", "--check"]).expect_code(2);
+    assert!(done.stderr.contains("missing-script"), "{}", done.stderr);
+    assert!(!done.stdout.contains("asked"), "{}", done.stdout);
+}
+
+#[test]
+fn an_old_answer_is_not_locked_in_silence() {
+    let gitlab = GitLab::start();
+    let project = including(&gitlab);
+    run(&project, &["vendor"]).expect_code(0);
+    gitlab.stop();
+    let done = run(&project, &["vendor"]).expect_code(0);
+    assert!(done.stderr.contains("used as it was"), "{}", done.stderr);
+}
+
+#[test]
+fn a_state_directory_beside_the_texts_is_unseen() {
+    let gitlab = GitLab::start();
+    let project = including(&gitlab);
+    let seen = |first: &[&str], second: &[&str]| {
+        let texts = project.dir().join(".runwright");
+        let _ = fs::remove_dir_all(&texts);
+        for arguments in [first, second] {
+            let mut command = project.command(arguments);
+            command.env("RUNWRIGHT_HOME", &texts);
+            Done::from(command.output().unwrap()).expect_code(0);
+        }
+        assert!(texts.join("cache").exists());
+        let mut git = std::process::Command::new("git");
+        let status = git
+            .args(["status", "--short", "--untracked-files=all"])
+            .current_dir(project.dir());
+        let status = status.output().unwrap();
+        let status = String::from_utf8(status.stdout).unwrap();
+        let seen = status.lines().filter(|line| line.contains(".runwright/"));
+        assert_eq!(seen.clone().count(), 3, "{status}");
+        assert!(
+            seen.clone().all(|line| line.contains(".runwright/vendor/")),
+            "{status}"
+        );
+    };
+    seen(&["list"], &["vendor"]);
+    seen(&["vendor"], &["run", "a"]);
 }
 
 #[test]
@@ -112,4 +165,25 @@ fn nothing_is_locked_of_an_invalid_pipeline() {
         .expect_code(2)
         .expect_text("none.yml");
     assert!(!project.dir().join(".runwright.lock").exists());
+}
+
+#[test]
+fn without_a_remote_the_option_says_which_gitlab_it_is() {
+    let gitlab = GitLab::start();
+    let project = including(&gitlab);
+    let component = gitlab.project("group/component");
+    component.commit(&[("templates/build.yml", "built: {script: make}")]);
+    component.tag("1.0.0");
+    let text = "include:\n  - {project: group/templates, file: a.yml}\n  \
+                - component: $CI_SERVER_FQDN/group/component/build@1\n";
+    project.write(".gitlab-ci.yml", text);
+    run(&project, &["vendor"]).expect_code(0);
+    // As in a clone of a folder, or an archive that was unpacked.
+    project.git(&["remote", "remove", "origin"]);
+    run(&project, &["list", "--offline"])
+        .expect_code(2)
+        .expect_text("`--gitlab` names it");
+    run(&project, &["list", "--offline", "--gitlab", &gitlab.url()])
+        .expect_code(0)
+        .expect_text("built");
 }

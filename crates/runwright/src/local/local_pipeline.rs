@@ -9,6 +9,7 @@ use super::project::LocalProject;
 use super::repository::GitRepository;
 use super::surroundings::{Surroundings, tells_of_commit};
 use executor_core::variable::JobVariables;
+use gitlab_api::Instance;
 use indexmap::IndexMap;
 use pipeline::context::PipelineContext;
 use pipeline::create::Creation;
@@ -16,7 +17,7 @@ use pipeline::diagnostic::Checked;
 use pipeline::{Dialect, IncludeRules, LoadOptions, Overlay, Pipeline, ResolvedPipeline, create};
 use serde_json::Value;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A project's pipeline as it was read, in one situation.
 ///
@@ -29,6 +30,8 @@ pub struct LocalPipeline {
     surroundings: Surroundings,
     decorations: Decorations,
     notes: Vec<String>,
+    /// What was noted elsewhere after it was read, when the jobs were created.
+    late_notes: OnceLock<Vec<String>>,
     outside: Arc<Outside>,
 }
 
@@ -63,6 +66,11 @@ impl LocalPipeline {
         let api_mode = ApiMode::wanted(options, &given)?;
         let mut surroundings =
             Surroundings::new(project.root(), project.file(), situation, given.variables);
+        // What is no address is told when somebody asks there.
+        let named = options.elsewhere.gitlab.as_deref();
+        if let Some(server) = named.and_then(|named| Instance::parse(named).ok()) {
+            surroundings.name_server(&server);
+        }
         let home = options.home.clone();
         let outside = Outside::new(&options.elsewhere, home, surroundings.git());
         let outside = Arc::new(outside);
@@ -103,6 +111,7 @@ impl LocalPipeline {
                 surroundings,
                 decorations,
                 notes,
+                late_notes: OnceLock::new(),
                 outside,
             })
         });
@@ -164,15 +173,16 @@ impl LocalPipeline {
         &self.decorations
     }
 
-    /// Returns what the user should know: about files that were read, and where the simulated
-    /// situation differs from what there is.
+    /// Returns what the user should know: about files that were read, also for rules if the pipeline was
+    /// created before, and where the simulated situation differs from what there is.
     ///
     /// # Errors
     ///
     /// When git cannot be asked.
     pub fn notes(&self) -> Result<Vec<&str>, LocalError> {
         let of_situation = self.surroundings.notes()?;
-        let notes = self.notes.iter().chain(of_situation);
+        let late = self.late_notes.get_or_init(|| self.outside.take_notes());
+        let notes = self.notes.iter().chain(late).chain(of_situation);
         Ok(notes.map(String::as_str).collect())
     }
 }

@@ -1,6 +1,7 @@
 //! Where local runs keep what outlives them: logs, artifacts, locks, the journal.
 
 use fail_point::fail_point;
+use includes::LockFile;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -80,19 +81,31 @@ impl StateDir {
     }
 
     /// Makes the directory, if it is not there, so that Git does not see it in the working tree
-    /// `tree`: neither in `git status` nor among the files that jobs get.
+    /// `tree`: neither in `git status` nor among the files that jobs get. The texts of a lock file stay
+    /// visible, if it is the directory that has those too.
     ///
     /// # Errors
     ///
     /// When it cannot be written.
     pub(super) fn make_unseen_in(&self, tree: &Path) -> Result<(), StateError> {
+        let Ok(below) = self.root.strip_prefix(tree) else {
+            return Ok(());
+        };
+        let has_texts = Path::new(LockFile::TEXTS).parent() == Some(below);
         // One that is there may hold files of the user's, which are not ours to hide.
-        if !self.root.starts_with(tree) || self.root.exists() {
+        if !has_texts && self.root.exists() {
             return Ok(());
         }
         make_dir(&self.root)?;
+        let hidden = if has_texts { "/*\n!/vendor/\n" } else { "*\n" };
         let file = self.root.join(".gitignore");
-        fs::write(&file, "*\n").map_err(io_error("write", &file))
+        // Neither over what is there, nor through a link.
+        match OpenOptions::new().write(true).create_new(true).open(&file) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            opened => opened
+                .and_then(|mut opened| opened.write_all(hidden.as_bytes()))
+                .map_err(io_error("write", &file)),
+        }
     }
 
     /// Returns the part of the state that belongs to the project in `directory`.
@@ -319,6 +332,15 @@ mod tests {
         assert!(!hidden(tree.path()));
         let elsewhere = tempfile::tempdir().unwrap();
         assert!(!hidden(&elsewhere.path().join("state")));
+        // The lock file's texts may have made it, and are the project's.
+        let own = tree.path().join(".runwright");
+        fs::create_dir_all(own.join("vendor")).unwrap();
+        assert!(hidden(&own));
+        let text = fs::read_to_string(own.join(".gitignore")).unwrap();
+        assert_eq!(text, "/*\n!/vendor/\n");
+        fs::write(own.join(".gitignore"), "mine").unwrap();
+        assert!(hidden(&own));
+        assert_eq!(fs::read_to_string(own.join(".gitignore")).unwrap(), "mine");
     }
 
     #[test]

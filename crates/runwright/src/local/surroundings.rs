@@ -3,6 +3,7 @@ use super::error::LocalError;
 use super::repository::{Git, GitError, GitRepository};
 use super::situation::{Situation, SituationRef, describe};
 use executor_core::variable::JobVariables;
+use gitlab_api::Instance;
 use job_runner::{Head, RepositoryError, RepositoryFacts, glance};
 use pipeline::context::{GivenVariable, PipelineContext};
 use std::collections::HashSet;
@@ -21,6 +22,8 @@ pub(super) struct Surroundings {
     given: Vec<GivenVariable>,
     /// Present when GitLab is asked for more of them.
     gitlab: Option<GitLabVariables>,
+    /// The address of the project's GitLab, if the user named it.
+    server: Option<String>,
     described: OnceLock<Known>,
 }
 
@@ -46,6 +49,7 @@ impl Surroundings {
             file: file.to_owned(),
             given,
             gitlab: None,
+            server: None,
             described: OnceLock::new(),
         }
     }
@@ -53,6 +57,11 @@ impl Surroundings {
     /// Adds the variables that a GitLab keeps, which is asked when they are.
     pub(super) fn add_gitlab(&mut self, gitlab: GitLabVariables) {
         self.gitlab = Some(gitlab);
+    }
+
+    /// Says on which GitLab the project is, whatever its remote is.
+    pub(super) fn name_server(&mut self, server: &Instance) {
+        self.server = Some(server.address().to_owned());
     }
 
     /// Returns who asks git.
@@ -98,7 +107,7 @@ impl Surroundings {
         };
         let described = describe(&self.situation, &facts, &self.git, &self.file)?;
         self.repository.situate(described.situated);
-        let mut context = described.context;
+        let mut context = self.at_server(described.context);
         context.given.clone_from(&self.given);
         Ok(context.pre_pipeline_variables())
     }
@@ -115,7 +124,7 @@ impl Surroundings {
         let facts = self.facts()?;
         let described = describe(&self.situation, &facts, &self.git, &self.file)?;
         self.repository.situate(described.situated);
-        let mut context = described.context;
+        let mut context = self.at_server(described.context);
         let mut notes = described.notes;
         let remote = facts.remote_url.as_deref();
         let taken = match &self.gitlab {
@@ -132,6 +141,13 @@ impl Surroundings {
         }
         let known = Known { context, notes };
         Ok(self.described.get_or_init(|| known))
+    }
+
+    fn at_server(&self, mut context: PipelineContext) -> PipelineContext {
+        if let Some(server) = &self.server {
+            context.server_url.clone_from(server);
+        }
+        context
     }
 
     fn facts(&self) -> Result<RepositoryFacts, GitError> {

@@ -18,6 +18,7 @@ pub struct Vendor {
     root: PathBuf,
     records: Vec<Record>,
     left_out: Vec<String>,
+    notes: Vec<String>,
 }
 
 /// Why there is nothing to lock, or no lock.
@@ -61,15 +62,24 @@ impl Vendor {
         // Rules of jobs may ask for the files of other projects, which takes the jobs.
         pipeline.create()?;
         let mut records = pipeline.asked_elsewhere();
+        let mut notes: Vec<String> = pipeline.notes()?.into_iter().map(str::to_owned).collect();
         if options.elsewhere.fetching == Fetching::Refresh {
             options.elsewhere.fetching = Fetching::Usual;
         }
         let (all, others) = LocalPipeline::read_by(project, &options, IncludeRules::PassOver)?;
         records.extend(others.into_iter().filter(|other| other.is_answered()));
+        if let Some(all) = &all.value {
+            let more = all.notes()?.into_iter();
+            let more: Vec<_> = more
+                .filter(|note| notes.iter().all(|it| it != note))
+                .collect();
+            notes.extend(more.into_iter().map(str::to_owned).collect::<Vec<_>>());
+        }
         let vendor = Self {
             root: project.root().to_owned(),
             records: distinct(records),
             left_out: of_includes(&all.diagnostics),
+            notes,
         };
         Ok(Checked {
             value: Some(vendor),
@@ -82,22 +92,27 @@ impl Vendor {
     ///
     /// # Errors
     ///
-    /// As for [`Self::ask`], and when there is no lock file or it cannot be read.
+    /// As for [`Self::ask`], and when there is no lock file or it cannot be read. What is wrong with the
+    /// pipeline is in the [`Checked`] value: what an invalid one would ask is not known.
     pub fn check(
         project: &LocalProject,
         options: &PipelineOptions,
-    ) -> Result<VendorReport, VendorError> {
+    ) -> Result<Checked<VendorReport>, VendorError> {
         // Texts that are damaged would keep the pipeline from being read.
         let texts = Vendored::check(project.root(), None)?;
         if !texts.is_clean() {
-            return Ok(texts);
+            return Ok(Checked {
+                value: Some(texts),
+                diagnostics: Diagnostics::default(),
+            });
         }
         let mut options = options.clone();
         options.elsewhere.unlocked = false;
         options.elsewhere.fetching = Fetching::Offline;
         let (checked, mut records) =
             LocalPipeline::read_by(project, &options, IncludeRules::Decide)?;
-        if let Some(pipeline) = checked.value {
+        let read = checked.into_result();
+        if let Ok((pipeline, _)) = &read {
             pipeline.create()?;
             records = pipeline.asked_elsewhere();
         }
@@ -106,11 +121,25 @@ impl Vendor {
         records.extend(others.into_iter().filter(Record::is_answered));
         let questions: Vec<Question> = records.into_iter().map(|it| it.question).collect();
         let mut report = Vendored::check(project.root(), Some(&questions))?;
+        let diagnostics = match read {
+            Ok((_, diagnostics)) => diagnostics,
+            // That something is not locked is a mistake of the pipeline as well, and is reported.
+            Err(_) if !report.unlocked.is_empty() => Diagnostics::default(),
+            Err(diagnostics) => {
+                return Ok(Checked {
+                    value: None,
+                    diagnostics: *diagnostics,
+                });
+            }
+        };
         if !report.unlocked.is_empty() {
             // What would be included by a file that is not there is not known.
             report.unasked.clear();
         }
-        Ok(report)
+        Ok(Checked {
+            value: Some(report),
+            diagnostics,
+        })
     }
 
     /// Returns the top of the project.
@@ -126,6 +155,11 @@ impl Vendor {
     /// Returns why files are left out that only other situations include, a line for each.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
+    }
+
+    /// Returns what the user should know: that a server was silent, and its old answer was taken.
+    pub fn notes(&self) -> Vec<&str> {
+        self.notes.iter().map(String::as_str).collect()
     }
 
     /// Writes the lock file and the texts beside it.

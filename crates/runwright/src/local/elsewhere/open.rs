@@ -167,7 +167,11 @@ impl Outside {
     /// Returns a library that keeps the answers of another one, if only until the end.
     fn kept(&self, library: Arc<dyn Library>, settings: &Settings) -> Arc<dyn Library> {
         let store = match self.directory() {
-            Some(directory) => Store::at(directory.join("cache")),
+            Some(directory) => {
+                // The store says itself what is wrong with the directory.
+                let _ = StateDir::at(&directory).make_unseen_in(self.git.root());
+                Store::at(directory.join("cache"))
+            }
             None => Store::none(),
         };
         let fetching = self.options.fetching;
