@@ -187,3 +187,21 @@ fn without_a_remote_the_option_says_which_gitlab_it_is() {
         .expect_code(0)
         .expect_text("built");
 }
+
+#[test]
+fn what_rules_of_jobs_look_for_is_locked_for_all_situations() {
+    let gitlab = GitLab::start();
+    let project = including(&gitlab);
+    gitlab.project("group/other").commit(&[("Dockerfile", "")]);
+    let text = "of-tags:\n  script: make\n  rules: [{if: $CI_COMMIT_TAG, exists: \
+                {paths: [Dockerfile], project: group/other, ref: main}}]\nb: {script: make}\n";
+    project.write(".gitlab-ci.yml", text);
+    run(&project, &["vendor"]).expect_code(0);
+    gitlab.stop();
+    for situation in [&[][..], &["--tag", "v1"]] {
+        run(&project, &[&["vendor", "--check"], situation].concat()).expect_code(0);
+    }
+    run(&project, &["list", "--offline", "--tag", "v1"])
+        .expect_code(0)
+        .expect_text("of-tags");
+}

@@ -7,6 +7,7 @@ use super::project::LocalProject;
 use includes::{Fetching, LockFileError, Question, Record, VendorReport, Vendored, Written};
 use pipeline::IncludeRules;
 use pipeline::diagnostic::{Checked, DiagnosticRecord, Diagnostics};
+use pipeline::repository::Repository as _;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -62,6 +63,7 @@ impl Vendor {
         // Rules of jobs may ask for the files of other projects, which takes the jobs.
         pipeline.create()?;
         let mut records = pipeline.asked_elsewhere();
+        records.extend(asked_by_rules(&pipeline)?);
         let mut notes: Vec<String> = pipeline.notes()?.into_iter().map(str::to_owned).collect();
         if options.elsewhere.fetching == Fetching::Refresh {
             options.elsewhere.fetching = Fetching::Usual;
@@ -115,6 +117,7 @@ impl Vendor {
         if let Ok((pipeline, _)) = &read {
             pipeline.create()?;
             records = pipeline.asked_elsewhere();
+            records.extend(asked_by_rules(pipeline)?);
         }
         let (_, others) = LocalPipeline::read_by(project, &options, IncludeRules::PassOver)?;
         // What only other situations need and could not be had was not locked either.
@@ -170,6 +173,29 @@ impl Vendor {
     pub fn write(&self) -> Result<Written, VendorError> {
         Ok(Vendored::write(&self.root, &self.records)?)
     }
+}
+
+/// Asks for the files of other projects that rules of jobs look into in any situation, and returns
+/// what was answered. What rules name with variables is known in its situation alone.
+fn asked_by_rules(pipeline: &LocalPipeline) -> Result<Vec<Record>, LocalError> {
+    let repository = pipeline.repository()?;
+    let resolved = pipeline.resolved();
+    let jobs = resolved.jobs.iter().map(|job| &job.rules);
+    let rules = jobs.chain([&resolved.workflow.rules]);
+    let looks = rules.flat_map(|rules| rules.entries()).filter_map(|rule| {
+        let exists = rule.exists.as_deref()?;
+        Some((exists.project.as_deref()?, exists.reference.as_deref()))
+    });
+    let is_plain = |text: &str| !text.contains('$');
+    let looks: HashSet<_> = looks
+        .filter(|(project, reference)| is_plain(project) && reference.is_none_or(is_plain))
+        .collect();
+    for (project, reference) in looks {
+        // What cannot be had is told in the situation that asks for it.
+        let _ = repository.files_of(project, reference);
+    }
+    let asked = pipeline.asked_elsewhere().into_iter();
+    Ok(asked.filter(Record::is_answered).collect())
 }
 
 /// Returns each question once, as it was answered first.
