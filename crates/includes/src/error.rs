@@ -48,6 +48,9 @@ pub enum LibraryError {
         /// What the user can do.
         help: Option<String>,
     },
+    /// It is longer than files are read.
+    #[error("{0}")]
+    TooLarge(String),
     /// The server cannot be reached, or does not do what it should; it may be different next time.
     #[error("{0}")]
     Unavailable(String),

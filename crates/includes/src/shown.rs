@@ -23,9 +23,32 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
+/// A number of bytes as people read it.
+pub(crate) struct Bytes(pub(crate) usize);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MIB: usize = 1 << 20;
+        if self.0 >= MIB && self.0.is_multiple_of(MIB) {
+            write!(f, "{} MiB", self.0 / MIB)
+        } else {
+            write!(f, "{} bytes", self.0)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_mebibytes_where_they_are_whole() {
+        let check = |bytes, expect: &str| assert_eq!(Bytes(bytes).to_string(), expect);
+        check(16 << 20, "16 MiB");
+        check((16 << 20) + 1, "16777217 bytes");
+        check(1000, "1000 bytes");
+        check(0, "0 bytes");
+    }
 
     #[test]
     fn a_terminal_has_nothing_to_obey() {

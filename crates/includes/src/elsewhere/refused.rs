@@ -27,6 +27,7 @@ pub(super) fn of_library(error: &LibraryError) -> IncludeError {
         }
         LibraryError::Offline | LibraryError::NotLocked(_) => IncludeFailure::NotFetched,
         LibraryError::Damaged { .. } => IncludeFailure::Integrity,
+        LibraryError::TooLarge(_) => IncludeFailure::TooLarge,
         LibraryError::NoWay | LibraryError::Unavailable(_) => IncludeFailure::Unreadable,
     };
     let help = match error {

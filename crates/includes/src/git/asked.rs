@@ -4,6 +4,7 @@ use super::refs::Refs;
 use super::repository::{Repository, mark_of};
 use super::said::{refusal, server};
 use super::way::GitWay;
+use crate::shown::Bytes;
 use crate::{Answer, LibraryError, Question};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -174,9 +175,10 @@ impl Asked<'_> {
                 server(self.way),
                 DEADLINE.as_secs()
             )),
-            Failure::TooLong(limit) => LibraryError::Unavailable(format!(
-                "{} answers Git with more than {limit} bytes",
-                server(self.way)
+            Failure::TooLong(limit) => LibraryError::TooLarge(format!(
+                "{} answers Git with more than {}",
+                server(self.way),
+                Bytes(limit)
             )),
             Failure::Start(error) => LibraryError::Unavailable(format!("git: {error}")),
         }

@@ -1,6 +1,7 @@
 //! Why a server gave no answer, in the words of libraries.
 
 use crate::LibraryError;
+use crate::shown::Bytes;
 use gitlab_api::{ApiError, Fault, Thing};
 use web::WebError;
 
@@ -41,9 +42,10 @@ pub(super) fn refuse(error: &ApiError, reference: Option<&str>) -> LibraryError 
 pub(super) fn refuse_web(error: &WebError) -> LibraryError {
     let (reason, help) = (error.to_string(), error.help().map(str::to_owned));
     match error {
-        WebError::Address(_) | WebError::Refused { .. } | WebError::TooLong(_) => {
-            LibraryError::Refused { reason, help }
+        WebError::TooLong(limit) => {
+            LibraryError::TooLarge(format!("the answer has more than {}", Bytes(*limit)))
         }
+        WebError::Address(_) | WebError::Refused { .. } => LibraryError::Refused { reason, help },
         _ if help.is_some() => LibraryError::Refused { reason, help },
         _ => LibraryError::Unavailable(reason),
     }

@@ -136,6 +136,7 @@ fn of_failure(kind: IncludeFailure) -> (&'static str, &'static str) {
         IncludeFailure::Integrity => ("include-integrity", "is not what was meant"),
         IncludeFailure::NotFetched => ("include-not-fetched", "is not fetched"),
         IncludeFailure::Invalid => ("invalid-include", "names no file"),
+        IncludeFailure::TooLarge => ("file-too-large", "is too large"),
         IncludeFailure::Unreadable => ("include-unreadable", "cannot be read"),
     }
 }

@@ -162,6 +162,8 @@ pub enum IncludeFailure {
     NotFetched,
     /// It is named in a way that means nothing.
     Invalid,
+    /// It is longer than files are read.
+    TooLarge,
     /// It could not be read, which may be different next time.
     Unreadable,
 }

@@ -141,5 +141,6 @@ fn an_answer_that_is_too_long_is_given_up() {
     scene.gitlab.always("/long.yml", Fault::Long(64 << 20));
     let long = scene.runwright(&["list"]).expect_code(2);
     assert!(long.stderr.contains("long.yml"), "{}", long.stderr);
-    assert!(long.stderr.contains("16777216 bytes"), "{}", long.stderr);
+    assert!(long.stderr.contains("file-too-large"), "{}", long.stderr);
+    assert!(long.stderr.contains("more than 16 MiB"), "{}", long.stderr);
 }
