@@ -26,6 +26,8 @@ struct Place {
     /// What is in it of the store's.
     root: PathBuf,
     made: OnceLock<()>,
+    /// Whether it was seen to be there, and to be ours.
+    seen: OnceLock<()>,
 }
 
 /// How much is kept.
@@ -49,6 +51,7 @@ impl Store {
                 root: directory.join("answers-1"),
                 directory,
                 made: OnceLock::new(),
+                seen: OnceLock::new(),
             }),
             budget: BUDGET,
         }
@@ -235,8 +238,14 @@ impl Place {
     }
 
     fn is_there(&self) -> Result<bool, StoreError> {
-        let made = self.made.get().is_some();
-        Ok(made || directory::is_there(&self.directory)? && directory::is_there(&self.root)?)
+        if self.seen.get().is_some() {
+            return Ok(true);
+        }
+        let is_there = directory::is_there(&self.directory)? && directory::is_there(&self.root)?;
+        if is_there {
+            let _ = self.seen.set(());
+        }
+        Ok(is_there)
     }
 
     fn make(&self) -> Result<(), StoreError> {
@@ -244,7 +253,9 @@ impl Place {
             directory::is_there(&self.directory)?;
             directory::make(&self.root)?;
             // Looked at again: somebody else may have made it.
-            self.is_there()?;
+            directory::is_there(&self.directory)?;
+            directory::is_there(&self.root)?;
+            let _ = self.seen.set(());
             let _ = self.made.set(());
         }
         Ok(())
