@@ -26,6 +26,7 @@ impl Key {
                 let whole = whole.unwrap_or_else(|| Digest::of(address.as_bytes()));
                 return Self(hash(&["page", &whole.to_string()]));
             }
+            Subject::Template { name } => return Self(hash(&["template", name])),
         };
         let Project { instance, path } = project;
         Self(hash(&[&[kind, instance, path][..], &rest].concat()))

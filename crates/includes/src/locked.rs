@@ -2,6 +2,7 @@ use crate::lock_file::{LockedAnswer, LockedText, RENEW, TextState, open_texts};
 use crate::subject::Subject;
 use crate::{Answer, Fetching, Library, LibraryError, LockFile, Note, Notes, Question};
 use async_trait::async_trait;
+use gitlab_api::Instance;
 use std::path::PathBuf;
 
 /// A library that answers from a lock file what that knows.
@@ -14,6 +15,7 @@ pub struct Locked<L> {
     library: L,
     top: PathBuf,
     file: LockFile,
+    own: Option<Instance>,
     fetching: Fetching,
     notes: Notes,
 }
@@ -31,9 +33,17 @@ impl<L: Library> Locked<L> {
             library,
             top: top.into(),
             file,
+            own: None,
             fetching,
             notes,
         }
+    }
+
+    /// Says which GitLab is the project's for this user: questions to it are those to the project's
+    /// own in the lock file.
+    pub fn with_own(mut self, own: Option<Instance>) -> Self {
+        self.own = own;
+        self
     }
 
     fn answer(&self, question: &Question, answer: &LockedAnswer) -> Result<Answer, LibraryError> {
@@ -90,14 +100,14 @@ fn reference(question: &Question) -> String {
             reference.clone().unwrap_or_else(|| "HEAD".to_owned())
         }
         Question::File { sha, .. } | Question::Tree { sha, .. } => sha.clone(),
-        Question::Tags { .. } | Question::Page { .. } => String::new(),
+        Question::Tags { .. } | Question::Page { .. } | Question::Template { .. } => String::new(),
     }
 }
 
 #[async_trait]
 impl<L: Library> Library for Locked<L> {
     async fn ask(&self, question: &Question, etag: Option<&str>) -> Result<Answer, LibraryError> {
-        if let Some(answer) = self.file.find(question) {
+        if let Some(answer) = self.file.find(question, self.own.as_ref()) {
             return self.answer(question, answer);
         }
         let what = Subject::of(question).to_string();

@@ -50,6 +50,13 @@ pub enum Question {
         /// How long an answer may be old, in seconds, if the file that asks says so.
         age: Option<u64>,
     },
+    /// What is in a template of GitLab. The answer is its text.
+    Template {
+        /// Its name, as files write it.
+        name: String,
+        /// Where the user's settings have it.
+        url: Url,
+    },
 }
 
 impl Question {
@@ -59,7 +66,9 @@ impl Question {
     pub fn is_settled(&self) -> bool {
         match self {
             Self::File { sha, .. } | Self::Tree { sha, .. } => is_commit(sha),
-            Self::Commit { .. } | Self::Tags { .. } | Self::Page { .. } => false,
+            Self::Commit { .. } | Self::Tags { .. } | Self::Page { .. } | Self::Template { .. } => {
+                false
+            }
         }
     }
 }

@@ -1,4 +1,3 @@
-use crate::key::Key;
 use crate::{Answer, Library, LibraryError, Question};
 use async_trait::async_trait;
 use indexmap::IndexMap;
@@ -10,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub struct Recorded<L> {
     library: L,
-    records: Mutex<IndexMap<Key, Record>>,
+    records: Mutex<IndexMap<Question, Record>>,
 }
 
 /// A question, and what came of it.
@@ -43,7 +42,7 @@ impl<L: Library> Recorded<L> {
         self.lock().values().cloned().collect()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, IndexMap<Key, Record>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, IndexMap<Question, Record>> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -51,14 +50,14 @@ impl<L: Library> Recorded<L> {
 #[async_trait]
 impl<L: Library> Library for Recorded<L> {
     async fn ask(&self, question: &Question, _etag: Option<&str>) -> Result<Answer, LibraryError> {
-        let key = Key::of(question);
-        self.lock().entry(key).or_insert_with(|| Record {
+        let asked = || Record {
             question: question.clone(),
             answer: None,
-        });
+        };
+        self.lock().entry(question.clone()).or_insert_with(asked);
         // Without the name of what the asker has: what is unchanged would not be known here.
         let answer = self.library.ask(question, None).await;
-        if let Some(record) = self.lock().get_mut(&key) {
+        if let Some(record) = self.lock().get_mut(question) {
             record.answer = Some(answer.clone());
         }
         answer

@@ -30,11 +30,16 @@ pub(crate) enum Subject {
         /// The digest of the whole address, if a user or a query was left out.
         whole: Option<Digest>,
     },
+    /// A template, wherever it is: so it stands in a lock file. In a store it is a page.
+    Template {
+        name: String,
+    },
 }
 
 /// A project, its path in lower case: GitLab does not tell them apart otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Project {
+    /// The GitLab's address; in a lock file its name, and nothing for the project's own.
     pub(crate) instance: String,
     pub(crate) path: String,
 }
@@ -67,7 +72,7 @@ impl Subject {
                 project: Project::of(project),
                 sha: sha.clone(),
             },
-            Question::Page { url, .. } => Self::page(url),
+            Question::Page { url, .. } | Question::Template { url, .. } => Self::page(url),
         }
     }
 
@@ -85,6 +90,28 @@ impl Subject {
         }
     }
 
+    /// Returns the project that is asked for, if it is one's.
+    pub(crate) fn project_mut(&mut self) -> Option<&mut Project> {
+        match self {
+            Self::Commit { project, .. }
+            | Self::Tags { project }
+            | Self::File { project, .. }
+            | Self::Tree { project, .. } => Some(project),
+            Self::Page { .. } | Self::Template { .. } => None,
+        }
+    }
+
+    /// Returns whether it is on the project's own GitLab, in a lock file.
+    pub(crate) fn is_own(&self) -> bool {
+        match self {
+            Self::Commit { project, .. }
+            | Self::Tags { project }
+            | Self::File { project, .. }
+            | Self::Tree { project, .. } => project.instance.is_empty(),
+            Self::Page { .. } | Self::Template { .. } => false,
+        }
+    }
+
     /// Returns the server that knows the answer.
     pub(crate) fn server(&self) -> &str {
         match self {
@@ -99,13 +126,17 @@ impl Subject {
                     .map_or(address.len(), |at| host + at);
                 &address[..end]
             }
+            Self::Template { .. } => "",
         }
     }
 }
 
 impl fmt::Display for Project {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.instance, Shown(&self.path))
+        if !self.instance.is_empty() {
+            write!(f, "{}/", self.instance)?;
+        }
+        Shown(&self.path).fmt(f)
     }
 }
 
@@ -130,6 +161,7 @@ impl fmt::Display for Subject {
                 let rest = if whole.is_some() { "?…" } else { "" };
                 write!(f, "{}{rest}", Shown(address))
             }
+            Self::Template { name } => write!(f, "the template `{}`", Shown(name)),
         }
     }
 }

@@ -168,7 +168,7 @@ fn nothing_is_locked_of_an_invalid_pipeline() {
 }
 
 #[test]
-fn without_a_remote_the_option_says_which_gitlab_it_is() {
+fn without_a_remote_the_lock_file_or_the_option_says_which_gitlab_it_is() {
     let gitlab = GitLab::start();
     let project = including(&gitlab);
     let component = gitlab.project("group/component");
@@ -181,8 +181,8 @@ fn without_a_remote_the_option_says_which_gitlab_it_is() {
     // As in a clone of a folder, or an archive that was unpacked.
     project.git(&["remote", "remove", "origin"]);
     run(&project, &["list", "--offline"])
-        .expect_code(2)
-        .expect_text("`--gitlab` names it");
+        .expect_code(0)
+        .expect_text("built");
     run(&project, &["list", "--offline", "--gitlab", &gitlab.url()])
         .expect_code(0)
         .expect_text("built");

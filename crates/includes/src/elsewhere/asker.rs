@@ -56,7 +56,9 @@ impl Asker {
     async fn ask_library(&self, question: &Question) -> Told {
         let closed = |_| LibraryError::Unavailable("nothing is asked any more".to_owned());
         let _page = match question {
-            Question::Page { .. } => Some(self.pages.acquire().await.map_err(closed)?),
+            Question::Page { .. } | Question::Template { .. } => {
+                Some(self.pages.acquire().await.map_err(closed)?)
+            }
             _ => None,
         };
         let _place = self.places.acquire().await.map_err(closed)?;

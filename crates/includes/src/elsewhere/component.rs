@@ -59,7 +59,7 @@ impl Finder {
         };
         let is_own = is_at
             && own.path.eq_ignore_ascii_case(&address.project)
-            && self.settings.accounts.own().as_ref() == Some(&address.instance);
+            && self.own_instance().as_ref() == Some(&address.instance);
         is_own.then_some(own)
     }
 

@@ -55,6 +55,12 @@ impl Finder {
         }
     }
 
+    /// Returns the project's own GitLab.
+    pub(super) fn own_instance(&self) -> Option<Instance> {
+        let known = self.settings.accounts.own();
+        known.or_else(|| self.settings.own.clone())
+    }
+
     /// Returns the GitLab that is meant in a file that lives there.
     fn instance(&self, from: &FileHome) -> Result<Instance, IncludeError> {
         if let FileHome::Project {
@@ -65,7 +71,7 @@ impl Finder {
             let read = Instance::parse(server);
             return read.map_err(|error| failed(IncludeFailure::Invalid, error.to_string(), None));
         }
-        self.settings.accounts.own().ok_or_else(|| {
+        self.own_instance().ok_or_else(|| {
             failed(
                 IncludeFailure::Invalid,
                 "nothing says on which GitLab the project is",

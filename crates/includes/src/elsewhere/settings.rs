@@ -1,4 +1,4 @@
-use gitlab_api::Accounts;
+use gitlab_api::{Accounts, Instance};
 use pipeline::include::IncludeSource;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -16,6 +16,8 @@ static USUAL_TEMPLATES: LazyLock<Url> =
 pub struct ElsewhereSettings {
     /// Which GitLabs there are.
     pub accounts: Arc<dyn Accounts>,
+    /// The project's own GitLab, if they know none: a lock file says which one it was.
+    pub own: Option<Instance>,
     /// The address that the names of templates are relative to; it ends with a slash.
     pub templates: Url,
     /// How long all files may take together.
@@ -45,6 +47,7 @@ impl ElsewhereSettings {
     pub fn new(accounts: Arc<dyn Accounts>) -> Self {
         Self {
             accounts,
+            own: None,
             templates: USUAL_TEMPLATES.clone(),
             time: Duration::from_secs(30),
             bytes: 300 << 20,

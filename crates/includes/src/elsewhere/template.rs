@@ -14,9 +14,14 @@ impl Finder {
     /// Returns a template.
     pub(super) async fn template(&self, name: &str) -> Result<IncludedFile, IncludeError> {
         let url = address(&self.settings.templates, name)?;
-        let text = self.asker.text(Question::Page { url, age: None }).await?;
+        let name = name.to_owned();
+        let question = Question::Template {
+            name: name.clone(),
+            url,
+        };
+        let text = self.asker.text(question).await?;
         Ok(IncludedFile {
-            name: name.to_owned(),
+            name,
             text: text.ok_or_else(|| self.no_template())?.into(),
             home: FileHome::Nowhere,
             component: Vec::new(),

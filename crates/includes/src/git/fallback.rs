@@ -43,7 +43,9 @@ impl<A: Library, B: Library> Library for Fallback<A, B> {
             | Question::Tags { project }
             | Question::File { project, .. }
             | Question::Tree { project, .. } => project,
-            Question::Page { .. } => return self.first.ask(question, etag).await,
+            Question::Page { .. } | Question::Template { .. } => {
+                return self.first.ask(question, etag).await;
+            }
         };
         if self.is_hidden(project) {
             return self.second.ask(question, etag).await;

@@ -126,7 +126,7 @@ impl GitServers {
                 self.at_commit(&asked, &git, sha, Wanted::File(path)).await
             }
             Question::Tree { sha, .. } => self.at_commit(&asked, &git, sha, Wanted::Tree).await,
-            Question::Page { .. } => Err(LibraryError::NoWay.into()),
+            Question::Page { .. } | Question::Template { .. } => Err(LibraryError::NoWay.into()),
         }
     }
 
@@ -180,7 +180,7 @@ fn project_of(question: &Question) -> Option<&ProjectAddress> {
         | Question::Tags { project }
         | Question::File { project, .. }
         | Question::Tree { project, .. } => Some(project),
-        Question::Page { .. } => None,
+        Question::Page { .. } | Question::Template { .. } => None,
     }
 }
 

@@ -1,9 +1,9 @@
+use super::entry;
 use super::locked_answer::LockedAnswer;
-use crate::key::Key;
 use crate::subject::Subject;
 use crate::{Question, Record};
+use gitlab_api::Instance;
 use std::collections::BTreeMap;
-use std::collections::HashMap;
 
 /// The answers that were given when it was written.
 ///
@@ -12,15 +12,14 @@ use std::collections::HashMap;
 ///
 /// ```toml
 /// version = 1
+/// gitlab = "https://gitlab.example.com"
 ///
 /// [[commit]]
-/// instance = "https://gitlab.com"
 /// project = "group/project"
 /// reference = "main"
 /// sha = "5b4b0ad0e1e4d9a9a9f7a3a6ad4b4f3a0c1d2e3f"
 ///
 /// [[file]]
-/// instance = "https://gitlab.com"
 /// project = "group/project"
 /// sha = "5b4b0ad0e1e4d9a9a9f7a3a6ad4b4f3a0c1d2e3f"
 /// path = "lint.yml"
@@ -28,11 +27,15 @@ use std::collections::HashMap;
 /// size = 0
 /// text = "e3b0c44298fc1c14-lint.yml"
 /// ```
+///
+/// Whoever reads it may have other settings than who wrote it. So what is asked of the project's own
+/// GitLab has no `instance`, whatever its address is for whom; another GitLab is called as components
+/// call it; and a template has its name alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LockFile {
+    /// The project's own GitLab, for who wrote it; nothing when it was not asked.
+    own: Option<Instance>,
     entries: BTreeMap<Subject, LockedAnswer>,
-    /// Which entry answers a question.
-    subjects: HashMap<Key, Subject>,
 }
 
 impl LockFile {
@@ -44,20 +47,31 @@ impl LockFile {
     pub const VERSION: i64 = 1;
 
     /// Returns the answers of a run, without those that may be different next time: that a
-    /// server could not be reached, or refused.
-    pub fn from_records(records: &[Record]) -> Self {
-        let mut file = Self::default();
+    /// server could not be reached, or refused. `own` is the project's own GitLab.
+    pub fn from_records(records: &[Record], own: Option<&Instance>) -> Self {
+        let mut file = Self::of(own.cloned());
         for record in records {
             if let Some(answer) = LockedAnswer::of(record) {
-                file.insert(Subject::of(&record.question), answer);
+                file.insert(entry::subject(&record.question, own), answer);
             }
+        }
+        if !file.entries.keys().any(Subject::is_own) {
+            file.own = None;
         }
         file
     }
 
-    /// Returns whether it has an answer to a question.
-    pub fn has(&self, question: &Question) -> bool {
-        self.find(question).is_some()
+    /// Returns an empty one.
+    pub(super) fn of(own: Option<Instance>) -> Self {
+        Self {
+            own,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the project's own GitLab for who wrote the file, if something was asked there.
+    pub fn own(&self) -> Option<&Instance> {
+        self.own.as_ref()
     }
 
     /// Returns how many questions it has answers to.
@@ -70,9 +84,25 @@ impl LockFile {
         self.entries.is_empty()
     }
 
-    pub(crate) fn find(&self, question: &Question) -> Option<&LockedAnswer> {
-        let subject = self.subjects.get(&Key::of(question))?;
-        self.entries.get(subject)
+    /// Returns the answer to a question of a user for whom `own` is the project's own GitLab.
+    pub(crate) fn find(
+        &self,
+        question: &Question,
+        own: Option<&Instance>,
+    ) -> Option<&LockedAnswer> {
+        self.entry(question, own).map(|(_, answer)| answer)
+    }
+
+    /// Returns what such an answer is about in the file, and the answer.
+    pub(crate) fn entry(
+        &self,
+        question: &Question,
+        own: Option<&Instance>,
+    ) -> Option<(&Subject, &LockedAnswer)> {
+        let subjects = entry::subjects(question, own, self.own());
+        subjects
+            .iter()
+            .find_map(|it| self.entries.get_key_value(it))
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&Subject, &LockedAnswer)> {
@@ -81,8 +111,6 @@ impl LockFile {
 
     /// Adds an entry; returns whether there was none for the question.
     pub(super) fn insert(&mut self, subject: Subject, answer: LockedAnswer) -> bool {
-        self.subjects
-            .insert(Key::of_subject(&subject), subject.clone());
         self.entries.insert(subject, answer).is_none()
     }
 }

@@ -1,5 +1,6 @@
 //! The lock file: the answers that were given when it was written.
 
+mod entry;
 mod error;
 mod file;
 mod locked_answer;

@@ -1,6 +1,7 @@
 use super::error::{LockFileError, RENEW};
 use super::file::LockFile;
 use super::row::{Kind, Row};
+use gitlab_api::Instance;
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -19,6 +20,7 @@ struct Versioned {
 struct Document {
     #[serde(rename = "version")]
     _version: i64,
+    gitlab: Option<Spanned<String>>,
     #[serde(default)]
     commit: Vec<Spanned<Row>>,
     #[serde(default)]
@@ -29,6 +31,8 @@ struct Document {
     file: Vec<Spanned<Row>>,
     #[serde(default)]
     page: Vec<Spanned<Row>>,
+    #[serde(default)]
+    template: Vec<Spanned<Row>>,
 }
 
 impl LockFile {
@@ -79,13 +83,30 @@ impl LockFile {
             (Kind::Tree, document.tree),
             (Kind::File, document.file),
             (Kind::Page, document.page),
+            (Kind::Template, document.template),
         ];
-        let mut file = Self::default();
+        let own = match document.gitlab {
+            None => None,
+            Some(gitlab) => {
+                let read = Instance::parse(gitlab.get_ref());
+                let read = read.ok().filter(|it| it.address() == gitlab.get_ref());
+                let refuse = || {
+                    let reason = "`gitlab` is no address of a GitLab as it is written here";
+                    fail(reason.to_owned(), gitlab.span().start)
+                };
+                Some(read.ok_or_else(refuse)?)
+            }
+        };
+        let mut file = Self::of(own);
         for (kind, rows) in kinds {
             for row in rows {
                 let offset = row.span().start;
                 let read = row.get_ref().read(kind);
                 let (subject, answer) = read.map_err(|reason| fail(reason, offset))?;
+                if subject.is_own() && file.own().is_none() {
+                    let reason = "it has no `instance`, and the file names no `gitlab`";
+                    return Err(fail(reason.to_owned(), offset));
+                }
                 let what = subject.to_string();
                 if !file.insert(subject, answer) {
                     return Err(fail(format!("it has {what} twice"), offset));
@@ -116,7 +137,7 @@ fn conflict(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    const ROW: &str = "instance = \"https://h\"\nproject = \"g/p\"\n";
+    const ROW: &str = "instance = \"h\"\nproject = \"g/p\"\n";
 
     fn check(text: &str, expect: &str) {
         let read = LockFile::parse(Path::new("lock"), text);
@@ -161,8 +182,8 @@ mod tests {
         );
         check(
             "version = 1\nother = 1",
-            "lock:2:1: unknown field `other`, expected one of `version`, `commit`, `tags`, `tree`, \
-             `file`, `page`",
+            "lock:2:1: unknown field `other`, expected one of `version`, `gitlab`, `commit`, `tags`, `tree`, \
+             `file`, `page`, `template`",
         );
         check(
             "version = 1\n[[tags]]\ninstance = 1",
@@ -170,7 +191,7 @@ mod tests {
         );
         check(
             "version = 1\n[[tags]]\nabsent = true",
-            "lock:2:1: it has no `instance`",
+            "lock:2:1: it has no `project`",
         );
         check(
             &format!("version = 1\n[[file]]\n{ROW}sha = \"a\"\npath = \"b\""),
@@ -194,11 +215,11 @@ mod tests {
     fn what_means_the_same_is_written_in_one_way() {
         let tags = |row: &str| format!("version = 1\n[[tags]]\n{row}absent = true");
         check(
-            &tags("instance = \"https://h/\"\nproject = \"g/p\"\n"),
-            "lock:2:1: `instance` is to be written as `https://h`",
+            &tags("instance = \"https://h\"\nproject = \"g/p\"\n"),
+            "lock:2:1: `instance` is to be the host of a GitLab, as components name it",
         );
         check(
-            &tags("instance = \"https://h\"\nproject = \"G/p\"\n"),
+            &tags("instance = \"h\"\nproject = \"G/p\"\n"),
             "lock:2:1: `project` is to be written in lower case",
         );
         for address in [
@@ -215,10 +236,29 @@ mod tests {
     }
 
     #[test]
+    fn the_own_gitlab_of_a_project_is_named_once() {
+        let own = "[[tags]]\nproject = \"g/p\"\nabsent = true";
+        check(
+            &format!("version = 1\ngitlab = \"http://h:8080/git\"\n{own}"),
+            "1",
+        );
+        check(
+            &format!("version = 1\n{own}"),
+            "lock:2:1: it has no `instance`, and the file names no `gitlab`",
+        );
+        for bad in ["h", "https://h/", "https://u:p@h", "file:///h"] {
+            check(
+                &format!("version = 1\ngitlab = \"{bad}\""),
+                "lock:2:10: `gitlab` is no address of a GitLab as it is written here",
+            );
+        }
+    }
+
+    #[test]
     fn one_question_has_one_answer() {
         check(
             &format!("version = 1\n[[tags]]\n{ROW}absent = true\n\n[[tags]]\n{ROW}absent = true"),
-            "lock:7:1: it has the tags of https://h/g/p twice",
+            "lock:7:1: it has the tags of h/g/p twice",
         );
     }
 

@@ -15,6 +15,7 @@ pub(super) enum Kind {
     File,
     Tree,
     Page,
+    Template,
 }
 
 /// A row of the file: a question, and its answer.
@@ -35,6 +36,8 @@ pub(super) struct Row {
     address: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     address_digest: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     absent: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +74,7 @@ impl Row {
             Subject::File { .. } => Kind::File,
             Subject::Tree { .. } => Kind::Tree,
             Subject::Page { .. } => Kind::Page,
+            Subject::Template { .. } => Kind::Template,
         };
         match subject {
             Subject::Commit { project, reference } => {
@@ -91,12 +95,14 @@ impl Row {
                 self.address = Some(address.clone());
                 self.address_digest = *whole;
             }
+            Subject::Template { name } => self.name = Some(name.clone()),
         }
         kind
     }
 
     fn set_project(&mut self, project: &Project) {
-        self.instance = Some(project.instance.clone());
+        let instance = &project.instance;
+        self.instance = (!instance.is_empty()).then(|| instance.clone());
         self.project = Some(project.path.clone());
     }
 
@@ -131,20 +137,27 @@ impl Row {
                 sha: wanted(self.sha.as_ref(), "sha")?,
             },
             Kind::Page => self.page()?,
+            Kind::Template => Subject::Template {
+                name: wanted(self.name.as_ref(), "name")?,
+            },
         })
     }
 
     fn project(&self) -> Result<Project, String> {
-        let instance = wanted(self.instance.as_ref(), "instance")?;
-        let read = Instance::parse(&instance).map_err(|error| error.to_string())?;
-        if read.address() != instance {
-            return Err(format!("`instance` is to be written as `{read}`"));
+        let instance = self.instance.clone();
+        if instance.as_deref().is_some_and(|name| !is_name(name)) {
+            return Err(
+                "`instance` is to be the host of a GitLab, as components name it".to_owned(),
+            );
         }
         let path = wanted(self.project.as_ref(), "project")?;
         if path.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return Err("`project` is to be written in lower case".to_owned());
         }
-        Ok(Project { instance, path })
+        Ok(Project {
+            instance: instance.unwrap_or_default(),
+            path,
+        })
     }
 
     fn page(&self) -> Result<Subject, String> {
@@ -190,6 +203,13 @@ impl Row {
             name,
         }))
     }
+}
+
+/// Returns whether a GitLab can have this name. Which port needs no word depends on the scheme.
+fn is_name(name: &str) -> bool {
+    let schemes = ["https", "http"].iter();
+    let mut read = schemes.filter_map(|it| Instance::parse(&format!("{it}://{name}")).ok());
+    read.any(|instance| instance.name() == name)
 }
 
 fn wanted<T: Clone>(value: Option<&T>, name: &str) -> Result<T, String> {

@@ -16,6 +16,7 @@ pub(super) fn text_name(question: &Question, digest: Digest) -> String {
         Question::Tree { .. } => "files",
         Question::File { path, .. } => last(path),
         Question::Page { url, .. } => last(url.path()),
+        Question::Template { name, .. } => last(name),
     };
     let readable: String = called
         .chars()

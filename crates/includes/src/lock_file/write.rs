@@ -14,6 +14,8 @@ const HEAD: &str = "\
 #[derive(Debug, Serialize)]
 struct Document {
     version: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gitlab: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     commit: Vec<Row>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -24,6 +26,8 @@ struct Document {
     file: Vec<Row>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     page: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    template: Vec<Row>,
 }
 
 /// The text of the file: the same for the same answers.
@@ -31,11 +35,13 @@ impl fmt::Display for LockFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut document = Document {
             version: Self::VERSION,
+            gitlab: self.own().map(|own| own.address().to_owned()),
             commit: Vec::new(),
             tags: Vec::new(),
             tree: Vec::new(),
             file: Vec::new(),
             page: Vec::new(),
+            template: Vec::new(),
         };
         for (subject, answer) in self.entries() {
             let (kind, row) = Row::of(subject, answer);
@@ -45,6 +51,7 @@ impl fmt::Display for LockFile {
                 Kind::Tree => &mut document.tree,
                 Kind::File => &mut document.file,
                 Kind::Page => &mut document.page,
+                Kind::Template => &mut document.template,
             };
             rows.push(row);
         }

@@ -42,7 +42,9 @@ impl Servers {
 impl Library for Servers {
     async fn ask(&self, question: &Question, etag: Option<&str>) -> Result<Answer, LibraryError> {
         let (address, answer) = match question {
-            Question::Page { url, .. } => return page::read(&self.web, url, etag).await,
+            Question::Page { url, .. } | Question::Template { url, .. } => {
+                return page::read(&self.web, url, etag).await;
+            }
             Question::Commit { project, reference } => {
                 let client = self.client(project);
                 let reference = reference.as_deref();

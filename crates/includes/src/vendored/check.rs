@@ -4,12 +4,13 @@ use crate::key::Key;
 use crate::lock_file::{LockedAnswer, TextState, is_text_name, open_texts};
 use crate::subject::Subject;
 use crate::{LockFile, LockFileError, Question};
+use gitlab_api::Instance;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 impl Vendored {
     /// Compares the lock file with the texts beside it, and with the questions that the pipeline asks
-    /// if they are given. No server is asked.
+    /// if they are given. No server is asked. `own` is the project's own GitLab for who asks.
     ///
     /// # Errors
     ///
@@ -17,6 +18,7 @@ impl Vendored {
     pub fn check(
         top: &Path,
         questions: Option<&[Question]>,
+        own: Option<&Instance>,
     ) -> Result<VendorReport, LockFileError> {
         let none = || {
             LockFileError::new(LockFile::NAME, "there is none")
@@ -26,7 +28,7 @@ impl Vendored {
         let mut report = VendorReport::default();
         compare_texts(&mut report, top, &file)?;
         if let Some(questions) = questions {
-            compare_questions(&mut report, &file, questions);
+            compare_questions(&mut report, &file, questions, own);
         }
         Ok(report)
     }
@@ -72,15 +74,27 @@ fn compare_texts(
     Ok(())
 }
 
-fn compare_questions(report: &mut VendorReport, file: &LockFile, questions: &[Question]) {
+fn compare_questions(
+    report: &mut VendorReport,
+    file: &LockFile,
+    questions: &[Question],
+    own: Option<&Instance>,
+) {
     let mut asked = HashSet::new();
+    let mut unlocked = HashSet::new();
     for question in questions {
-        if asked.insert(Key::of(question)) && !file.has(question) {
-            report.unlocked.push(Subject::of(question).to_string());
+        match file.entry(question, own) {
+            Some((subject, _)) => {
+                asked.insert(subject);
+            }
+            None if unlocked.insert(Key::of(question)) => {
+                report.unlocked.push(Subject::of(question).to_string());
+            }
+            None => {}
         }
     }
     for (subject, _) in file.entries() {
-        if !asked.contains(&Key::of_subject(subject)) {
+        if !asked.contains(subject) {
             report.unasked.push(subject.to_string());
         }
     }

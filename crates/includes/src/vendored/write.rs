@@ -1,6 +1,7 @@
 use crate::folder::{Folder, Found};
 use crate::lock_file::{LockedAnswer, is_text_name};
 use crate::{Answer, LockFile, LockFileError, Record};
+use gitlab_api::Instance;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -31,14 +32,18 @@ pub struct Written {
 impl Vendored {
     /// Writes the answers of a run: first the texts, then the lock file at once; what that does not
     /// want any more goes last. So a reader has the old answers or the new ones, and whoever is
-    /// interrupted does it again.
+    /// interrupted does it again. `own` is the project's own GitLab.
     ///
     /// # Errors
     ///
     /// When another process does the same, or a file cannot be written.
-    pub fn write(top: &Path, records: &[Record]) -> Result<Written, LockFileError> {
-        let file = LockFile::from_records(records);
-        let texts = texts(&file, records);
+    pub fn write(
+        top: &Path,
+        records: &[Record],
+        own: Option<&Instance>,
+    ) -> Result<Written, LockFileError> {
+        let file = LockFile::from_records(records, own);
+        let texts = texts(&file, records, own);
         let in_texts = |error: io::Error| LockFileError::io(LockFile::TEXTS, &error);
         let (top, folder) = make_folder(top).map_err(in_texts)?;
         let Some(_lock) = folder.try_lock().map_err(in_texts)? else {
@@ -75,11 +80,15 @@ impl Vendored {
 }
 
 /// Returns the texts by the names of their files.
-fn texts(file: &LockFile, records: &[Record]) -> BTreeMap<String, std::sync::Arc<[u8]>> {
+fn texts(
+    file: &LockFile,
+    records: &[Record],
+    own: Option<&Instance>,
+) -> BTreeMap<String, std::sync::Arc<[u8]>> {
     let mut texts = BTreeMap::new();
     for record in records {
         if let (Some(LockedAnswer::Text(text)), Some(Ok(Answer::Body { bytes, .. }))) =
-            (file.find(&record.question), &record.answer)
+            (file.find(&record.question, own), &record.answer)
         {
             texts.insert(text.name.clone(), bytes.clone());
         }

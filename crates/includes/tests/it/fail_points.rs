@@ -82,23 +82,26 @@ fn the_store_works(dir: &Path, when: &str) {
 
 fn old_answers(dir: &Path) {
     fs::create_dir(dir.join("project")).unwrap();
-    Vendored::write(&dir.join("project"), &records(false)).unwrap();
+    Vendored::write(&dir.join("project"), &records(false), None).unwrap();
     fs::write(dir.join("project").join(LockFile::TEXTS).join(".new-1"), "").unwrap();
 }
 
 fn old_or_new_answers(dir: &Path, when: &str) {
     let top = dir.join("project");
     let file = LockFile::read(&top).unwrap().unwrap();
-    let is_one = [false, true].map(|new| file == LockFile::from_records(&records(new)));
+    let is_one = [false, true].map(|new| file == LockFile::from_records(&records(new), None));
     assert!(is_one.contains(&true), "{when}: {file}");
-    let report = Vendored::check(&top, None).unwrap();
+    let report = Vendored::check(&top, None, None).unwrap();
     assert_eq!(
         (&report.missing, &report.changed),
         (&vec![], &vec![]),
         "{when}"
     );
-    Vendored::write(&top, &records(true)).unwrap();
-    assert!(Vendored::check(&top, None).unwrap().is_clean(), "{when}");
+    Vendored::write(&top, &records(true), None).unwrap();
+    assert!(
+        Vendored::check(&top, None, None).unwrap().is_clean(),
+        "{when}"
+    );
     let names = fs::read_dir(top.join(LockFile::TEXTS)).unwrap();
     assert_eq!(names.count(), 3, "{when}");
 }

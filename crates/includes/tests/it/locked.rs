@@ -2,13 +2,15 @@
 
 use crate::questions::{SHA, body, commit, file, page, tags, tree};
 use crate::scripted::Scripted;
+use gitlab_api::Instance;
 use includes::{
-    Answer, Fetching, Library, LibraryError, LockFile, Locked, Note, Notes, Question, Recorded,
-    Vendored,
+    Answer, Fetching, Library, LibraryError, LockFile, Locked, Note, Notes, ProjectAddress,
+    Question, Record, Recorded, Vendored,
 };
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use web::Url;
 
 /// A project whose answers were vendored.
 #[derive(Debug)]
@@ -50,7 +52,7 @@ impl Project {
         }
         servers.count();
         let top = tempfile::tempdir().unwrap();
-        let written = Vendored::write(top.path(), &recorded.records()).unwrap();
+        let written = Vendored::write(top.path(), &recorded.records(), None).unwrap();
         assert_eq!(written.answers, 8);
         Self {
             top,
@@ -89,6 +91,81 @@ async fn the_answers_are_those_of_the_run_that_was_recorded() {
     assert_eq!(library.ask(&commit("main"), None).await, Ok(body(SHA)));
     assert_eq!(project.servers.count(), 0);
     assert_eq!(project.notes.take(), [Note::Pinned]);
+}
+
+/// Returns a file and a template as a user asks for them, for whom GitLab and templates are there.
+fn asked_at(gitlab: &str, path: &str, templates: &str) -> [Question; 2] {
+    let name = "Jobs/T.gitlab-ci.yml".to_owned();
+    [
+        Question::File {
+            project: ProjectAddress {
+                instance: Instance::parse(gitlab).unwrap(),
+                path: path.to_owned(),
+            },
+            sha: SHA.to_owned(),
+            path: "a.yml".to_owned(),
+        },
+        Question::Template {
+            url: Url::parse(&format!("{templates}/{name}")).unwrap(),
+            name,
+        },
+    ]
+}
+
+#[tokio::test]
+async fn another_user_reads_the_same_whatever_his_settings() {
+    let writer = "http://127.0.0.1:8080/git";
+    let component = asked_at("https://other.example", "g/c", "https://t")[0].clone();
+    let mut questions = asked_at(writer, "g/p", "http://templates/x").to_vec();
+    questions.push(component);
+    let records: Vec<Record> = questions
+        .into_iter()
+        .zip(["own", "template", "component"])
+        .map(|(question, text)| Record {
+            question,
+            answer: Some(Ok(body(text))),
+        })
+        .collect();
+    let top = tempfile::tempdir().unwrap();
+    let own = Instance::parse(writer).unwrap();
+    Vendored::write(top.path(), &records, Some(&own)).unwrap();
+    let text = fs::read_to_string(top.path().join(LockFile::NAME)).unwrap();
+    assert!(text.contains(&format!("gitlab = \"{writer}\"")), "{text}");
+    assert_eq!(text.matches("8080").count(), 1, "{text}");
+    assert!(!text.contains("templates/x"), "{text}");
+
+    // His own GitLab is elsewhere, or he has none, and asks for what the lock file calls it.
+    for (asks, own) in [
+        ("https://gitlab.example", Some("https://gitlab.example")),
+        ("https://127.0.0.1:8080", Some("https://127.0.0.1:8080")),
+        (writer, None),
+    ] {
+        let file = LockFile::read(top.path()).unwrap().unwrap();
+        let own = own.map(|own| Instance::parse(own).unwrap());
+        let servers = Arc::<Scripted>::default();
+        let library = Locked::new(
+            servers,
+            top.path(),
+            file,
+            Fetching::Offline,
+            Notes::default(),
+        )
+        .with_own(own.clone());
+        let [file, template] = asked_at(asks, "G/p", "https://gitlab.com");
+        let [component, _] = asked_at("http://other.example", "g/c", "https://t");
+        assert_eq!(library.ask(&file, None).await, Ok(body("own")), "{asks}");
+        assert_eq!(library.ask(&template, None).await, Ok(body("template")));
+        assert_eq!(library.ask(&component, None).await, Ok(body("component")));
+        let [elsewhere, _] = asked_at("https://third.example", "g/p", "https://t");
+        let refused = library.ask(&elsewhere, None).await;
+        assert!(
+            matches!(refused, Err(LibraryError::NotLocked(_))),
+            "{refused:?}"
+        );
+        let asked = [file, template, component];
+        let report = Vendored::check(top.path(), Some(&asked), own.as_ref()).unwrap();
+        assert!(report.is_clean(), "{report}");
+    }
 }
 
 #[tokio::test]

@@ -120,6 +120,6 @@ fn ask_git(dir: &Path) -> Result<(), String> {
 }
 
 fn vendor(dir: &Path) -> Result<(), String> {
-    let written = Vendored::write(&dir.join("project"), &records(true));
+    let written = Vendored::write(&dir.join("project"), &records(true), None);
     written.map(|_| ()).map_err(|error| error.to_string())
 }

@@ -58,6 +58,13 @@ fn question() -> impl Strategy<Value = Question> {
             sha
         }),
         (url(), proptest::option::of(0..9_u64)).prop_map(|(url, age)| Question::Page { url, age }),
+        url().prop_map(|mut url| {
+            url.set_fragment(None);
+            Question::Template {
+                name: url.to_string(),
+                url,
+            }
+        }),
     ]
 }
 
@@ -86,6 +93,7 @@ fn meant(question: &Question) -> Question {
             url.set_fragment(None);
             *age = None;
         }
+        Question::Template { .. } => {}
     }
     meant
 }
@@ -123,11 +131,11 @@ proptest! {
             answer: Some(Ok(answer.clone())),
         }).collect();
         let top = tempfile::tempdir().expect("a directory");
-        Vendored::write(top.path(), &records).expect("it can be written");
+        Vendored::write(top.path(), &records, None).expect("it can be written");
         let file = LockFile::read(top.path()).expect("it can be read").expect("it is there");
-        prop_assert_eq!(&file, &LockFile::from_records(&records));
+        prop_assert_eq!(&file, &LockFile::from_records(&records, None));
         let questions: Vec<_> = records.iter().map(|it| it.question.clone()).collect();
-        let report = Vendored::check(top.path(), Some(&questions)).expect("it can be read");
+        let report = Vendored::check(top.path(), Some(&questions), None).expect("it can be read");
         prop_assert!(report.is_clean(), "{}", report);
         let library = Locked::new(Nothing, top.path(), file, Fetching::Usual, Notes::default());
         for (question, answer) in &answers {
@@ -169,7 +177,7 @@ proptest! {
     fn a_lock_file_with_one_change_is_read_or_refused_with_a_place(
         at in 0..2000_usize, with in "[\u{e4}\"\\[\\]=\n0-9a-z]{0,3}"
     ) {
-        let mut text = LockFile::from_records(&crate::program::records(true)).to_string();
+        let mut text = LockFile::from_records(&crate::program::records(true), None).to_string();
         let mut at = at % text.len();
         while !text.is_char_boundary(at) {
             at -= 1;

@@ -45,7 +45,7 @@ fn the_file_can_be_read_by_people_and_has_no_secret() {
             answer: Some(Err(LibraryError::Unavailable("asleep".to_owned()))),
         },
     ];
-    Vendored::write(top.path(), &answers).unwrap();
+    Vendored::write(top.path(), &answers, None).unwrap();
     let text = fs::read_to_string(top.path().join(LockFile::NAME)).unwrap();
     assert_eq!(
         text,
@@ -55,19 +55,19 @@ fn the_file_can_be_read_by_people_and_has_no_secret() {
 version = 1
 
 [[commit]]
-instance = "https://gitlab.example.com"
+instance = "gitlab.example.com"
 project = "group/project"
 reference = "gone"
 no-reference = true
 
 [[commit]]
-instance = "https://gitlab.example.com"
+instance = "gitlab.example.com"
 project = "group/project"
 reference = "main"
 sha = "0123456789abcdef0123456789abcdef01234567"
 
 [[file]]
-instance = "https://gitlab.example.com"
+instance = "gitlab.example.com"
 project = "group/project"
 sha = "0123456789abcdef0123456789abcdef01234567"
 path = "a.yml"
@@ -76,7 +76,7 @@ size = 1
 text = "ca978112ca1bbdca-a.yml"
 
 [[file]]
-instance = "https://gitlab.example.com"
+instance = "gitlab.example.com"
 project = "group/project"
 sha = "0123456789abcdef0123456789abcdef01234567"
 path = "b.yml"
@@ -108,7 +108,7 @@ text = "148de9c5a7a44d19-p.yml"
 fn what_is_written_again_is_the_same_and_what_is_old_goes() {
     let top = tempfile::tempdir().unwrap();
     let old = records(false);
-    let written = Vendored::write(top.path(), &old).unwrap();
+    let written = Vendored::write(top.path(), &old, None).unwrap();
     let expect = |answers, added, removed, changed| Written {
         answers,
         added,
@@ -120,7 +120,7 @@ fn what_is_written_again_is_the_same_and_what_is_old_goes() {
     let mut turned = old.clone();
     turned.reverse();
     assert_eq!(
-        Vendored::write(top.path(), &turned).unwrap(),
+        Vendored::write(top.path(), &turned, None).unwrap(),
         expect(3, 0, 0, false)
     );
     assert_eq!(fs::read(top.path().join(LockFile::NAME)).unwrap(), lock);
@@ -128,7 +128,7 @@ fn what_is_written_again_is_the_same_and_what_is_old_goes() {
     let dos = fs::read_to_string(top.path().join(LockFile::NAME)).unwrap();
     let dos = dos.replace('\n', "\r\n");
     fs::write(top.path().join(LockFile::NAME), &dos).unwrap();
-    assert!(!Vendored::write(top.path(), &old).unwrap().changed);
+    assert!(!Vendored::write(top.path(), &old, None).unwrap().changed);
     assert_eq!(
         fs::read_to_string(top.path().join(LockFile::NAME)).unwrap(),
         dos
@@ -137,13 +137,13 @@ fn what_is_written_again_is_the_same_and_what_is_old_goes() {
     fs::write(top.path().join(LockFile::TEXTS).join("README"), "").unwrap();
     fs::write(top.path().join(LockFile::TEXTS).join(".new-7"), "").unwrap();
     assert_eq!(
-        Vendored::write(top.path(), &records(true)).unwrap(),
+        Vendored::write(top.path(), &records(true), None).unwrap(),
         expect(3, 1, 1, true)
     );
     let names = names(top.path());
     assert_eq!(names.len(), 4, "{names:?}");
     assert!(names.contains(&"README".to_owned()), "{names:?}");
-    assert!(Vendored::check(top.path(), None).unwrap().is_clean());
+    assert!(Vendored::check(top.path(), None, None).unwrap().is_clean());
 }
 
 #[test]
@@ -154,9 +154,10 @@ fn a_check_finds_what_differs() {
         record(file("b.yml"), body("b")),
         record(commit("main"), body(SHA)),
     ];
-    Vendored::write(top.path(), &records).unwrap();
+    Vendored::write(top.path(), &records, None).unwrap();
     let questions: Vec<_> = records.iter().map(|it| it.question.clone()).collect();
-    let check = |questions: Option<&[Question]>| Vendored::check(top.path(), questions).unwrap();
+    let check =
+        |questions: Option<&[Question]>| Vendored::check(top.path(), questions, None).unwrap();
     assert!(check(None).is_clean());
     assert_eq!(check(Some(&questions)), VendorReport::default());
     let other = [file("a.yml"), file("b.yml"), tags(), tags()];
@@ -164,9 +165,7 @@ fn a_check_finds_what_differs() {
         check(Some(&other)),
         VendorReport {
             unlocked: vec!["the tags of https://gitlab.example.com/group/project".to_owned()],
-            unasked: vec![
-                "the commit of `main` in https://gitlab.example.com/group/project".to_owned()
-            ],
+            unasked: vec!["the commit of `main` in gitlab.example.com/group/project".to_owned()],
             ..VendorReport::default()
         }
     );
@@ -199,7 +198,7 @@ fn a_check_finds_what_differs() {
 #[test]
 fn without_a_lock_file_there_is_nothing_to_check() {
     let top = tempfile::tempdir().unwrap();
-    let error = Vendored::check(top.path(), None).unwrap_err();
+    let error = Vendored::check(top.path(), None, None).unwrap_err();
     assert_eq!(error.to_string(), ".runwright.lock: there is none");
     assert_eq!(error.help.as_deref(), Some("`runwright vendor` writes it"));
 }
@@ -212,7 +211,7 @@ fn nothing_is_written_behind_a_link() {
         let link = top.path().join(link);
         fs::create_dir_all(link.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(target.path(), &link).unwrap();
-        let error = Vendored::write(top.path(), &records(true)).unwrap_err();
+        let error = Vendored::write(top.path(), &records(true), None).unwrap_err();
         assert!(
             error
                 .to_string()
@@ -233,23 +232,23 @@ fn a_link_in_place_of_the_lock_file_is_replaced_and_not_followed() {
     let target = top.path().join("target");
     fs::write(&target, "mine").unwrap();
     std::os::unix::fs::symlink(&target, top.path().join(LockFile::NAME)).unwrap();
-    Vendored::write(top.path(), &records(true)).unwrap();
+    Vendored::write(top.path(), &records(true), None).unwrap();
     assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
-    assert!(Vendored::check(top.path(), None).unwrap().is_clean());
+    assert!(Vendored::check(top.path(), None, None).unwrap().is_clean());
 }
 
 #[test]
 fn two_do_not_write_at_once() {
     let top = tempfile::tempdir().unwrap();
-    Vendored::write(top.path(), &records(false)).unwrap();
+    Vendored::write(top.path(), &records(false), None).unwrap();
     let folder = fs::File::open(top.path().join(LockFile::TEXTS)).unwrap();
     folder.lock().unwrap();
-    let error = Vendored::write(top.path(), &records(true)).unwrap_err();
+    let error = Vendored::write(top.path(), &records(true), None).unwrap_err();
     assert_eq!(
         error.to_string(),
         ".runwright/vendor: another `runwright vendor` writes here"
     );
     assert!(error.is_of_machine);
     drop(folder);
-    Vendored::write(top.path(), &records(true)).unwrap();
+    Vendored::write(top.path(), &records(true), None).unwrap();
 }

@@ -6,7 +6,7 @@ use super::given_files::gather;
 use super::includes::LocalIncludes;
 use super::pipeline_options::PipelineOptions;
 use super::project::LocalProject;
-use super::repository::GitRepository;
+use super::repository::{Git, GitRepository};
 use super::surroundings::{Surroundings, tells_of_commit};
 use executor_core::variable::JobVariables;
 use gitlab_api::Instance;
@@ -50,7 +50,7 @@ impl LocalPipeline {
         project: &LocalProject,
         options: &PipelineOptions,
         include_rules: IncludeRules,
-    ) -> Result<(Checked<Self>, Vec<includes::Record>), LocalError> {
+    ) -> Result<(Checked<Self>, Arc<Outside>), LocalError> {
         let situation = options.situation.situation()?;
         let text = project.text()?;
         let given = match gather(project.root(), options)? {
@@ -60,7 +60,10 @@ impl LocalPipeline {
                     value: None,
                     diagnostics: *found,
                 };
-                return Ok((checked, Vec::new()));
+                let home = options.home.clone();
+                let git = Arc::new(Git::new(project.root()));
+                let outside = Outside::new(&options.elsewhere, home, &git);
+                return Ok((checked, Arc::new(outside)));
             }
         };
         let api_mode = ApiMode::wanted(options, &given)?;
@@ -115,7 +118,7 @@ impl LocalPipeline {
                 outside,
             })
         });
-        Ok((checked, asked.records()))
+        Ok((checked, asked))
     }
 
     /// Returns the files' keywords, merged.

@@ -4,6 +4,7 @@ use super::error::LocalError;
 use super::local_pipeline::LocalPipeline;
 use super::pipeline_options::PipelineOptions;
 use super::project::LocalProject;
+use gitlab_api::Instance;
 use includes::{Fetching, LockFileError, Question, Record, VendorReport, Vendored, Written};
 use pipeline::IncludeRules;
 use pipeline::diagnostic::{Checked, DiagnosticRecord, Diagnostics};
@@ -17,6 +18,8 @@ use thiserror::Error;
 #[derive(Debug)]
 pub struct Vendor {
     root: PathBuf,
+    /// The project's own GitLab.
+    own: Option<Instance>,
     records: Vec<Record>,
     left_out: Vec<String>,
     notes: Vec<String>,
@@ -50,7 +53,7 @@ impl Vendor {
         if options.elsewhere.fetching != Fetching::Offline {
             options.elsewhere.fetching = Fetching::Refresh;
         }
-        let (checked, _) = LocalPipeline::read_by(project, &options, IncludeRules::Decide)?;
+        let (checked, outside) = LocalPipeline::read_by(project, &options, IncludeRules::Decide)?;
         let (pipeline, diagnostics) = match checked.into_result() {
             Ok(read) => read,
             Err(diagnostics) => {
@@ -69,7 +72,7 @@ impl Vendor {
             options.elsewhere.fetching = Fetching::Usual;
         }
         let (all, others) = LocalPipeline::read_by(project, &options, IncludeRules::PassOver)?;
-        records.extend(others.into_iter().filter(|other| other.is_answered()));
+        records.extend(others.records().into_iter().filter(Record::is_answered));
         if let Some(all) = &all.value {
             let more = all.notes()?.into_iter();
             let more: Vec<_> = more
@@ -79,6 +82,7 @@ impl Vendor {
         }
         let vendor = Self {
             root: project.root().to_owned(),
+            own: outside.own(),
             records: distinct(records),
             left_out: of_includes(&all.diagnostics),
             notes,
@@ -101,7 +105,7 @@ impl Vendor {
         options: &PipelineOptions,
     ) -> Result<Checked<VendorReport>, VendorError> {
         // Texts that are damaged would keep the pipeline from being read.
-        let texts = Vendored::check(project.root(), None)?;
+        let texts = Vendored::check(project.root(), None, None)?;
         if !texts.is_clean() {
             return Ok(Checked {
                 value: Some(texts),
@@ -111,9 +115,9 @@ impl Vendor {
         let mut options = options.clone();
         options.elsewhere.unlocked = false;
         options.elsewhere.fetching = Fetching::Offline;
-        let (checked, mut records) =
-            LocalPipeline::read_by(project, &options, IncludeRules::Decide)?;
+        let (checked, outside) = LocalPipeline::read_by(project, &options, IncludeRules::Decide)?;
         let read = checked.into_result();
+        let mut records = outside.records();
         if let Ok((pipeline, _)) = &read {
             pipeline.create()?;
             records = pipeline.asked_elsewhere();
@@ -121,9 +125,10 @@ impl Vendor {
         }
         let (_, others) = LocalPipeline::read_by(project, &options, IncludeRules::PassOver)?;
         // What only other situations need and could not be had was not locked either.
-        records.extend(others.into_iter().filter(Record::is_answered));
+        records.extend(others.records().into_iter().filter(Record::is_answered));
         let questions: Vec<Question> = records.into_iter().map(|it| it.question).collect();
-        let mut report = Vendored::check(project.root(), Some(&questions))?;
+        let own = outside.own();
+        let mut report = Vendored::check(project.root(), Some(&questions), own.as_ref())?;
         let diagnostics = match read {
             Ok((_, diagnostics)) => diagnostics,
             // That something is not locked is a mistake of the pipeline as well, and is reported.
@@ -171,7 +176,11 @@ impl Vendor {
     ///
     /// When another process does the same, or a file cannot be written.
     pub fn write(&self) -> Result<Written, VendorError> {
-        Ok(Vendored::write(&self.root, &self.records)?)
+        Ok(Vendored::write(
+            &self.root,
+            &self.records,
+            self.own.as_ref(),
+        )?)
     }
 }
 

@@ -339,7 +339,7 @@ fn a_lock_file_needs_no_server() {
     let mut options = options(&project);
     options.elsewhere.unlocked = true;
     let records = project.read(&options).asked_elsewhere();
-    Vendored::write(&project.dir(), &records).unwrap();
+    Vendored::write(&project.dir(), &records, None).unwrap();
     drop(gitlab);
 
     fs::remove_dir_all(project.home().join(".runwright/cache")).unwrap();

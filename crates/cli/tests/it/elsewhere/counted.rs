@@ -26,7 +26,7 @@ pub(super) fn everything() -> (Scene, Project, Project) {
     );
     let scene = Scene::new(
         gitlab,
-        "include:\n  - {project: group/files, file: a.yml}\n  - {component: HOST/group/components/c@1}\n  \
+        "include:\n  - {project: group/files, file: a.yml}\n  - {component: $CI_SERVER_FQDN/group/components/c@1}\n  \
          - {template: T.gitlab-ci.yml}\n  - {remote: URL/remote.yml}\n",
     );
     (scene, files, components)

@@ -5,15 +5,11 @@ use super::scene::{Scene, TOKEN};
 use crate::project::files_below;
 use std::fs;
 
-/// Makes the machine one that never saw the GitLab, and the GitLab one that is gone. The settings still say
-/// that it speaks plain HTTP, and where its templates were, but have no token.
+/// Makes the machine one of somebody else, who never saw the GitLab, and the GitLab one that is gone.
 fn alone(scene: &Scene) {
     scene.gitlab.stop();
     fs::remove_dir_all(scene.project.home()).unwrap();
-    let url = scene.gitlab.url();
-    scene.only_settings(&format!(
-        "[[gitlab.instance]]\nurl = \"{url}\"\n[include]\ntemplates = \"{url}/templates/\"\n"
-    ));
+    scene.only_settings("");
 }
 
 #[test]
@@ -60,12 +56,41 @@ fn a_clone_reads_the_same_pipeline() {
     scene
         .project
         .git(&["clone", "-q", ".", clone.to_str().unwrap()]);
-    let url = scene.gitlab.url();
-    let mut command = scene.command(&["list", "--offline", "--gitlab", &url]);
-    let done = command.current_dir(&clone).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout);
-    for name in ["component", "from-project", "nested", "remote", "template"] {
-        assert!(said.contains(name), "{done:?}");
+    // Its remote is the path of a directory, that of a mirror, that of another GitLab, and none.
+    for remote in [
+        "",
+        "git@github.com:o/mirror.git",
+        "https://other.example/g/p.git",
+        "-",
+    ] {
+        match remote {
+            "" => {}
+            "-" => {
+                scene
+                    .project
+                    .git(&["-C", clone.to_str().unwrap(), "remote", "remove", "origin"])
+            }
+            remote => scene.project.git(&[
+                "-C",
+                clone.to_str().unwrap(),
+                "remote",
+                "set-url",
+                "origin",
+                remote,
+            ]),
+        }
+        for arguments in [&["list", "--offline"][..], &["vendor", "--check"]] {
+            let mut command = scene.command(arguments);
+            let done = command.current_dir(&clone).output().unwrap();
+            assert!(done.status.success(), "{remote}: {done:?}");
+            let said = String::from_utf8_lossy(&done.stdout);
+            for name in ["component", "from-project", "nested", "remote", "template"] {
+                assert!(
+                    arguments[0] != "list" || said.contains(name),
+                    "{remote}: {done:?}"
+                );
+            }
+        }
     }
 }
 

@@ -104,6 +104,7 @@ fn words(question: &Question) -> String {
             url,
             age: Some(age),
         } => format!("page {url} for {age} s"),
+        Question::Template { url, .. } => format!("page {url}"),
     };
     text.replace("https://own/", "")
 }
@@ -114,7 +115,7 @@ impl Library for Scripted {
         assert_eq!(etag, None, "nothing is known beforehand");
         let words = words(question);
         self.asked.lock().expect("no panic").push(words.clone());
-        let is_page = matches!(question, Question::Page { .. });
+        let is_page = matches!(question, Question::Page { .. } | Question::Template { .. });
         self.count(is_page, true);
         // Others may begin meanwhile.
         for _ in 0..100 {

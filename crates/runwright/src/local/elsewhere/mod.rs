@@ -11,6 +11,7 @@ mod settings;
 mod status;
 mod variables;
 
+pub(super) use accounts::may_be_gitlab;
 pub use accounts::{UserAccounts, UserSurroundings, Variables};
 pub use api_mode::ApiModeError;
 pub(super) use api_mode::{ApiMode, Merged};

@@ -3,7 +3,7 @@ use super::{
 };
 use crate::local::repository::Git;
 use crate::local::state::StateDir;
-use gitlab_api::Accounts;
+use gitlab_api::{Accounts, Instance};
 use includes::{
     Cached, Elsewhere, ElsewhereSettings, Fallback, GitServers, GitWays, Library, LockFile, Locked,
     Notes, Record, Recorded, Servers, Store,
@@ -111,6 +111,12 @@ impl Outside {
         found.map_or_else(Vec::new, |found| found.recorded.records())
     }
 
+    /// Returns the project's own GitLab, if somebody wanted to know it.
+    pub(in crate::local) fn own(&self) -> Option<Instance> {
+        let opened = self.opened.get()?.as_ref().ok()?;
+        opened.accounts.own()
+    }
+
     /// Returns what the user should know of the answers, each time what is new.
     pub(in crate::local) fn take_notes(&self) -> Vec<String> {
         self.notes.take().iter().map(ToString::to_string).collect()
@@ -142,8 +148,14 @@ impl Outside {
         let accounts: Arc<dyn Accounts> = Arc::clone(&opened.accounts) as Arc<dyn Accounts>;
         let servers = Servers::new(opened.web.clone(), Arc::clone(&accounts));
         let kept = self.kept(self.with_git(servers, opened), &opened.settings);
-        let recorded = Arc::new(Recorded::new(self.locked(kept)?));
-        let mut settings = ElsewhereSettings::new(accounts);
+        let file = self.lock_file()?;
+        let mut settings = ElsewhereSettings::new(Arc::clone(&accounts));
+        settings.own = file.as_ref().and_then(LockFile::own).cloned();
+        let locked = match file {
+            Some(file) => self.locked(kept, file, accounts.own()),
+            None => kept,
+        };
+        let recorded = Arc::new(Recorded::new(locked));
         settings.waiter = Arc::clone(&opened.waiter);
         if let Some(templates) = &opened.settings.include.templates {
             settings.templates = templates.clone();
@@ -182,22 +194,28 @@ impl Outside {
         Arc::new(cached)
     }
 
-    /// Returns a library that answers from the project's lock file, if it has one.
-    fn locked(&self, library: Arc<dyn Library>) -> Result<Arc<dyn Library>, IncludeError> {
+    /// Returns the project's lock file, if it has one that counts.
+    fn lock_file(&self) -> Result<Option<LockFile>, IncludeError> {
         if self.options.unlocked {
-            return Ok(library);
+            return Ok(None);
         }
-        let top = self.git.root();
-        let file = LockFile::read(top).map_err(|error| IncludeError::Failed {
+        LockFile::read(self.git.root()).map_err(|error| IncludeError::Failed {
             kind: IncludeFailure::NotFetched,
             reason: error.to_string(),
             help: error.help,
-        })?;
-        let Some(file) = file else {
-            return Ok(library);
-        };
+        })
+    }
+
+    /// Returns a library that answers from a lock file; `own` is the project's own GitLab.
+    fn locked(
+        &self,
+        library: Arc<dyn Library>,
+        file: LockFile,
+        own: Option<Instance>,
+    ) -> Arc<dyn Library> {
         let (fetching, notes) = (self.options.fetching, self.notes.clone());
-        Ok(Arc::new(Locked::new(library, top, file, fetching, notes)))
+        let locked = Locked::new(library, self.git.root(), file, fetching, notes);
+        Arc::new(locked.with_own(own))
     }
 
     /// Returns the directory of the user's settings.

@@ -3,8 +3,10 @@
 use super::remote::{path_of_url, server_of_url};
 use super::source::{EXTERNAL_PULL_REQUEST, PARENT, PUSH, UPSTREAM};
 use super::{Situation, SituationRef};
+use crate::local::elsewhere::may_be_gitlab;
 use crate::local::repository::{ChangeBase, Git, GitError, Situated, merge_base};
 use executor_core::job::{PipelineId, RefType};
+use includes::LockFile;
 use job_runner::{Head, RepositoryFacts, RepositoryRefs};
 use pipeline::context::{
     Chat, Commit, ExternalPullRequest, MergeRequest, MergeRequestBranch, PipelineContext, Project,
@@ -83,9 +85,7 @@ impl Describing<'_> {
             source: self.situation.source.clone(),
             created_at: jiff::Timestamp::now(),
             config_path: file.display().to_string(),
-            server_url: remote
-                .and_then(server_of_url)
-                .unwrap_or_else(|| "https://gitlab.com".to_owned()),
+            server_url: self.server(remote),
             user: self.user(),
             project,
             commit,
@@ -99,6 +99,20 @@ impl Describing<'_> {
             situated,
             notes: self.notes,
         })
+    }
+
+    /// Returns the address of the project's GitLab: a mirror's remote does not tell it, and its lock
+    /// file does.
+    fn server(&self, remote: Option<&str>) -> String {
+        let locked = if remote.is_some_and(may_be_gitlab) {
+            None
+        } else {
+            // Whoever reads included files says what is wrong with it.
+            LockFile::read(self.git.root()).ok().flatten()
+        };
+        let server = locked.and_then(|file| Some(file.own()?.address().to_owned()));
+        let server = server.or_else(|| remote.and_then(server_of_url));
+        server.unwrap_or_else(|| "https://gitlab.com".to_owned())
     }
 
     fn project(&self) -> Project {

@@ -25,6 +25,11 @@ const OTHERS: [&str; 6] = [
     "ssh.dev.azure.com",
 ];
 
+/// Returns whether the address of a repository names a server that may be a GitLab.
+pub(in crate::local) fn may_be_gitlab(url: &str) -> bool {
+    Remote::parse(url).is_some()
+}
+
 impl Remote {
     /// Reads the address of a repository; nothing when it names no server that may be a GitLab.
     pub(super) fn parse(url: &str) -> Option<Self> {
