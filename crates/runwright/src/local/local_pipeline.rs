@@ -9,7 +9,6 @@ use super::project::LocalProject;
 use super::repository::{Git, GitRepository};
 use super::surroundings::{Surroundings, tells_of_commit};
 use executor_core::variable::JobVariables;
-use gitlab_api::Instance;
 use indexmap::IndexMap;
 use pipeline::context::PipelineContext;
 use pipeline::create::Creation;
@@ -69,15 +68,11 @@ impl LocalPipeline {
         let api_mode = ApiMode::wanted(options, &given)?;
         let mut surroundings =
             Surroundings::new(project.root(), project.file(), situation, given.variables);
-        // What is no address is told when somebody asks there.
-        let named = options.elsewhere.gitlab.as_deref();
-        if let Some(server) = named.and_then(|named| Instance::parse(named).ok()) {
-            surroundings.name_server(&server);
-        }
         let home = options.home.clone();
         let outside = Outside::new(&options.elsewhere, home, surroundings.git());
         let outside = Arc::new(outside);
         surroundings.repository().look_outside(&outside);
+        surroundings.add_outside(&outside);
         if options.elsewhere.variables {
             surroundings.add_gitlab(GitLabVariables::new(Arc::clone(&outside))?);
         }

@@ -1,9 +1,8 @@
-use super::elsewhere::{GitLabVariables, Protection, Taken};
+use super::elsewhere::{GitLabVariables, Outside, Protection, Taken};
 use super::error::LocalError;
 use super::repository::{Git, GitError, GitRepository};
-use super::situation::{Situation, SituationRef, describe};
+use super::situation::{Described, Situation, SituationRef, describe};
 use executor_core::variable::JobVariables;
-use gitlab_api::Instance;
 use job_runner::{Head, RepositoryError, RepositoryFacts, glance};
 use pipeline::context::{GivenVariable, PipelineContext};
 use std::collections::HashSet;
@@ -20,10 +19,10 @@ pub(super) struct Surroundings {
     /// The pipeline file.
     file: PathBuf,
     given: Vec<GivenVariable>,
+    /// Present when something says where the project's GitLab is, besides its remote.
+    outside: Option<Arc<Outside>>,
     /// Present when GitLab is asked for more of them.
     gitlab: Option<GitLabVariables>,
-    /// The address of the project's GitLab, if the user named it.
-    server: Option<String>,
     described: OnceLock<Known>,
 }
 
@@ -48,20 +47,20 @@ impl Surroundings {
             situation,
             file: file.to_owned(),
             given,
+            outside: None,
             gitlab: None,
-            server: None,
             described: OnceLock::new(),
         }
+    }
+
+    /// Adds what says which GitLab is the project's.
+    pub(super) fn add_outside(&mut self, outside: &Arc<Outside>) {
+        self.outside = Some(Arc::clone(outside));
     }
 
     /// Adds the variables that a GitLab keeps, which is asked when they are.
     pub(super) fn add_gitlab(&mut self, gitlab: GitLabVariables) {
         self.gitlab = Some(gitlab);
-    }
-
-    /// Says on which GitLab the project is, whatever its remote is.
-    pub(super) fn name_server(&mut self, server: &Instance) {
-        self.server = Some(server.address().to_owned());
     }
 
     /// Returns who asks git.
@@ -105,9 +104,9 @@ impl Surroundings {
         let Some(facts) = glance(self.git.root()).filter(|_| !needs_git) else {
             return Ok(self.context()?.pre_pipeline_variables());
         };
-        let described = describe(&self.situation, &facts, &self.git, &self.file)?;
+        let described = self.describe(&facts)?;
         self.repository.situate(described.situated);
-        let mut context = self.at_server(described.context);
+        let mut context = described.context;
         context.given.clone_from(&self.given);
         Ok(context.pre_pipeline_variables())
     }
@@ -122,9 +121,9 @@ impl Surroundings {
             return Ok(known);
         }
         let facts = self.facts()?;
-        let described = describe(&self.situation, &facts, &self.git, &self.file)?;
+        let described = self.describe(&facts)?;
         self.repository.situate(described.situated);
-        let mut context = self.at_server(described.context);
+        let mut context = described.context;
         let mut notes = described.notes;
         let remote = facts.remote_url.as_deref();
         let taken = match &self.gitlab {
@@ -143,11 +142,17 @@ impl Surroundings {
         Ok(self.described.get_or_init(|| known))
     }
 
-    fn at_server(&self, mut context: PipelineContext) -> PipelineContext {
-        if let Some(server) = &self.server {
-            context.server_url.clone_from(server);
-        }
-        context
+    fn describe(&self, facts: &RepositoryFacts) -> Result<Described, GitError> {
+        let outside = self.outside.as_ref();
+        let remote = facts.remote_url.as_deref();
+        let server = outside.and_then(|outside| outside.own_server(remote));
+        describe(
+            &self.situation,
+            facts,
+            server.as_ref(),
+            &self.git,
+            &self.file,
+        )
     }
 
     fn facts(&self) -> Result<RepositoryFacts, GitError> {

@@ -36,6 +36,42 @@ fn a_self_managed_gitlab_may_have_an_authority_of_its_own_and_be_below_a_path() 
 }
 
 #[test]
+fn jobs_know_the_gitlab_of_the_settings_and_not_the_host_of_its_ssh() {
+    let gitlab = GitLab::setup().below("/gitlab").start();
+    fill(&gitlab);
+    let pipeline = "include: {component: $CI_SERVER_FQDN/group/files/c@1}\n";
+    let scene = Scene::new(gitlab, pipeline);
+    let known = |expect: &[String]| {
+        let shown = scene.runwright(&["variables"]).expect_code(0).stdout;
+        for expect in expect {
+            assert!(shown.contains(expect), "no {expect} in {shown}");
+        }
+    };
+    let (url, name) = (scene.gitlab.url(), scene.gitlab.name());
+    let expect = [
+        format!("CI_SERVER_URL = {url}\n"),
+        format!("CI_SERVER_FQDN = {name}\n"),
+        format!("CI_PROJECT_URL = {url}/group/app\n"),
+        format!("CI_API_V4_URL = {url}/api/v4\n"),
+    ];
+    known(&expect);
+    let remote = [
+        "remote",
+        "set-url",
+        "origin",
+        "git@ssh.example:group/app.git",
+    ];
+    scene.project.git(&remote);
+    scene.settings("ssh-host = \"ssh.example\"\n");
+    known(&expect);
+    assert_eq!(scene.jobs(&[]), ["c: c"]);
+    // Whose settings are wrong hears of it when they are needed.
+    scene.only_settings("[gitlb]\n");
+    scene.project.write(".gitlab-ci.yml", "a: {script: make}\n");
+    known(&["CI_SERVER_FQDN = ssh.example\n".to_owned()]);
+}
+
+#[test]
 fn the_token_may_be_in_the_environment() {
     let gitlab = GitLab::start();
     fill(&gitlab);

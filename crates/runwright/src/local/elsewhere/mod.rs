@@ -16,7 +16,7 @@ pub use accounts::{UserAccounts, UserSurroundings, Variables};
 pub use api_mode::ApiModeError;
 pub(super) use api_mode::{ApiMode, Merged};
 pub use error::ElsewhereError;
-pub(super) use open::Outside;
+pub(super) use open::{Outside, OwnServer};
 pub use options::ElsewhereOptions;
 pub(super) use project_includes::ProjectIncludes;
 pub use settings::{

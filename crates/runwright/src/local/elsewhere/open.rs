@@ -1,3 +1,4 @@
+use super::variables::project_of;
 use super::{
     ElsewhereError, ElsewhereOptions, Settings, UserAccounts, UserSurroundings, Variables,
 };
@@ -16,16 +17,35 @@ use web::{Waiter, Web};
 
 /// The way to everything that is elsewhere, for one reading of a pipeline.
 ///
-/// Nothing is made before somebody asks: no client is made, and no settings or accounts are read,
-/// for a pipeline that needs none.
+/// Nothing is made before somebody asks: no client is made, and no token is looked for, for a pipeline
+/// that needs none.
 #[derive(Debug)]
 pub(in crate::local) struct Outside {
     options: ElsewhereOptions,
     home: Option<PathBuf>,
     git: Arc<Git>,
+    known: OnceLock<Result<Known, ElsewhereError>>,
     opened: OnceLock<Result<Opened, ElsewhereError>>,
     found: OnceLock<Result<Found, IncludeError>>,
     notes: Notes,
+}
+
+/// What is known without asking anybody.
+#[derive(Debug)]
+struct Known {
+    settings: Arc<Settings>,
+    accounts: Arc<UserAccounts>,
+}
+
+/// The GitLab of a project, as its jobs know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::local) struct OwnServer {
+    /// Its address.
+    pub(in crate::local) url: String,
+    /// The project's path there, if its remote tells.
+    pub(in crate::local) path: Option<String>,
+    /// Whether the user named it for this very run.
+    pub(in crate::local) is_named: bool,
 }
 
 /// What is made when somebody asks first.
@@ -59,6 +79,7 @@ impl Outside {
             options: options.clone(),
             home,
             git: Arc::clone(git),
+            known: OnceLock::new(),
             opened: OnceLock::new(),
             found: OnceLock::new(),
             notes: Notes::default(),
@@ -68,6 +89,17 @@ impl Outside {
     /// Returns what the user wants of it.
     pub(in crate::local) fn options(&self) -> &ElsewhereOptions {
         &self.options
+    }
+
+    /// Returns the GitLab of the project that was cloned from `remote`, if one is known. What is wrong
+    /// with the settings is said when something is asked for.
+    pub(in crate::local) fn own_server(&self, remote: Option<&str>) -> Option<OwnServer> {
+        let instance = self.known().ok()?.accounts.own()?;
+        Some(OwnServer {
+            path: remote.and_then(|remote| project_of(remote, &instance)),
+            url: instance.address().to_owned(),
+            is_named: self.options.gitlab.is_some(),
+        })
     }
 
     /// Returns who the user is where, and what requests go through.
@@ -123,6 +155,21 @@ impl Outside {
     }
 
     fn open(&self) -> Result<Opened, ElsewhereError> {
+        let Known { settings, accounts } = self.known()?;
+        Ok(Opened {
+            web: Web::new(accounts.web_options())?,
+            waiter: Arc::new(Waiter::new()),
+            accounts: Arc::clone(accounts),
+            settings: Arc::clone(settings),
+        })
+    }
+
+    fn known(&self) -> Result<&Known, ElsewhereError> {
+        let known = self.known.get_or_init(|| self.know());
+        known.as_ref().map_err(Clone::clone)
+    }
+
+    fn know(&self) -> Result<Known, ElsewhereError> {
         let home = self.home.clone().or_else(std::env::home_dir);
         let settings = match self.directory() {
             Some(directory) => Settings::read(&directory, home.as_deref())?,
@@ -136,9 +183,7 @@ impl Outside {
             remote: self.remote(),
             gitlab: self.options.gitlab.clone(),
         })?;
-        Ok(Opened {
-            web: Web::new(accounts.web_options())?,
-            waiter: Arc::new(Waiter::new()),
+        Ok(Known {
             accounts: Arc::new(accounts),
             settings,
         })

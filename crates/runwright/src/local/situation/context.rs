@@ -3,7 +3,7 @@
 use super::remote::{path_of_url, server_of_url};
 use super::source::{EXTERNAL_PULL_REQUEST, PARENT, PUSH, UPSTREAM};
 use super::{Situation, SituationRef};
-use crate::local::elsewhere::may_be_gitlab;
+use crate::local::elsewhere::{OwnServer, may_be_gitlab};
 use crate::local::repository::{ChangeBase, Git, GitError, Situated, merge_base};
 use executor_core::job::{PipelineId, RefType};
 use includes::LockFile;
@@ -28,19 +28,22 @@ pub(in crate::local) struct Described {
     pub(in crate::local) notes: Vec<String>,
 }
 
-/// Describes a situation; `file` is the pipeline file.
+/// Describes a situation; `file` is the pipeline file, and `server` the project's GitLab, where more
+/// than the remote tells which one that is.
 ///
 /// Git is asked for what a default situation does not need: the message of a tag, and where a merge
 /// request begins.
 pub(in crate::local) fn describe(
     situation: &Situation,
     facts: &RepositoryFacts,
+    server: Option<&OwnServer>,
     git: &Git,
     file: &Path,
 ) -> Result<Described, GitError> {
     Describing {
         situation,
         facts,
+        server,
         git,
         refs: RepositoryRefs::of(git.root()),
         notes: Vec::new(),
@@ -51,6 +54,7 @@ pub(in crate::local) fn describe(
 struct Describing<'a> {
     situation: &'a Situation,
     facts: &'a RepositoryFacts,
+    server: Option<&'a OwnServer>,
     git: &'a Git,
     refs: Option<RepositoryRefs>,
     notes: Vec<String>,
@@ -85,7 +89,7 @@ impl Describing<'_> {
             source: self.situation.source.clone(),
             created_at: jiff::Timestamp::now(),
             config_path: file.display().to_string(),
-            server_url: self.server(remote),
+            server_url: self.server_url(remote),
             user: self.user(),
             project,
             commit,
@@ -103,20 +107,24 @@ impl Describing<'_> {
 
     /// Returns the address of the project's GitLab: a mirror's remote does not tell it, and its lock
     /// file does.
-    fn server(&self, remote: Option<&str>) -> String {
-        let locked = if remote.is_some_and(may_be_gitlab) {
+    fn server_url(&self, remote: Option<&str>) -> String {
+        let is_named = self.server.is_some_and(|server| server.is_named);
+        let locked = if is_named || remote.is_some_and(may_be_gitlab) {
             None
         } else {
             // Whoever reads included files says what is wrong with it.
             LockFile::read(self.git.root()).ok().flatten()
         };
         let server = locked.and_then(|file| Some(file.own()?.address().to_owned()));
+        let server = server.or_else(|| Some(self.server?.url.clone()));
         let server = server.or_else(|| remote.and_then(server_of_url));
         server.unwrap_or_else(|| "https://gitlab.com".to_owned())
     }
 
     fn project(&self) -> Project {
-        let from_remote = self.facts.remote_url.as_deref().and_then(path_of_url);
+        let from_server = self.server.and_then(|server| server.path.clone());
+        let remote = self.facts.remote_url.as_deref();
+        let from_remote = from_server.or_else(|| remote.and_then(path_of_url));
         let folder = self.facts.toplevel.file_name();
         let folder = folder.map(|name| name.to_string_lossy().replace(char::is_control, "-"));
         let local = || format!("local/{}", folder.unwrap_or_else(|| "project".to_owned()));

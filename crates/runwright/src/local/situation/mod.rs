@@ -15,7 +15,7 @@ mod options;
 mod remote;
 mod source;
 
-pub(super) use context::{describe, stamp};
+pub(super) use context::{Described, describe, stamp};
 pub use error::SituationError;
 pub use options::{Situation, SituationOptions, SituationRef};
 pub(super) use remote::{path_of_url, server_of_url};
