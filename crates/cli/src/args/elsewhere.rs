@@ -2,6 +2,9 @@ use clap::Args;
 use runwright::includes::Fetching;
 use runwright::local::ElsewhereOptions;
 
+/// The variable that says the same as `--prefer-api`.
+const PREFER_API: &str = "GLCI_PREFER_API";
+
 /// What is taken from GitLab and other servers, and when they are asked.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "GitLab and other servers")]
@@ -22,8 +25,9 @@ pub(crate) struct ElsewhereArgs {
     /// Take the variables of the project and its groups from GitLab; needs a token
     #[arg(long)]
     gitlab_variables: bool,
-    /// Let GitLab put the file together, through its CI lint; needs a token
-    #[arg(long, env = "GLCI_PREFER_API", hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
+    /// Let GitLab put the file together, through its CI lint; needs a token. GLCI_PREFER_API=1 means
+    /// the same, where --offline does not forbid it
+    #[arg(long)]
     prefer_api: bool,
 }
 
@@ -40,8 +44,24 @@ impl ElsewhereArgs {
             gitlab: self.gitlab.clone(),
             directory: None,
             variables: self.gitlab_variables,
-            prefer_api: self.prefer_api,
+            prefer_api: self.prefers_api(),
         }
+    }
+
+    /// Returns whether GitLab is to put the file together. What the command line says is stronger than
+    /// what somebody wrote into his profile once.
+    fn prefers_api(&self) -> bool {
+        self.prefer_api || (!self.offline && is_preferred())
+    }
+
+    /// Returns whether the command line itself says so.
+    pub(crate) fn demands_api(&self) -> bool {
+        self.prefer_api
+    }
+
+    /// Returns whether the environment prefers the API, and the command line forbids it.
+    pub(crate) fn overrules_preference(&self) -> bool {
+        self.offline && is_preferred()
     }
 
     /// Returns the options that ask for the same again.
@@ -50,7 +70,7 @@ impl ElsewhereArgs {
             ("--offline", self.offline),
             ("--refresh", self.refresh),
             ("--gitlab-variables", self.gitlab_variables),
-            ("--prefer-api", self.prefer_api),
+            ("--prefer-api", self.prefers_api()),
         ];
         let flags = flags.into_iter().filter(|(_, is_set)| *is_set);
         let mut words: Vec<String> = flags.map(|(flag, _)| flag.to_owned()).collect();
@@ -58,5 +78,31 @@ impl ElsewhereArgs {
             words.extend(["--gitlab".to_owned(), gitlab.clone()]);
         }
         words
+    }
+}
+
+/// Returns whether the environment prefers the API.
+fn is_preferred() -> bool {
+    std::env::var_os(PREFER_API).is_some_and(|value| is_yes(&value.to_string_lossy()))
+}
+
+/// Returns whether a value switches something on.
+fn is_yes(value: &str) -> bool {
+    let no = ["", "0", "f", "false", "n", "no", "off"];
+    !no.contains(&value.trim().to_ascii_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_says_yes_or_no() {
+        for yes in ["1", "true", "YES", "on", "x"] {
+            assert!(is_yes(yes), "{yes}");
+        }
+        for no in ["", " ", "0", "False", "no", "OFF", "n", "f"] {
+            assert!(!is_yes(no), "{no}");
+        }
     }
 }

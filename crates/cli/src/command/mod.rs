@@ -69,6 +69,10 @@ fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Failure> {
         check_name(pair.key())?;
         variables.push(JobVariable::public(pair.key(), pair.value()));
     }
+    if args.elsewhere.overrules_preference() {
+        let note = "the file is read here, as --offline says more than GLCI_PREFER_API";
+        crate::output::notes(&[note]);
+    }
     let inputs = args.input.iter();
     let inputs = inputs.map(|pair| (pair.key().to_owned(), Value::from(pair.value())));
     Ok(PipelineOptions {

@@ -8,6 +8,11 @@ use runwright::local::{LocalProject, PipelineOptions, Vendor, VendorError};
 
 /// Writes the lock file of what the pipeline takes from elsewhere, or checks it.
 pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
+    if args.project.elsewhere.demands_api() {
+        let error = anyhow::anyhow!("of what GitLab puts together nothing can be locked");
+        let help = "leave out --prefer-api, and what the file includes is locked";
+        return Err(Failure::usage(error).with_help(help));
+    }
     let project = find_project(&args.project)?;
     let options = pipeline_options(&args.project)?;
     if args.check {

@@ -38,7 +38,8 @@ pub enum VendorError {
 }
 
 impl Vendor {
-    /// Asks for all that the pipeline takes from elsewhere, passing over the lock file there is.
+    /// Asks for all that the pipeline takes from elsewhere, passing over the lock file there is. The file
+    /// is read here, whatever the options prefer: of what a GitLab put together nothing can be locked.
     ///
     /// # Errors
     ///
@@ -50,6 +51,7 @@ impl Vendor {
     ) -> Result<Checked<Self>, VendorError> {
         let mut options = options.clone();
         options.elsewhere.unlocked = true;
+        options.elsewhere.prefer_api = false;
         if options.elsewhere.fetching != Fetching::Offline {
             options.elsewhere.fetching = Fetching::Refresh;
         }
@@ -114,6 +116,7 @@ impl Vendor {
         }
         let mut options = options.clone();
         options.elsewhere.unlocked = false;
+        options.elsewhere.prefer_api = false;
         options.elsewhere.fetching = Fetching::Offline;
         let (checked, outside) = LocalPipeline::read_by(project, &options, IncludeRules::Decide)?;
         let read = checked.into_result();

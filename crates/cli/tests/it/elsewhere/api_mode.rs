@@ -129,6 +129,31 @@ fn the_variable_of_glci_switches_it_on_and_jobs_run() {
 }
 
 #[test]
+fn what_the_command_line_says_is_stronger_than_the_variable() {
+    // R-GLCI-165 R-GLCI-166
+    let scene = scene();
+    let run = |value: &str, arguments: &[&str]| {
+        let mut command = scene.command(arguments);
+        command.env("GLCI_PREFER_API", value);
+        crate::project::Done::from(command.output().unwrap())
+    };
+    let here = run("1", &["list", "--offline"]).expect_code(0);
+    here.expect_text("as --offline says more than GLCI_PREFER_API");
+    let here = run("0", &["list", "--offline"]).expect_code(0);
+    assert_eq!(here.stderr, "");
+    run("0", &["list", "--offline", "--prefer-api"])
+        .expect_code(2)
+        .expect_text("cannot be used with");
+    // Nothing of what a GitLab put together could be locked.
+    run("1", &["vendor"]).expect_code(0);
+    run("1", &["vendor", "--check"]).expect_code(0);
+    run("", &["vendor", "--prefer-api"])
+        .expect_code(2)
+        .expect_text("leave out --prefer-api");
+    assert_eq!(scene.gitlab.total(), 0);
+}
+
+#[test]
 fn without_a_token_it_is_said_where_one_was_looked_for() {
     // R-GLCI-165
     let scene = scene();
