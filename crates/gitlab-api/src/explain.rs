@@ -197,14 +197,11 @@ fn renew(asked: &Asked, kind: TokenKind, found: &str) -> String {
 /// Says how a token is given where there is none.
 fn give(asked: &Asked) -> String {
     let make = access_token(&asked.instance, asked.scope);
-    match asked.places.split_last() {
-        None => make,
-        Some((last, [])) => format!("{make}; it is looked for in {last}"),
-        Some((last, others)) => {
-            let others = others.join(", ");
-            format!("{make}; it is looked for in {others} and {last}")
-        }
+    if asked.places.is_empty() {
+        return make;
     }
+    // A place may say with commas what is wrong with it.
+    format!("{make}; looked at were: {}", asked.places.join("; "))
 }
 
 #[cfg(test)]

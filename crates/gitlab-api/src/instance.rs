@@ -35,8 +35,11 @@ impl Instance {
         } else {
             format!("https://{bare}")
         };
+        // A user and a query may be secret.
+        let shown = full.rsplit('@').next().unwrap_or_default();
+        let shown = shown.split(['?', '#']).next().unwrap_or_default();
         let refuse = |reason| InstanceError {
-            address: full.rsplit('@').next().unwrap_or_default().to_owned(),
+            address: shown.to_owned(),
             reason,
         };
         let url = Url::parse(&full).map_err(|_| refuse("it cannot be read"))?;
@@ -102,7 +105,13 @@ mod tests {
 
     #[test]
     fn an_error_shows_no_secret() {
-        let error = Instance::parse("https://user:secret@h").expect_err("refused");
-        assert!(!error.to_string().contains("secret"), "{error}");
+        for address in [
+            "https://user:secret@h",
+            "https://h?token=secret",
+            "x y?secret",
+        ] {
+            let error = Instance::parse(address).expect_err("refused");
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
     }
 }

@@ -66,6 +66,12 @@ impl Hosts {
     }
 }
 
+/// Returns whether a text is what [`Reach`](crate::Reach) lists: a host, all hosts beneath one
+/// (`*.example.com`), an address or a network.
+pub fn names_hosts(text: &str) -> bool {
+    Hosts::parse(text, "").is_ok()
+}
+
 /// Returns a name without the dot that may end it.
 pub(crate) fn bare_name(name: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)

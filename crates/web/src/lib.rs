@@ -49,6 +49,7 @@ mod waiter;
 
 pub use credential::Credential;
 pub use error::WebError;
+pub use hosts::names_hosts;
 pub use limits::Limits;
 pub use options::WebOptions;
 pub use origin::Origin;

@@ -14,13 +14,13 @@ pub(crate) struct ExplainArgs {
     /// The job; one that `parallel` makes several of means all of them
     #[arg(value_name = "JOB", required = true)]
     pub(crate) job: Vec<String>,
-    /// Where the pipeline is.
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
     /// Show GitLab's predefined variables as well
     #[arg(long)]
     pub(crate) predefined: bool,
     /// Print a JSON array with an object for each job
     #[arg(long)]
     pub(crate) json: bool,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
 }

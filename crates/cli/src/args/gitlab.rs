@@ -1,5 +1,7 @@
-use super::ProjectArgs;
 use clap::Args;
+use runwright::includes::Fetching;
+use runwright::local::ElsewhereOptions;
+use std::path::PathBuf;
 
 /// Arguments of `runwright gitlab`.
 #[derive(Debug, Args)]
@@ -11,10 +13,31 @@ Examples:
 
 Exit codes: 0 it answers, 2 no GitLab is known, 3 it does not answer, or not to you")]
 pub(crate) struct GitLabArgs {
-    /// Where the project is.
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
+    /// The directory to work in, instead of the current one
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// The GitLab; default: the one of the repository's remote
+    #[arg(long, value_name = "URL")]
+    gitlab: Option<String>,
+    /// Ask no server: show what is known here
+    #[arg(long)]
+    offline: bool,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl GitLabArgs {
+    /// Returns what was asked for.
+    pub(crate) fn elsewhere(&self) -> ElsewhereOptions {
+        ElsewhereOptions {
+            fetching: if self.offline {
+                Fetching::Offline
+            } else {
+                Fetching::Usual
+            },
+            gitlab: self.gitlab.clone(),
+            ..ElsewhereOptions::default()
+        }
+    }
 }

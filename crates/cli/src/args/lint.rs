@@ -15,9 +15,6 @@ Exit codes: 0 valid, 2 invalid (with --strict also when there are warnings)")]
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct LintArgs {
-    /// Where the pipeline is.
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
     /// Treat warnings as errors, but for those about what a local run does not honour
     #[arg(long)]
     pub(crate) strict: bool,
@@ -33,6 +30,9 @@ pub(crate) struct LintArgs {
     /// Short for `--format sarif`
     #[arg(long, conflicts_with_all = ["format", "json"])]
     sarif: bool,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
 }
 
 /// What `runwright lint` prints.

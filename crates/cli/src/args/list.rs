@@ -11,13 +11,13 @@ Examples:
 
 Exit codes: 0 listed, 2 the file is invalid, or the pipeline cannot be made of it")]
 pub(crate) struct ListArgs {
-    /// Where the pipeline is.
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
     /// Show the jobs that are left out as well, with the reason
     #[arg(long, short)]
     pub(crate) all: bool,
     /// Print the normalized jobs as a JSON array
     #[arg(long)]
     pub(crate) json: bool,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
 }

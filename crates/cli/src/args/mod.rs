@@ -49,6 +49,8 @@ Examples:
   runwright variables test          show what variables it gets
   runwright lint                    check the pipeline file
   runwright show                    show it with everything put together
+  runwright gitlab                  show which GitLab the project has, and whether it answers
+  runwright vendor                  lock what is included from elsewhere
 
 Exit codes:
   0  all good      1  a job failed        2  usage or configuration error

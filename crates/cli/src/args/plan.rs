@@ -14,15 +14,15 @@ Examples:
 Exit codes: 0 shown, also when no pipeline is created, which the output says; 2 the file is invalid,
 or the pipeline cannot be made of it")]
 pub(crate) struct PlanArgs {
-    /// Where the pipeline is.
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
     /// What to print
     #[arg(long, value_enum, default_value = "table", value_name = "FORMAT")]
     format: PlanFormat,
     /// Short for `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
 }
 
 /// What `runwright plan` prints.

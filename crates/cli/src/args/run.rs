@@ -49,10 +49,6 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "JOB")]
     pub(crate) manual: Vec<String>,
 
-    /// Where the pipeline is.
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
-
     /// Where jobs run; see `runwright executors`
     #[arg(long, value_name = "NAME", default_value = "shell")]
     pub(crate) executor: String,
@@ -84,6 +80,9 @@ pub(crate) struct RunArgs {
     /// Write all events as JSON lines to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
 }
 
 impl RunArgs {

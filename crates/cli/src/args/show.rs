@@ -11,9 +11,6 @@ Examples:
 
 Exit codes: 0 shown, 2 the file is invalid")]
 pub(crate) struct ShowArgs {
-    /// Where the pipeline is.
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
     /// What to print
     #[arg(long, value_enum, default_value = "yaml", value_name = "FORMAT")]
     format: ShowFormat,
@@ -26,6 +23,9 @@ pub(crate) struct ShowArgs {
     /// Show the values alone (default for JSON)
     #[arg(long, overrides_with = "origins")]
     no_origins: bool,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
 }
 
 /// What `runwright show` prints.

@@ -16,13 +16,13 @@ pub(crate) struct VariablesArgs {
     /// The job; one that `parallel` makes several of means all of them
     #[arg(value_name = "JOB")]
     pub(crate) job: Option<String>,
-    /// Where the pipeline is.
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
     /// Show where each comes from, what it wins over, and which are left out
     #[arg(long)]
     pub(crate) explain: bool,
     /// Print a JSON array with an object for each job
     #[arg(long)]
     pub(crate) json: bool,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
 }

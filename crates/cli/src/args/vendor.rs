@@ -14,10 +14,10 @@ Commit .runwright.lock and .runwright/vendor, and every clone reads the same pip
 Exit codes: 0 written, or nothing differs; 1 something differs (--check);
   2 the pipeline is invalid, or a file cannot be had")]
 pub(crate) struct VendorArgs {
-    /// Where the pipeline is.
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
     /// Write nothing and ask no server: say what differs
     #[arg(long)]
     pub(crate) check: bool,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
 }

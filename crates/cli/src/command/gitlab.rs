@@ -1,20 +1,25 @@
-use super::{find_project, pipeline_options, print, print_json};
+use super::{print, print_json};
 use crate::args::GitLabArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{Style, Tone, strip_controls};
-use runwright::local::{ElsewhereError, GitLabStatus, StatusAnswer};
+use runwright::local::{ElsewhereError, GitLabStatus, LocalProject, PipelineOptions, StatusAnswer};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
+use std::path::Path;
 
 /// Shows which GitLab the project has, who asks there, and whether that works.
 pub(crate) fn gitlab(args: &GitLabArgs) -> Result<Exit, Failure> {
-    let project = find_project(&args.project)?;
-    let options = pipeline_options(&args.project)?;
+    let directory = args.cwd.as_deref().unwrap_or(Path::new("."));
+    let project = LocalProject::find(directory, None)?;
+    let options = PipelineOptions {
+        elsewhere: args.elsewhere(),
+        ..PipelineOptions::default()
+    };
     let status = GitLabStatus::of(&project, &options).map_err(failure)?;
     let Some(status) = status else {
         let error = anyhow::anyhow!("no GitLab is known: no remote of the repository names one");
-        let help = "name it with --gitlab, or in the settings";
+        let help = "name it with --gitlab URL, or with `url` under `[gitlab]` in your config.toml";
         return Err(Failure::usage(error).with_help(help));
     };
     if args.json {
@@ -53,14 +58,17 @@ fn text(status: &GitLabStatus, style: Style) -> String {
     for place in &status.places {
         row("", place);
     }
+    let mut said = None;
     for StatusAnswer { what, answer } in &status.answers {
         match answer {
             Ok(answer) => row(what, answer),
             Err(error) => {
                 row(what, &format!("error: {error}"));
-                if let Some(help) = error.help() {
+                let help = error.help();
+                if let Some(help) = help.as_ref().filter(|_| help != said) {
                     row("", &format!("help: {help}"));
                 }
+                said = help;
             }
         }
     }

@@ -76,3 +76,45 @@ fn without_a_gitlab_there_is_advice() {
     let done: Done = command.output().unwrap().into();
     done.expect_code(2).expect_text("name it with --gitlab");
 }
+
+#[test]
+fn what_gitlab_refuses_is_asked_once_and_helped_once() {
+    let gitlab = GitLab::start();
+    gitlab.project("group/app").private();
+    gitlab.token(TOKEN, &["read_api"]).expire();
+    let project = cloned(&gitlab);
+    let done = ask(&project, Some(TOKEN)).expect_code(3);
+    assert_eq!(gitlab.total(), 1);
+    assert_eq!(done.stdout.matches("help: ").count(), 1, "{}", done.stdout);
+    // One that lacks a scope may have another.
+    gitlab.token("glpat-other", &["read_repository"]);
+    let done = ask(&project, Some("glpat-other")).expect_code(3);
+    let row = "scopes   read_repository (the token `test` ends 2099-01-01)";
+    assert!(done.stdout.contains(row), "{}", done.stdout);
+    assert_eq!(done.stdout.matches("help: ").count(), 1, "{}", done.stdout);
+}
+
+#[test]
+fn offline_nobody_is_asked() {
+    let gitlab = GitLab::start();
+    let project = cloned(&gitlab);
+    let mut command = project.command(&["gitlab", "--offline", "--json"]);
+    command
+        .env("HOME", project.home())
+        .env("GITLAB_TOKEN", TOKEN);
+    let done = Done::from(command.output().unwrap()).expect_code(0);
+    let json: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(json["gitlab"], gitlab.url());
+    assert_eq!(json["token"], "GITLAB_TOKEN");
+    assert_eq!(json["answers"], serde_json::json!({}));
+    assert_eq!(gitlab.total(), 0);
+}
+
+#[test]
+fn a_variable_that_names_no_gitlab_is_an_error() {
+    let project = Project::with_pipeline("a: {script: make}\n");
+    let mut command = project.command(&["gitlab"]);
+    command.env("RUNWRIGHT_GITLAB", "bad host");
+    let done: Done = command.output().unwrap().into();
+    done.expect_code(2).expect_text("is no address of a GitLab");
+}

@@ -93,7 +93,7 @@ async fn a_private_project_looks_like_a_missing_one() {
         None,
         "g/p",
         strangers,
-        "looked for in `GITLAB_TOKEN` and `~/.netrc`",
+        "looked at were: `GITLAB_TOKEN`; `~/.netrc`",
     )
     .await;
     check(None, "g/none", strangers, "`read_api`").await;

@@ -242,10 +242,7 @@ async fn who_asks_without_a_token_is_told_where_it_was_looked_for() {
     assert!(matches!(error, LibraryError::NoProject { .. }), "{error:?}");
     assert!(error.to_string().contains("there is no token"), "{error}");
     let help = error.help().expect("something helps");
-    assert!(
-        help.ends_with("it is looked for in `GITLAB_TOKEN`"),
-        "{help}"
-    );
+    assert!(help.ends_with("looked at were: `GITLAB_TOKEN`"), "{help}");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use crate::local::elsewhere::variables::project_of;
 use crate::local::project::LocalProject;
 use crate::local::repository::Git;
 use gitlab_api::{Accounts, ApiError, Client, Instance, TokenInfo, TokenKind};
+use includes::Fetching;
 use std::sync::Arc;
 
 /// Which GitLab a project has, who asks there, and whether that works.
@@ -17,22 +18,22 @@ pub struct GitLabStatus {
     pub token: Option<String>,
     /// Where a token was looked for, in words, in order; what was found is last.
     pub places: Vec<String>,
-    /// What GitLab answered, in the order in which it was asked.
+    /// What GitLab answered, in the order in which it was asked; nothing when it was not.
     pub answers: Vec<StatusAnswer>,
 }
 
 /// What a GitLab answered to one question.
 #[derive(Debug, Clone)]
 pub struct StatusAnswer {
-    /// What was asked for: `version`, `user`, `token`, `project`.
+    /// What was asked for: `version`, `user`, `scopes`, `project`.
     pub what: &'static str,
     /// The answer in words, or why there is none.
     pub answer: Result<String, ApiError>,
 }
 
 impl GitLabStatus {
-    /// Finds the GitLab of a project and asks it who the user is there; nothing when no GitLab is
-    /// known.
+    /// Finds the GitLab of a project and asks it who the user is there, unless no server is to be
+    /// asked; nothing when no GitLab is known.
     ///
     /// # Errors
     ///
@@ -51,17 +52,16 @@ impl GitLabStatus {
         let path = remote.and_then(|remote| project_of(&remote, &instance));
         let token = opened.accounts.token(&instance);
         let places = opened.accounts.places(&instance);
-        let client = Client::new(
-            opened.web.clone(),
-            instance.clone(),
-            token.clone(),
-            places.clone(),
-        );
-        let asking = ask(&client, path.as_deref());
-        let answers = opened
-            .waiter
-            .wait(asking)
-            .map_err(ElsewhereError::waiting)?;
+        let answers = if options.elsewhere.fetching == Fetching::Offline {
+            Vec::new()
+        } else {
+            // Where a token was looked for is said once, and not by each answer.
+            let (web, token) = (opened.web.clone(), token.clone());
+            let client = Client::new(web, instance.clone(), token, Vec::new());
+            let asking = ask(&client, path.as_deref());
+            let answers = opened.waiter.wait(asking);
+            answers.map_err(ElsewhereError::waiting)?
+        };
         Ok(Some(Self {
             instance,
             path,
@@ -84,10 +84,13 @@ async fn ask(client: &Client, path: Option<&str>) -> Vec<StatusAnswer> {
     if let Some(token) = client.token().filter(|token| token.kind != TokenKind::Job) {
         let kind = token.kind;
         let version = client.version().await;
-        let is_late = version.as_ref().is_err_and(ApiError::is_temporary);
+        let is_in_vain = version.as_ref().is_err_and(|error| {
+            // A token that lacks a scope may have another one.
+            !matches!(error, ApiError::Forbidden { .. })
+        });
         answered("version", version.map(|it| it.version));
-        if is_late {
-            // What does not answer once need not be waited for again and again.
+        if is_in_vain {
+            // What does not answer, or not to this token, would say the same to each question.
             return answers;
         }
         let user = client.user().await;
@@ -96,12 +99,20 @@ async fn ask(client: &Client, path: Option<&str>) -> Vec<StatusAnswer> {
             user.map(|it| format!("{} ({})", it.username, it.name)),
         );
         if kind == TokenKind::Access {
-            answered("token", client.token_info().await.map(|it| words(&it)));
+            answered("scopes", client.token_info().await.map(|it| words(&it)));
         }
     }
-    if let Some(path) = path {
-        let project = client.project(path).await;
-        answered("project", project.map(|it| it.path_with_namespace));
+    match path {
+        Some(path) => {
+            let project = client.project(path).await;
+            answered("project", project.map(|it| it.path_with_namespace));
+        }
+        // There is nothing that a stranger could ask, and that is what GitLab says.
+        None if client.token().is_none() => {
+            let version = client.version().await;
+            answered("version", version.map(|it| it.version));
+        }
+        None => {}
     }
     answers
 }
@@ -114,6 +125,9 @@ fn words(token: &TokenInfo) -> String {
         ..
     } = token;
     let scopes = scopes.join(", ");
-    let end = expires_at.as_deref().unwrap_or("never");
-    format!("`{name}`, for {scopes}; ends {end}")
+    let end = match expires_at {
+        Some(day) => format!("ends {day}"),
+        None => "has no end".to_owned(),
+    };
+    format!("{scopes} (the token `{name}` {end})")
 }

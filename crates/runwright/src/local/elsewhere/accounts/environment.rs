@@ -2,6 +2,9 @@ use super::search::Looked;
 use super::variables::Variables;
 use gitlab_api::{Instance, TokenKind};
 
+/// The variable that names the GitLab for this program alone.
+const CHOSEN: &str = "RUNWRIGHT_GITLAB";
+
 /// The variables that name the GitLab of a user, as `glab` knows them, those that win first.
 const HOSTS: [&str; 3] = ["GITLAB_HOST", "GITLAB_URI", "GL_HOST"];
 
@@ -26,7 +29,18 @@ impl<'a> Environment<'a> {
 
     /// Returns the GitLab that is named for this program.
     pub(super) fn chosen(&self) -> Option<Instance> {
-        self.instance("RUNWRIGHT_GITLAB")
+        self.instance(CHOSEN)
+    }
+
+    /// Returns what is named for this program.
+    pub(super) fn chosen_text(&self) -> Option<String> {
+        self.variables.text(CHOSEN)
+    }
+
+    /// Returns the variable that should name the GitLab of programs in general, and does not.
+    fn unreadable(&self) -> Option<&'static str> {
+        let mut set = HOSTS.iter().filter(|it| self.variables.get(it).is_some());
+        set.next().filter(|_| self.usual().is_none()).copied()
     }
 
     /// Returns the GitLab that is named for programs in general.
@@ -60,7 +74,13 @@ impl<'a> Environment<'a> {
                 "RUNWRIGHT_GITLAB_TOKEN" => self.chosen(),
                 _ => self.usual(),
             };
-            let meant = named.as_ref().or(own.filter(|_| is_mine));
+            let unreadable = match name {
+                "RUNWRIGHT_GITLAB_TOKEN" => None,
+                _ => self.unreadable(),
+            };
+            // A token for one server that nobody knows is for none.
+            let by_checkout = own.filter(|_| is_mine && unreadable.is_none());
+            let meant = named.as_ref().or(by_checkout);
             if meant.is_some_and(|it| it.origin() == instance.origin()) {
                 looked.push(self.variable(name, name, Some(kind)));
             } else if self.variables.get(name).is_some() {
@@ -70,6 +90,10 @@ impl<'a> Environment<'a> {
                 };
                 let why = match (meant, own) {
                     (Some(meant), _) => format!("for {}", meant.origin()),
+                    (None, _) if unreadable.is_some() => {
+                        let host = unreadable.unwrap_or(host);
+                        format!("for no server, as {host} is no address of one")
+                    }
                     (None, Some(own)) => format!(
                         "for no server: that {own} is yours is said by the checkout alone; `{host}={own}` says it too"
                     ),

@@ -9,7 +9,7 @@ use web::Origin;
 impl UserAccounts {
     pub(super) fn find_own(&self) -> Option<Instance> {
         let environment = self.environment();
-        let named = self.named.clone().or_else(|| environment.chosen());
+        let named = self.named.clone();
         named
             .map(|it| self.as_known(it))
             .or_else(|| self.of_remote())

@@ -29,7 +29,8 @@ impl UserAccounts {
     fn look_in_settings(&self, instance: &Instance) -> Looked {
         let settings = &self.surroundings.settings;
         let Some(file) = &settings.file else {
-            return Looked::nothing("config.toml", ABSENT);
+            let place = settings.absent.as_deref().map(|file| self.shown(file));
+            return Looked::nothing(place.as_deref().unwrap_or("config.toml"), ABSENT);
         };
         let place = self.shown(file);
         let entry = settings.instance(instance);

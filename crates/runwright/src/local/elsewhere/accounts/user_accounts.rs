@@ -60,8 +60,9 @@ impl UserAccounts {
     ///
     /// When what the user named is no address of a GitLab.
     pub fn new(mut surroundings: UserSurroundings) -> Result<Self, InstanceError> {
-        let named = surroundings.gitlab.as_deref();
-        let named = named.map(Instance::parse).transpose()?;
+        let chosen = || Environment::new(&surroundings.variables).chosen_text();
+        let named = surroundings.gitlab.clone().or_else(chosen);
+        let named = named.as_deref().map(Instance::parse).transpose()?;
         let remote = surroundings.remote.take();
         let remote = remote.as_deref().and_then(Remote::parse);
         Ok(Self {

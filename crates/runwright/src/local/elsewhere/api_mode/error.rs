@@ -66,7 +66,7 @@ impl ApiModeError {
                 );
                 match places.as_slice() {
                     [] => make,
-                    places => format!("{make}; one was looked for in {}", places.join(", ")),
+                    places => format!("{make}; looked at were: {}", places.join("; ")),
                 }
             }
             Self::Elsewhere(error) => error.help()?.to_owned(),

@@ -32,7 +32,10 @@ impl Settings {
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
                 ) =>
             {
-                return Ok(Self::default());
+                return Ok(Self {
+                    absent: Some(file),
+                    ..Self::default()
+                });
             }
             Err(error) => {
                 return Err(SettingsError {
@@ -184,7 +187,7 @@ impl Reading<'_> {
 
 fn read_include(table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {
     table.only(&["templates", "max-age", "allow-http", "allow-private"])?;
-    let list = |key| table.get(key).map(|it| it.texts()).transpose();
+    let list = |key| table.get(key).map(|it| hosts(&it)).transpose();
     Ok(IncludeSettings {
         templates: table.get("templates").map(|it| page(&it)).transpose()?,
         max_age: table
@@ -199,6 +202,21 @@ fn read_include(table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {
         allow_http: list("allow-http")?.unwrap_or_default(),
         allow_private: list("allow-private")?.unwrap_or_default(),
     })
+}
+
+/// Returns a list of hosts and networks.
+fn hosts(list: &Value<'_>) -> Result<Vec<String>, SettingsError> {
+    let items = list.items()?;
+    let host = |it: &Value<'_>| {
+        let text = it.text()?;
+        if web::names_hosts(text) {
+            return Ok(text.to_owned());
+        }
+        let message = format!("what `{}` lists is a host, an address or a network", it.key);
+        let help = "for example \"mirror.lan\", \"*.corp.example\", \"10.1.2.3\" or \"10.0.0.0/8\"";
+        Err(it.refuse(message, help.to_owned()))
+    };
+    items.iter().map(host).collect()
 }
 
 fn address(value: &Value<'_>) -> Result<Instance, SettingsError> {

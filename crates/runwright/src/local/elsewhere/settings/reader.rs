@@ -139,18 +139,15 @@ impl<'a> Value<'a> {
         text.ok_or_else(|| self.wrong_type("text"))
     }
 
-    /// Returns the list of texts that this is.
-    pub(super) fn texts(&self) -> Result<Vec<String>, SettingsError> {
+    /// Returns what is in the list of texts that this is.
+    pub(super) fn items(&self) -> Result<Vec<Self>, SettingsError> {
         let items = self.node.get_ref().as_array();
         let items = items.ok_or_else(|| self.wrong_type("a list of texts"))?;
         let value = |item| Value {
             node: item,
             ..*self
         };
-        items
-            .iter()
-            .map(|item| value(item).text().map(str::to_owned))
-            .collect()
+        Ok(items.iter().map(value).collect())
     }
 
     /// Returns an error about this value, which the message must not show if it may be secret.

@@ -9,6 +9,8 @@ use web::{Origin, Url};
 pub struct Settings {
     /// The file they are from; absent when there is none.
     pub file: Option<PathBuf>,
+    /// Where one would be, when there is none.
+    pub absent: Option<PathBuf>,
     /// The GitLab of projects whose remote names none.
     pub gitlab: Option<Instance>,
     /// What is said about single GitLabs.

@@ -144,6 +144,19 @@ fn mistakes_are_shown_at_their_place() {
         "[include]\nallow-http = ['h', 1]",
         "config.toml:2:20: `allow-http` is text, not a number (-)",
     );
+    let help = "for example \"mirror.lan\", \"*.corp.example\", \"10.1.2.3\" or \"10.0.0.0/8\"";
+    check(
+        "[include]\nallow-private = ['h', '10.0.0.0/99']",
+        &format!(
+            "config.toml:2:23: what `allow-private` lists is a host, an address or a network ({help})"
+        ),
+    );
+    check(
+        "[include]\nallow-http = ['http://h/x']",
+        &format!(
+            "config.toml:2:15: what `allow-http` lists is a host, an address or a network ({help})"
+        ),
+    );
     check(
         "[include]\ntemplates = 'x'",
         "config.toml:2:13: `templates` is an address of a web server (for example \

@@ -42,6 +42,21 @@ fn the_first_token_there_is_counts() {
 }
 
 #[test]
+fn a_token_for_a_server_that_cannot_be_read_is_for_none() {
+    let of = |host| User {
+        variables: Box::leak(Box::new([("GITLAB_HOST", host), ("GITLAB_TOKEN", "t")])),
+        remote: Some("git@i:g/p"),
+        ..User::new()
+    };
+    assert_eq!(of("bad host").token("https://i"), None);
+    let instance = at("https://i");
+    let places = of("bad host").accounts().places(&instance).join("\n");
+    let expect = "GITLAB_TOKEN: for no server, as GITLAB_HOST is no address of one";
+    assert!(places.contains(expect), "{places}");
+    assert!(of("i").token("https://i").is_some());
+}
+
+#[test]
 fn a_token_is_for_one_server() {
     // R-GLCI-150
     let user = user_with_all();
