@@ -66,10 +66,12 @@ fn all_settings_are_read() {
 #[test]
 fn nothing_is_set_without_a_file() {
     let home = tempfile::tempdir().expect("a directory");
-    let settings = Settings::read(home.path(), None).expect("no settings");
-    assert_eq!(settings, Settings::default());
-    let empty = parse("").expect("settings");
-    assert_eq!(empty.gitlab, None);
+    let settings = Settings::read(home.path(), None).expect("read");
+    let expect = Settings {
+        absent: Some(home.path().join("config.toml")),
+        ..Settings::default()
+    };
+    assert_eq!(settings, expect);
 }
 
 #[test]
