@@ -286,3 +286,16 @@ fn a_file_that_two_files_include_is_fetched_once() {
     }
     assert_eq!(scene.asked(&project), [1, 0, 0, 4]);
 }
+
+#[test]
+fn a_url_is_what_bitrab_calls_a_remote_file() {
+    // R-PIPE-06
+    let gitlab = GitLab::start();
+    gitlab.page("/ci.yml", REMOTE);
+    let scene = Scene::new(gitlab, "include:\n  - url: URL/ci.yml\n");
+    let jobs = scene.jobs(&["--dialect", "bitrab"]);
+    assert_eq!(jobs, ["from-remote: echo told by a remote file"]);
+    assert_eq!(scene.gitlab.count("GET", "/ci.yml"), 1);
+    // GitLab has no such word.
+    scene.runwright(&["list"]).expect_code(2);
+}
