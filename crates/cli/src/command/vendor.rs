@@ -56,7 +56,7 @@ fn check(project: &LocalProject, options: &PipelineOptions) -> Result<Exit, Fail
         return Ok(Exit::Success);
     }
     print(report.to_string())?;
-    print("`runwright vendor` writes it anew\n".to_owned())?;
+    print("`runwright vendor` writes it anew\n")?;
     Ok(Exit::JobFailed)
 }
 

@@ -7,6 +7,7 @@ use super::project::LocalProject;
 use gitlab_api::Instance;
 use includes::{Fetching, LockFileError, Question, Record, VendorReport, Vendored, Written};
 use pipeline::IncludeRules;
+use pipeline::config::RulesKeyword;
 use pipeline::diagnostic::{Checked, DiagnosticRecord, Diagnostics};
 use pipeline::repository::Repository as _;
 use std::collections::HashSet;
@@ -194,7 +195,7 @@ fn asked_by_rules(pipeline: &LocalPipeline) -> Result<Vec<Record>, LocalError> {
     let resolved = pipeline.resolved();
     let jobs = resolved.jobs.iter().map(|job| &job.rules);
     let rules = jobs.chain([&resolved.workflow.rules]);
-    let looks = rules.flat_map(|rules| rules.entries()).filter_map(|rule| {
+    let looks = rules.flat_map(RulesKeyword::entries).filter_map(|rule| {
         let exists = rule.exists.as_deref()?;
         Some((exists.project.as_deref()?, exists.reference.as_deref()))
     });

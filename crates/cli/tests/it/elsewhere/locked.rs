@@ -68,7 +68,7 @@ fn a_clone_reads_the_same_pipeline() {
             "-" => {
                 scene
                     .project
-                    .git(&["-C", clone.to_str().unwrap(), "remote", "remove", "origin"])
+                    .git(&["-C", clone.to_str().unwrap(), "remote", "remove", "origin"]);
             }
             remote => scene.project.git(&[
                 "-C",

@@ -99,12 +99,13 @@ fn words(question: &Question) -> String {
         Question::Tree { project, sha } => {
             format!("tree {}/{}@{}", project.instance, project.path, short(sha))
         }
-        Question::Page { url, age: None } => format!("page {url}"),
+        Question::Page { url, age: None } | Question::Template { url, .. } => {
+            format!("page {url}")
+        }
         Question::Page {
             url,
             age: Some(age),
         } => format!("page {url} for {age} s"),
-        Question::Template { url, .. } => format!("page {url}"),
     };
     text.replace("https://own/", "")
 }

@@ -30,7 +30,7 @@ pub(crate) fn silent_servers(dir: &Path) -> GitServers {
 
 /// Waits until something is so; the test fails if it never is.
 fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     loop {
         if let Some(found) = look() {
             return found;

@@ -225,7 +225,7 @@ b: {script: x}
     };
     let protected = ("SAFE".to_owned(), LeftOutReason::Protected);
     let scoped = ("URL".to_owned(), LeftOutReason::Scope);
-    assert_eq!(left_out(a), [protected.clone()]);
+    assert_eq!(left_out(a), std::slice::from_ref(&protected));
     assert_eq!(left_out(b), [scoped.clone(), protected.clone()]);
     assert_eq!(left_out(shared), [scoped, protected]);
     // What only a runner knows stays as it is written, and raw text is put in.

@@ -94,7 +94,6 @@ fn check_refused(include: &str, expect: &[&str]) {
 
 #[test]
 fn a_child_has_what_its_trigger_includes_and_nothing_else() {
-    // R-PIPE-06
     let job = |name: &str| json!({"script": name});
     check("ci/a.yml", &json!({"a": job("a")}));
     check("[ci/a.yml]", &json!({"a": job("a")}));

@@ -22,7 +22,7 @@ pub enum ElsewhereError {
 }
 
 impl ElsewhereError {
-    pub(super) fn waiting(error: std::io::Error) -> Self {
+    pub(super) fn waiting(error: &std::io::Error) -> Self {
         Self::Waiting(error.to_string())
     }
 

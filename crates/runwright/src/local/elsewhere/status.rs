@@ -60,7 +60,7 @@ impl GitLabStatus {
             let client = Client::new(web, instance.clone(), token, Vec::new());
             let asking = ask(&client, path.as_deref());
             let answers = opened.waiter.wait(asking);
-            answers.map_err(ElsewhereError::waiting)?
+            answers.map_err(|error| ElsewhereError::waiting(&error))?
         };
         Ok(Some(Self {
             instance,
