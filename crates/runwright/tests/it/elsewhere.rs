@@ -119,8 +119,9 @@ fn files_and_components_of_other_projects_are_included() {
     assert_eq!(jobs(&project, &with(&options, Fetching::Usual)), expect);
     assert_eq!(jobs(&project, &with(&options, Fetching::Offline)), expect);
     assert_eq!(gitlab.total(), 0);
+    // That is the branch, the tags, and the file that a commit did not have.
     assert_eq!(jobs(&project, &with(&options, Fetching::Refresh)), expect);
-    assert_eq!(gitlab.total(), 2, "{:?}", gitlab.requests());
+    assert_eq!(gitlab.total(), 3, "{:?}", gitlab.requests());
 }
 
 #[test]

@@ -224,10 +224,12 @@ fn files_are_those_that_jobs_get() {
     let committed = [".gitignore", ".gitlab-ci.yml", "gone", "src/tracked"];
     let own = repository.files_of("Local/project", None).unwrap();
     assert_eq!(own.to_vec(), committed);
-    assert_eq!(
-        repository.files_of("other/project", None),
-        Err(RepositoryError::UnknownProject("other/project".to_owned()))
-    );
+    // No remote says where another project could be.
+    let error = repository.files_of("other/project", None).unwrap_err();
+    let RepositoryError::Unreadable(reason) = error else {
+        panic!("{error:?}");
+    };
+    assert!(reason.contains("on which GitLab"), "{reason}");
 }
 
 #[test]
