@@ -12,7 +12,7 @@ pub struct Request {
     pub url: Url,
     /// Who asks; only the server of `url` is told.
     pub credential: Option<Credential>,
-    /// What the caller has already, as [`Response::etag`] named it; a server then answers 304.
+    /// What the caller has already, as [`Response::etag`](crate::Response::etag) named it; a server then answers 304.
     pub etag: Option<String>,
 }
 
