@@ -54,6 +54,7 @@ mod executor;
 mod features;
 mod human_duration;
 mod layer;
+mod products;
 mod provider;
 mod registry;
 mod result;
@@ -79,6 +80,7 @@ pub use features::{ConfigInfo, FeaturesInfo};
 pub use human_duration::HumanDuration;
 pub use job::{Job, JobId, PipelineId};
 pub use layer::{ProviderLayer, ProviderStack};
+pub use products::{FailedTest, JobProducts, KeptArtifact, TestTotals};
 pub use provider::ExecutorProvider;
 pub use registry::{ProviderRegistry, RegisterError};
 pub use result::{

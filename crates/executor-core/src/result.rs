@@ -1,6 +1,7 @@
 //! How a stage and a job ended, as data.
 
 use crate::error::{BuildError, FailureReason};
+use crate::products::JobProducts;
 use crate::stage::BuildStage;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -187,6 +188,8 @@ pub struct JobOutcome {
     pub trace: TraceSummary,
     /// The handle of an environment that was kept for a later job.
     pub suspended: Option<crate::ability::ResumeHandle>,
+    /// What it left.
+    pub products: Arc<JobProducts>,
 }
 
 impl JobOutcome {
@@ -199,6 +202,7 @@ impl JobOutcome {
             duration: Duration::ZERO,
             trace: TraceSummary::default(),
             suspended: None,
+            products: Arc::default(),
         }
     }
 

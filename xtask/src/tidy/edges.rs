@@ -48,6 +48,17 @@ const TABLE: &[Row] = &[
         imports: &["executor-core"],
         tests_import: &["gitlab-testkit"],
     },
+    // Also 1: files that are kept, in archives and by their content.
+    Row {
+        name: "archive",
+        imports: &["executor-core", "fail-point"],
+        tests_import: &[],
+    },
+    Row {
+        name: "content-store",
+        imports: &["executor-core", "fail-point"],
+        tests_import: &[],
+    },
     // 2: script text, and the suite for authors of executors.
     Row {
         name: "shells",
@@ -73,7 +84,15 @@ const TABLE: &[Row] = &[
     // 3: the life of a job, the pipeline, the executors. None imports another of this height.
     Row {
         name: "job-runner",
-        imports: &["executor-core", "fail-point", "process", "shells", "trace"],
+        imports: &[
+            "archive",
+            "content-store",
+            "executor-core",
+            "fail-point",
+            "process",
+            "shells",
+            "trace",
+        ],
         tests_import: &["executor-shell"],
     },
     // Starts no process and knows no job runner: it calls the port of the contract.
@@ -111,6 +130,8 @@ const TABLE: &[Row] = &[
     Row {
         name: "runwright",
         imports: &[
+            "archive",
+            "content-store",
             "executor-core",
             "executor-layers",
             "executor-shell",
@@ -156,6 +177,8 @@ const TABLE: &[Row] = &[
 ];
 
 const BELOW_ASSEMBLY: &[&str] = &[
+    "archive",
+    "content-store",
     "executor-core",
     "executor-layers",
     "executor-shell",
@@ -170,7 +193,9 @@ const BELOW_ASSEMBLY: &[&str] = &[
 
 /// Examples and benches show the binary at work too.
 const ASSEMBLY: &[&str] = &[
+    "archive",
     "cli",
+    "content-store",
     "executor-core",
     "executor-layers",
     "executor-shell",

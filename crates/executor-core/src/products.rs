@@ -1,0 +1,64 @@
+//! What a job left behind, as far as others want to know of it.
+
+use crate::variable::JobVariable;
+use serde::{Deserialize, Serialize};
+
+/// What a job left besides its exit code and its log.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JobProducts {
+    /// The artifacts that are kept, reports among them.
+    pub artifacts: Vec<KeptArtifact>,
+    /// The variables of its dotenv reports, for later jobs.
+    pub dotenv: Vec<JobVariable>,
+    /// What its junit reports tell.
+    pub tests: Option<TestTotals>,
+    /// The figure that `coverage` found in its log, in percent.
+    pub coverage: Option<f64>,
+}
+
+/// An artifact that is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptArtifact {
+    /// `archive`, or the kind of a report (`junit`, `dotenv`, ...).
+    pub artifact_type: String,
+    /// The name its archive would have, without an ending.
+    pub name: String,
+    /// How many files it has.
+    pub files: u64,
+    /// How many bytes they have together.
+    pub bytes: u64,
+}
+
+/// The tests that a job's junit reports tell of.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TestTotals {
+    /// How many there are in all.
+    pub total: u64,
+    /// How many failed.
+    pub failed: u64,
+    /// How many broke down before they could fail.
+    pub errors: u64,
+    /// How many were not run.
+    pub skipped: u64,
+    /// How long they took together, in seconds.
+    pub seconds: f64,
+    /// Those that failed or broke down, the first of them if there are very many.
+    pub failures: Vec<FailedTest>,
+}
+
+/// A test that failed or broke down.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedTest {
+    /// The suite it belongs to.
+    pub suite: String,
+    /// Its class, where there is one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub class: String,
+    /// Its name.
+    pub name: String,
+    /// The file it is in, where the report says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// What it complained of.
+    pub message: String,
+}
