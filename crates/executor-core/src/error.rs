@@ -86,6 +86,12 @@ pub enum BuildError {
         /// The code it ended with.
         exit_code: ExitCode,
     },
+    /// A report that the job left is refused. GitLab lets the job fail as if its script had.
+    #[error("{message}")]
+    Report {
+        /// Which one, where, and what is wrong with it.
+        message: String,
+    },
     /// The executor's back end, or the runner itself, failed.
     #[error("{backend}: {message}")]
     System {
@@ -169,7 +175,7 @@ impl BuildError {
     /// Returns whose fault it is, in GitLab's words.
     pub fn failure_reason(&self) -> FailureReason {
         match self {
-            Self::Script { .. } => FailureReason::ScriptFailure,
+            Self::Script { .. } | Self::Report { .. } => FailureReason::ScriptFailure,
             Self::System { .. } | Self::Canceled(CancelCause::EnvironmentLost) => {
                 FailureReason::RunnerSystemFailure
             }
@@ -191,6 +197,7 @@ impl BuildError {
             | Self::ImagePull { retry, .. }
             | Self::ExternalDependency { retry, .. } => *retry == Retryability::Temporary,
             Self::Script { .. }
+            | Self::Report { .. }
             | Self::Config { .. }
             | Self::Timeout { .. }
             | Self::Canceled(_) => false,
@@ -212,10 +219,12 @@ impl BuildError {
         self
     }
 
-    /// Returns the script's exit code, when that is what failed.
+    /// Returns the script's exit code, when that is what failed, or the one that counts as such.
     pub fn exit_code(&self) -> Option<ExitCode> {
         match self {
             Self::Script { exit_code } => Some(*exit_code),
+            // The runner uploads reports by a script, which ends so when one is refused.
+            Self::Report { .. } => Some(ExitCode(1)),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! What happens in a pipeline, as a stream of events for people and machines.
 
 use crate::scheduler::Status;
-use executor_core::{FailureReason, PipelineId};
+use executor_core::{FailureReason, PipelineId, TestTotals};
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -116,6 +116,12 @@ pub enum EventKind {
         attempt: u32,
         /// How long the attempt took, in milliseconds.
         duration_ms: u64,
+        /// What its junit reports tell, when it left any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tests: Option<TestTotals>,
+        /// The figure that its `coverage` found in the log, in percent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        coverage: Option<f64>,
     },
     /// The pipeline has ended, or waits for somebody.
     PipelineDone {

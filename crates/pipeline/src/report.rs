@@ -1,7 +1,7 @@
 //! How a pipeline ended.
 
 use crate::scheduler::Status;
-use executor_core::{BuildError, FailureReason, PipelineId, WorkerError};
+use executor_core::{BuildError, FailureReason, JobProducts, PipelineId, WorkerError};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,6 +77,10 @@ pub struct JobReport {
     pub duration: Duration,
     /// The last lines the job itself wrote in its last attempt.
     pub last_lines: Vec<String>,
+    /// What its last attempt left: artifacts, variables, tests, coverage.
+    pub products: Arc<JobProducts>,
+    /// The label of `artifacts:expose_as`.
+    pub exposed_as: Option<String>,
 }
 
 /// Returns the exit code for a pipeline that nobody stopped.
@@ -136,6 +140,8 @@ mod tests {
             attempts: 1,
             duration: Duration::ZERO,
             last_lines: Vec::new(),
+            products: Arc::default(),
+            exposed_as: None,
         }
     }
 

@@ -216,6 +216,17 @@ impl TracePipeline {
         }
     }
 
+    /// Returns `text` as the log would show it: with what is hidden by now left out.
+    ///
+    /// Whoever shows text of the job elsewhere hides there what the log hides.
+    pub fn masked(&self, text: &str) -> String {
+        let mut masker = Masker::new(lock(&self.shared.lanes).masks.clone());
+        let mut out = Vec::with_capacity(text.len());
+        masker.feed(text.as_bytes(), &mut out);
+        masker.finish(&mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
     /// Writes unfinished lines into the kept log, because the job is silent for a while.
     ///
     /// What can still become a secret stays back. All else is in the file when this

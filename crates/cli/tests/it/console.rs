@@ -94,6 +94,8 @@ fn finished(job: &str, exit_code: i32) -> EventKind {
         allow_failure: false,
         attempt: 1,
         duration_ms: 1_250,
+        tests: None,
+        coverage: None,
     }
 }
 

@@ -52,7 +52,7 @@ impl Queue {
             .map(|stage| stage.as_str().into())
             .collect();
         let jobs = plan.jobs().iter();
-        let records = jobs.map(|job| Record::new(job.name(), &stages[job.stage_index]));
+        let records = jobs.map(|job| Record::new(job, &stages[job.stage_index]));
         let state = State {
             machine: Machine::new(&plan),
             pending: BinaryHeap::new(),
@@ -276,6 +276,8 @@ impl JobSource for Queue {
             allow_failure: state.machine.may_fail(index),
             attempt,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            tests: outcome.products.tests.clone(),
+            coverage: outcome.products.coverage,
         };
         // First the job's own end, then what it means for others or for its next attempt.
         self.apply(&mut state, &changes[..own]);

@@ -1,5 +1,6 @@
 use super::machine::Machine;
 use super::observer::LogObserver;
+use crate::plan::PlannedJob;
 use crate::report::JobReport;
 use executor_core::{JobOutcome, JobState};
 use std::sync::Arc;
@@ -17,18 +18,22 @@ pub(super) struct Record {
     duration: Duration,
     outcome: Option<JobOutcome>,
     last_lines: Vec<String>,
+    /// The label of `artifacts:expose_as`.
+    exposed_as: Option<String>,
 }
 
 impl Record {
-    pub(super) fn new(name: &str, stage: &Arc<str>) -> Self {
+    pub(super) fn new(job: &PlannedJob, stage: &Arc<str>) -> Self {
+        let artifacts = job.definition.artifacts.as_ref();
         Self {
-            name: name.into(),
+            name: job.name().into(),
             stage: Arc::clone(stage),
             running: None,
             attempts: 0,
             duration: Duration::ZERO,
             outcome: None,
             last_lines: Vec::new(),
+            exposed_as: artifacts.and_then(|artifacts| artifacts.expose_as.clone()),
         }
     }
 
@@ -63,6 +68,10 @@ impl Record {
             attempts: self.attempts,
             duration: self.duration,
             last_lines: self.last_lines.clone(),
+            products: outcome
+                .map(|outcome| Arc::clone(&outcome.products))
+                .unwrap_or_default(),
+            exposed_as: self.exposed_as.clone(),
         }
     }
 }

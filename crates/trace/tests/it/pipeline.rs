@@ -302,3 +302,19 @@ fn threads_write_at_once_and_each_stream_keeps_its_order() {
         assert_eq!(text, expect.replace("correct horse", "[MASKED]"));
     }
 }
+
+#[test]
+fn what_is_shown_elsewhere_is_masked_as_the_log_is() {
+    let trace = TracePipeline::builder()
+        .masks(MaskRules::new().secret("hunter22"))
+        .start();
+    trace.add_mask("s3cr3t-value");
+    let shown = trace.masked("expected hunter22, found s3cr3t-value and glpat-abcdef");
+    assert_eq!(
+        shown,
+        "expected [MASKED], found [MASKED] and glpat-[MASKED]"
+    );
+    // A text of its own: nothing of it goes on in the next.
+    assert_eq!(trace.masked("hunter"), "hunter");
+    assert_eq!(trace.masked("22"), "22");
+}
