@@ -45,6 +45,18 @@ pub enum FailureReason {
     RunnerInterrupted,
     /// The job was cancelled; never sent as such.
     JobCanceled,
+    /// The pipeline that the job starts could not be created.
+    DownstreamPipelineCreationFailed,
+    /// The project whose pipeline the job starts is not known.
+    DownstreamBridgeProjectNotFound,
+    /// The job starts a pipeline that it cannot start, such as that of its own project.
+    InvalidBridgeTrigger,
+    /// The job would start a child pipeline too far below the first pipeline.
+    ReachedMaxDescendantPipelinesDepth,
+    /// There are too many pipelines below the first one already.
+    ReachedMaxPipelineHierarchySize,
+    /// Pipelines of several projects start each other in a circle.
+    PipelineLoopDetected,
 }
 
 impl FailureReason {
@@ -60,6 +72,12 @@ impl FailureReason {
             Self::RunnerExternalDependencyFailure => "runner_external_dependency_failure",
             Self::RunnerInterrupted => "runner_interrupted",
             Self::JobCanceled => "job_canceled",
+            Self::DownstreamPipelineCreationFailed => "downstream_pipeline_creation_failed",
+            Self::DownstreamBridgeProjectNotFound => "downstream_bridge_project_not_found",
+            Self::InvalidBridgeTrigger => "invalid_bridge_trigger",
+            Self::ReachedMaxDescendantPipelinesDepth => "reached_max_descendant_pipelines_depth",
+            Self::ReachedMaxPipelineHierarchySize => "reached_max_pipeline_hierarchy_size",
+            Self::PipelineLoopDetected => "pipeline_loop_detected",
         }
     }
 }
@@ -147,6 +165,14 @@ pub enum BuildError {
     /// It was stopped.
     #[error("canceled {0}")]
     Canceled(CancelCause),
+    /// The pipeline that it starts could not be created.
+    #[error("{message}")]
+    Downstream {
+        /// Why, in GitLab's words.
+        reason: FailureReason,
+        /// Why.
+        message: String,
+    },
 }
 
 impl BuildError {
@@ -187,6 +213,7 @@ impl BuildError {
             }
             Self::Canceled(CancelCause::Shutdown) => FailureReason::RunnerInterrupted,
             Self::Canceled(_) => FailureReason::JobCanceled,
+            Self::Downstream { reason, .. } => *reason,
         }
     }
 
@@ -200,7 +227,8 @@ impl BuildError {
             | Self::Report { .. }
             | Self::Config { .. }
             | Self::Timeout { .. }
-            | Self::Canceled(_) => false,
+            | Self::Canceled(_)
+            | Self::Downstream { .. } => false,
         }
     }
 

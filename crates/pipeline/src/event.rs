@@ -49,6 +49,9 @@ pub enum EventKind {
         /// The same jobs with what they wait for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         graph: Vec<JobNode>,
+        /// The job that started it; absent for a pipeline that nobody but its user started.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<ParentJob>,
     },
     /// The first job of a stage starts.
     StageStart {
@@ -134,6 +137,18 @@ pub enum EventKind {
     },
 }
 
+/// The job of another pipeline that started one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParentJob {
+    /// The pipeline it belongs to.
+    pub pipeline: PipelineId,
+    /// The job.
+    pub job: Arc<str>,
+    /// The project of the pipeline that it started, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Arc<str>>,
+}
+
 /// A job of the pipeline and what it waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobNode {
@@ -182,8 +197,9 @@ pub enum LogStream {
 
 /// Takes the events of a pipeline.
 ///
-/// Events come in the order of `seq`, one at a time, from any thread. The pipeline waits while one
-/// is taken, so an implementation should return soon.
+/// Events of a pipeline come in the order of `seq`, one at a time, from any thread. Those of a
+/// pipeline and of its children may come at once. The pipeline waits while one is taken, so an
+/// implementation should return soon.
 pub trait EventSink: Send + Sync + Debug {
     /// Takes one event.
     fn event(&self, event: &PipelineEvent);

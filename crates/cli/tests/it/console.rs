@@ -48,6 +48,7 @@ fn begin(jobs: &[&str]) -> EventKind {
     EventKind::PipelineStarted {
         jobs: jobs.iter().map(|&job| job.into()).collect(),
         graph: jobs.iter().map(|&job| node(job)).collect(),
+        parent: None,
     }
 }
 

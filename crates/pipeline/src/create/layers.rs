@@ -235,6 +235,25 @@ impl<'a> JobLayers<'a> {
         found.filter(is_ours).collect()
     }
 
+    /// Returns the variables that the file gives the job, in its order, each that wins among them.
+    pub(crate) fn written(&self) -> Vec<Found<'_>> {
+        const STRONGEST_FIRST: [Layer; 4] =
+            [Layer::Rule, Layer::Own, Layer::Workflow, Layer::Global];
+        let own = self.job.as_ref();
+        let of_job = own.and_then(|own| own.definition.job_variables.as_ref());
+        let of_rule = own.and_then(|own| own.rule);
+        let shared = [self.shared.global, self.shared.workflow];
+        let written = shared.into_iter().chain(of_job).chain(of_rule);
+        let names = written.flat_map(|variables| variables.keys().map(String::as_str));
+        let mut seen = HashSet::new();
+        let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
+        let found = names.into_iter().filter_map(|name| {
+            let mut layers = STRONGEST_FIRST.into_iter();
+            layers.find_map(|layer| self.find_in(layer, name))
+        });
+        found.collect()
+    }
+
     /// Returns the names of the predefined variables that are the same for all jobs.
     pub(crate) fn predefined_names(&self) -> impl Iterator<Item = &str> {
         let shared = self.shared.predefined.iter();

@@ -3,6 +3,7 @@
 mod dependencies;
 mod error;
 mod expanded;
+mod forward;
 mod local;
 mod payload;
 mod selection;
@@ -17,7 +18,7 @@ use crate::context::PipelineContext;
 use crate::create::{CreatedJob, Creation, Layers, Refusal};
 use crate::slug::path_slug;
 use executor_core::job::{Job, JobDefinition, JobId, PipelineId, When};
-use executor_core::variable::JobVariables;
+use executor_core::variable::{JobVariable, JobVariables};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -173,6 +174,16 @@ impl Plan {
         dependencies::of(self, index)
     }
 
+    /// Returns the variables that the pipeline started by the job at `index` gets from this one;
+    /// `dotenv` are those from reports of the jobs whose artifacts it fetches.
+    ///
+    /// # Panics
+    ///
+    /// Panics when there is no such job.
+    pub fn forwarded(&self, index: usize, dotenv: &[JobVariable]) -> JobVariables {
+        forward::of(self, index, dotenv)
+    }
+
     /// Returns the job at `index` as an executor gets it.
     ///
     /// It is made when it is asked for: payloads of large pipelines list each other, and all of them
@@ -187,6 +198,11 @@ impl Plan {
 }
 
 impl PlannedJob {
+    /// Returns whether it starts another pipeline instead of running a script.
+    pub fn is_bridge(&self) -> bool {
+        self.definition.trigger.is_some()
+    }
+
     /// Returns whether the job starts by itself, or somebody asked for it: a manual job waits.
     pub fn will_start(&self) -> bool {
         self.definition.when != When::Manual || self.is_played

@@ -1,6 +1,7 @@
 //! Runs a plan: a pure state machine that decides, and a driver that obeys it.
 
 mod dependents;
+mod downstream;
 mod driver;
 mod machine;
 mod needs;
@@ -13,6 +14,7 @@ mod stages;
 mod status;
 mod tally;
 
+pub use downstream::{Bridge, Downstream, DownstreamPipeline};
 pub use driver::Driver;
 pub use machine::{Finish, Machine};
 pub use status::Status;

@@ -82,6 +82,7 @@ impl Queue {
         self.events.emit(EventKind::PipelineStarted {
             jobs: jobs.collect(),
             graph: self.graph(&state.records),
+            parent: None,
         });
         let changes = state.machine.start();
         self.apply(&mut state, &changes);
