@@ -1,6 +1,7 @@
 //! Why a local run did not take place.
 
-use super::elsewhere::{ApiModeError, VariablesError};
+use super::elsewhere::{ApiModeError, SettingsError, VariablesError};
+use super::environments::EnvironmentsError;
 use super::repository::GitError;
 use super::state::StateError;
 use pipeline::PlanError;
@@ -63,6 +64,12 @@ pub enum LocalError {
     /// The GitLab that should read the pipeline file does not.
     #[error("let GitLab read the pipeline file")]
     ApiMode(#[from] ApiModeError),
+    /// What the project says of its runs is wrong.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The list of environments cannot be used.
+    #[error(transparent)]
+    Environments(#[from] EnvironmentsError),
     /// The selected jobs cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -108,11 +115,14 @@ impl LocalError {
             | Self::NotText { .. }
             | Self::Repository(job_runner::RepositoryError::None { .. })
             | Self::Situation(_)
+            | Self::Settings(_)
+            | Self::Environments(EnvironmentsError::Unknown { .. })
             | Self::Plan(_) => Fault::Usage,
             Self::Repository(_)
             | Self::Git(_)
             | Self::Snapshot(_)
             | Self::State(_)
+            | Self::Environments(_)
             | Self::Process(_) => Fault::Environment,
         }
     }

@@ -4,7 +4,9 @@
 //! the run.
 
 mod artifacts;
+mod bitrab;
 mod elsewhere;
+mod environments;
 mod error;
 mod file;
 mod gitlab_ci_local;
@@ -24,10 +26,15 @@ mod surroundings;
 mod vendor;
 
 pub use artifacts::PipelineArtifacts;
+pub use bitrab::{BitrabSettings, ParallelBackend};
 pub use elsewhere::{
     ApiModeError, ElsewhereError, ElsewhereOptions, GitLabStatus, GitUse, IncludeSettings,
     InstanceSettings, Settings, SettingsError, SshServer, StatusAnswer, TokenSource, UserAccounts,
     UserSurroundings, Variables, VariablesError,
+};
+pub use environments::{
+    Deployment, Environment, EnvironmentRunner, EnvironmentState, EnvironmentStep, Environments,
+    EnvironmentsError,
 };
 pub use error::{Fault, LocalError};
 pub use gitlab_ci_local::{Decoration, Decorations};

@@ -1,5 +1,6 @@
 //! One run of a project's pipeline on this machine.
 
+use super::environments::EnvironmentRunner;
 use super::error::LocalError;
 use super::isolation::{self, Isolation, Prepared};
 use super::local_pipeline::LocalPipeline;
@@ -224,7 +225,10 @@ impl LocalRun {
         config.graceful_kill_timeout = GRACE;
         let driver = Driver {
             provider,
-            runner: Arc::new(runner),
+            runner: Arc::new(EnvironmentRunner {
+                inner: Arc::new(runner),
+                environments: self.state.environments(),
+            }),
             config: Arc::new(config),
             active: self.options.active.clone(),
             concurrency: self.concurrency(),

@@ -188,6 +188,11 @@ impl ProjectState {
         }
     }
 
+    /// Returns the environments of the project.
+    pub fn environments(&self) -> super::environments::Environments {
+        super::environments::Environments::at(&self.dir)
+    }
+
     /// Returns where the snapshots of running pipelines are.
     pub(super) fn snapshots(&self) -> PathBuf {
         self.dir.join("snapshots")

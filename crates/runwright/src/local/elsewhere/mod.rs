@@ -22,6 +22,7 @@ pub(super) use project_includes::ProjectIncludes;
 pub use settings::{
     GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer, TokenSource,
 };
+pub(super) use settings::{Table, Value, parse_toml};
 pub use status::{GitLabStatus, StatusAnswer};
 pub use variables::VariablesError;
 pub(super) use variables::{GitLabVariables, Protection, Taken};

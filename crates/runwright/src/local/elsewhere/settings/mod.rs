@@ -14,4 +14,5 @@ mod tests;
 
 pub use error::SettingsError;
 pub use instance::{GitUse, InstanceSettings, SshServer, TokenSource};
+pub(in crate::local) use reader::{Table, Value, parse as parse_toml};
 pub use settings::{IncludeSettings, Settings};

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 /// A table of the settings' file, with what is needed to say where something is wrong in it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Table<'a> {
+pub(in crate::local) struct Table<'a> {
     file: &'a Path,
     text: &'a str,
     /// What the table is called in messages: `[gitlab]`; empty for the whole file.
@@ -19,15 +19,18 @@ pub(super) struct Table<'a> {
 
 /// A value and where it stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Value<'a> {
+pub(in crate::local) struct Value<'a> {
     table: Table<'a>,
     /// What it is called in messages.
-    pub(super) key: &'a str,
+    pub(in crate::local) key: &'a str,
     node: &'a Spanned<DeValue<'a>>,
 }
 
 /// Returns the tables of a text.
-pub(super) fn parse<'a>(file: &Path, text: &'a str) -> Result<Spanned<DeTable<'a>>, SettingsError> {
+pub(in crate::local) fn parse<'a>(
+    file: &Path,
+    text: &'a str,
+) -> Result<Spanned<DeTable<'a>>, SettingsError> {
     DeTable::parse(text).map_err(|error| SettingsError {
         file: file.to_owned(),
         place: error.span().map(|span| place_of(text, span.start)),
@@ -43,7 +46,11 @@ pub(super) fn parse<'a>(file: &Path, text: &'a str) -> Result<Spanned<DeTable<'a
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn whole(file: &'a Path, text: &'a str, parsed: &'a Spanned<DeTable<'a>>) -> Self {
+    pub(in crate::local) fn whole(
+        file: &'a Path,
+        text: &'a str,
+        parsed: &'a Spanned<DeTable<'a>>,
+    ) -> Self {
         Self {
             file,
             text,
@@ -54,7 +61,7 @@ impl<'a> Table<'a> {
     }
 
     /// Refuses keys that are none of `known`.
-    pub(super) fn only(&self, known: &[&str]) -> Result<(), SettingsError> {
+    pub(in crate::local) fn only(&self, known: &[&str]) -> Result<(), SettingsError> {
         for (key, _) in self.entries {
             let name: &str = key.get_ref();
             if known.contains(&name) {
@@ -75,7 +82,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the value of a key.
-    pub(super) fn get(&self, key: &'a str) -> Option<Value<'a>> {
+    pub(in crate::local) fn get(&self, key: &'a str) -> Option<Value<'a>> {
         let value = self.entries.get(key)?;
         Some(Value {
             table: *self,
@@ -85,7 +92,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns an error about the table.
-    pub(super) fn refuse(&self, message: &str, help: &str) -> SettingsError {
+    pub(in crate::local) fn refuse(&self, message: &str, help: &str) -> SettingsError {
         self.error(
             self.span.0..self.span.1,
             message.to_owned(),
@@ -105,7 +112,7 @@ impl<'a> Table<'a> {
 
 impl<'a> Value<'a> {
     /// Returns the table that this is, called `name` in messages.
-    pub(super) fn table(&self, name: &'a str) -> Result<Table<'a>, SettingsError> {
+    pub(in crate::local) fn table(&self, name: &'a str) -> Result<Table<'a>, SettingsError> {
         let entries = self.node.get_ref().as_table();
         let span = self.node.span();
         entries
@@ -119,7 +126,7 @@ impl<'a> Value<'a> {
     }
 
     /// Returns the tables of a list of them, each called `name`.
-    pub(super) fn tables(&self, name: &'a str) -> Result<Vec<Table<'a>>, SettingsError> {
+    pub(in crate::local) fn tables(&self, name: &'a str) -> Result<Vec<Table<'a>>, SettingsError> {
         let items = self.node.get_ref().as_array();
         let items = items.ok_or_else(|| {
             let mut error = self.wrong_type("a list of tables");
@@ -134,13 +141,24 @@ impl<'a> Value<'a> {
     }
 
     /// Returns the text that this is.
-    pub(super) fn text(&self) -> Result<&'a str, SettingsError> {
+    pub(in crate::local) fn text(&self) -> Result<&'a str, SettingsError> {
         let text = self.node.get_ref().as_str();
         text.ok_or_else(|| self.wrong_type("text"))
     }
 
+    /// Returns whether this says yes.
+    pub(in crate::local) fn flag(&self) -> Result<bool, SettingsError> {
+        let flag = self.node.get_ref().as_bool();
+        flag.ok_or_else(|| self.wrong_type("true or false"))
+    }
+
+    /// Returns the line and the column where this stands.
+    pub(in crate::local) fn place(&self) -> (usize, usize) {
+        place_of(self.table.text, self.node.span().start)
+    }
+
     /// Returns what is in the list of texts that this is.
-    pub(super) fn items(&self) -> Result<Vec<Self>, SettingsError> {
+    pub(in crate::local) fn items(&self) -> Result<Vec<Self>, SettingsError> {
         let items = self.node.get_ref().as_array();
         let items = items.ok_or_else(|| self.wrong_type("a list of texts"))?;
         let value = |item| Value {
@@ -151,7 +169,11 @@ impl<'a> Value<'a> {
     }
 
     /// Returns an error about this value, which the message must not show if it may be secret.
-    pub(super) fn refuse(&self, message: String, help: impl Into<Option<String>>) -> SettingsError {
+    pub(in crate::local) fn refuse(
+        &self,
+        message: String,
+        help: impl Into<Option<String>>,
+    ) -> SettingsError {
         self.table.error(self.node.span(), message, help.into())
     }
 

@@ -1,0 +1,162 @@
+use super::settings::{BitrabSettings, ParallelBackend};
+use crate::local::elsewhere::{SettingsError, Table, Value, parse_toml};
+use crate::local::file::{ReadError, read_text};
+use std::io;
+use std::path::{Component, Path};
+
+/// The name of the file at the top of a project.
+const FILE: &str = "pyproject.toml";
+
+/// The settings that are known and not followed, with the reason.
+const NOT_FOLLOWED: [(&str, Kind, &str); 4] = [
+    (
+        "warn_on_mutation",
+        Kind::Flag,
+        "a job changes the working tree only with --serial or --no-worktrees, where that is the wish",
+    ),
+    (
+        "fingerprint_env",
+        Kind::Texts,
+        "no job is left out because nothing changed",
+    ),
+    (
+        "changes_base",
+        Kind::Text,
+        "the change is that of the simulated situation; see --changes and --target",
+    ),
+    (
+        "mutation",
+        Kind::Whitelist,
+        "nothing looks for what a job changes in the working tree",
+    ),
+];
+
+/// What a setting holds.
+#[derive(Clone, Copy)]
+enum Kind {
+    Flag,
+    Text,
+    Texts,
+    Whitelist,
+}
+
+impl BitrabSettings {
+    /// Reads the settings of the project whose top is `root`; without a file, nothing is set.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or says what cannot be.
+    pub fn read(root: &Path) -> Result<Self, SettingsError> {
+        match read_text(&root.join(FILE)) {
+            Ok(text) => Self::parse(Path::new(FILE), &text),
+            Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(Self::default())
+            }
+            Err(error) => Err(SettingsError {
+                file: FILE.into(),
+                place: None,
+                message: error.to_string(),
+                help: None,
+            }),
+        }
+    }
+
+    /// Reads settings from the text of a `pyproject.toml`; `file` is what messages call it.
+    ///
+    /// # Errors
+    ///
+    /// When it is no TOML, or `[tool.bitrab]` in it says what cannot be.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, SettingsError> {
+        let parsed = parse_toml(file, text)?;
+        // What others keep in the file is theirs.
+        let whole = Table::whole(file, text, &parsed);
+        let Some(tools) = whole.get("tool") else {
+            return Ok(Self::default());
+        };
+        match tools.table("[tool]")?.get("bitrab") {
+            Some(own) => Self::of(file, &own.table("[tool.bitrab]")?),
+            None => Ok(Self::default()),
+        }
+    }
+
+    fn of(file: &Path, table: &Table<'_>) -> Result<Self, SettingsError> {
+        table.only(&[
+            "parallel_backend",
+            "use_git_worktrees",
+            "worktree_root",
+            "serial",
+            "warn_on_mutation",
+            "mutation",
+            "fingerprint_env",
+            "changes_base",
+        ])?;
+        let flag = |key| table.get(key).map(|it| it.flag()).transpose();
+        let mut settings = Self {
+            parallel_backend: table
+                .get("parallel_backend")
+                .map(|it| backend(&it))
+                .transpose()?,
+            use_git_worktrees: flag("use_git_worktrees")?,
+            serial: flag("serial")?.unwrap_or_default(),
+            notes: Vec::new(),
+        };
+        let mut note = |value: &Value<'_>, reason: &str| {
+            let (line, _) = value.place();
+            let (file, key) = (file.display(), value.key);
+            let note = format!("{file}:{line}: `{key}` is not followed: {reason}");
+            settings.notes.push(note);
+        };
+        if let Some(root) = table.get("worktree_root") {
+            check_root(&root)?;
+            note(
+                &root,
+                "worktrees are kept with the state of the run, which removes them even if it is killed",
+            );
+        }
+        for (key, kind, reason) in NOT_FOLLOWED {
+            if let Some(value) = table.get(key) {
+                kind.check(&value)?;
+                note(&value, reason);
+            }
+        }
+        Ok(settings)
+    }
+}
+
+fn backend(value: &Value<'_>) -> Result<ParallelBackend, SettingsError> {
+    ParallelBackend::from_word(value.text()?).ok_or_else(|| {
+        let message = "`parallel_backend` is `process` or `thread`".to_owned();
+        value.refuse(message, None)
+    })
+}
+
+/// Refuses a directory outside of the project, which no project's file may name.
+fn check_root(value: &Value<'_>) -> Result<(), SettingsError> {
+    let path = Path::new(value.text()?);
+    let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    if path.components().all(stays) {
+        return Ok(());
+    }
+    let message = "`worktree_root` is a directory below the project".to_owned();
+    let help = "begin with neither `/` nor `..`; $RUNWRIGHT_HOME says where all state is kept";
+    Err(value.refuse(message, help.to_owned()))
+}
+
+impl Kind {
+    fn check(self, value: &Value<'_>) -> Result<(), SettingsError> {
+        match self {
+            Self::Flag => value.flag().map(drop),
+            Self::Text => value.text().map(drop),
+            Self::Texts => texts(value),
+            Self::Whitelist => {
+                let table = value.table("[tool.bitrab.mutation]")?;
+                table.only(&["whitelist"])?;
+                table.get("whitelist").as_ref().map_or(Ok(()), texts)
+            }
+        }
+    }
+}
+
+fn texts(value: &Value<'_>) -> Result<(), SettingsError> {
+    value.items()?.iter().try_for_each(|it| it.text().map(drop))
+}

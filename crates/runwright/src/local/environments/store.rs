@@ -1,0 +1,227 @@
+use super::environment::Environment;
+use super::error::EnvironmentsError;
+use super::step::EnvironmentStep;
+use fail_point::fail_point;
+use jiff::Timestamp;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long one run waits for another that changes the list.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The environments of a project: a list in a file, changed by one at a time.
+///
+/// A change is written to another name first, so that readers see the old list or the new one.
+#[derive(Debug, Clone)]
+pub struct Environments {
+    directory: PathBuf,
+}
+
+impl Environments {
+    /// Returns the list in this directory, which is made when it is needed.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.directory.join("environments.json")
+    }
+
+    /// Returns all of them, by name.
+    ///
+    /// # Errors
+    ///
+    /// When the list cannot be read. That there is none yet is no error.
+    pub fn list(&self) -> Result<Vec<Environment>, EnvironmentsError> {
+        let path = self.file();
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(io_error("read", &path)(error)),
+        };
+        serde_json::from_slice(&text).map_err(|source| EnvironmentsError::Damaged { path, source })
+    }
+
+    /// Returns the one of this name, or of this short name.
+    ///
+    /// # Errors
+    ///
+    /// When the list cannot be read, or there is none of the name.
+    pub fn find(&self, name: &str) -> Result<Environment, EnvironmentsError> {
+        let all = self.list()?;
+        let by_name = all.iter().find(|it| it.name == name);
+        let found = by_name.or_else(|| all.iter().find(|it| it.slug == name));
+        let name = name.to_owned();
+        found.cloned().ok_or(EnvironmentsError::Unknown { name })
+    }
+
+    /// Returns those whose time is up at `now`.
+    ///
+    /// # Errors
+    ///
+    /// When the list cannot be read.
+    pub fn due(&self, now: Timestamp) -> Result<Vec<Environment>, EnvironmentsError> {
+        let mut all = self.list()?;
+        all.retain(|it| it.is_due(now));
+        Ok(all)
+    }
+
+    /// Takes note of what a job did.
+    ///
+    /// # Errors
+    ///
+    /// When the list cannot be read or written, or another run keeps it for too long.
+    pub fn record(&self, step: &EnvironmentStep) -> Result<(), EnvironmentsError> {
+        self.change(&step.name, |before, now| step.apply(before, now))
+    }
+
+    /// Takes note that an environment was stopped without a job.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
+    pub fn mark_stopped(&self, name: &str) -> Result<(), EnvironmentsError> {
+        self.change(name, |before, now| before.map(|it| it.stopped(now)))
+    }
+
+    fn change(
+        &self,
+        name: &str,
+        change: impl FnOnce(Option<Environment>, Timestamp) -> Option<Environment>,
+    ) -> Result<(), EnvironmentsError> {
+        let made = fail_point!("runwright::environments::make", {
+            let mut builder = DirBuilder::new();
+            builder.recursive(true).mode(0o700).create(&self.directory)
+        });
+        made.map_err(io_error("create", &self.directory))?;
+        let _lock = self.lock()?;
+        let mut all = self.list()?;
+        let at = all.iter().position(|it| it.name == name);
+        let before = at.map(|at| all.remove(at));
+        all.extend(change(before, Timestamp::now()));
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        self.write(&all)
+    }
+
+    fn lock(&self) -> Result<File, EnvironmentsError> {
+        let path = self.directory.join("environments.lock");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let file = fail_point!("runwright::environments::open_lock", options.open(&path));
+        let file = file.map_err(io_error("open", &path))?;
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error)),
+                Err(TryLockError::WouldBlock) if Instant::now() > end => {
+                    return Err(EnvironmentsError::Busy { path: self.file() });
+                }
+                // Whoever has it holds it for one small file.
+                Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
+    /// Writes the list. Only the holder of the lock does, so one other name is enough: what a killed
+    /// writer left under it is written over.
+    fn write(&self, all: &[Environment]) -> Result<(), EnvironmentsError> {
+        let path = self.file();
+        let partial = self.directory.join("environments.new");
+        let text = serde_json::to_vec_pretty(all).map_err(|source| EnvironmentsError::Damaged {
+            path: path.clone(),
+            source,
+        })?;
+        let write = || {
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(true).mode(0o600);
+            let mut file = options.open(&partial)?;
+            file.write_all(&text)?;
+            file.sync_data()
+        };
+        fail_point!("runwright::environments::write", write())
+            .map_err(io_error("write", &partial))?;
+        fail_point!(
+            "runwright::environments::publish",
+            fs::rename(&partial, &path)
+        )
+        .map_err(io_error("write", &path))
+    }
+}
+
+fn io_error(
+    action: &'static str,
+    path: impl AsRef<Path>,
+) -> impl FnOnce(io::Error) -> EnvironmentsError {
+    let path = path.as_ref().to_owned();
+    move |source| EnvironmentsError::Io {
+        action,
+        path,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::job::{DeploymentTier, EnvironmentAction};
+
+    fn step(name: &str) -> EnvironmentStep {
+        EnvironmentStep {
+            name: name.to_owned(),
+            action: EnvironmentAction::Start,
+            url: None,
+            tier: DeploymentTier::Other,
+            on_stop: None,
+            auto_stop_in: Some(Duration::from_secs(60)),
+            pipeline: 1,
+            job: "deploy".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_many_write_at_once_is_all_there() {
+        let home = tempfile::tempdir().unwrap();
+        let environments = Environments::at(home.path().join("project"));
+        assert_eq!(environments.list().unwrap(), []);
+        thread::scope(|scope| {
+            for writer in 0..4 {
+                let environments = &environments;
+                scope.spawn(move || {
+                    for number in 0..10 {
+                        let name = format!("review/{writer}-{number}");
+                        environments.record(&step(&name)).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(environments.list().unwrap().len(), 40);
+        let later = Timestamp::now() + Duration::from_secs(61);
+        assert_eq!(environments.due(later).unwrap().len(), 40);
+        environments.mark_stopped("review/0-0").unwrap();
+        assert_eq!(environments.due(later).unwrap().len(), 39);
+        let found = environments.find("review/0-0").unwrap();
+        assert_eq!(environments.find(&found.slug).unwrap(), found);
+        assert!(!found.is_available());
+    }
+
+    #[test]
+    fn a_damaged_list_is_told_and_not_written_over() {
+        let home = tempfile::tempdir().unwrap();
+        let environments = Environments::at(home.path());
+        fs::write(environments.file(), "[{").unwrap();
+        let error = environments.record(&step("a")).unwrap_err();
+        assert!(
+            matches!(error, EnvironmentsError::Damaged { .. }),
+            "{error}"
+        );
+        assert!(error.help().is_some());
+        assert_eq!(fs::read(environments.file()).unwrap(), b"[{");
+    }
+}
