@@ -27,6 +27,17 @@ impl RunExit {
     pub const fn code(self) -> u8 {
         self as u8
     }
+
+    /// Returns what a number means; one that no pipeline ends with means the environment.
+    pub const fn of_code(code: u8) -> Self {
+        match code {
+            0 => Self::Success,
+            1 => Self::JobFailed,
+            2 => Self::Usage,
+            130 => Self::Interrupted,
+            _ => Self::Environment,
+        }
+    }
 }
 
 /// How a pipeline ended.

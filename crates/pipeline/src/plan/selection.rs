@@ -3,10 +3,12 @@ use crate::context::group_name;
 use crate::create::{CreatedJob, Creation};
 use crate::resolve::ResolvedPipeline;
 use executor_core::job::When;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Whether chosen jobs bring along what they need.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NeedsMode {
     /// Yes, and what that needs.
     #[default]
@@ -18,7 +20,8 @@ pub enum NeedsMode {
 /// Which jobs of a pipeline are run. The default is all of them.
 ///
 /// Jobs made by `parallel` can be named one by one (`test 1/2`) or together (`test`).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Selection {
     /// Only these jobs. They run also when they are manual, and without a failure when they wait for
     /// one; a delayed job keeps its delay.

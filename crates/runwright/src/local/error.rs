@@ -3,6 +3,7 @@
 use super::elsewhere::{ApiModeError, SettingsError, VariablesError};
 use super::environments::EnvironmentsError;
 use super::repository::GitError;
+use super::runs::RunsError;
 use super::state::StateError;
 use pipeline::PlanError;
 use std::io;
@@ -79,6 +80,9 @@ pub enum LocalError {
     /// The state cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
+    /// What is known of runs cannot be read or written, or a run cannot be gone on with.
+    #[error(transparent)]
+    Runs(#[from] RunsError),
     /// The processes of the run cannot be held together.
     #[error("prepare to run processes")]
     Process(#[from] process::ProcessError),
@@ -117,12 +121,17 @@ impl LocalError {
             | Self::Situation(_)
             | Self::Settings(_)
             | Self::Environments(EnvironmentsError::Unknown { .. })
+            | Self::State(StateError::Running { .. })
+            | Self::Runs(
+                RunsError::None { .. } | RunsError::NoneYet { .. } | RunsError::NothingToDo { .. },
+            )
             | Self::Plan(_) => Fault::Usage,
             Self::Repository(_)
             | Self::Git(_)
             | Self::Snapshot(_)
             | Self::State(_)
             | Self::Environments(_)
+            | Self::Runs(_)
             | Self::Process(_) => Fault::Environment,
         }
     }

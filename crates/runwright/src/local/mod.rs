@@ -20,6 +20,7 @@ mod pipeline_options;
 mod project;
 mod repository;
 mod run;
+mod runs;
 mod situation;
 mod state;
 mod surroundings;
@@ -46,6 +47,10 @@ pub use pipeline_options::PipelineOptions;
 pub use project::{BITRAB_FILE, DEFAULT_FILE, LocalProject};
 pub use repository::GitRepository;
 pub use run::{LocalRun, RunOptions};
+pub use runs::{
+    Continuation, ContinuationKind, JobHistory, Journal, KilledRun, Run, RunCommand, RunEnd,
+    RunHistory, RunRecord, RunSituation, RunState, Runs, RunsError,
+};
 pub use situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 pub use vendor::{Vendor, VendorError};

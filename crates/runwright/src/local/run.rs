@@ -6,6 +6,7 @@ use super::isolation::{self, Isolation, Prepared};
 use super::local_pipeline::LocalPipeline;
 use super::logs::RunLogs;
 use super::project::LocalProject;
+use super::runs::{Journal, RunCommand, RunRecord, logs_of_life};
 use super::situation::stamp;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, RunnerConfig};
@@ -28,6 +29,8 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// What keeps jobs apart from each other and from the working tree.
     pub isolation: Isolation,
+    /// The command that asks for the run, so that it can be asked again.
+    pub command: RunCommand,
     /// Where the jobs are listed while they run: keep a clone to see them, or to tell metrics.
     pub active: ActiveJobs,
 }
@@ -38,6 +41,7 @@ pub struct RunOptions {
 /// by a guardian process, or else by the next run.
 #[derive(Debug)]
 pub struct LocalRun {
+    project: LocalProject,
     plan: Arc<Plan>,
     options: RunOptions,
     sources: Sources,
@@ -98,6 +102,7 @@ impl LocalRun {
         let plan = Arc::new(plan(directory.id, pipeline, &options)?);
         Ok(Self {
             sources: sources.of_plan(&plan, &project),
+            project,
             plan,
             options,
             supervisor,
@@ -141,7 +146,7 @@ impl LocalRun {
     }
 
     fn logs_directory(&self) -> PathBuf {
-        self.directory.path.join("logs")
+        logs_of_life(&self.directory.path, 1)
     }
 
     /// Returns the directory with the logs of this run.
@@ -165,11 +170,10 @@ impl LocalRun {
         events: Arc<dyn EventSink>,
         cancellation: &Cancellation,
     ) -> Result<PipelineReport, LocalError> {
-        let builds = self.supervisor.temp_dir(&self.directory.path, "builds-");
-        let report = match builds {
-            Ok(builds) => {
+        let report = match self.begin(executor, events) {
+            Ok((builds, journal)) => {
                 let report = self
-                    .drive(executor, provider, events, cancellation, &builds)
+                    .drive(executor, provider, journal, cancellation, &builds)
                     .await;
                 isolation::discard(&self.sources).await;
                 if let Err(error) = builds.remove().await {
@@ -180,7 +184,7 @@ impl LocalRun {
                 }
                 Ok(report)
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         };
         let Self {
             supervisor,
@@ -193,6 +197,27 @@ impl LocalRun {
         // What is not removed this time is removed the next.
         let _ = tokio::task::spawn_blocking(move || state.prune()).await;
         report
+    }
+
+    /// Writes down what is asked for, before anything starts.
+    fn begin(
+        &self,
+        executor: &str,
+        events: Arc<dyn EventSink>,
+    ) -> Result<(TempDir, Arc<Journal>), LocalError> {
+        let directory = &self.directory.path;
+        let record = RunRecord::new(
+            &self.plan,
+            self.project.root(),
+            self.project.file(),
+            &self.options.selection,
+            executor,
+            &self.options.command,
+        );
+        record.write(directory)?;
+        let journal = Journal::begin(directory, &self.plan, None, events)?;
+        let builds = self.supervisor.temp_dir(directory, "builds-")?;
+        Ok((builds, Arc::new(journal)))
     }
 
     async fn drive(

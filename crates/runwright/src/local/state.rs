@@ -1,5 +1,6 @@
 //! Where local runs keep what outlives them: logs, artifacts, locks, the journal.
 
+use super::runs::{RunLock, Runs};
 use fail_point::fail_point;
 use includes::LockFile;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// projects/<key>/last-pipeline        the id given last
 /// projects/<key>/in-place.lock        held by a run in the working tree itself
 /// projects/<key>/snapshots/           the working tree as running pipelines see it
-/// projects/<key>/pipelines/<id>/      logs, artifacts and builds of one pipeline
+/// projects/<key>/pipelines/<id>/      what is known of one run: record, journal, logs, artifacts
 /// ```
 #[derive(Debug, Clone)]
 pub struct StateDir {
@@ -41,6 +42,14 @@ pub enum StateError {
         /// The cause.
         #[source]
         source: io::Error,
+    },
+    /// The run lives.
+    #[error("run {id} still runs{}", pid.map(|pid| format!(", by process {pid}")).unwrap_or_default())]
+    Running {
+        /// The run.
+        id: u64,
+        /// Its process, where that is known.
+        pid: Option<u32>,
     },
     /// Another run works in the same tree.
     #[error("another run is in place here, by process {holder}")]
@@ -112,14 +121,35 @@ impl StateDir {
     pub fn project(&self, directory: &Path) -> ProjectState {
         ProjectState {
             dir: self.root.join("projects").join(project_key(directory)),
+            project: directory.to_owned(),
         }
     }
+
+    /// Returns the runs of all projects, a project each.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn all_runs(&self) -> Result<Vec<Runs>, StateError> {
+        let projects = self.root.join("projects");
+        let entries = match fs::read_dir(&projects) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            read => read.map_err(io_error("read", &projects))?,
+        };
+        let directories = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let runs = directories.map(|directory| Runs::at(directory.join(PIPELINES), None));
+        Ok(runs.collect())
+    }
 }
+
+/// The directory of a project's runs in its state.
+const PIPELINES: &str = "pipelines";
 
 /// The state of one project.
 #[derive(Debug, Clone)]
 pub struct ProjectState {
     dir: PathBuf,
+    project: PathBuf,
 }
 
 impl ProjectState {
@@ -129,7 +159,7 @@ impl ProjectState {
     ///
     /// When the state cannot be written.
     pub fn new_pipeline(&self) -> Result<PipelineDir, StateError> {
-        let pipelines = self.dir.join("pipelines");
+        let pipelines = self.dir.join(PIPELINES);
         make_dir(&pipelines)?;
         let last_file = self.dir.join("last-pipeline");
         let last = fs::read_to_string(&last_file)
@@ -149,17 +179,7 @@ impl ProjectState {
                         fs::write(&last_file, id.to_string())
                     );
                     written.map_err(io_error("write", &last_file))?;
-                    let lock = lock_file(&path.join("lock"))?;
-                    let locked = fail_point!(
-                        "runwright::state::lock_pipeline",
-                        lock.try_lock().map_err(io::Error::from)
-                    );
-                    locked.map_err(io_error("lock", &path))?;
-                    return Ok(PipelineDir {
-                        id,
-                        path,
-                        _lock: lock,
-                    });
+                    return Self::locked(id, path);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(io_error("create", &path)(error)),
@@ -167,11 +187,35 @@ impl ProjectState {
         }
     }
 
+    /// Opens the directory of a pipeline that has ended, to go on with it.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError::Running`] when it lives, and when the state cannot be written.
+    pub(super) fn reopen_pipeline(&self, id: u64) -> Result<PipelineDir, StateError> {
+        Self::locked(id, self.dir.join(PIPELINES).join(id.to_string()))
+    }
+
+    fn locked(id: u64, path: PathBuf) -> Result<PipelineDir, StateError> {
+        let lock = RunLock::take(&path).map_err(io_error("lock", &path))?;
+        let lock = lock.map_err(|pid| StateError::Running { id, pid })?;
+        Ok(PipelineDir {
+            id,
+            path,
+            _lock: lock,
+        })
+    }
+
+    /// Returns the runs of the project.
+    pub fn runs(&self) -> Runs {
+        Runs::at(self.dir.join(PIPELINES), Some(self.project.clone()))
+    }
+
     /// Removes what the oldest ended pipelines left, so that only a few are kept.
     ///
     /// A pipeline that still runs is left alone, and so is one that cannot be removed now.
     pub fn prune(&self) {
-        let Ok(entries) = fs::read_dir(self.dir.join("pipelines")) else {
+        let Ok(entries) = fs::read_dir(self.dir.join(PIPELINES)) else {
             return;
         };
         let mut ids: Vec<u64> = entries
@@ -179,10 +223,13 @@ impl ProjectState {
             .collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));
         for id in ids.into_iter().skip(KEPT_PIPELINES) {
-            let path = self.dir.join("pipelines").join(id.to_string());
-            let ended = lock_file(&path.join("lock")).is_ok_and(|lock| lock.try_lock().is_ok());
+            let path = self.dir.join(PIPELINES).join(id.to_string());
+            // Held until all is gone, so that nobody goes on with it meanwhile.
+            let Some(_lock) = RunLock::take_dead(&path) else {
+                continue;
+            };
             let remove = || fail_point!("runwright::state::prune", process::remove_tree(&path));
-            if ended && let Err(error) = remove() {
+            if let Err(error) = remove() {
                 tracing::debug!(path = %path.display(), %error, "Old pipeline stays.");
             }
         }
@@ -246,7 +293,7 @@ pub struct PipelineDir {
     pub id: u64,
     /// The directory.
     pub path: PathBuf,
-    _lock: File,
+    _lock: RunLock,
 }
 
 /// Returns a name for the project that a person recognises and no other project has.

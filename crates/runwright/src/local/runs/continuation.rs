@@ -1,0 +1,36 @@
+//! Going on with an earlier run.
+
+use serde::{Deserialize, Serialize};
+
+/// An earlier run that is gone on with, in its own directory and under its own number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Continuation {
+    /// The run.
+    pub run: u64,
+    /// What of it is run.
+    pub kind: ContinuationKind,
+}
+
+/// What of an earlier run is run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ContinuationKind {
+    /// What had not finished: it never started, ran when the process died, or was canceled.
+    Resume,
+    /// That, and what failed, with all that was skipped because of it.
+    Retry,
+    /// As [`Resume`](Self::Resume), and these manual jobs are played.
+    Play(Vec<String>),
+}
+
+impl ContinuationKind {
+    /// Returns the word for it.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Resume => "resume",
+            Self::Retry => "retry",
+            Self::Play(_) => "play",
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Telling once of a run that was killed.
+
+use std::fmt;
+
+/// A run that was killed, of which nobody has been told yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KilledRun {
+    /// The run.
+    pub id: u64,
+    /// How many of its jobs had finished.
+    pub finished: usize,
+    /// How many it had; 0 when it was killed before the first could start.
+    pub jobs: usize,
+}
+
+impl fmt::Display for KilledRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, finished, jobs } = self;
+        write!(f, "run {id} was killed ")?;
+        match (finished, jobs) {
+            (_, 0) => f.write_str("before its first job")?,
+            (finished, jobs) if finished == jobs => {
+                f.write_str("when all its jobs had finished")?
+            }
+            (finished, 1) => write!(f, "while {finished} of 1 job had finished")?,
+            (finished, jobs) => write!(f, "while {finished} of {jobs} jobs had finished")?,
+        }
+        write!(f, "; `runwright resume {id}` goes on with it")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happened_is_said_in_one_line() {
+        let check = |finished, jobs, expect: &str| {
+            let run = KilledRun {
+                id: 12,
+                finished,
+                jobs,
+            };
+            let expect =
+                format!("run 12 was killed {expect}; `runwright resume 12` goes on with it");
+            assert_eq!(run.to_string(), expect);
+        };
+        check(3, 8, "while 3 of 8 jobs had finished");
+        check(0, 1, "while 0 of 1 job had finished");
+        check(8, 8, "when all its jobs had finished");
+        check(0, 0, "before its first job");
+    }
+}

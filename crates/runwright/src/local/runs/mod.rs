@@ -1,0 +1,26 @@
+//! What is known of the runs of a project, living and past. See `docs/design/runs.md`.
+
+mod continuation;
+mod error;
+mod history;
+mod journal;
+mod killed;
+mod line;
+mod past_run;
+mod record;
+mod run_lock;
+mod run_state;
+mod runs;
+
+pub use continuation::{Continuation, ContinuationKind};
+pub use error::RunsError;
+pub use history::{JobHistory, RunEnd, RunHistory};
+pub use journal::Journal;
+pub use killed::KilledRun;
+pub use past_run::Run;
+pub use record::{RunCommand, RunRecord, RunSituation};
+pub use run_state::RunState;
+pub use runs::Runs;
+
+pub(super) use past_run::logs_of_life;
+pub(super) use run_lock::RunLock;

@@ -1,0 +1,114 @@
+//! One run of a project, living or past.
+
+use super::error::RunsError;
+use super::history::{JobHistory, RunHistory};
+use super::journal::Journal;
+use super::record::RunRecord;
+use super::run_lock::RunLock;
+use super::run_state::RunState;
+use executor_core::{JobProducts, PipelineId};
+use job_runner::spool_file;
+use pipeline::{JobReport, PipelineReport, RunExit, Status};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One run of a project, living or past.
+#[derive(Debug, Clone)]
+pub struct Run {
+    directory: PathBuf,
+    record: RunRecord,
+}
+
+impl Run {
+    pub(super) fn new(directory: PathBuf, record: RunRecord) -> Self {
+        Self { directory, record }
+    }
+
+    /// Returns its number in its project.
+    pub fn id(&self) -> u64 {
+        self.record.id.0
+    }
+
+    /// Returns what was asked for.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// Returns its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Reads what has happened so far.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read.
+    pub fn history(&self) -> Result<RunHistory, RunsError> {
+        Ok(RunHistory::parse(&Journal::read(&self.directory)?))
+    }
+
+    /// Returns where it stands, by what has happened so far.
+    pub fn state(&self, history: &RunHistory) -> RunState {
+        RunState::decide(RunLock::holder(&self.directory), history)
+    }
+
+    /// Returns what there is to report, as far as it came.
+    pub fn report(&self, history: &RunHistory) -> PipelineReport {
+        let report = |job: &JobHistory| JobReport {
+            name: job.name.clone(),
+            stage: job.stage.clone(),
+            status: job.status,
+            exit_code: job.exit_code,
+            failure_reason: job.failure_reason,
+            error: None,
+            allow_failure: job.allow_failure,
+            attempts: job.attempts,
+            duration: job.duration,
+            last_lines: Vec::new(),
+            products: Arc::new(JobProducts {
+                tests: job.tests.clone(),
+                coverage: job.coverage,
+                ..JobProducts::default()
+            }),
+            exposed_as: None,
+        };
+        let end = history.end.as_ref();
+        PipelineReport {
+            id: PipelineId(self.id()),
+            status: end.map_or(Status::Running, |end| end.status),
+            exit: end.map_or(RunExit::Environment, |end| RunExit::of_code(end.exit_code)),
+            jobs: history.planned().map(report).collect(),
+            duration: end.map_or(history.planned().map(|job| job.duration).sum(), |end| {
+                end.duration
+            }),
+            error: None,
+        }
+    }
+
+    /// Returns the logs of a job that are there, the oldest first.
+    pub fn logs(&self, history: &RunHistory, job: &JobHistory) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for life in 1..=history.lives.max(1) {
+            let logs = logs_of_life(&self.directory, life);
+            for attempt in 1.. {
+                let log = spool_file(&logs, job.id, attempt);
+                if !log.is_file() {
+                    break;
+                }
+                found.push(log);
+            }
+        }
+        found
+    }
+}
+
+/// Returns where the logs are that the jobs wrote when the run was begun for the `life`th time.
+pub(in crate::local) fn logs_of_life(directory: &Path, life: u32) -> PathBuf {
+    let logs = directory.join("logs");
+    if life > 1 {
+        logs.join(life.to_string())
+    } else {
+        logs
+    }
+}

@@ -1,0 +1,150 @@
+//! The runs of a project, living and past.
+
+use super::error::RunsError;
+use super::journal::Journal;
+use super::killed::KilledRun;
+use super::past_run::Run;
+use super::record::RunRecord;
+use super::run_lock::{Holder, RunLock};
+use super::run_state::RunState;
+use fail_point::fail_point;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// The runs of a project, living and past.
+#[derive(Debug, Clone)]
+pub struct Runs {
+    directory: PathBuf,
+    /// The top of the project, where that is known.
+    project: Option<PathBuf>,
+}
+
+/// The file that says that people know of a run that it was killed.
+const TOLD: &str = "told";
+
+impl Runs {
+    /// Returns the runs whose directories are in this one, of the project in another.
+    pub(in crate::local) fn at(directory: PathBuf, project: Option<PathBuf>) -> Self {
+        Self { directory, project }
+    }
+
+    /// Returns all runs of which something is kept, the newest first. One whose record cannot be read
+    /// is passed over.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be read.
+    pub fn list(&self) -> Result<Vec<Run>, RunsError> {
+        let ids = self.ids()?.into_iter();
+        Ok(ids.filter_map(|id| self.open(id).ok().flatten()).collect())
+    }
+
+    /// Returns the run with this number.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or what is kept of it cannot be read.
+    pub fn find(&self, id: u64) -> Result<Run, RunsError> {
+        self.open(id)?.ok_or_else(|| RunsError::None {
+            id,
+            project: self.project(),
+        })
+    }
+
+    /// Returns the run that was begun last, child pipelines left out.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or what is kept of it cannot be read.
+    pub fn latest(&self) -> Result<Run, RunsError> {
+        for id in self.ids()? {
+            if let Some(run) = self.open(id)?
+                && run.record().parent.is_none()
+            {
+                return Ok(run);
+            }
+        }
+        Err(RunsError::NoneYet {
+            project: self.project(),
+        })
+    }
+
+    /// Returns the runs that were killed, as far as nobody was told of them yet, the oldest first. They
+    /// count as told from now on.
+    pub fn killed_since_last_look(&self) -> Vec<KilledRun> {
+        let ids = self.ids().unwrap_or_default();
+        let found = ids.into_iter().rev().filter_map(|id| self.killed(id));
+        found.collect()
+    }
+
+    fn killed(&self, id: u64) -> Option<KilledRun> {
+        let directory = self.path(id);
+        // In the order of what it costs: most runs have just ended.
+        if Journal::says_done(&directory)
+            || directory.join(TOLD).exists()
+            || RunLock::holder(&directory) != Holder::Nobody
+        {
+            return None;
+        }
+        let run = self.open(id).ok()??;
+        // Whoever goes on with the parent goes on with its children.
+        if run.record().parent.is_some() {
+            return None;
+        }
+        let history = run.history().ok()?;
+        // It may have ended since.
+        let RunState::Killed { finished, jobs } = run.state(&history) else {
+            return None;
+        };
+        tell(&directory).ok()?;
+        Some(KilledRun { id, finished, jobs })
+    }
+
+    /// Returns the project, or else the directory of its runs.
+    fn project(&self) -> PathBuf {
+        self.project
+            .clone()
+            .unwrap_or_else(|| self.directory.clone())
+    }
+
+    fn path(&self, id: u64) -> PathBuf {
+        self.directory.join(id.to_string())
+    }
+
+    /// Returns the run in the directory of this number, if one began there.
+    fn open(&self, id: u64) -> Result<Option<Run>, RunsError> {
+        let directory = self.path(id);
+        let record = RunRecord::read(&directory)?;
+        Ok(record.map(|record| Run::new(directory, record)))
+    }
+
+    /// Returns the numbers there are, the highest first.
+    fn ids(&self) -> Result<Vec<u64>, RunsError> {
+        let entries = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            read => read.map_err(RunsError::io("read", &self.directory))?,
+        };
+        let mut ids: Vec<u64> = entries
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .collect();
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(ids)
+    }
+}
+
+/// Notes that people know; fails when they did already.
+fn tell(directory: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let path = directory.join(TOLD);
+    fail_point!("runwright::runs::tell", options.open(path)).map(drop)
+}
+
+/// Forgets that people know of an earlier death: a run that goes on may be killed again.
+pub(in crate::local) fn forget_told(directory: &Path) {
+    let path = directory.join(TOLD);
+    // Without the file there is nothing to forget; otherwise nobody is told a second time.
+    let _ = fail_point!("runwright::runs::forget_told", fs::remove_file(path));
+}
