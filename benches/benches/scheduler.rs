@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use benches::processor_time;
 use executor_core::job::{JobDefinition, Need};
 use executor_core::{
-    ActiveJobs, Cancellation, DefaultExecutorProvider, Dialect, JobAssignment, JobOutcome,
-    JobRunner, RunContext, RunnerConfig,
+    Cancellation, DefaultExecutorProvider, Dialect, JobAssignment, JobOutcome, JobRunner,
+    RunContext, RunnerConfig,
 };
 use pipeline::context::PipelineContext;
 use pipeline::event::{EventKind, EventSink, PipelineEvent};
@@ -95,15 +95,13 @@ fn measure(runtime: &Runtime, pipeline: &ResolvedPipeline) -> anyhow::Result<Mea
     let plan = Plan::new(&creation, context, &Selection::default())?;
     let planned = processor_time().saturating_sub(start);
     let sink = Arc::new(Transitions::default());
-    let driver = Driver {
-        provider: Arc::new(DefaultExecutorProvider::new(Dialect::platform_default())),
-        runner: Arc::new(Idle),
-        config: Arc::new(RunnerConfig::new("bench", "none")),
-        active: ActiveJobs::default(),
-        concurrency: NonZeroU32::new(8).expect("eight is not zero"),
-        timeout: None,
-        sink: Arc::clone(&sink) as Arc<dyn EventSink>,
-    };
+    let mut driver = Driver::new(
+        Arc::new(DefaultExecutorProvider::new(Dialect::platform_default())),
+        Arc::new(Idle),
+        Arc::new(RunnerConfig::new("bench", "none")),
+        Arc::clone(&sink) as Arc<dyn EventSink>,
+    );
+    driver.concurrency = NonZeroU32::new(8).expect("eight is not zero");
     let plan = Arc::new(plan);
     let start = processor_time();
     let report = runtime.block_on(driver.run(plan, &Cancellation::new()));

@@ -1,4 +1,8 @@
+use super::controls::Controls;
+use super::downstream::Downstream;
+use super::progress::Progress;
 use super::queue::Queue;
+use super::resources::{LocalResources, ResourceGroups};
 use crate::event::{EventKind, EventLog, EventSink};
 use crate::plan::Plan;
 use crate::report::{PipelineReport, RunExit, exit_of};
@@ -34,9 +38,39 @@ pub struct Driver {
     pub timeout: Option<Duration>,
     /// Takes the events.
     pub sink: Arc<dyn EventSink>,
+    /// What tells the pipeline what to do while it runs: keep a clone.
+    pub controls: Controls,
+    /// How far the pipeline came in an earlier run.
+    pub progress: Arc<Progress>,
+    /// Lets one job of each resource group run at a time.
+    pub resources: Arc<dyn ResourceGroups>,
+    /// Runs the pipelines that jobs with `trigger` start; without it nobody does.
+    pub downstream: Option<Arc<dyn Downstream>>,
 }
 
 impl Driver {
+    /// Returns a driver that runs one job at a time, for as long as it takes, from the beginning.
+    pub fn new(
+        provider: Arc<dyn ExecutorProvider>,
+        runner: Arc<dyn JobRunner>,
+        config: Arc<RunnerConfig>,
+        sink: Arc<dyn EventSink>,
+    ) -> Self {
+        Self {
+            provider,
+            runner,
+            config,
+            active: ActiveJobs::default(),
+            concurrency: NonZeroU32::MIN,
+            timeout: None,
+            sink,
+            controls: Controls::default(),
+            progress: Arc::default(),
+            resources: Arc::new(LocalResources::default()),
+            downstream: None,
+        }
+    }
+
     /// Runs a plan to its end: until every job has ended, will never run, or waits for somebody to
     /// start it by hand.
     ///
@@ -54,11 +88,14 @@ impl Driver {
         let stop = cancellation.child();
         let queue = Arc::new(Queue::new(plan, Arc::clone(&events), stop.clone()));
         queue.start();
+        self.controls.attach(&queue);
         let mut workers = self.start_workers(&queue, &stop);
         let error = self.attend(&queue, &mut workers, &stop, begun).await;
 
+        self.controls.detach();
         let (status, jobs) = queue.report();
-        let exit = if cancellation.is_canceled() {
+        let by_somebody = stop.cause() == Some(CancelCause::User);
+        let exit = if cancellation.is_canceled() || by_somebody {
             RunExit::Interrupted
         } else if error.is_some() {
             RunExit::Environment

@@ -118,17 +118,19 @@ impl Machine {
         self.settle()
     }
 
+    /// Stops one job: if it runs it is canceling, and if it has not run it is canceled.
+    pub fn cancel_job(&mut self, job: usize) -> Vec<StatusChange> {
+        if let Some(status) = self.jobs[job].status.when_canceled() {
+            self.set(job, status);
+        }
+        self.settle()
+    }
+
     /// Stops the pipeline: what runs is canceling, all that has not run is canceled.
     pub fn cancel(&mut self) -> Vec<StatusChange> {
         for job in 0..self.jobs.len() {
-            match self.jobs[job].status {
-                Status::Running => self.set(job, Status::Canceling),
-                Status::Created
-                | Status::WaitingForResource
-                | Status::Pending
-                | Status::Manual
-                | Status::Scheduled => self.set(job, Status::Canceled),
-                _ => {}
+            if let Some(status) = self.jobs[job].status.when_canceled() {
+                self.set(job, status);
             }
         }
         // Nothing is left that could be decided.

@@ -1,5 +1,6 @@
 //! Runs a plan: a pure state machine that decides, and a driver that obeys it.
 
+mod controls;
 mod dependents;
 mod downstream;
 mod driver;
@@ -7,16 +8,26 @@ mod machine;
 mod needs;
 mod node;
 mod observer;
+mod orders;
+mod process_mode;
+mod progress;
 mod queue;
 mod record;
+mod resources;
 mod retry;
 mod stages;
 mod status;
 mod tally;
 
+pub use controls::{ControlError, Controls, JobSnapshot, PipelineSnapshot};
 pub use downstream::{Bridge, Downstream, DownstreamPipeline};
 pub use driver::Driver;
 pub use machine::{Finish, Machine};
+pub use process_mode::{Contender, ProcessMode};
+pub use progress::{BegunJob, FinishedJob, Progress};
+pub use resources::{
+    LocalResources, ResourceError, ResourceGroups, ResourceLease, ResourceRequest,
+};
 pub use status::Status;
 
 /// A job has come to another status.

@@ -4,13 +4,13 @@ use super::record::Record;
 use super::{Status, StatusChange};
 use crate::config::parse_duration;
 use crate::event::{EventKind, EventLog, JobNode};
-use crate::plan::Plan;
+use crate::plan::{LAST, Plan};
 use crate::report::JobReport;
 use crate::source::clamp;
 use async_trait::async_trait;
 use executor_core::{
     Cancellation, FailureReason, JobAssignment, JobId, JobOutcome, JobRequest, JobSource,
-    JobSourceError, JobState, NextJob,
+    JobSourceError, JobState, JobVariable, NextJob,
 };
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,10 +21,10 @@ use tokio::time::Instant;
 /// The jobs of a running pipeline, as the source its workers take them from.
 #[derive(Debug)]
 pub(super) struct Queue {
-    plan: Arc<Plan>,
+    pub(super) plan: Arc<Plan>,
     events: Arc<EventLog>,
     /// Stops the pipeline; every job gets a child of it.
-    cancellation: Cancellation,
+    pub(super) cancellation: Cancellation,
     state: Mutex<State>,
     /// One permit for each pending job, so that each wakes one worker; closed when none comes any
     /// more.
@@ -34,13 +34,13 @@ pub(super) struct Queue {
 }
 
 #[derive(Debug)]
-struct State {
-    machine: Machine,
+pub(super) struct State {
+    pub(super) machine: Machine,
     /// Pending jobs. The first of the plan goes first: more may wait for a job of an early stage.
     pending: BinaryHeap<Reverse<usize>>,
     /// Scheduled jobs with the end of their delay, the earliest first.
     delays: BinaryHeap<Reverse<(Instant, usize)>>,
-    records: Vec<Record>,
+    pub(super) records: Vec<Record>,
     started_stages: Vec<bool>,
 }
 
@@ -148,7 +148,7 @@ impl Queue {
     }
 
     /// Takes note of changes: tells everybody and queues what became pending or scheduled.
-    fn apply(&self, state: &mut State, changes: &[StatusChange]) {
+    pub(super) fn apply(&self, state: &mut State, changes: &[StatusChange]) {
         let next_delay = state.next_delay();
         for change in changes {
             match change.status {
@@ -196,6 +196,10 @@ impl Queue {
         let Some(Reverse(job)) = state.pending.pop() else {
             return NextJob::None;
         };
+        if state.machine.status(job) != Status::Pending {
+            // It was canceled while it waited here.
+            return NextJob::None;
+        }
         let stage_index = self.plan.jobs()[job].stage_index;
         if !std::mem::replace(&mut state.started_stages[stage_index], true) {
             self.events.emit(EventKind::StageStart {
@@ -205,20 +209,29 @@ impl Queue {
         let record = &mut state.records[job];
         let name = Arc::clone(&record.name);
         let observer = Arc::new(LogObserver::new(name, Arc::clone(&self.events)));
-        record.begin(Arc::clone(&observer));
+        let cancellation = self.cancellation.child();
+        record.begin(Arc::clone(&observer), cancellation.clone());
+        let played_with = record.variables.clone();
         let changes = state.machine.started(job);
         self.apply(&mut state, &changes);
         let attempt = state.machine.attempt(job);
         drop(state);
+        let mut job = self.plan.payload(job);
+        add_variables(&mut job.variables, played_with);
         NextJob::Job(Box::new(JobAssignment {
-            job: Arc::new(self.plan.payload(job)),
+            job: Arc::new(job),
             attempt,
             observer,
-            cancellation: self.cancellation.child(),
+            cancellation,
         }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    /// Returns whether no job will start any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.ready.is_closed()
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -290,6 +303,19 @@ impl JobSource for Queue {
 impl State {
     fn next_delay(&self) -> Option<Instant> {
         self.delays.peek().map(|Reverse((end, _))| *end)
+    }
+}
+
+/// Adds the variables that a job was started with by hand: they win over all others, except for
+/// those that tell of its environment.
+fn add_variables(variables: &mut Vec<JobVariable>, more: Vec<JobVariable>) {
+    for variable in more {
+        let known = variables.iter_mut().find(|known| known.key == variable.key);
+        match known {
+            Some(_) if LAST.contains(&variable.key.as_str()) => {}
+            Some(known) => *known = variable,
+            None => variables.push(variable),
+        }
     }
 }
 

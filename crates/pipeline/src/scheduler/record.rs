@@ -2,7 +2,7 @@ use super::machine::Machine;
 use super::observer::LogObserver;
 use crate::plan::PlannedJob;
 use crate::report::JobReport;
-use executor_core::{JobOutcome, JobState};
+use executor_core::{CancelCause, Cancellation, JobOutcome, JobState, JobVariable};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -12,8 +12,10 @@ use tokio::time::Instant;
 pub(super) struct Record {
     pub(super) name: Arc<str>,
     pub(super) stage: Arc<str>,
-    /// The attempt that runs: since when, and who watches it.
-    running: Option<(Instant, Arc<LogObserver>)>,
+    /// The variables it was started with by hand.
+    pub(super) variables: Vec<JobVariable>,
+    /// The attempt that runs.
+    running: Option<Running>,
     attempts: u32,
     duration: Duration,
     outcome: Option<JobOutcome>,
@@ -22,12 +24,21 @@ pub(super) struct Record {
     exposed_as: Option<String>,
 }
 
+/// An attempt that runs.
+#[derive(Debug, Clone)]
+struct Running {
+    since: Instant,
+    observer: Arc<LogObserver>,
+    cancellation: Cancellation,
+}
+
 impl Record {
     pub(super) fn new(job: &PlannedJob, stage: &Arc<str>) -> Self {
         let artifacts = job.definition.artifacts.as_ref();
         Self {
             name: job.name().into(),
             stage: Arc::clone(stage),
+            variables: Vec::new(),
             running: None,
             attempts: 0,
             duration: Duration::ZERO,
@@ -38,20 +49,31 @@ impl Record {
     }
 
     /// Notes that an attempt begins.
-    pub(super) fn begin(&mut self, observer: Arc<LogObserver>) {
-        self.running = Some((Instant::now(), observer));
+    pub(super) fn begin(&mut self, observer: Arc<LogObserver>, cancellation: Cancellation) {
+        self.running = Some(Running {
+            since: Instant::now(),
+            observer,
+            cancellation,
+        });
         self.attempts += 1;
+    }
+
+    /// Tells the attempt that runs to stop.
+    pub(super) fn stop(&self, cause: CancelCause) {
+        if let Some(running) = &self.running {
+            running.cancellation.cancel(cause);
+        }
     }
 
     /// Notes how an attempt ended and returns how long it took.
     pub(super) fn end(&mut self, outcome: &JobOutcome) -> Duration {
         self.outcome = Some(outcome.clone());
-        let Some((begun, observer)) = self.running.take() else {
+        let Some(running) = self.running.take() else {
             return Duration::ZERO;
         };
-        let duration = begun.elapsed();
+        let duration = running.since.elapsed();
         self.duration += duration;
-        self.last_lines = observer.finish(outcome.state == JobState::Success);
+        self.last_lines = running.observer.finish(outcome.state == JobState::Success);
         duration
     }
 

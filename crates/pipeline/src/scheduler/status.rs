@@ -55,6 +55,19 @@ impl Status {
         )
     }
 
+    /// Returns what it becomes when somebody cancels it, if that means anything.
+    pub(super) const fn when_canceled(self) -> Option<Self> {
+        match self {
+            Self::Running => Some(Self::Canceling),
+            Self::Created
+            | Self::WaitingForResource
+            | Self::Pending
+            | Self::Manual
+            | Self::Scheduled => Some(Self::Canceled),
+            Self::Success | Self::Failed | Self::Canceling | Self::Canceled | Self::Skipped => None,
+        }
+    }
+
     /// Returns whether something goes on: it runs, or will without anybody's help.
     pub const fn is_active(self) -> bool {
         matches!(

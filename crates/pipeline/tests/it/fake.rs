@@ -222,15 +222,11 @@ pub(crate) fn driver(runner: &Arc<FakeRunner>, sink: &Arc<Recorder>) -> Driver {
 }
 
 pub(crate) fn driver_of(runner: Arc<dyn JobRunner>, sink: Arc<dyn EventSink>) -> Driver {
-    Driver {
-        provider: Arc::new(DefaultExecutorProvider::new(Dialect::platform_default())),
-        runner,
-        config: Arc::new(RunnerConfig::new("fake", "fake")),
-        active: executor_core::ActiveJobs::default(),
-        concurrency: NonZeroU32::new(4).unwrap(),
-        timeout: None,
-        sink,
-    }
+    let provider = Arc::new(DefaultExecutorProvider::new(Dialect::platform_default()));
+    let config = Arc::new(RunnerConfig::new("fake", "fake"));
+    let mut driver = Driver::new(provider, runner, config, sink);
+    driver.concurrency = NonZeroU32::new(4).unwrap();
+    driver
 }
 
 /// A provider that has capacity, and is broken beyond that.

@@ -248,18 +248,14 @@ impl LocalRun {
         config.cache_dir = Some(directory.join("cache").display().to_string());
         config.output_limit = u64::MAX;
         config.graceful_kill_timeout = GRACE;
-        let driver = Driver {
-            provider,
-            runner: Arc::new(EnvironmentRunner {
-                inner: Arc::new(runner),
-                environments: self.state.environments(),
-            }),
-            config: Arc::new(config),
-            active: self.options.active.clone(),
-            concurrency: self.concurrency(),
-            timeout: self.options.timeout,
-            sink: events,
+        let runner = EnvironmentRunner {
+            inner: Arc::new(runner),
+            environments: self.state.environments(),
         };
+        let mut driver = Driver::new(provider, Arc::new(runner), Arc::new(config), events);
+        driver.active = self.options.active.clone();
+        driver.concurrency = self.concurrency();
+        driver.timeout = self.options.timeout;
         driver.run(Arc::clone(&self.plan), cancellation).await
     }
 

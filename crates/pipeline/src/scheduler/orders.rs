@@ -1,0 +1,81 @@
+//! What a queue does when somebody tells it to.
+
+use super::Status;
+use super::controls::{ControlError, JobSnapshot, PipelineSnapshot};
+use super::queue::{Queue, State};
+use crate::suggest::nearest;
+use executor_core::{CancelCause, JobVariable};
+use std::sync::Arc;
+
+impl Queue {
+    /// Starts a manual job, or a delayed one before its time.
+    pub(super) fn play(&self, job: &str, variables: Vec<JobVariable>) -> Result<(), ControlError> {
+        let mut state = self.lock();
+        let place = self.place_of(job)?;
+        let status = state.machine.status(place);
+        let changes = match status {
+            Status::Manual => state.machine.play(place),
+            Status::Scheduled => state.machine.delay_over(place),
+            _ => {
+                let job = job.to_owned();
+                return Err(ControlError::NotPlayable { job, status });
+            }
+        };
+        state.records[place].variables = variables;
+        self.apply(&mut state, &changes);
+        Ok(())
+    }
+
+    /// Cancels one job.
+    pub(super) fn cancel_job(&self, job: &str) -> Result<(), ControlError> {
+        let mut state = self.lock();
+        let place = self.place_of(job)?;
+        let status = state.machine.status(place);
+        // One that is told again may be in a hurry, but there is no more to tell it.
+        if status.is_final() {
+            let job = job.to_owned();
+            return Err(ControlError::NotCancelable { job, status });
+        }
+        let changes = state.machine.cancel_job(place);
+        self.apply(&mut state, &changes);
+        state.records[place].stop(CancelCause::User);
+        Ok(())
+    }
+
+    /// Cancels the pipeline; its driver hears of it and does the rest.
+    pub(super) fn cancel_all(&self) {
+        self.cancellation.cancel(CancelCause::User);
+    }
+
+    /// Returns where the pipeline and its jobs stand.
+    pub(super) fn snapshot(&self) -> PipelineSnapshot {
+        let state = self.lock();
+        let State {
+            machine, records, ..
+        } = &*state;
+        let jobs = records.iter().enumerate().map(|(at, record)| JobSnapshot {
+            name: Arc::clone(&record.name),
+            stage: Arc::clone(&record.stage),
+            status: machine.status(at),
+            attempt: machine.attempt(at),
+        });
+        PipelineSnapshot {
+            status: machine.pipeline_status(),
+            jobs: jobs.collect(),
+        }
+    }
+
+    /// Returns the place of a job of a pipeline that still runs.
+    fn place_of(&self, job: &str) -> Result<usize, ControlError> {
+        if self.is_closed() {
+            return Err(ControlError::Ended);
+        }
+        self.plan.position(job).ok_or_else(|| {
+            let names = self.plan.jobs().iter().map(|job| job.name());
+            ControlError::UnknownJob {
+                job: job.to_owned(),
+                suggestion: nearest(job, names).map(ToOwned::to_owned),
+            }
+        })
+    }
+}

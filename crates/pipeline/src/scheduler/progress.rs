@@ -1,0 +1,58 @@
+use super::Status;
+use executor_core::{FailureReason, JobProducts, JobVariable};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How far a pipeline has come, by the names of its jobs.
+///
+/// A job that is not mentioned has not been decided on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Progress {
+    /// The jobs that have ended, and those that were skipped.
+    pub finished: BTreeMap<String, FinishedJob>,
+    /// Those that were about to run, ran, or waited for somebody.
+    pub begun: BTreeMap<String, BegunJob>,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinishedJob {
+    /// The status it came to; a final one.
+    pub status: Status,
+    /// How many attempts there were; 0 for a job that never ran.
+    pub attempts: u32,
+    /// The exit code of its script, when one decided.
+    pub exit_code: Option<i32>,
+    /// Why it did not succeed.
+    pub failure_reason: Option<FailureReason>,
+    /// How long all attempts took together.
+    pub duration: Duration,
+    /// Whether its failure lets the pipeline pass.
+    pub allow_failure: bool,
+    /// What it left.
+    pub products: Arc<JobProducts>,
+}
+
+/// A job that had been decided on, but had not ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BegunJob {
+    /// The last status it was seen in; one that ran runs again.
+    pub status: Status,
+    /// The attempt it was at, from 1.
+    pub attempt: u32,
+    /// Whether somebody started it by hand.
+    pub played: bool,
+    /// When it came to that status: a delay goes on where it stood.
+    pub since: Option<Timestamp>,
+    /// The variables it was started with by hand.
+    pub variables: Vec<JobVariable>,
+}
+
+impl Progress {
+    /// Returns whether nothing has happened yet.
+    pub fn is_empty(&self) -> bool {
+        self.finished.is_empty() && self.begun.is_empty()
+    }
+}
