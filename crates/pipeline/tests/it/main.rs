@@ -11,6 +11,7 @@ mod compose;
 mod create;
 mod driver;
 mod fake;
+mod forward;
 mod include;
 mod keywords;
 mod large;

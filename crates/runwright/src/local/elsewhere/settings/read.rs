@@ -59,7 +59,7 @@ impl Settings {
     pub fn parse(file: &Path, text: &str, home: Option<&Path>) -> Result<Self, SettingsError> {
         let parsed = parse(file, text)?;
         let whole = Table::whole(file, text, &parsed);
-        whole.only(&["gitlab", "include"])?;
+        whole.only(&["gitlab", "include", "projects"])?;
         let mut settings = Self {
             file: Some(file.to_owned()),
             ..Self::default()
@@ -79,6 +79,12 @@ impl Settings {
         }
         if let Some(include) = whole.get("include") {
             settings.include = read_include(&include.table("[include]")?)?;
+        }
+        if let Some(projects) = whole.get("projects") {
+            for checkout in projects.table("[projects]")?.values() {
+                let path = project_path(&checkout)?;
+                settings.projects.insert(path, reading.path(&checkout)?);
+            }
         }
         Ok(settings)
     }
@@ -183,6 +189,19 @@ impl Reading<'_> {
                 value.refuse("a path here is a whole one".to_owned(), help)
             })
     }
+}
+
+/// Returns the path of a project on a GitLab that stands before a value.
+fn project_path(value: &Value<'_>) -> Result<String, SettingsError> {
+    let path = value.key;
+    let is_plain = |part: &str| !part.is_empty() && !part.contains(char::is_whitespace);
+    if path.contains('/') && path.split('/').all(is_plain) {
+        return Ok(path.to_owned());
+    }
+    let shown: String = path.chars().take(40).collect();
+    let message = format!("`{}` is no path of a project", shown.escape_default());
+    let help = "for example \"group/project\" = \"~/src/project\"".to_owned();
+    Err(value.refuse(message, help))
 }
 
 fn read_include(table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {

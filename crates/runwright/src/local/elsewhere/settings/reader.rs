@@ -91,6 +91,16 @@ impl<'a> Table<'a> {
         })
     }
 
+    /// Returns all values, for a table whose keys are names that its writer chose.
+    pub(super) fn values(&self) -> impl Iterator<Item = Value<'a>> {
+        let table = *self;
+        self.entries.iter().map(move |(key, node)| Value {
+            table,
+            key: key.get_ref(),
+            node,
+        })
+    }
+
     /// Returns an error about the table.
     pub(in crate::local) fn refuse(&self, message: &str, help: &str) -> SettingsError {
         self.error(

@@ -1,6 +1,7 @@
 use super::InstanceSettings;
 use gitlab_api::Instance;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use web::{Origin, Url};
 
@@ -17,6 +18,9 @@ pub struct Settings {
     pub instances: Vec<InstanceSettings>,
     /// What is said about included files.
     pub include: IncludeSettings,
+    /// Where other projects are checked out, by their paths on the GitLab: those that jobs may start
+    /// pipelines of.
+    pub projects: BTreeMap<String, PathBuf>,
 }
 
 /// The user's settings about included files.
@@ -38,6 +42,15 @@ impl Settings {
     pub fn instance(&self, instance: &Instance) -> Option<&InstanceSettings> {
         let exact = self.instances.iter().find(|it| it.instance == *instance);
         exact.or_else(|| self.at(instance.origin()))
+    }
+
+    /// Returns where a project is checked out. GitLab tells no upper case from lower case in paths.
+    pub fn project(&self, path: &str) -> Option<&Path> {
+        let all = self.projects.iter();
+        let mut like = all.filter(|(known, _)| known.eq_ignore_ascii_case(path));
+        let exact = self.projects.get(path);
+        let found = exact.or_else(|| like.next().map(|(_, checkout)| checkout));
+        found.map(PathBuf::as_path)
     }
 
     fn at(&self, origin: &Origin) -> Option<&InstanceSettings> {

@@ -35,6 +35,9 @@ fn all_settings_are_read() {
         allow-http = ["mirror.lan"]
         allow-private = ["mirror.lan", "10.0.0.0/8"]
 
+        [projects]
+        "group/app" = "~/src/app"
+        "group/sub/Lib" = "/srv/lib"
         "#,
     )
     .expect("settings");
@@ -61,6 +64,15 @@ fn all_settings_are_read() {
     assert_eq!(include.allow_private, ["mirror.lan", "10.0.0.0/8"]);
     let templates = include.templates.as_ref().map(web::Url::as_str);
     assert_eq!(templates, Some("https://gitlab.example.com/templates/"));
+    assert_eq!(
+        settings.project("group/app"),
+        Some(Path::new("/h/me/src/app"))
+    );
+    assert_eq!(
+        settings.project("Group/Sub/lib"),
+        Some(Path::new("/srv/lib"))
+    );
+    assert_eq!(settings.project("group/other"), None);
 }
 
 #[test]
@@ -93,6 +105,20 @@ fn mistakes_are_shown_at_their_place() {
         "[[gitlab.instance]]\nurl = 'h'\n tokenenv = 'X'",
         "config.toml:3:2: there is no setting `tokenenv` in [[gitlab.instance]] (did you mean \
          `token-env`?)",
+    );
+    check(
+        "[projects]\napp = '/srv/app'",
+        "config.toml:2:7: `app` is no path of a project (for example \"group/project\" = \
+         \"~/src/project\")",
+    );
+    check(
+        "[projects]\n'group/app' = '../app'",
+        "config.toml:2:15: a path here is a whole one (begin with `/`, or with `~/` for the home \
+         directory)",
+    );
+    check(
+        "projects = ['group/app']",
+        "config.toml:1:12: `projects` is a table, not a list (-)",
     );
     check(
         "[gitlab]\nurl = 1",
