@@ -45,6 +45,7 @@
 mod artifacts;
 mod attempts;
 mod build;
+mod cache;
 mod caught;
 mod duration;
 mod finalise;
@@ -66,6 +67,10 @@ mod tool;
 mod variables;
 
 pub use artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, LocalArtifactStore};
+pub use cache::{
+    CacheError, CacheFiles, CacheKey, CacheStore, LocalCacheEntry, LocalCaches, RemovedCache,
+    RestoredCache, SavedCache,
+};
 pub use options::BuildRunnerOptions;
 pub use repository::{
     Commit, Head, RepositoryError, RepositoryFacts, RepositoryRefs, ask_git, glance, inspect,

@@ -1,4 +1,5 @@
 use crate::artifacts::ArtifactStore;
+use crate::cache::CacheStore;
 use crate::sources::Sources;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,6 +12,8 @@ pub struct BuildRunnerOptions {
     pub sources: Sources,
     /// Where artifacts are kept; `None`, the default, keeps none and fetches none.
     pub artifacts: Option<Arc<dyn ArtifactStore>>,
+    /// Where caches are kept; `None`, the default, keeps none and restores none.
+    pub caches: Option<Arc<dyn CacheStore>>,
     /// The directory for the whole logs, one file for each attempt of a job, see
     /// [`BuildRunner::spool_path`](crate::BuildRunner::spool_path). Default: none is kept.
     pub spool_dir: Option<PathBuf>,
@@ -43,6 +46,7 @@ impl Default for BuildRunnerOptions {
         Self {
             sources: Sources::None,
             artifacts: None,
+            caches: None,
             spool_dir: None,
             prepare_attempts: 3,
             prepare_pause: Duration::from_secs(3),

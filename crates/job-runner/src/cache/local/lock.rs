@@ -1,0 +1,118 @@
+use fail_point::fail_point;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// A lock on a file or a directory; given back when dropped, and when its process dies.
+#[derive(Debug)]
+pub(super) struct PathLock {
+    _file: File,
+}
+
+/// How a lock is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Together with others.
+    Shared,
+    /// Alone.
+    Alone,
+}
+
+/// What became of the wish for a lock.
+#[derive(Debug)]
+pub(super) enum Locked {
+    /// It is held.
+    Held(PathLock),
+    /// Others hold it.
+    Busy,
+    /// What was to be locked is not there, or has just gone.
+    Gone,
+}
+
+impl PathLock {
+    /// Tries to lock the file of a lock, which is made if only its directory is there.
+    pub(super) fn of_file(path: &Path) -> io::Result<Locked> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        options.mode(0o600);
+        let opened = fail_point!("job_runner::cache::open_lock", options.open(path));
+        Self::of_opened(opened, path, Hold::Alone)
+    }
+
+    /// Tries to lock a directory that is there.
+    pub(super) fn of_directory(path: &Path, hold: Hold) -> io::Result<Locked> {
+        Self::of_opened(File::open(path), path, hold)
+    }
+
+    fn of_opened(opened: io::Result<File>, path: &Path, hold: Hold) -> io::Result<Locked> {
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) if is_gone(&error) => return Ok(Locked::Gone),
+            Err(error) => return Err(error),
+        };
+        let locked = match hold {
+            Hold::Shared => file.try_lock_shared(),
+            Hold::Alone => file.try_lock(),
+        };
+        match locked {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Locked::Busy),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // Whoever held it before may have moved away or removed what is locked now.
+        let opened = file.metadata()?;
+        match fs::symlink_metadata(path) {
+            Ok(there) if (there.dev(), there.ino()) == (opened.dev(), opened.ino()) => {
+                Ok(Locked::Held(Self { _file: file }))
+            }
+            Ok(_) => Ok(Locked::Gone),
+            Err(error) if is_gone(&error) => Ok(Locked::Gone),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_held_by_one_or_shared() {
+        let root = tempfile::tempdir().expect("a directory");
+        let file = root.path().join("lock");
+        let first = PathLock::of_file(&file).expect("locked");
+        assert!(matches!(first, Locked::Held(_)));
+        let second = PathLock::of_file(&file).expect("asked");
+        assert!(matches!(second, Locked::Busy));
+        drop(first);
+        let again = PathLock::of_file(&file).expect("locked");
+        assert!(matches!(again, Locked::Held(_)));
+        let readers = [1, 2].map(|_| PathLock::of_directory(root.path(), Hold::Shared));
+        let writer = PathLock::of_directory(root.path(), Hold::Alone).expect("asked");
+        assert!(
+            readers
+                .iter()
+                .flatten()
+                .all(|it| matches!(it, Locked::Held(_)))
+        );
+        assert!(matches!(writer, Locked::Busy));
+    }
+
+    #[test]
+    fn what_is_gone_cannot_be_locked() {
+        let root = tempfile::tempdir().expect("a directory");
+        let gone = root.path().join("gone");
+        let locked = PathLock::of_directory(&gone, Hold::Shared).expect("asked");
+        assert!(matches!(locked, Locked::Gone));
+        let locked = PathLock::of_file(&gone.join("lock")).expect("asked");
+        assert!(matches!(locked, Locked::Gone));
+    }
+}
