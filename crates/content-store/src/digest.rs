@@ -1,13 +1,36 @@
 use std::fmt;
+use std::str::FromStr;
 
 /// The name of a content: its BLAKE3 hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest(blake3::Hash);
 
+/// Says that a text is no digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("is no digest of 64 hexadecimal digits")]
+pub struct NoDigest;
+
 impl Digest {
     /// Returns the digest of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(blake3::hash(bytes))
+    }
+
+    pub(crate) fn of_hasher(hasher: &blake3::Hasher) -> Self {
+        Self(hasher.finalize())
+    }
+}
+
+impl FromStr for Digest {
+    type Err = NoDigest;
+
+    fn from_str(text: &str) -> Result<Self, NoDigest> {
+        let digest = blake3::Hash::from_hex(text).map_err(|_| NoDigest)?;
+        // One digest has one name.
+        if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return Err(NoDigest);
+        }
+        Ok(Self(digest))
     }
 }
 
@@ -20,5 +43,26 @@ impl fmt::Display for Digest {
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Digest({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_read_as_it_is_written_and_in_no_other_way() {
+        let digest = Digest::of(b"x");
+        let text = digest.to_string();
+        assert_eq!(text.parse(), Ok(digest));
+        let others = [
+            String::new(),
+            text.to_uppercase(),
+            text[1..].to_owned(),
+            format!("{}/", &text[1..]),
+        ];
+        for other in others {
+            assert_eq!(other.parse::<Digest>(), Err(NoDigest), "{other:?}");
+        }
     }
 }

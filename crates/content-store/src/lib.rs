@@ -1,5 +1,61 @@
 //! Keeps trees of files by their content: the same bytes once, published whole or not at all.
+//!
+//! ```
+//! use content_store::ContentStore;
+//! use executor_core::Cancellation;
+//! use std::fs;
+//! use std::path::PathBuf;
+//!
+//! # let scratch = tempfile::tempdir()?;
+//! # let [job, next, state] = ["job", "next", "state"].map(|name| scratch.path().join(name));
+//! # fs::create_dir(&job)?;
+//! # fs::create_dir(&next)?;
+//! fs::write(job.join("program"), "built")?;
+//! let store = ContentStore::at(&state);
+//! let nobody_stops = Cancellation::new();
+//! let kept = store.keep(&job, &[PathBuf::from("program")], &nobody_stops)?;
+//! store.restore(kept.tree(), &next, &nobody_stops)?;
+//! assert_eq!(fs::read(next.join("program"))?, b"built");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The types a newcomer needs: [`ContentStore`], a directory of this host; [`Tree`], a list of paths
+//! with what is there; [`Digest`], the name of a content and of a tree.
+//!
+//! # What is where
+//!
+//! ```text
+//! <root>/objects/ab/cd...   contents by their digests, each once
+//! <root>/trees/<digest>     trees, as text
+//! <root>/layers/<digest>/   trees as directories, for the lower side of an overlay
+//! <root>/tmp/               what is not whole yet
+//! <root>/lock               shared by who keeps and restores, taken alone by who sweeps
+//! ```
+//!
+//! Several processes may use a store at once. `docs/design/data-between-jobs.md` tells more.
+//!
+//! **Invariant:** no object has a second name in a directory that a job may write to.
+
+mod store;
+mod tree;
 
 mod digest;
+mod directory;
+mod error;
+mod keep;
+mod layer;
+mod lock;
+mod manifest;
+mod restore;
+mod sweep;
+mod text;
+mod verify;
+mod workers;
 
 pub use digest::Digest;
+pub use error::StoreError;
+pub use keep::Kept;
+pub use layer::LowerLayer;
+pub use store::ContentStore;
+pub use sweep::Swept;
+pub use tree::{Entry, EntryKind, ModifiedAt, Tree};

@@ -1,0 +1,327 @@
+use crate::digest::Digest;
+use crate::directory::{open_below, open_root};
+use crate::error::StoreError;
+use crate::lock::Lock;
+use crate::store::{ContentStore, OBJECTS, TMP, object_path};
+use crate::tree::{Entry, EntryKind, ModifiedAt, RIGHTS, Tree, check_path};
+use crate::workers;
+use executor_core::Cancellation;
+use fail_point::fail_point;
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, readlinkat, renameat, statat,
+    unlinkat,
+};
+use rustix::io::{Errno, read, write};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// Files of one directory that a thread takes at a time.
+const BATCH: usize = 64;
+/// A file of this size is read whole before anything of it is written.
+const AT_ONCE: usize = 256 * 1024;
+
+/// A tree that was kept. Until this is dropped no sweep takes it: name it somewhere before.
+#[derive(Debug)]
+pub struct Kept {
+    tree: Tree,
+    _lock: Lock,
+}
+
+impl Kept {
+    /// Returns the tree.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+}
+
+impl ContentStore {
+    /// Keeps files, links and directories below `from`, by their paths relative to it.
+    ///
+    /// The directories they are in belong to the tree, with their rights and times. What a directory
+    /// holds is kept if it is named too. No link is followed, not even one that comes in meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When something cannot be read or written, or is no file, link or directory. Nothing is published
+    /// then; objects that were written already are left for a sweep, if nobody else needs them.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops between two files with [`StoreError::Stopped`].
+    pub fn keep(
+        &self,
+        from: &Path,
+        paths: &[PathBuf],
+        cancellation: &Cancellation,
+    ) -> Result<Kept, StoreError> {
+        self.make()?;
+        let lock = self.share(cancellation)?;
+        let root = open_root(from).map_err(|error| StoreError::file("open", from)(error.into()))?;
+        let objects = self.open(OBJECTS)?;
+        let tmp = self.open(TMP)?;
+        let keeping = Keeping {
+            store: self,
+            root: root.as_fd(),
+            objects: objects.as_fd(),
+            tmp: tmp.as_fd(),
+            cancellation,
+        };
+        let (tree, text) = Tree::new(keeping.entries(paths)?)?;
+        self.publish(&tree, &text)?;
+        Ok(Kept { tree, _lock: lock })
+    }
+
+    pub(crate) fn open(&self, name: &str) -> Result<OwnedFd, StoreError> {
+        let path = self.directory(name);
+        open_root(&path).map_err(|error| StoreError::store("open", &path)(error.into()))
+    }
+}
+
+/// A tree on its way into the store.
+struct Keeping<'k> {
+    store: &'k ContentStore,
+    root: BorrowedFd<'k>,
+    objects: BorrowedFd<'k>,
+    tmp: BorrowedFd<'k>,
+    cancellation: &'k Cancellation,
+}
+
+/// Some names in one directory.
+struct Batch<'b> {
+    parent: &'b Path,
+    names: Vec<&'b OsStr>,
+}
+
+impl Keeping<'_> {
+    fn entries(&self, paths: &[PathBuf]) -> Result<Vec<Entry>, StoreError> {
+        let mut wanted: BTreeSet<&Path> = BTreeSet::new();
+        for path in paths {
+            check_path(path)?;
+            let ways = path.ancestors();
+            ways.take_while(|it| !it.as_os_str().is_empty() && wanted.insert(it))
+                .for_each(drop);
+        }
+        let mut by_parent: BTreeMap<&Path, Vec<&OsStr>> = BTreeMap::new();
+        for path in &wanted {
+            if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
+                by_parent.entry(parent).or_default().push(name);
+            }
+        }
+        let batches = by_parent.iter().flat_map(|(parent, names)| {
+            names.chunks(BATCH).map(|names| Batch {
+                parent,
+                names: names.to_vec(),
+            })
+        });
+        let batches: Vec<Batch<'_>> = batches.collect();
+        let buffer = || vec![0; AT_ONCE];
+        let kept = workers::each(&batches, wanted.len(), buffer, |batch, buffer| {
+            self.batch(batch, buffer)
+        })?;
+        Ok(kept.into_iter().flatten().collect())
+    }
+
+    fn batch(&self, batch: &Batch<'_>, buffer: &mut [u8]) -> Result<Vec<Entry>, StoreError> {
+        let parent = open_below(self.root, batch.parent)?;
+        let mut entries = Vec::with_capacity(batch.names.len());
+        for name in &batch.names {
+            if self.cancellation.is_canceled() {
+                return Err(StoreError::Stopped);
+            }
+            let path = batch.parent.join(name);
+            entries.push(self.one(parent.as_fd(), name, path, buffer)?);
+        }
+        Ok(entries)
+    }
+
+    fn one(
+        &self,
+        parent: BorrowedFd<'_>,
+        name: &OsStr,
+        path: PathBuf,
+        buffer: &mut [u8],
+    ) -> Result<Entry, StoreError> {
+        let cannot = |error: Errno| StoreError::file("read", &path)(error.into());
+        let mut status = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).map_err(cannot)?;
+        let kind = match FileType::from_raw_mode(status.st_mode) {
+            FileType::Directory => EntryKind::Directory {
+                mode: status.st_mode & RIGHTS,
+            },
+            FileType::Symlink => {
+                let target = readlinkat(parent, name, Vec::new()).map_err(cannot)?;
+                EntryKind::Link {
+                    target: OsString::from_vec(target.into_bytes()).into(),
+                }
+            }
+            FileType::RegularFile => {
+                // Should a pipe have taken the file's place meanwhile, nobody waits for its writer.
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let file = openat(parent, name, flags, Mode::empty()).map_err(cannot)?;
+                status = fstat(&file).map_err(cannot)?;
+                if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
+                    return Err(no_file(&path));
+                }
+                let (content, size) = self.content(&file, &path, buffer)?;
+                EntryKind::File {
+                    mode: status.st_mode & RIGHTS,
+                    size,
+                    content,
+                }
+            }
+            _ => return Err(no_file(&path)),
+        };
+        let modified = modified_at(&status);
+        Ok(Entry {
+            path,
+            kind,
+            modified,
+        })
+    }
+
+    /// Keeps what is in a file, and returns its name and size.
+    fn content(
+        &self,
+        file: &OwnedFd,
+        path: &Path,
+        buffer: &mut [u8],
+    ) -> Result<(Digest, u64), StoreError> {
+        let cannot = |error: Errno| StoreError::file("read", path)(error.into());
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match read(file, &mut buffer[filled..]).map_err(cannot)? {
+                0 => {
+                    let content = &buffer[..filled];
+                    let digest = Digest::of(content);
+                    let size = content.len() as u64;
+                    if !self.is_kept(digest, size) {
+                        let partial = Partial::new(self)?;
+                        partial.write(content)?;
+                        partial.publish(digest)?;
+                    }
+                    return Ok((digest, size));
+                }
+                count => filled += count,
+            }
+        }
+        // Too large to be read first: its name is known when it is written.
+        let partial = Partial::new(self)?;
+        let mut hasher = blake3::Hasher::new();
+        let mut size = 0;
+        while filled > 0 {
+            if self.cancellation.is_canceled() {
+                return Err(StoreError::Stopped);
+            }
+            let content = &buffer[..filled];
+            hasher.update(content);
+            partial.write(content)?;
+            size += content.len() as u64;
+            filled = read(file, &mut *buffer).map_err(cannot)?;
+        }
+        let digest = Digest::of_hasher(&hasher);
+        if !self.is_kept(digest, size) {
+            partial.publish(digest)?;
+        }
+        Ok((digest, size))
+    }
+
+    /// Returns whether the store has this content. What a power failure tore has another size.
+    fn is_kept(&self, digest: Digest, size: u64) -> bool {
+        let found = statat(self.objects, object_path(digest), AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|it| u64::try_from(it.st_size) == Ok(size))
+    }
+}
+
+/// A content that is not whole yet; removed when it is dropped unpublished.
+struct Partial<'p> {
+    keeping: &'p Keeping<'p>,
+    path: PathBuf,
+    file: OwnedFd,
+    is_published: std::cell::Cell<bool>,
+}
+
+impl<'p> Partial<'p> {
+    fn new(keeping: &'p Keeping<'p>) -> Result<Self, StoreError> {
+        let path = keeping.store.partial();
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let made = fail_point!(
+            "content_store::object::create",
+            openat(keeping.tmp, name_of(&path), flags, Mode::RUSR | Mode::WUSR)
+                .map_err(io::Error::from)
+        );
+        let file = made.map_err(StoreError::store("make", &path))?;
+        Ok(Self {
+            keeping,
+            path,
+            file,
+            is_published: false.into(),
+        })
+    }
+
+    fn write(&self, content: &[u8]) -> Result<(), StoreError> {
+        let mut rest = content;
+        while !rest.is_empty() {
+            let written = fail_point!(
+                "content_store::object::write",
+                write(&self.file, rest).map_err(io::Error::from)
+            );
+            let written = written.map_err(StoreError::store("write", &self.path))?;
+            rest = &rest[written..];
+        }
+        Ok(())
+    }
+
+    fn publish(&self, digest: Digest) -> Result<(), StoreError> {
+        let Keeping { objects, tmp, .. } = self.keeping;
+        let target = object_path(digest);
+        let rename = || {
+            fail_point!(
+                "content_store::object::publish",
+                renameat(tmp, name_of(&self.path), objects, &target).map_err(io::Error::from)
+            )
+        };
+        let published = match rename() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match mkdirat(objects, &target[..2], Mode::RWXU) {
+                    Ok(()) | Err(Errno::EXIST) => rename(),
+                    Err(error) => Err(error.into()),
+                }
+            }
+            published => published,
+        };
+        published.map_err(StoreError::store("publish", &self.path))?;
+        self.is_published.set(true);
+        Ok(())
+    }
+}
+
+impl Drop for Partial<'_> {
+    fn drop(&mut self) {
+        if !self.is_published.get() {
+            // What stays is removed by the next sweep.
+            let _ = unlinkat(self.keeping.tmp, name_of(&self.path), AtFlags::empty());
+        }
+    }
+}
+
+fn name_of(path: &Path) -> &OsStr {
+    path.file_name().unwrap_or_default()
+}
+
+fn no_file(path: &Path) -> StoreError {
+    let what = io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "is neither a file nor a directory nor a link",
+    );
+    StoreError::file("read", path)(what)
+}
+
+fn modified_at(status: &Stat) -> ModifiedAt {
+    ModifiedAt {
+        seconds: status.st_mtime,
+        nanoseconds: u32::try_from(status.st_mtime_nsec).unwrap_or(0),
+    }
+}

@@ -1,0 +1,78 @@
+use crate::error::StoreError;
+use executor_core::Cancellation;
+use fail_point::fail_point;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A sweep takes seconds at most; longer than this, something is wrong.
+const LONGEST: Duration = Duration::from_mins(1);
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// A lock that ends with its process, however that ends.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes a lock that others may have too, and waits for who has it alone.
+    pub(crate) fn shared(path: &Path, cancellation: &Cancellation) -> Result<Self, StoreError> {
+        let file = open(path)?;
+        wait(path, cancellation, || file.try_lock_shared())?;
+        Ok(Self { _file: file })
+    }
+
+    /// Takes a lock that nobody else has, and waits for it.
+    pub(crate) fn alone(path: &Path, cancellation: &Cancellation) -> Result<Self, StoreError> {
+        let file = open(path)?;
+        wait(path, cancellation, || file.try_lock())?;
+        Ok(Self { _file: file })
+    }
+
+    /// Takes a lock if nobody has it.
+    pub(crate) fn if_free(path: &Path) -> Result<Option<Self>, StoreError> {
+        let file = open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(StoreError::store("lock", path)(error)),
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    // A directory can be locked too, but not opened for writing.
+    if path.is_dir() {
+        options.read(true);
+    } else {
+        options.read(true).write(true).create(true).mode(0o600);
+    }
+    let opened = fail_point!("content_store::lock::open", options.open(path));
+    opened.map_err(StoreError::store("open", path))
+}
+
+fn wait(
+    path: &Path,
+    cancellation: &Cancellation,
+    attempt: impl Fn() -> Result<(), TryLockError>,
+) -> Result<(), StoreError> {
+    let started = Instant::now();
+    loop {
+        match attempt() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(StoreError::store("lock", path)(error)),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        if cancellation.is_canceled() {
+            return Err(StoreError::Stopped);
+        }
+        if started.elapsed() > LONGEST {
+            return Err(StoreError::Locked(LONGEST));
+        }
+        thread::sleep(PAUSE);
+    }
+}

@@ -1,0 +1,269 @@
+use crate::directory::{make, open_below, open_root, set_mode, set_modified, times};
+use crate::error::StoreError;
+use crate::store::{ContentStore, OBJECTS, object_path};
+use crate::tree::{Entry, EntryKind, Tree};
+use crate::workers;
+use executor_core::Cancellation;
+use fail_point::fail_point;
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, copy_file_range, fchmod, fstat, futimens, ioctl_ficlone,
+    openat, statat, symlinkat, unlinkat,
+};
+use rustix::io::{Errno, read, write};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Files of one directory that a thread takes at a time.
+const BATCH: usize = 64;
+/// Up to this size, reading and writing takes less time than asking the kernel to copy.
+const SMALL: u64 = 128 * 1024;
+
+impl ContentStore {
+    /// Puts a tree below `into`, which is there.
+    ///
+    /// Files share their blocks with the store where the file system can do that, and are copied
+    /// elsewhere. A file or a link that is there already is replaced. Nothing is written outside of
+    /// `into`, whatever links lie in it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::ThroughLink`] and [`StoreError::InTheWay`] where the tree has no room, others when
+    /// something cannot be read or written. A part of the tree may be there then.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops between two files with [`StoreError::Stopped`].
+    pub fn restore(
+        &self,
+        tree: &Tree,
+        into: &Path,
+        cancellation: &Cancellation,
+    ) -> Result<(), StoreError> {
+        self.make()?;
+        let _lock = self.share(cancellation)?;
+        let objects = self.open(OBJECTS)?;
+        let root = open_root(into).map_err(|error| StoreError::file("open", into)(error.into()))?;
+        let restoring = Restoring {
+            objects: objects.as_fd(),
+            root: root.as_fd(),
+            clones: AtomicBool::new(true),
+            cancellation,
+        };
+        restoring.run(tree)
+    }
+}
+
+/// A tree on its way out of the store.
+pub(crate) struct Restoring<'r> {
+    pub(crate) objects: BorrowedFd<'r>,
+    pub(crate) root: BorrowedFd<'r>,
+    /// False once the file system has said that it cannot share blocks.
+    pub(crate) clones: AtomicBool,
+    pub(crate) cancellation: &'r Cancellation,
+}
+
+impl Restoring<'_> {
+    fn run(&self, tree: &Tree) -> Result<(), StoreError> {
+        self.make_directories(tree)?;
+        let is_content = |entry: &&Entry| !matches!(entry.kind, EntryKind::Directory { .. });
+        let batches = batches(tree.entries().iter().filter(is_content));
+        let things = tree.entries().len();
+        let buffer = || vec![0; usize::try_from(SMALL).unwrap_or(0)];
+        workers::each(&batches, things, buffer, |(parent, entries), buffer| {
+            let directory = open_below(self.root, parent)?;
+            entries
+                .iter()
+                .try_for_each(|entry| self.one(directory.as_fd(), entry, buffer))
+        })?;
+        self.finish_directories(tree)
+    }
+
+    /// Makes the directories, open to their owner for now.
+    pub(crate) fn make_directories(&self, tree: &Tree) -> Result<(), StoreError> {
+        for (path, _, _) in directories(tree) {
+            let (above, name) = split(path);
+            let parent = open_below(self.root, above)?;
+            let made = fail_point!(
+                "content_store::restore::make_dir",
+                make(parent.as_fd(), name).map_err(io::Error::from)
+            );
+            made.map_err(StoreError::file("make", path))?;
+            // What was there is entered only if it is a directory.
+            open_below(self.root, path)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the directories their rights and times, when all is in them.
+    pub(crate) fn finish_directories(&self, tree: &Tree) -> Result<(), StoreError> {
+        let all: Vec<_> = directories(tree).collect();
+        for (path, mode, entry) in all.into_iter().rev() {
+            let (above, name) = split(path);
+            let parent = open_below(self.root, above)?;
+            let finished = set_mode(parent.as_fd(), name, Mode::from_raw_mode(mode))
+                .and_then(|()| set_modified(parent.as_fd(), name, entry.modified));
+            finished.map_err(|error| StoreError::file("change", path)(error.into()))?;
+        }
+        Ok(())
+    }
+
+    /// Puts one file or link into its directory.
+    pub(crate) fn one(
+        &self,
+        directory: BorrowedFd<'_>,
+        entry: &Entry,
+        buffer: &mut [u8],
+    ) -> Result<(), StoreError> {
+        if self.cancellation.is_canceled() {
+            return Err(StoreError::Stopped);
+        }
+        let (_, name) = split(&entry.path);
+        let mut put = || -> io::Result<()> {
+            match &entry.kind {
+                EntryKind::Directory { .. } => Ok(()),
+                EntryKind::Link { target } => {
+                    in_place_of(directory, name, || symlinkat(target, directory, name))?;
+                    Ok(set_modified(directory, name, entry.modified)?)
+                }
+                EntryKind::File { .. } => self.file(directory, name, entry, buffer),
+            }
+        };
+        let put = fail_point!("content_store::restore::put", put());
+        put.map_err(|source| match Errno::from_io_error(&source) {
+            Some(Errno::ISDIR) => StoreError::InTheWay {
+                path: entry.path.clone(),
+            },
+            _ => StoreError::file("restore", &entry.path)(source),
+        })
+    }
+
+    fn file(
+        &self,
+        directory: BorrowedFd<'_>,
+        name: &OsStr,
+        entry: &Entry,
+        buffer: &mut [u8],
+    ) -> io::Result<()> {
+        let EntryKind::File {
+            mode,
+            size,
+            content,
+        } = entry.kind
+        else {
+            return Ok(());
+        };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let source =
+            openat(self.objects, object_path(content), flags, Mode::empty()).map_err(|error| {
+                match error {
+                    Errno::NOENT => io::Error::other("its content is not in the store"),
+                    error => error.into(),
+                }
+            })?;
+        if u64::try_from(fstat(&source)?.st_size) != Ok(size) {
+            return Err(io::Error::other("its content in the store is damaged"));
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let private = Mode::RUSR | Mode::WUSR;
+        let target = in_place_of(directory, name, || openat(directory, name, flags, private))?;
+        self.copy(&source, &target, size, buffer)?;
+        fchmod(&target, Mode::from_raw_mode(mode))?;
+        Ok(futimens(&target, &times(entry.modified))?)
+    }
+
+    fn copy(
+        &self,
+        source: &OwnedFd,
+        target: &OwnedFd,
+        size: u64,
+        buffer: &mut [u8],
+    ) -> rustix::io::Result<()> {
+        if size > 0 && self.clones.load(Ordering::Relaxed) {
+            match ioctl_ficlone(target, source) {
+                Ok(()) => return Ok(()),
+                Err(_) => self.clones.store(false, Ordering::Relaxed),
+            }
+        }
+        if size > SMALL {
+            let step = usize::try_from(size).unwrap_or(usize::MAX).min(1 << 26);
+            // Where the kernel cannot, or says so only halfway, the loop below goes on.
+            while let Ok(1..) = copy_file_range(source, None, target, None, step) {
+                if self.cancellation.is_canceled() {
+                    return Err(Errno::CANCELED);
+                }
+            }
+        }
+        loop {
+            let count = read(source, &mut *buffer)?;
+            if count == 0 {
+                return Ok(());
+            }
+            let mut rest = &buffer[..count];
+            while !rest.is_empty() {
+                let written = write(target, rest)?;
+                rest = &rest[written..];
+            }
+            // A file that fitted into the buffer was read in one piece.
+            if size <= SMALL && count as u64 == size {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Makes something new, in the place of what has the name and is no directory.
+fn in_place_of<T>(
+    directory: BorrowedFd<'_>,
+    name: &OsStr,
+    attempt: impl Fn() -> rustix::io::Result<T>,
+) -> rustix::io::Result<T> {
+    match attempt() {
+        Err(Errno::EXIST) => {
+            let status = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            if FileType::from_raw_mode(status.st_mode) == FileType::Directory {
+                return Err(Errno::ISDIR);
+            }
+            unlinkat(directory, name, AtFlags::empty())?;
+            attempt()
+        }
+        made => made,
+    }
+}
+
+/// Puts together what is in the same directory, in portions for a thread.
+pub(crate) fn batches<'t>(
+    entries: impl Iterator<Item = &'t Entry>,
+) -> Vec<(&'t Path, Vec<&'t Entry>)> {
+    let mut by_parent: BTreeMap<&Path, Vec<&Entry>> = BTreeMap::new();
+    for entry in entries {
+        by_parent
+            .entry(split(&entry.path).0)
+            .or_default()
+            .push(entry);
+    }
+    let portions = by_parent.into_iter().flat_map(|(parent, entries)| {
+        let portions: Vec<_> = entries
+            .chunks(BATCH)
+            .map(|it| (parent, it.to_vec()))
+            .collect();
+        portions
+    });
+    portions.collect()
+}
+
+fn directories(tree: &Tree) -> impl Iterator<Item = (&Path, u32, &Entry)> {
+    tree.entries().iter().filter_map(|entry| match entry.kind {
+        EntryKind::Directory { mode } => Some((entry.path.as_path(), mode, entry)),
+        _ => None,
+    })
+}
+
+/// Returns the directory and the name; the paths of a tree have both.
+fn split(path: &Path) -> (&Path, &OsStr) {
+    let parent = path.parent().unwrap_or(Path::new(""));
+    (parent, path.file_name().unwrap_or_default())
+}

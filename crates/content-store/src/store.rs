@@ -1,0 +1,142 @@
+use crate::digest::Digest;
+use crate::error::StoreError;
+use crate::lock::Lock;
+use crate::manifest;
+use crate::tree::Tree;
+use executor_core::Cancellation;
+use fail_point::fail_point;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A directory of this host that keeps trees of files by their content.
+///
+/// All methods block. Clones, and other processes, may use the same directory at once.
+#[derive(Debug, Clone)]
+pub struct ContentStore {
+    root: PathBuf,
+}
+
+/// Tells apart what one process writes at a time.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+impl ContentStore {
+    /// Returns the store in this directory, which is made when something is kept.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Returns its directory.
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Reads a tree.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoTree`] when there is none of this name, [`StoreError::Damaged`] when its file
+    /// is not what was written.
+    pub fn tree(&self, digest: Digest) -> Result<Tree, StoreError> {
+        let path = self.tree_path(digest);
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(StoreError::NoTree(digest));
+            }
+            read => read.map_err(StoreError::store("read", &path))?,
+        };
+        let damaged = |reason: &str| StoreError::Damaged {
+            path: path.clone(),
+            reason: reason.to_owned(),
+        };
+        if Digest::of(&bytes) != digest {
+            return Err(damaged("it has another digest than its name"));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| damaged("it is no text"))?;
+        let entries = manifest::read(&text)
+            .map_err(|line| damaged(&format!("line {line} is no entry of a tree")))?;
+        Tree::named(digest, entries).map_err(|error| damaged(&error.to_string()))
+    }
+
+    /// Makes the directories that are not there.
+    pub(crate) fn make(&self) -> Result<(), StoreError> {
+        for name in [OBJECTS, TREES, LAYERS, TMP] {
+            make_dir(&self.root.join(name))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps every sweep away.
+    pub(crate) fn share(&self, cancellation: &Cancellation) -> Result<Lock, StoreError> {
+        Lock::shared(&self.root.join(LOCK), cancellation)
+    }
+
+    /// Publishes a tree whose objects are there.
+    pub(crate) fn publish(&self, tree: &Tree, text: &str) -> Result<(), StoreError> {
+        let path = self.tree_path(tree.digest());
+        let complete = fs::metadata(&path).is_ok_and(|it| it.len() == text.len() as u64);
+        if complete {
+            return Ok(());
+        }
+        let partial = self.partial();
+        let written = write_private(&partial, text.as_bytes()).and_then(|()| {
+            fail_point!("content_store::tree::publish", fs::rename(&partial, &path))
+        });
+        written.map_err(|error| {
+            // The first error is the one to tell; a sweep finds what stays.
+            let _ = fs::remove_file(&partial);
+            StoreError::store("write", &path)(error)
+        })
+    }
+
+    /// Returns a name for something that is not whole yet, which nobody else uses.
+    pub(crate) fn partial(&self) -> PathBuf {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{number}", std::process::id());
+        self.root.join(TMP).join(name)
+    }
+
+    pub(crate) fn tree_path(&self, digest: Digest) -> PathBuf {
+        self.root.join(TREES).join(digest.to_string())
+    }
+
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+}
+
+pub(crate) const OBJECTS: &str = "objects";
+pub(crate) const TREES: &str = "trees";
+pub(crate) const LAYERS: &str = "layers";
+pub(crate) const TMP: &str = "tmp";
+pub(crate) const LOCK: &str = "lock";
+
+/// Returns where an object is, below the directory of objects.
+pub(crate) fn object_path(digest: Digest) -> String {
+    let mut path = digest.to_string();
+    path.insert(2, '/');
+    path
+}
+
+pub(crate) fn make_dir(path: &Path) -> Result<(), StoreError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    let made = fail_point!("content_store::store::make_dir", builder.create(path));
+    made.map_err(StoreError::store("make", path))
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    fail_point!(
+        "content_store::tree::write",
+        options
+            .open(path)
+            .and_then(|mut file| file.write_all(bytes))
+    )
+}

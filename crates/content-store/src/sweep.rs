@@ -1,0 +1,175 @@
+use crate::digest::Digest;
+use crate::error::StoreError;
+use crate::lock::Lock;
+use crate::store::{ContentStore, LAYERS, LOCK, OBJECTS, TMP, TREES};
+use crate::tree::EntryKind;
+use fail_point::fail_point;
+use std::collections::HashSet;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// What a sweep has removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Trees that nobody names.
+    pub trees: u64,
+    /// Contents that no tree names.
+    pub objects: u64,
+    /// How many bytes these had.
+    pub bytes: u64,
+    /// Layers that nobody uses.
+    pub layers: u64,
+}
+
+impl ContentStore {
+    /// Removes what no tree of `live` needs, the layers that nobody uses, and what killed writers left.
+    ///
+    /// `live` is asked while nobody keeps anything, so that it knows of all that was kept. Returns
+    /// `None`, and has done nothing, where somebody keeps or restores just now: there will be
+    /// another time.
+    ///
+    /// # Errors
+    ///
+    /// When `live` fails, or something cannot be read; nothing that is live is removed then.
+    pub fn sweep(
+        &self,
+        live: impl FnOnce() -> io::Result<HashSet<Digest>>,
+    ) -> Result<Option<Swept>, StoreError> {
+        if !self.path().is_dir() {
+            return Ok(Some(Swept::default()));
+        }
+        self.make()?;
+        let Some(_alone) = Lock::if_free(&self.directory(LOCK))? else {
+            return Ok(None);
+        };
+        let live = live().map_err(StoreError::store("find what is needed", self.path()))?;
+        let mut swept = Swept::default();
+        self.remove_partials()?;
+        self.remove_layers(&mut swept)?;
+        let needed = self.remove_trees(&live, &mut swept)?;
+        self.remove_objects(&needed, &mut swept)?;
+        Ok(Some(swept))
+    }
+
+    /// Removes what killed writers left, unless somebody keeps something just now.
+    ///
+    /// # Errors
+    ///
+    /// When something of it stays.
+    pub fn recover(&self) -> Result<(), StoreError> {
+        let tmp = self.directory(TMP);
+        let is_clean = fs::read_dir(tmp).map_or(true, |mut found| found.next().is_none());
+        if is_clean {
+            return Ok(());
+        }
+        match Lock::if_free(&self.directory(LOCK))? {
+            Some(_alone) => self.remove_partials(),
+            None => Ok(()),
+        }
+    }
+
+    fn remove_partials(&self) -> Result<(), StoreError> {
+        let tmp = self.directory(TMP);
+        each_in(&tmp, |path, _| {
+            let removed = fail_point!("content_store::sweep::partial", remove_all(path));
+            removed.map_err(StoreError::store("remove", path))
+        })
+    }
+
+    fn remove_layers(&self, swept: &mut Swept) -> Result<(), StoreError> {
+        each_in(&self.directory(LAYERS), |path, _| {
+            if Lock::if_free(path)?.is_some() {
+                let removed = fail_point!("content_store::sweep::layer", remove_all(path));
+                removed.map_err(StoreError::store("remove", path))?;
+                swept.layers += 1;
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes the trees nobody names, and returns the contents of the others.
+    fn remove_trees(
+        &self,
+        live: &HashSet<Digest>,
+        swept: &mut Swept,
+    ) -> Result<HashSet<Digest>, StoreError> {
+        let mut needed = HashSet::new();
+        each_in(&self.directory(TREES), |path, name| {
+            let digest = name.parse::<Digest>().ok();
+            let tree = match digest.filter(|digest| live.contains(digest)) {
+                Some(digest) => match self.tree(digest) {
+                    // Nobody can restore it, so nothing is kept for it.
+                    Err(StoreError::Damaged { .. }) => None,
+                    tree => Some(tree?),
+                },
+                None => None,
+            };
+            let Some(tree) = tree else {
+                let removed = fail_point!("content_store::sweep::tree", fs::remove_file(path));
+                removed.map_err(StoreError::store("remove", path))?;
+                swept.trees += 1;
+                return Ok(());
+            };
+            needed.extend(tree.entries().iter().filter_map(|it| match it.kind {
+                EntryKind::File { content, .. } => Some(content),
+                _ => None,
+            }));
+            Ok(())
+        })?;
+        Ok(needed)
+    }
+
+    fn remove_objects(
+        &self,
+        needed: &HashSet<Digest>,
+        swept: &mut Swept,
+    ) -> Result<(), StoreError> {
+        each_in(&self.directory(OBJECTS), |shard, start| {
+            each_in(shard, |path, rest| {
+                let digest = format!("{start}{rest}").parse::<Digest>();
+                if digest.is_ok_and(|digest| needed.contains(&digest)) {
+                    return Ok(());
+                }
+                let size = fs::symlink_metadata(path).map_or(0, |it| it.len());
+                let removed = fail_point!("content_store::sweep::object", fs::remove_file(path));
+                removed.map_err(StoreError::store("remove", path))?;
+                swept.objects += 1;
+                swept.bytes += size;
+                Ok(())
+            })
+        })
+    }
+}
+
+/// Does `work` with the path and the name of each entry.
+fn each_in(
+    directory: &Path,
+    mut work: impl FnMut(&Path, &str) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let cannot = |error| StoreError::store("list", directory)(error);
+    for entry in fs::read_dir(directory).map_err(cannot)? {
+        let entry = entry.map_err(cannot)?;
+        work(&entry.path(), &entry.file_name().to_string_lossy())?;
+    }
+    Ok(())
+}
+
+/// Removes a file or a directory of the store, closed ones too. Nobody but the store writes there.
+pub(crate) fn remove_all(path: &Path) -> io::Result<()> {
+    let metadata = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        metadata => metadata?,
+    };
+    if !metadata.is_dir() {
+        return fs::remove_file(path);
+    }
+    if metadata.permissions().mode() & 0o700 != 0o700 {
+        fs::set_permissions(path, Permissions::from_mode(0o700))?;
+    }
+    for entry in fs::read_dir(path)? {
+        remove_all(&entry?.path())?;
+    }
+    fs::remove_dir(path)
+}

@@ -1,0 +1,32 @@
+use crate::digest::Digest;
+use crate::error::StoreError;
+use crate::store::{ContentStore, OBJECTS, object_path};
+use crate::tree::{EntryKind, Tree};
+use std::fs::File;
+use std::io;
+
+impl ContentStore {
+    /// Sees that each content of a tree is what its name says.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Damaged`] for the first that is not.
+    pub fn verify(&self, tree: &Tree) -> Result<(), StoreError> {
+        for entry in tree.entries() {
+            let EntryKind::File { content, .. } = entry.kind else {
+                continue;
+            };
+            let path = self.directory(OBJECTS).join(object_path(content));
+            let mut hasher = blake3::Hasher::new();
+            let read = File::open(&path).and_then(|mut file| io::copy(&mut file, &mut hasher));
+            read.map_err(StoreError::store("read", &path))?;
+            if Digest::of_hasher(&hasher) != content {
+                return Err(StoreError::Damaged {
+                    path,
+                    reason: "it has another digest than its name".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+}

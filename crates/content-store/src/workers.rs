@@ -1,0 +1,76 @@
+//! Work on many small things, on as many threads as help.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+/// More threads than this only wait for the same disk.
+const MOST_THREADS: usize = 8;
+/// Fewer things than this are done sooner than a thread starts.
+const PER_THREAD: usize = 64;
+
+/// Does `work` on each of `batches`, which are `things` in all, with a helper of each thread's own.
+///
+/// # Errors
+///
+/// The first that any thread met; the others end soon.
+pub(crate) fn each<T: Sync, H, R: Send, E: Send>(
+    batches: &[T],
+    things: usize,
+    helper: impl Fn() -> H + Sync,
+    work: impl Fn(&T, &mut H) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let next = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
+    let one = || {
+        let mut done = Vec::new();
+        let mut helper = helper();
+        while !failed.load(Ordering::Relaxed)
+            && let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed))
+        {
+            match work(batch, &mut helper) {
+                Ok(result) => done.push(result),
+                Err(error) => {
+                    failed.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(done)
+    };
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let threads = (things / PER_THREAD).clamp(1, processors.min(MOST_THREADS));
+    if threads == 1 {
+        return one();
+    }
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        let mut all = Ok(Vec::with_capacity(batches.len()));
+        for worker in workers {
+            let done = worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            match (&mut all, done) {
+                (Ok(all), Ok(done)) => all.extend(done),
+                (Ok(_), Err(error)) => all = Err(error),
+                (Err(_), _) => {}
+            }
+        }
+        all
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_done_once_and_the_first_error_ends_it() {
+        let batches: Vec<usize> = (0..1_000).collect();
+        let done = each(&batches, 1_000, || (), |it, ()| Ok::<_, ()>(*it));
+        let mut done = done.expect("done");
+        done.sort_unstable();
+        assert_eq!(done, batches);
+        let refuse = |it: &usize, (): &mut ()| if *it == 7 { Err("seven") } else { Ok(()) };
+        assert_eq!(each(&batches, 1_000, || (), refuse), Err("seven"));
+    }
+}
