@@ -15,7 +15,7 @@ use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariables;
 use executor_core::{
     ActiveJobGuard, BuildDirs, BuildError, Cancellation, Executor, FailureReason, JobObserver,
-    JobOutcome, RunContext, StageReport, Workspace,
+    JobOutcome, JobProducts, RunContext, StageReport, Workspace,
 };
 use jiff::Timestamp;
 use std::path::PathBuf;
@@ -39,6 +39,8 @@ pub(crate) struct Build<'r> {
     pub(crate) reports: Vec<StageReport>,
     /// What the job's directory hangs on, once it has its files.
     pub(crate) attachment: Option<Attachment>,
+    /// What the job leaves.
+    pub(crate) products: JobProducts,
 }
 
 /// What the job and the runner's settings say about this attempt.
@@ -198,6 +200,7 @@ impl Build<'_> {
         let duration = self.started.elapsed();
         JobOutcome {
             stages: std::mem::take(&mut self.reports),
+            products: Arc::new(std::mem::take(&mut self.products)),
             duration,
             ..outcome
         }

@@ -24,7 +24,7 @@
 //!
 //! One file for each phase, in this order: `runner` opens the log, `prepare` gets an environment,
 //! `setup` and `get_sources` bring artifacts and sources, `scripts` runs what the user wrote, `finalise` keeps
-//! artifacts and removes secrets, `build` calls them, finishes and cleans up.
+//! artifacts and removes secrets, `reports` reads those that others want to know of, `build` calls them, finishes and cleans up.
 //!
 //! | what happens | what still runs |
 //! |---|---|
@@ -56,6 +56,7 @@ mod off_thread;
 mod options;
 mod prepare;
 mod remove;
+mod reports;
 mod repository;
 mod runner;
 mod scripts;
@@ -72,6 +73,7 @@ pub use cache::{
     RestoredCache, SavedCache,
 };
 pub use options::BuildRunnerOptions;
+pub use reports::{DotenvError, DotenvProblem, JunitError, read_dotenv, read_junit};
 pub use repository::{
     Commit, Head, RepositoryError, RepositoryFacts, RepositoryRefs, ask_git, glance, inspect,
     project_files, toplevel,

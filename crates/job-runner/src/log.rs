@@ -86,6 +86,11 @@ impl JobLog {
         }
     }
 
+    /// Returns `text` as the log would show it.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        self.pipeline.masked(text)
+    }
+
     /// Ends the log; what is written later is dropped.
     pub(crate) fn finish(&self) -> TraceSummary {
         let summary = self.pipeline.finish();

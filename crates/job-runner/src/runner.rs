@@ -3,7 +3,9 @@ use crate::log::{JobLog, LogSettings};
 use crate::options::BuildRunnerOptions;
 use crate::tool::Tools;
 use async_trait::async_trait;
-use executor_core::{JobAssignment, JobId, JobOutcome, JobRunner, JobState, RunContext};
+use executor_core::{
+    JobAssignment, JobId, JobOutcome, JobProducts, JobRunner, JobState, RunContext,
+};
 use jiff::Timestamp;
 use process::Supervisor;
 use std::path::{Path, PathBuf};
@@ -73,6 +75,7 @@ impl JobRunner for BuildRunner {
             started_at: Timestamp::now(),
             reports: Vec::new(),
             attachment: None,
+            products: JobProducts::default(),
         };
         build.run().await
     }

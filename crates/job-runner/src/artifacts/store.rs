@@ -63,6 +63,17 @@ pub struct ArtifactFiles {
     pub paths: Vec<PathBuf>,
 }
 
+impl ArtifactFiles {
+    /// Returns how many bytes the files have together, as far as they are there.
+    pub fn bytes(&self) -> u64 {
+        let sizes = self.paths.iter().filter_map(|path| {
+            let metadata = self.project.join(path).symlink_metadata().ok()?;
+            metadata.is_file().then(|| metadata.len())
+        });
+        sizes.sum()
+    }
+}
+
 /// Why artifacts could not be kept or fetched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -7,6 +7,7 @@ mod bad_input;
 mod git;
 mod life;
 mod means;
+mod reports;
 mod repository;
 mod shell;
 mod snapshot;

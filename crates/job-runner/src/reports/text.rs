@@ -1,0 +1,57 @@
+use executor_core::TestTotals;
+use std::borrow::Cow;
+
+/// How many failed tests of a job are kept one by one; all are counted.
+const MOST_FAILURES: usize = 50;
+
+/// Returns the text of a file. What is not valid in its encoding is replaced.
+///
+/// A mark at its beginning may say that it is UTF-16, which PowerShell writes; without one it is
+/// UTF-8.
+pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+        let text =
+            char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER));
+        Cow::Owned(text.collect())
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        _ => String::from_utf8_lossy(bytes),
+    }
+}
+
+/// Adds the tests of one more report.
+pub(crate) fn merge(totals: &mut TestTotals, more: TestTotals) {
+    totals.total += more.total;
+    totals.failed += more.failed;
+    totals.errors += more.errors;
+    totals.skipped += more.skipped;
+    totals.seconds += more.seconds;
+    let room = MOST_FAILURES.saturating_sub(totals.failures.len());
+    totals.failures.extend(more.failures.into_iter().take(room));
+}
+
+/// Returns whether one more failed test can be kept.
+pub(super) fn has_room(totals: &TestTotals) -> bool {
+    totals.failures.len() < MOST_FAILURES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_in_the_encoding_that_they_name() {
+        let check = |bytes: &[u8], expect: &str| assert_eq!(decode(bytes), expect, "{bytes:x?}");
+        check(b"A=1", "A=1");
+        check(b"\xef\xbb\xbfA=1", "A=1");
+        check(b"\xff\xfeA\0=\0\xe9\0", "A=\u{e9}");
+        check(b"\xfe\xff\0A\0=\0\xe9", "A=\u{e9}");
+        check(b"A=\xe9", "A=\u{fffd}");
+        check(b"\xff\xfe\x00\xd8", "\u{fffd}");
+        check(b"", "");
+    }
+}
