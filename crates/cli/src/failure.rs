@@ -77,6 +77,8 @@ impl From<LocalError> for Failure {
             LocalError::Situation(error) => error.help(),
             LocalError::Variables(error) => error.help(),
             LocalError::ApiMode(error) => error.help(),
+            LocalError::Settings(error) => error.help.clone(),
+            LocalError::Environments(error) => error.help().map(ToOwned::to_owned),
             error => help_for(error).map(ToOwned::to_owned),
         };
         Self {

@@ -33,6 +33,8 @@ use std::process::ExitCode;
 
 /// Runs the program with these arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let words = words(&arguments);
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -47,7 +49,7 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
         }
     };
     start_log();
-    match run(cli.command) {
+    match run(cli.command, words) {
         Ok(exit) => exit_code(exit),
         Err(failure) => {
             failure.report();
@@ -56,9 +58,19 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
     }
 }
 
-fn run(command: Command) -> Result<Exit, Failure> {
+/// Returns the words of the command without the program, as a run keeps them.
+fn words(arguments: &[OsString]) -> Vec<String> {
+    let words = arguments.iter().skip(1);
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
+fn run(command: Command, words: Vec<String>) -> Result<Exit, Failure> {
     match command {
-        Command::Run(args) => command::run(&args),
+        Command::Run(args) => command::run(&args, words),
+        Command::History(args) => command::history(&args),
+        Command::Logs(args) => command::logs(&args),
         Command::List(args) => command::list(&args),
         Command::Plan(args) => command::plan(&args),
         Command::Explain(args) => command::explain(&args),

@@ -4,12 +4,13 @@ use runwright::local::{Isolation, SnapshotMeans};
 /// What keeps jobs apart from each other and from the working tree.
 #[derive(Debug, Args)]
 pub(crate) struct IsolationArgs {
-    /// What keeps jobs apart from each other and from the working tree
-    #[arg(long, value_enum, default_value = "snapshot", value_name = "HOW")]
-    isolation: IsolationArg,
-    /// How a job gets its directory from the snapshot
-    #[arg(long, value_enum, default_value = "auto", value_name = "MEANS")]
-    snapshot: MeansArg,
+    /// What keeps jobs apart from each other and from the working tree; default: snapshot, or
+    /// worktree with --dialect bitrab
+    #[arg(long, value_enum, value_name = "HOW")]
+    isolation: Option<IsolationArg>,
+    /// How a job gets its directory from the snapshot; default: auto
+    #[arg(long, value_enum, value_name = "MEANS")]
+    snapshot: Option<MeansArg>,
     /// Short for `--isolation none`: run in the working tree itself; one run at a time
     #[arg(long, conflicts_with_all = ["isolation", "snapshot"])]
     in_place: bool,
@@ -38,26 +39,35 @@ enum MeansArg {
 }
 
 impl IsolationArgs {
-    /// Returns what was chosen.
+    /// Returns what was chosen; a snapshot when nothing was.
     pub(crate) fn chosen(&self) -> Isolation {
+        self.explicit().unwrap_or_default()
+    }
+
+    /// Returns what was chosen, if anything was.
+    pub(crate) fn explicit(&self) -> Option<Isolation> {
         let means = match self.snapshot {
-            MeansArg::Auto => SnapshotMeans::Auto,
-            MeansArg::Overlay => SnapshotMeans::Overlay,
-            MeansArg::Reflink => SnapshotMeans::Reflink,
-            MeansArg::Copy => SnapshotMeans::Copy,
+            None | Some(MeansArg::Auto) => SnapshotMeans::Auto,
+            Some(MeansArg::Overlay) => SnapshotMeans::Overlay,
+            Some(MeansArg::Reflink) => SnapshotMeans::Reflink,
+            Some(MeansArg::Copy) => SnapshotMeans::Copy,
         };
         match self.isolation {
-            _ if self.in_place => Isolation::None,
-            IsolationArg::Snapshot => Isolation::Snapshot(means),
-            IsolationArg::Worktree => Isolation::Worktree,
-            IsolationArg::None => Isolation::None,
+            _ if self.in_place => Some(Isolation::None),
+            Some(IsolationArg::Snapshot) => Some(Isolation::Snapshot(means)),
+            Some(IsolationArg::Worktree) => Some(Isolation::Worktree),
+            Some(IsolationArg::None) => Some(Isolation::None),
+            None => self.snapshot.map(|_| Isolation::Snapshot(means)),
         }
     }
 
     /// Returns the options that choose the same again.
     pub(crate) fn words(&self) -> Vec<&'static str> {
-        match self.chosen() {
-            Isolation::Snapshot(SnapshotMeans::Auto) => vec![],
+        let Some(explicit) = self.explicit() else {
+            return vec![];
+        };
+        match explicit {
+            Isolation::Snapshot(SnapshotMeans::Auto) => vec!["--isolation", "snapshot"],
             Isolation::Snapshot(SnapshotMeans::Overlay) => vec!["--snapshot", "overlay"],
             Isolation::Snapshot(SnapshotMeans::Reflink) => vec!["--snapshot", "reflink"],
             Isolation::Snapshot(SnapshotMeans::Copy) => vec!["--snapshot", "copy"],

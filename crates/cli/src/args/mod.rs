@@ -3,10 +3,15 @@
 mod elsewhere;
 mod explain;
 mod gitlab;
+mod history;
 mod isolation;
 mod lint;
 mod list;
+mod logs;
+mod output;
 mod pairs;
+mod parallel;
+mod place;
 mod plan;
 mod project;
 mod run;
@@ -18,10 +23,15 @@ mod vendor;
 pub(crate) use elsewhere::ElsewhereArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use gitlab::GitLabArgs;
+pub(crate) use history::HistoryArgs;
 pub(crate) use isolation::IsolationArgs;
 pub(crate) use lint::{LintArgs, LintFormat};
 pub(crate) use list::ListArgs;
+pub(crate) use logs::LogsArgs;
+pub(crate) use output::OutputArgs;
 pub(crate) use pairs::KeyValue;
+pub(crate) use parallel::ParallelArgs;
+pub(crate) use place::PlaceArgs;
 pub(crate) use plan::{PlanArgs, PlanFormat};
 pub(crate) use project::{DialectArg, ProjectArgs};
 pub(crate) use run::RunArgs;
@@ -43,6 +53,8 @@ Examples:
   runwright run                     run the whole pipeline
   runwright run test                run the job `test` and what it needs
   runwright run test --no-needs     run that job alone
+  runwright history                 what was run, and how it ended
+  runwright logs test               the log of `test` in the last run
   runwright list                    show the jobs, in the order of their stages
   runwright plan --tag v1.0         show the pipeline of a tag
   runwright explain test            why `test` runs or not, and where its settings come from
@@ -69,6 +81,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the pipeline, or some of its jobs
     Run(Box<RunArgs>),
+    /// Show what was run, and how it ended
+    History(HistoryArgs),
+    /// Show the log of a job, of a run that lives or is past
+    Logs(LogsArgs),
     /// Show the jobs of the pipeline
     List(ListArgs),
     /// Show what a pipeline would be, in any situation: jobs, order, and why

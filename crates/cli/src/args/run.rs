@@ -1,8 +1,6 @@
-use super::{IsolationArgs, ProjectArgs};
-use crate::output::{Layout, Progress};
+use super::{IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs};
 use clap::Args;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
 
 /// Arguments of `runwright run`.
 #[derive(Debug, Args)]
@@ -68,18 +66,12 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) login: bool,
 
-    /// Who reads standard output
-    #[arg(long, value_enum, default_value = "auto", value_name = "WHO")]
-    pub(crate) progress: Progress,
-    /// How logs are laid out; default: `live` on a terminal, `prefix` elsewhere and in CI
-    #[arg(long, value_enum, value_name = "LAYOUT")]
-    pub(crate) output: Option<Layout>,
-    /// Show all that the runner itself says, and fold nothing
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
-    /// Write all events as JSON lines to this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) events: Option<PathBuf>,
+    /// What is shown, and where else it goes.
+    #[command(flatten)]
+    pub(crate) shown: OutputArgs,
+    /// How jobs run beside each other.
+    #[command(flatten)]
+    pub(crate) parallel: ParallelArgs,
     /// Where the pipeline is.
     #[command(flatten)]
     pub(crate) project: ProjectArgs,

@@ -46,6 +46,8 @@ impl<'a> Again<'a> {
         words.extend(elsewhere.iter().map(|word| format!(" {}", quoted(word))));
         let isolation = args.isolation.words();
         words.extend(isolation.iter().map(|word| format!(" {word}")));
+        let parallel = args.parallel.words();
+        words.extend(parallel.iter().map(|word| format!(" {word}")));
         if args.login {
             words.push(" --login".to_owned());
         }

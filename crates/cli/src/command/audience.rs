@@ -1,4 +1,4 @@
-use crate::args::RunArgs;
+use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{
     Console, NdJson, Place, SharedWriter, Shown, Style, Tee, error_line, show_errors_above,
@@ -27,9 +27,9 @@ enum Reader {
 }
 
 impl Audience {
-    pub(super) fn of(args: &RunArgs) -> Result<Self, Failure> {
+    pub(super) fn of(args: &OutputArgs) -> Result<Self, Failure> {
         let place = Place::of_stdout();
-        let shown = Shown::choose(args.progress, args.output, args.verbose, place)
+        let shown = Shown::choose(args.progress(), args.output, args.verbose, place)
             .map_err(|clash| Failure::usage(anyhow!(clash.message())).with_help(clash.help()))?;
         let mut style = Style::PLAIN;
         let (reader, sink): (Reader, Arc<dyn EventSink>) = match shown {

@@ -5,11 +5,14 @@ mod audience;
 mod executors;
 mod explain;
 mod gitlab;
-
+mod history;
 mod isolation;
 mod lint;
 mod list;
+mod logs;
 mod manual;
+mod parallel;
+mod past;
 mod plan;
 mod run;
 mod secrets;
@@ -23,8 +26,10 @@ pub(crate) use executors::executors;
 
 pub(crate) use explain::explain;
 pub(crate) use gitlab::gitlab;
+pub(crate) use history::history;
 pub(crate) use lint::lint;
 pub(crate) use list::list;
+pub(crate) use logs::logs;
 pub(crate) use manual::{completion, man};
 pub(crate) use plan::plan;
 pub(crate) use run::run;

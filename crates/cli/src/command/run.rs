@@ -1,6 +1,8 @@
 use super::again::Again;
 use super::audience::Audience;
 use super::isolation;
+use super::parallel::Parallel;
+use super::past::tell_killed;
 use super::{find_project, pipeline_options, print};
 use crate::args::RunArgs;
 use crate::exit_code::Exit;
@@ -13,7 +15,7 @@ use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use runwright::local::{
-    LocalError, LocalPipeline, LocalProject, LocalRun, RunLogs, RunOptions, StateDir,
+    LocalError, LocalPipeline, LocalProject, LocalRun, RunCommand, RunLogs, RunOptions, StateDir,
 };
 use runwright::pipeline::config::parse_duration;
 use runwright::pipeline::parity::{Class, check_plan};
@@ -25,12 +27,25 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Runs the pipeline, or some of its jobs.
-pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+/// Runs the pipeline, or some of its jobs; `words` are those of the command, to ask for it again.
+pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
+    let directory = std::env::current_dir()
+        .context("find out the current directory")
+        .map_err(Failure::usage)?;
+    perform(args, RunCommand { words, directory })
+}
+
+/// Runs what a command asks for.
+pub(super) fn perform(args: &RunArgs, command: RunCommand) -> Result<Exit, Failure> {
     check_executor(&args.executor)?;
     let project = find_project(&args.project)?;
+    if !args.dry_run {
+        let state = StateDir::of_user().map_err(LocalError::from)?;
+        tell_killed(&state.project(project.root()).runs());
+    }
     let read = pipeline_options(&args.project)?;
-    let options = options(args)?;
+    let mut options = options(args, &project)?;
+    options.command = command;
     let pipeline = match project.read(&read)?.into_result() {
         Ok((pipeline, warnings)) => {
             diagnostics(&warnings);
@@ -73,7 +88,8 @@ fn check_executor(name: &str) -> Result<(), Failure> {
         .with_help(format!("this build has: {}", names.join(", "))))
 }
 
-fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
+fn options(args: &RunArgs, project: &LocalProject) -> Result<RunOptions, Failure> {
+    let parallel = Parallel::choose(args, project)?;
     let timeout = match &args.timeout {
         Some(text) => Some(parse_duration(text).ok_or_else(|| {
             Failure::usage(anyhow!("--timeout {text:?} is no duration"))
@@ -92,9 +108,9 @@ fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
             },
             manual: args.manual.clone(),
         },
-        concurrency: args.concurrency,
+        concurrency: parallel.concurrency,
         timeout,
-        isolation: args.isolation.chosen(),
+        isolation: parallel.isolation,
         ..RunOptions::default()
     })
 }
@@ -152,7 +168,7 @@ async fn execute(
         .map_err(Failure::environment)?;
     let interrupted = signals.seen();
     let cancellation = Cancellation::new();
-    let audience = Arc::new(Audience::of(args)?);
+    let audience = Arc::new(Audience::of(&args.shown)?);
 
     let work = work(args, project, pipeline, options, &audience, &cancellation);
     let done = tokio::select! {

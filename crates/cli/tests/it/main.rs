@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod bad_input;
+mod bitrab;
 mod clock;
 mod console;
 mod daemons;
@@ -17,6 +18,7 @@ mod flood;
 mod gitlab;
 mod gitlab_variables;
 mod guide;
+mod history;
 mod isolation;
 mod lint;
 mod list;

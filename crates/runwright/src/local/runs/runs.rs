@@ -41,6 +41,16 @@ impl Runs {
         Ok(ids.filter_map(|id| self.open(id).ok().flatten()).collect())
     }
 
+    /// Returns all runs of which something is kept, the newest first, or why one cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be read.
+    pub fn each(&self) -> Result<Vec<Result<Run, RunsError>>, RunsError> {
+        let ids = self.ids()?.into_iter();
+        Ok(ids.filter_map(|id| self.open(id).transpose()).collect())
+    }
+
     /// Returns the run with this number.
     ///
     /// # Errors

@@ -1,0 +1,38 @@
+use crate::output::{Layout, Progress};
+use clap::Args;
+use std::path::PathBuf;
+
+/// What of a run is shown, and where else it goes.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct OutputArgs {
+    /// Who reads standard output; default: auto
+    #[arg(long, value_enum, value_name = "WHO")]
+    progress: Option<Progress>,
+    /// How logs are laid out; default: `live` on a terminal, `prefix` elsewhere and in CI
+    #[arg(long, value_enum, value_name = "LAYOUT")]
+    pub(crate) output: Option<Layout>,
+    /// Show all that the runner itself says, and fold nothing
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Write all events as JSON lines to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// Returns who reads standard output.
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress.unwrap_or(Progress::Auto)
+    }
+
+    /// Returns what these options ask for, and what they leave open as an earlier run had it. Files
+    /// are for that run alone.
+    pub(crate) fn over(&self, earlier: &Self) -> Self {
+        Self {
+            progress: self.progress.or(earlier.progress),
+            output: self.output.or(earlier.output),
+            verbose: self.verbose || earlier.verbose,
+            events: self.events.clone(),
+        }
+    }
+}

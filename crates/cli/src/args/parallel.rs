@@ -1,0 +1,58 @@
+use clap::{Args, ValueEnum};
+use runwright::local::ParallelBackend;
+
+/// How jobs run beside each other, in the words of bitrab.
+///
+/// They win over `[tool.bitrab]` of the project's `pyproject.toml`.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "As bitrab")]
+pub(crate) struct ParallelArgs {
+    /// Run one job at a time; with --dialect bitrab in the working tree itself
+    #[arg(long, conflicts_with = "concurrency")]
+    pub(crate) serial: bool,
+    /// With --dialect bitrab: run jobs in the working tree itself, also beside each other
+    #[arg(long, conflicts_with_all = ["isolation", "snapshot", "in_place"])]
+    pub(crate) no_worktrees: bool,
+    /// What drives jobs beside each other. Here scripts are processes of their own in both cases
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) parallel_backend: Option<BackendArg>,
+}
+
+/// What drives jobs that run beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendArg {
+    /// A process for each job
+    Process,
+    /// A thread for each job, which waits for the process of its script
+    Thread,
+}
+
+impl BackendArg {
+    /// Returns what was chosen.
+    pub(crate) fn backend(self) -> ParallelBackend {
+        match self {
+            Self::Process => ParallelBackend::Process,
+            Self::Thread => ParallelBackend::Thread,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Thread => "thread",
+        }
+    }
+}
+
+impl ParallelArgs {
+    /// Returns the options that ask for the same again.
+    pub(crate) fn words(&self) -> Vec<&'static str> {
+        let mut words = Vec::new();
+        words.extend(self.serial.then_some("--serial"));
+        words.extend(self.no_worktrees.then_some("--no-worktrees"));
+        if let Some(backend) = self.parallel_backend {
+            words.extend(["--parallel-backend", backend.word()]);
+        }
+        words
+    }
+}

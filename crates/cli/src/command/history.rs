@@ -1,0 +1,57 @@
+use super::past::{Past, tell_killed};
+use super::{print, print_json};
+use crate::args::HistoryArgs;
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::history::{ShownRun, table};
+use crate::output::{Style, error_line};
+use runwright::local::{LocalError, Runs, RunsError};
+
+/// Shows the runs of the project, or of all projects.
+pub(crate) fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
+    let past = Past::find(&args.place)?;
+    let mut projects = vec![past.runs.clone()];
+    if args.all {
+        projects = past.state.all_runs().map_err(LocalError::from)?;
+        projects.iter().for_each(tell_killed);
+    }
+    let mut shown = Vec::new();
+    let mut unreadable = Vec::new();
+    for runs in &projects {
+        gather(runs, &mut shown, &mut unreadable)?;
+    }
+    shown.sort_by(|a, b| (b.started_at, b.id).cmp(&(a.started_at, a.id)));
+    shown.truncate(args.number.unwrap_or(usize::MAX));
+    if args.json {
+        print_json(&shown)?;
+    } else if shown.is_empty() && unreadable.is_empty() {
+        error_line("nothing was run yet");
+    } else {
+        print(table(&shown, args.all, Style::of_stdout()))?;
+    }
+    let exit = if unreadable.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Environment
+    };
+    for error in unreadable {
+        Failure::from(LocalError::from(error)).report();
+    }
+    Ok(exit)
+}
+
+/// Adds the runs of a project, and why some of them cannot be shown.
+fn gather(
+    runs: &Runs,
+    shown: &mut Vec<ShownRun>,
+    unreadable: &mut Vec<RunsError>,
+) -> Result<(), Failure> {
+    for run in runs.each().map_err(LocalError::from)? {
+        let read = run.and_then(|run| Ok(ShownRun::of(&run, &run.history()?)));
+        match read {
+            Ok(run) => shown.push(run),
+            Err(error) => unreadable.push(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+use super::past::{Past, history, job, run_and_job};
+use crate::args::LogsArgs;
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::kept_log::{KeptLog, Reader, wait};
+use anyhow::{Context, anyhow};
+use runwright::local::{JobHistory, Run, RunHistory, RunState};
+use runwright::pipeline::Status;
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long nothing is looked at while a log is followed.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Shows the log of a job, of a run that lives or of one that is past.
+pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
+    let (number, name) = run_and_job(&args.words)?;
+    if args.attempt == Some(0) {
+        return Err(Failure::usage(anyhow!("attempts are counted from 1")));
+    }
+    let past = Past::find(&args.place)?;
+    let run = past.run(number)?;
+    let mut reading = Reading {
+        shown: KeptLog::on_stdout(),
+        open: None,
+        next: None,
+    };
+    if args.follow {
+        follow(&run, name, args.attempt, &mut reading)?;
+    } else {
+        let history = history(&run)?;
+        let job = job(&run, &history, name)?;
+        let logs = run.logs(&history, job);
+        let wanted = args.attempt.unwrap_or(logs.len());
+        let log = wanted.checked_sub(1).and_then(|at| logs.get(at));
+        let log = log.ok_or_else(|| no_log(&run, &history, job, logs.len(), args.attempt))?;
+        if reading.begin(log)? == Reader::Reads && reading.go_on()? == Reader::Reads {
+            reading.finish()?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Shows a log until the job has ended for good, with all attempts from the last one there is.
+fn follow(
+    run: &Run,
+    name: &str,
+    attempt: Option<usize>,
+    reading: &mut Reading,
+) -> Result<(), Failure> {
+    loop {
+        // What is known is looked at before the log: all it tells of is in there then.
+        let history = history(run)?;
+        let runs = matches!(run.state(&history), RunState::Running { .. });
+        let job = job(run, &history, name)?;
+        let logs = run.logs(&history, job);
+        let over = !runs || has_ended(job.status);
+        let first = reading
+            .next
+            .unwrap_or_else(|| attempt.unwrap_or(logs.len()).saturating_sub(1));
+        if reading.go_on()? == Reader::IsGone {
+            return Ok(());
+        }
+        for (at, log) in logs.iter().enumerate().skip(first) {
+            if attempt.is_some_and(|wanted| at + 1 != wanted) {
+                break;
+            }
+            reading.finish()?;
+            reading.next = Some(at + 1);
+            if reading.begin(log)? == Reader::IsGone || reading.go_on()? == Reader::IsGone {
+                return Ok(());
+            }
+        }
+        // A later attempt says that the one asked for has ended.
+        let wanted_is_over = attempt.is_some_and(|wanted| logs.len() > wanted);
+        if over || wanted_is_over {
+            if reading.next.is_none() {
+                return Err(no_log(run, &history, job, logs.len(), attempt));
+            }
+            return reading.finish();
+        }
+        if wait(PAUSE) == Reader::IsGone {
+            return Ok(());
+        }
+    }
+}
+
+fn has_ended(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Success | Status::Failed | Status::Canceled | Status::Skipped
+    )
+}
+
+fn no_log(
+    run: &Run,
+    history: &RunHistory,
+    job: &JobHistory,
+    logs: usize,
+    attempt: Option<usize>,
+) -> Failure {
+    let (id, name) = (run.id(), &job.name);
+    match (logs, attempt) {
+        (1.., Some(attempt)) => {
+            let error = anyhow!("job {name:?} of run {id} has no attempt {attempt}");
+            Failure::usage(error).with_help(format!("it has {logs}"))
+        }
+        _ if job.life == 0 => {
+            let runs = matches!(run.state(history), RunState::Running { .. });
+            let failure = Failure::usage(anyhow!(
+                "job {name:?} of run {id} has no log: it did not run, and is {}",
+                job.status
+            ));
+            if runs {
+                failure.with_help("-f waits for it")
+            } else {
+                failure
+            }
+        }
+        _ => Failure::usage(anyhow!("the log of job {name:?} of run {id} is gone")),
+    }
+}
+
+/// A log that is being shown.
+struct Reading {
+    shown: KeptLog,
+    open: Option<(PathBuf, File)>,
+    /// The place of the log after this one.
+    next: Option<usize>,
+}
+
+impl Reading {
+    fn begin(&mut self, log: &PathBuf) -> Result<Reader, Failure> {
+        let file = File::open(log)
+            .with_context(|| format!("read {}", log.display()))
+            .map_err(Failure::environment)?;
+        self.open = Some((log.clone(), file));
+        Ok(Reader::Reads)
+    }
+
+    /// Shows what is there by now.
+    fn go_on(&mut self) -> Result<Reader, Failure> {
+        let Some((path, file)) = &mut self.open else {
+            return Ok(Reader::Reads);
+        };
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let read = file
+                .read(&mut buffer)
+                .with_context(|| format!("read {}", path.display()))
+                .map_err(Failure::environment)?;
+            if read == 0 {
+                return Ok(Reader::Reads);
+            }
+            if written(self.shown.take(&buffer[..read]))? == Reader::IsGone {
+                return Ok(Reader::IsGone);
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        written(self.shown.finish()).map(drop)
+    }
+}
+
+fn written(done: std::io::Result<Reader>) -> Result<Reader, Failure> {
+    done.context("write to standard output")
+        .map_err(Failure::environment)
+}

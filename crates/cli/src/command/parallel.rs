@@ -1,0 +1,127 @@
+use crate::args::{DialectArg, RunArgs};
+use crate::failure::Failure;
+use crate::output::notes;
+use anyhow::anyhow;
+use runwright::local::{BitrabSettings, Isolation, LocalError, LocalProject, ParallelBackend};
+use std::num::NonZeroU32;
+
+/// How the jobs of a run are run beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Parallel {
+    pub(super) isolation: Isolation,
+    /// How many jobs run at once, if that is said.
+    pub(super) concurrency: Option<NonZeroU32>,
+    /// What was asked to drive them, if anything was.
+    pub(super) backend: Option<ParallelBackend>,
+}
+
+impl Parallel {
+    /// Returns what the command line asks for and, in bitrab's dialect, the project.
+    pub(super) fn choose(args: &RunArgs, project: &LocalProject) -> Result<Self, Failure> {
+        if args.project.dialect != DialectArg::Bitrab {
+            if args.parallel.no_worktrees {
+                let error = anyhow!("--no-worktrees belongs to --dialect bitrab");
+                return Err(Failure::usage(error)
+                    .with_help("--in-place runs jobs in the working tree itself"));
+            }
+            return Ok(Self {
+                isolation: args.isolation.chosen(),
+                ..Self::of_bitrab(args, &BitrabSettings::default())
+            });
+        }
+        let settings = BitrabSettings::read(project.root()).map_err(LocalError::from)?;
+        let said: Vec<&str> = settings.notes.iter().map(String::as_str).collect();
+        notes(&said);
+        Ok(Self::of_bitrab(args, &settings))
+    }
+
+    /// Decides as bitrab does: a worktree for each job, or one tree for all; options win.
+    fn of_bitrab(args: &RunArgs, settings: &BitrabSettings) -> Self {
+        let options = &args.parallel;
+        // Whoever says how many wants as many.
+        let serial = options.serial || (settings.serial && args.concurrency.is_none());
+        let worktrees = settings.use_git_worktrees.unwrap_or(true) && !options.no_worktrees;
+        let isolation = match args.isolation.explicit() {
+            Some(isolation) => isolation,
+            None if worktrees && !serial => Isolation::Worktree,
+            None => Isolation::None,
+        };
+        let backend = options.parallel_backend.map(|it| it.backend());
+        Self {
+            isolation,
+            concurrency: args.concurrency.or(serial.then_some(NonZeroU32::MIN)),
+            backend: backend.or(settings.parallel_backend),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+    use runwright::local::SnapshotMeans;
+    use std::path::Path;
+
+    fn chosen(options: &str, settings: &str) -> Parallel {
+        let line = format!("runwright run {options}");
+        let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
+        let Command::Run(args) = cli.command else {
+            panic!("expected run");
+        };
+        let text = format!("[tool.bitrab]\n{settings}");
+        let settings = BitrabSettings::parse(Path::new("pyproject.toml"), &text).unwrap();
+        Parallel::of_bitrab(&args, &settings)
+    }
+
+    #[test]
+    fn options_win_over_what_the_project_says() {
+        // R-PIPE-39, R-PIPE-40
+        let check = |options: &str, settings: &str, isolation: Isolation, jobs: Option<u32>| {
+            let parallel = chosen(options, settings);
+            let concurrency = parallel.concurrency.map(NonZeroU32::get);
+            let told = format!("run {options} with {settings}");
+            assert_eq!(
+                (parallel.isolation, concurrency),
+                (isolation, jobs),
+                "{told}"
+            );
+        };
+        let (worktree, tree) = (Isolation::Worktree, Isolation::None);
+        check("", "", worktree, None);
+        check("--concurrency 3", "", worktree, Some(3));
+        check("--serial", "", tree, Some(1));
+        check("--no-worktrees", "", tree, None);
+        check("", "serial = true", tree, Some(1));
+        check("--concurrency 2", "serial = true", worktree, Some(2));
+        check("", "use_git_worktrees = false", tree, None);
+        check(
+            "--isolation worktree",
+            "use_git_worktrees = false\nserial = true",
+            worktree,
+            Some(1),
+        );
+        check("--no-worktrees", "use_git_worktrees = true", tree, None);
+        let snapshot = Isolation::Snapshot(SnapshotMeans::Copy);
+        check("--snapshot copy", "", snapshot, None);
+    }
+
+    #[test]
+    fn both_backends_can_be_asked_for() {
+        // R-PIPE-36, R-PIPE-37
+        let check = |options: &str, settings: &str, expect| {
+            assert_eq!(chosen(options, settings).backend, expect);
+        };
+        check("", "", None);
+        check(
+            "",
+            "parallel_backend = 'thread'",
+            Some(ParallelBackend::Thread),
+        );
+        check(
+            "--parallel-backend process",
+            "parallel_backend = 'thread'",
+            Some(ParallelBackend::Process),
+        );
+    }
+}

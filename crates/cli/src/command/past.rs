@@ -1,0 +1,128 @@
+//! What the commands about runs have in common.
+
+use crate::args::PlaceArgs;
+use crate::failure::Failure;
+use crate::output::{Style, Tone, error_line};
+use anyhow::anyhow;
+use runwright::local::{
+    JobHistory, LocalError, LocalProject, ProjectState, Run, RunHistory, Runs, StateDir,
+};
+use runwright::pipeline::did_you_mean;
+use std::path::{Path, PathBuf};
+
+/// The runs of the project that a command is about.
+pub(super) struct Past {
+    pub(super) root: PathBuf,
+    pub(super) state: StateDir,
+    pub(super) project: ProjectState,
+    pub(super) runs: Runs,
+}
+
+impl Past {
+    /// Finds them, and says of those that were killed what happened.
+    pub(super) fn find(place: &PlaceArgs) -> Result<Self, Failure> {
+        let directory = place.cwd.as_deref().unwrap_or(Path::new("."));
+        let project = LocalProject::find(directory, None)?;
+        let state = StateDir::of_user().map_err(LocalError::from)?;
+        let root = project.root().to_owned();
+        let project = state.project(&root);
+        let runs = project.runs();
+        tell_killed(&runs);
+        Ok(Self {
+            root,
+            state,
+            project,
+            runs,
+        })
+    }
+
+    /// Returns the run of this number, or the last one.
+    pub(super) fn run(&self, number: Option<u64>) -> Result<Run, Failure> {
+        let found = match number {
+            Some(number) => self.runs.find(number),
+            None => self.runs.latest(),
+        };
+        Ok(found.map_err(LocalError::from)?)
+    }
+}
+
+/// Says once which runs were killed, and what can be done.
+pub(super) fn tell_killed(runs: &Runs) {
+    let style = Style::of_stderr();
+    for killed in runs.killed_since_last_look() {
+        error_line(&format!("{} {killed}", style.paint(Tone::Warning, "note:")));
+    }
+}
+
+/// Reads what has happened in a run.
+pub(super) fn history(run: &Run) -> Result<RunHistory, Failure> {
+    Ok(run.history().map_err(LocalError::from)?)
+}
+
+/// Returns the job of this name in a run.
+pub(super) fn job<'h>(
+    run: &Run,
+    history: &'h RunHistory,
+    name: &str,
+) -> Result<&'h JobHistory, Failure> {
+    history.job(name).ok_or_else(|| {
+        let names = history.planned().map(|job| job.name.as_str());
+        let others = format!(
+            "`runwright history -n 1 --json` shows the jobs of run {}",
+            run.id()
+        );
+        let help = did_you_mean(name, names).unwrap_or(others);
+        Failure::usage(anyhow!("run {} has no job {name:?}", run.id())).with_help(help)
+    })
+}
+
+/// Splits `[RUN] REST...`: a run is a number, and comes first.
+pub(super) fn split_run(words: &[String]) -> (Option<u64>, &[String]) {
+    match words {
+        [first, rest @ ..] => match first.parse() {
+            Ok(number) => (Some(number), rest),
+            Err(_) => (None, words),
+        },
+        [] => (None, words),
+    }
+}
+
+/// Splits `[RUN] JOB`: one word alone is a job, whatever it looks like.
+pub(super) fn run_and_job(words: &[String]) -> Result<(Option<u64>, &str), Failure> {
+    match words {
+        [job] => Ok((None, job)),
+        [run, job] => match run.parse() {
+            Ok(number) => Ok((Some(number), job)),
+            Err(_) => Err(
+                Failure::usage(anyhow!("{run:?} is no number of a run"))
+                    .with_help("`runwright history` shows the runs; a job with blanks in its name needs quotes"),
+            ),
+        },
+        _ => Err(Failure::usage(anyhow!("name one job"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_a_number_that_comes_first() {
+        let check = |text: &str, run: Option<u64>, rest: &[&str]| {
+            let words: Vec<String> = text.split_whitespace().map(ToOwned::to_owned).collect();
+            assert_eq!(split_run(&words).0, run, "{text}");
+            assert_eq!(split_run(&words).1, rest, "{text}");
+        };
+        check("", None, &[]);
+        check("12", Some(12), &[]);
+        check("12 test", Some(12), &["test"]);
+        check("test 12", None, &["test", "12"]);
+        check("-1", None, &["-1"]);
+        let words = |text: &str| -> Vec<String> {
+            text.split_whitespace().map(ToOwned::to_owned).collect()
+        };
+        assert_eq!(run_and_job(&words("12")).unwrap(), (None, "12"));
+        assert_eq!(run_and_job(&words("3 12")).unwrap(), (Some(3), "12"));
+        assert!(run_and_job(&words("a b")).is_err());
+    }
+}

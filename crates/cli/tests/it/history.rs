@@ -1,0 +1,232 @@
+//! What was run: `runwright history` and `runwright logs`, of runs that live and of runs that are past.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::project::{Project, wait_until};
+use serde_json::Value;
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+const PIPELINE: &str = "
+good: {script: [echo all is good, 'echo token $TOKEN', 'echo out; echo err >&2']}
+bad: {script: ['exit 3'], allow_failure: true}
+later: {script: [echo never], when: manual}
+";
+
+/// Returns the runs as `history --json` tells them.
+fn runs(project: &Project, options: &[&str]) -> Vec<Value> {
+    let words = [&["history", "--json"], options].concat();
+    let done = project.runwright(&words).expect_code(0);
+    serde_json::from_str(&done.stdout).unwrap()
+}
+
+fn states(project: &Project) -> Vec<(u64, String)> {
+    let state = |run: &Value| {
+        let state = run["state"].as_str().unwrap();
+        (run["id"].as_u64().unwrap(), state.to_owned())
+    };
+    runs(project, &[]).iter().map(state).collect()
+}
+
+/// Starts a run whose job waits for the file `go` beside the project, and waits until it runs.
+fn start_waiting(project: &Project) -> std::process::Child {
+    let go = project.scratch().join("go");
+    let go = format!("GO={}", go.display());
+    let child = project.start(&["run", "--variable", &go]);
+    project.wait_for("it begins");
+    child
+}
+
+const WAITING: &str = "
+first: {stage: build, script: [echo done at once]}
+slow:
+  script:
+    - echo it begins
+    - while test ! -e $GO; do sleep 0.05; done
+    - echo it ends
+";
+
+fn go(project: &Project) {
+    fs::write(project.scratch().join("go"), "").unwrap();
+}
+
+#[test]
+fn runs_are_listed_newest_first() {
+    let project = Project::with_pipeline(PIPELINE);
+    let done = project.runwright(&["history"]).expect_code(0);
+    assert_eq!(
+        (&*done.stdout, &*done.stderr),
+        ("", "nothing was run yet\n")
+    );
+    assert_eq!(runs(&project, &[]), Vec::<Value>::new());
+    project.runwright(&["run"]).expect_code(0);
+    project.write(".gitlab-ci.yml", "only: {script: ['exit 1']}");
+    project.runwright(&["run"]).expect_code(1);
+    assert_eq!(
+        states(&project),
+        [(2, "failed".to_owned()), (1, "success".to_owned())]
+    );
+    let table = project.runwright(&["history"]).expect_code(0).stdout;
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("run  state    started"), "{table}");
+    assert!(lines[1].starts_with("2    failed"), "{table}");
+    assert!(lines[1].ends_with("main  1 failed"), "{table}");
+    assert!(lines[2].contains("1 success"), "{table}");
+    let first = &runs(&project, &["-n", "9"])[1];
+    assert_eq!(first["ref"], "main");
+    assert_eq!(first["jobs"][0]["name"], "good");
+    assert_eq!(first["exit_code"], 0);
+    assert_eq!(runs(&project, &["-n", "1"]).len(), 1);
+    // Another project has its own, and `--all` has both.
+    let other = Project::with_pipeline("a: {script: ['true']}");
+    let at = other.dir().display().to_string();
+    project.runwright(&["run", "-C", &at]).expect_code(0);
+    assert_eq!(runs(&project, &["-C", &at]).len(), 1);
+    assert_eq!(runs(&project, &["--all"]).len(), 3);
+    let all = project.runwright(&["history", "--all"]).expect_code(0);
+    all.expect_text(&fs::canonicalize(&at).unwrap().display().to_string());
+}
+
+#[test]
+fn what_cannot_be_read_is_told_and_hides_nothing_else() {
+    let project = Project::with_pipeline("a: {script: [echo hello]}");
+    for _ in 0..3 {
+        project.runwright(&["run"]).expect_code(0);
+    }
+    let pipelines = fs::read_dir(project.home().join("projects")).unwrap();
+    let pipelines = pipelines.flatten().next().unwrap().path().join("pipelines");
+    fs::write(pipelines.join("2/run.json"), "{\"v\": 1,").unwrap();
+    let journal = pipelines.join("1/journal.jsonl");
+    let mut text = fs::read_to_string(&journal).unwrap();
+    text.insert_str(0, "no journal\n\u{0}\u{1b}[31m\n");
+    fs::write(&journal, text + "{\"type\":\"job_st").unwrap();
+    let done = project.runwright(&["history"]).expect_code(3);
+    assert_eq!(done.stdout.lines().count(), 3, "{}", done.stdout);
+    done.expect_text("2/run.json");
+    project.runwright(&["logs", "2", "a"]).expect_code(3);
+    let done = project.runwright(&["logs", "1", "a"]).expect_code(0);
+    assert!(done.stdout.contains("hello\n"), "{}", done.stdout);
+    project
+        .runwright(&["logs", "9", "a"])
+        .expect_code(2)
+        .expect_text("there is no run 9");
+}
+
+#[test]
+fn logs_are_shown_as_they_were_kept() {
+    let project = Project::with_pipeline(PIPELINE);
+    project
+        .runwright(&["logs", "good"])
+        .expect_code(2)
+        .expect_text("nothing was run yet");
+    project
+        .command(&["run", "--secret", "TOKEN"])
+        .env("TOKEN", "s3cret-value")
+        .output()
+        .unwrap();
+    let log = project.runwright(&["logs", "good"]).expect_code(0).stdout;
+    assert!(log.contains("all is good\n"), "{log}");
+    assert!(log.contains("token [MASKED]\n"), "{log}");
+    assert_eq!(
+        project
+            .runwright(&["logs", "1", "good"])
+            .expect_code(0)
+            .stdout,
+        log
+    );
+    let check = |words: &[&str], expect: &str| {
+        let words = [&["logs"], words].concat();
+        let done = project.runwright(&words).expect_code(2);
+        assert_eq!(done.stdout, "");
+        assert!(done.stderr.contains(expect), "{words:?}: {}", done.stderr);
+    };
+    check(&["god"], "did you mean `good`?");
+    check(&["good", "--attempt", "2"], "has no attempt 2");
+    check(&["good", "--attempt", "0"], "attempts are counted from 1");
+    check(&["later"], "did not run, and is manual");
+    check(&["x", "good"], "\"x\" is no number of a run");
+    check(&["\u{1b}[31mx"], "has no job");
+    check(&[], "required");
+}
+
+#[test]
+fn names_may_hold_anything() {
+    let names = ["a b/c", "d\u{e9}ploy \u{1f680}", "tab\\there", "1"];
+    let jobs = names.map(|name| format!("\"{name}\": {{script: ['echo \"<$CI_JOB_NAME>\"']}}\n"));
+    let project = Project::with_pipeline(&jobs.concat());
+    project.runwright(&["run"]).expect_code(0);
+    for name in names {
+        let name = name.replace("\\t", "\t");
+        let log = project.runwright(&["logs", &name]).expect_code(0).stdout;
+        assert!(log.contains(&format!("<{name}>")), "{log}");
+    }
+}
+
+#[test]
+fn each_attempt_has_its_log() {
+    let flaky = "flaky: {retry: 1, script: ['echo try $CI_JOB_ID; exit 1']}";
+    let project = Project::with_pipeline(flaky);
+    project.runwright(&["run"]).expect_code(1);
+    for attempt in ["1", "2"] {
+        let words = ["logs", "flaky", "--attempt", attempt];
+        let log = project.runwright(&words).expect_code(0).stdout;
+        assert!(log.contains("try "), "{log}");
+    }
+    let words = ["logs", "flaky", "--attempt", "3"];
+    project
+        .runwright(&words)
+        .expect_code(2)
+        .expect_text("it has 2");
+}
+
+#[test]
+fn a_log_is_followed_until_its_job_ends() {
+    let project = Project::with_pipeline(WAITING);
+    let mut run = start_waiting(&project);
+    assert_eq!(states(&project), [(1, "running".to_owned())]);
+    let followed = project.scratch().join("followed");
+    let out = fs::File::create(&followed).unwrap();
+    let mut follower = project
+        .command(&["logs", "-f", "slow"])
+        .stdout(out)
+        .spawn()
+        .unwrap();
+    let read = || fs::read_to_string(&followed).unwrap();
+    wait_until("what is there", || read().contains("it begins\n"));
+    assert!(!read().contains("it ends\n"));
+    // A reader that goes away ends it, though the job says nothing.
+    let mut gone = project
+        .command(&["logs", "-f", "slow"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut some = [0; 4];
+    gone.stdout.take().unwrap().read_exact(&mut some).unwrap();
+    assert_eq!(gone.wait().unwrap().code(), Some(0));
+    go(&project);
+    assert_eq!(follower.wait().unwrap().code(), Some(0));
+    assert!(read().contains("it ends\n"), "{}", read());
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    // Of what is past, all is there at once.
+    let done = project.runwright(&["logs", "-f", "slow"]).expect_code(0);
+    assert_eq!(done.stdout, read());
+}
+
+#[test]
+fn a_killed_run_is_told_of_once_and_shows_what_there_is() {
+    let project = Project::with_pipeline(WAITING);
+    let mut run = start_waiting(&project);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let killed = "run 1 was killed while 1 of 2 jobs had finished; `runwright resume 1` goes on";
+    let log = project.runwright(&["logs", "-f", "slow"]).expect_code(0);
+    assert!(log.stdout.contains("it begins\n"), "{}", log.stdout);
+    assert!(log.stderr.contains(killed), "{}", log.stderr);
+    let done = project.runwright(&["history"]).expect_code(0);
+    assert_eq!(done.stderr, "", "it was told");
+    assert!(done.stdout.contains("1    killed"), "{}", done.stdout);
+}
