@@ -47,6 +47,8 @@ pub enum FailureReason {
     JobCanceled,
     /// The pipeline that the job starts could not be created.
     DownstreamPipelineCreationFailed,
+    /// The pipeline that the job started did not succeed. GitLab gives no reason then.
+    DownstreamPipelineFailed,
     /// The project whose pipeline the job starts is not known.
     DownstreamBridgeProjectNotFound,
     /// The job starts a pipeline that it cannot start, such as that of its own project.
@@ -73,6 +75,7 @@ impl FailureReason {
             Self::RunnerInterrupted => "runner_interrupted",
             Self::JobCanceled => "job_canceled",
             Self::DownstreamPipelineCreationFailed => "downstream_pipeline_creation_failed",
+            Self::DownstreamPipelineFailed => "downstream_pipeline_failed",
             Self::DownstreamBridgeProjectNotFound => "downstream_bridge_project_not_found",
             Self::InvalidBridgeTrigger => "invalid_bridge_trigger",
             Self::ReachedMaxDescendantPipelinesDepth => "reached_max_descendant_pipelines_depth",

@@ -80,7 +80,7 @@ pub use options::{IncludeRules, LoadOptions, Overlay};
 pub use origin::{Origin, Origins};
 pub use pipeline::Pipeline;
 pub use plan::{Plan, PlanError, PlannedJob, Selection};
-pub use report::{JobReport, PipelineReport, RunExit};
+pub use report::{ChildReport, JobReport, PipelineReport, RunExit};
 pub use resolve::{ResolvedJob, ResolvedNeeds, ResolvedPipeline};
 pub use scheduler::{Driver, Status};
 pub use slug::slug;

@@ -55,6 +55,20 @@ pub struct PipelineReport {
     pub duration: Duration,
     /// Why no job could be run any more, when that happened.
     pub error: Option<WorkerError>,
+    /// The pipelines that its jobs started, in the order of their ends. Whether they succeeded
+    /// matters to this one only where its jobs say so.
+    pub children: Vec<ChildReport>,
+}
+
+/// How a pipeline ended that a job of another one started.
+#[derive(Debug)]
+pub struct ChildReport {
+    /// The job.
+    pub job: String,
+    /// The project it is of, if that is another one.
+    pub project: Option<String>,
+    /// How it ended.
+    pub report: PipelineReport,
 }
 
 impl PipelineReport {

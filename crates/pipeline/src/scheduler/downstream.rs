@@ -1,3 +1,5 @@
+use super::controls::Controls;
+use super::progress::Progress;
 use crate::event::{EventSink, ParentJob};
 use crate::plan::Plan;
 use async_trait::async_trait;
@@ -61,4 +63,8 @@ pub struct DownstreamPipeline {
     pub sink: Option<Arc<dyn EventSink>>,
     /// Creates the pipelines that its own jobs start.
     pub downstream: Option<Arc<dyn Downstream>>,
+    /// What tells it what to do while it runs.
+    pub controls: Controls,
+    /// How far it came in an earlier run.
+    pub progress: Arc<Progress>,
 }

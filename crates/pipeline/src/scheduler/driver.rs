@@ -1,11 +1,13 @@
+use super::conductor::{Concluded, Conductor};
 use super::controls::Controls;
+use super::dispatcher::Dispatcher;
 use super::downstream::Downstream;
 use super::progress::Progress;
-use super::queue::Queue;
 use super::resources::{LocalResources, ResourceGroups};
-use crate::event::{EventKind, EventLog, EventSink};
-use crate::plan::Plan;
-use crate::report::{PipelineReport, RunExit, exit_of};
+use crate::event::EventSink;
+use crate::plan::{Plan, PlannedJob};
+use crate::report::PipelineReport;
+use crate::source::clamp;
 use executor_core::{
     ActiveJobs, CancelCause, Cancellation, ExecutorProvider, JobRunner, JobSlots, JobSource,
     OnTrouble, RunnerConfig, Worker, WorkerError,
@@ -14,7 +16,6 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, sleep_until};
 
 /// How long a worker rests when the provider had no capacity.
 const CAPACITY_PAUSE: Duration = Duration::from_millis(100);
@@ -81,62 +82,53 @@ impl Driver {
     /// A cancel or abort reaches the jobs that run, and no other starts; the report comes when the
     /// last of them has cleaned up. The future must be awaited to its end.
     pub async fn run(&self, plan: Arc<Plan>, cancellation: &Cancellation) -> PipelineReport {
-        let begun = Instant::now();
-        let id = plan.id();
-        let events = Arc::new(EventLog::new(id, Arc::clone(&self.sink)));
         // A child, so that running out of time does not look like somebody's wish to the caller.
         let stop = cancellation.child();
-        let queue = Arc::new(Queue::new(plan, Arc::clone(&events), stop.clone()));
-        queue.start();
-        self.controls.attach(&queue);
-        let mut workers = self.start_workers(&queue, &stop);
-        let error = self.attend(&queue, &mut workers, &stop, begun).await;
+        let dispatcher = Arc::new(Dispatcher::new());
+        let mut workers = self.start_workers(&plan, &dispatcher, &stop);
+        let conductor = self.conductor(plan, &dispatcher);
+        let conduct = conductor.conduct(&stop);
+        let (concluded, error) = attend(conduct, &mut workers, &dispatcher, &stop).await;
+        let interrupted = cancellation.is_canceled();
+        concluded.tell(&stop, interrupted, error)
+    }
 
-        self.controls.detach();
-        let (status, jobs) = queue.report();
-        let by_somebody = stop.cause() == Some(CancelCause::User);
-        let exit = if cancellation.is_canceled() || by_somebody {
-            RunExit::Interrupted
-        } else if error.is_some() {
-            RunExit::Environment
-        } else if stop.is_canceled() {
-            RunExit::JobFailed
-        } else {
-            exit_of(status, &jobs)
-        };
-        // A pipeline without a job would count as successful; that it did nothing says more.
-        let status = if jobs.is_empty() {
-            super::Status::Skipped
-        } else {
-            status
-        };
-        let duration = begun.elapsed();
-        events.emit(EventKind::PipelineDone {
-            status,
-            exit_code: exit.code(),
-            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-        });
-        PipelineReport {
-            id,
-            status,
-            exit,
-            jobs,
-            duration,
-            error,
+    fn conductor(&self, plan: Arc<Plan>, dispatcher: &Arc<Dispatcher>) -> Conductor {
+        Conductor {
+            plan,
+            parent: None,
+            dispatcher: Arc::clone(dispatcher),
+            runner: Arc::clone(&self.runner),
+            sink: Arc::clone(&self.sink),
+            controls: self.controls.clone(),
+            progress: Arc::clone(&self.progress),
+            resources: Arc::clone(&self.resources),
+            downstream: self.downstream.clone(),
+            timeout: self.timeout,
         }
     }
 
-    /// Starts the workers, as many as there are jobs at most.
-    fn start_workers(&self, queue: &Arc<Queue>, stop: &Cancellation) -> JoinSet<Ended> {
+    /// Starts the workers: as many as there are jobs at most, unless other pipelines may bring more.
+    fn start_workers(
+        &self,
+        plan: &Plan,
+        dispatcher: &Arc<Dispatcher>,
+        stop: &Cancellation,
+    ) -> JoinSet<Ended> {
         let mut workers = JoinSet::new();
-        let count = queue.len().min(self.concurrency.get());
+        let most = self.concurrency.get();
+        let count = if plan.jobs().iter().any(PlannedJob::is_bridge) {
+            most
+        } else {
+            clamp(plan.jobs().len()).min(most)
+        };
         let slots = JobSlots::new();
         for _ in 0..count {
             let worker = Worker {
                 config: Arc::clone(&self.config),
                 provider: Arc::clone(&self.provider),
-                source: Arc::clone(queue) as Arc<dyn JobSource>,
-                runner: Arc::clone(&self.runner),
+                source: Arc::clone(dispatcher) as Arc<dyn JobSource>,
+                runner: Arc::clone(dispatcher) as Arc<dyn JobRunner>,
                 active: self.active.clone(),
                 slots: slots.clone(),
                 pause: CAPACITY_PAUSE,
@@ -147,52 +139,48 @@ impl Driver {
         }
         workers
     }
+}
 
-    /// Waits for the workers, and meanwhile for delays, the pipeline's own time and a stop.
-    ///
-    /// Returns why workers gave up, when none was left to finish the pipeline or one panicked.
-    async fn attend(
-        &self,
-        queue: &Queue,
-        workers: &mut JoinSet<Ended>,
-        stop: &Cancellation,
-        begun: Instant,
-    ) -> Option<WorkerError> {
-        // A time that no clock will reach is none.
-        let deadline = self.timeout.and_then(|timeout| begun.checked_add(timeout));
-        let mut error = None;
-        let mut panicked = false;
-        let mut stopped = false;
-        loop {
-            let delay = queue.next_delay();
-            tokio::select! {
-                ended = workers.join_next() => match ended {
-                    None => break,
-                    Some(ended) => if let Some(trouble) = trouble_of(ended) {
-                        if matches!(trouble, WorkerError::Panicked(_)) {
-                            // Its job may never be told to have ended, and others wait for it.
-                            panicked = true;
-                            stop.cancel(CancelCause::Shutdown);
-                        }
-                        error.get_or_insert(trouble);
-                    },
-                },
-                () = queue.delay_changed() => {}
-                () = until(delay), if !stopped => queue.end_delays(),
-                () = until(deadline), if !stopped => stop.cancel(CancelCause::Timeout),
-                () = stop.canceled(), if !stopped => {
-                    stopped = true;
-                    queue.cancel();
-                }
+/// Waits for the pipeline and the workers.
+///
+/// Says why workers gave up, when none was left to finish the pipeline or one panicked.
+async fn attend(
+    conduct: impl Future<Output = Concluded>,
+    workers: &mut JoinSet<Ended>,
+    dispatcher: &Dispatcher,
+    stop: &Cancellation,
+) -> (Concluded, Option<WorkerError>) {
+    tokio::pin!(conduct);
+    let mut concluded = None;
+    let mut error = None;
+    let mut panicked = false;
+    loop {
+        tokio::select! {
+            done = &mut conduct, if concluded.is_none() => {
+                concluded = Some(done);
+                dispatcher.close();
             }
+            ended = workers.join_next() => match ended {
+                None => break,
+                Some(ended) => if let Some(trouble) = trouble_of(ended) {
+                    if matches!(trouble, WorkerError::Panicked(_)) {
+                        // Its job may never be told to have ended, and others wait for it.
+                        panicked = true;
+                        stop.cancel(CancelCause::Shutdown);
+                    }
+                    error.get_or_insert(trouble);
+                },
+            },
         }
-        if queue.is_finished() && !panicked {
-            // Other workers finished what one gave up.
-            return None;
-        }
-        queue.cancel();
-        error
     }
+    let Some(concluded) = concluded else {
+        // Whoever was told to stop leaves nothing that others should have done.
+        let is_left = !stop.is_canceled() && dispatcher.is_unfinished();
+        dispatcher.desert();
+        return (conduct.await, error.filter(|_| is_left || panicked));
+    };
+    // Other workers finished what one gave up.
+    (concluded, error.filter(|_| panicked))
 }
 
 type Ended = Result<(), WorkerError>;
@@ -202,13 +190,5 @@ fn trouble_of(ended: Result<Ended, JoinError>) -> Option<WorkerError> {
     match ended {
         Ok(ended) => ended.err(),
         Err(panic) => Some(WorkerError::Panicked(panic.into())),
-    }
-}
-
-/// Waits until a moment; without one, for ever.
-async fn until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
     }
 }

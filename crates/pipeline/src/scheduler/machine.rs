@@ -100,6 +100,15 @@ impl Machine {
         self.settle()
     }
 
+    /// Notes that a job which started another pipeline has the status of that, where
+    /// [`finished`](Self::finished) has no word for it: it waits for somebody, or did nothing.
+    pub fn mirrored(&mut self, job: usize, status: Status) -> Vec<StatusChange> {
+        if matches!(self.jobs[job].status, Status::Running | Status::Canceling) {
+            self.set(job, status);
+        }
+        self.settle()
+    }
+
     /// Starts a manual job, and gives those behind it that were skipped another chance.
     pub fn play(&mut self, job: usize) -> Vec<StatusChange> {
         if self.jobs[job].status != Status::Manual {

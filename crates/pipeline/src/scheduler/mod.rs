@@ -1,7 +1,10 @@
 //! Runs a plan: a pure state machine that decides, and a driver that obeys it.
 
+mod bridge;
+mod conductor;
 mod controls;
 mod dependents;
+mod dispatcher;
 mod downstream;
 mod driver;
 mod machine;

@@ -3,22 +3,20 @@ use super::observer::LogObserver;
 use super::record::Record;
 use super::{Status, StatusChange};
 use crate::config::parse_duration;
-use crate::event::{EventKind, EventLog, JobNode};
+use crate::event::{EventKind, EventLog, JobNode, ParentJob};
 use crate::plan::{LAST, Plan};
 use crate::report::JobReport;
-use crate::source::clamp;
-use async_trait::async_trait;
 use executor_core::{
-    Cancellation, FailureReason, JobAssignment, JobId, JobOutcome, JobRequest, JobSource,
-    JobSourceError, JobState, JobVariable, NextJob,
+    Cancellation, FailureReason, JobAssignment, JobId, JobOutcome, JobState, JobVariable,
 };
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
-/// The jobs of a running pipeline, as the source its workers take them from.
+/// The jobs of a running pipeline: those that workers take, and those that start other pipelines.
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) plan: Arc<Plan>,
@@ -26,11 +24,24 @@ pub(super) struct Queue {
     /// Stops the pipeline; every job gets a child of it.
     pub(super) cancellation: Cancellation,
     state: Mutex<State>,
-    /// One permit for each pending job, so that each wakes one worker; closed when none comes any
-    /// more.
-    ready: Semaphore,
-    /// Tells of a delay that ends before all others.
-    delayed: Notify,
+    /// Gets a permit for each job that a worker may take.
+    ready: Arc<Semaphore>,
+    /// Tells who attends to it of all that is not for workers: a delay that ends before all others,
+    /// a job that starts another pipeline, the end.
+    changed: Notify,
+    /// Nothing will happen any more unless somebody asks for it.
+    is_over: AtomicBool,
+}
+
+/// A job that is about to start another pipeline.
+#[derive(Debug)]
+pub(super) struct PendingBridge {
+    /// Its place in the plan.
+    pub(super) index: usize,
+    /// The job.
+    pub(super) assignment: JobAssignment,
+    /// The variables from reports of the jobs whose artifacts it fetches.
+    pub(super) dotenv: Vec<JobVariable>,
 }
 
 #[derive(Debug)]
@@ -38,6 +49,8 @@ pub(super) struct State {
     pub(super) machine: Machine,
     /// Pending jobs. The first of the plan goes first: more may wait for a job of an early stage.
     pending: BinaryHeap<Reverse<usize>>,
+    /// Pending jobs that start other pipelines, for which there need be no worker.
+    bridges: VecDeque<usize>,
     /// Scheduled jobs with the end of their delay, the earliest first.
     delays: BinaryHeap<Reverse<(Instant, usize)>>,
     pub(super) records: Vec<Record>,
@@ -45,7 +58,12 @@ pub(super) struct State {
 }
 
 impl Queue {
-    pub(super) fn new(plan: Arc<Plan>, events: Arc<EventLog>, cancellation: Cancellation) -> Self {
+    pub(super) fn new(
+        plan: Arc<Plan>,
+        events: Arc<EventLog>,
+        ready: Arc<Semaphore>,
+        cancellation: Cancellation,
+    ) -> Self {
         let stages: Vec<Arc<str>> = plan
             .stages()
             .iter()
@@ -56,6 +74,7 @@ impl Queue {
         let state = State {
             machine: Machine::new(&plan),
             pending: BinaryHeap::new(),
+            bridges: VecDeque::new(),
             delays: BinaryHeap::new(),
             records: records.collect(),
             started_stages: vec![false; stages.len()],
@@ -65,24 +84,20 @@ impl Queue {
             events,
             cancellation,
             state: Mutex::new(state),
-            ready: Semaphore::new(0),
-            delayed: Notify::new(),
+            ready,
+            changed: Notify::new(),
+            is_over: AtomicBool::new(false),
         }
     }
 
-    /// Returns how many jobs there are.
-    pub(super) fn len(&self) -> u32 {
-        clamp(self.plan.jobs().len())
-    }
-
-    /// Begins: the first jobs can be taken.
-    pub(super) fn start(&self) {
+    /// Begins: the first jobs can be taken. `parent` is the job that started the pipeline.
+    pub(super) fn start(&self, parent: Option<ParentJob>) {
         let mut state = self.lock();
         let jobs = state.records.iter().map(|record| Arc::clone(&record.name));
         self.events.emit(EventKind::PipelineStarted {
             jobs: jobs.collect(),
             graph: self.graph(&state.records),
-            parent: None,
+            parent,
         });
         let changes = state.machine.start();
         self.apply(&mut state, &changes);
@@ -108,13 +123,14 @@ impl Queue {
         let mut state = self.lock();
         let changes = state.machine.cancel();
         state.pending.clear();
+        state.bridges.clear();
         state.delays.clear();
         self.apply(&mut state, &changes);
     }
 
-    /// Waits until the [next delay](Self::next_delay) is another one.
-    pub(super) async fn delay_changed(&self) {
-        self.delayed.notified().await;
+    /// Waits until something happened that no worker attends to.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
     }
 
     /// Returns when the next delay is over.
@@ -152,6 +168,10 @@ impl Queue {
         let next_delay = state.next_delay();
         for change in changes {
             match change.status {
+                Status::Pending if self.plan.jobs()[change.job].is_bridge() => {
+                    state.bridges.push_back(change.job);
+                    self.changed.notify_one();
+                }
                 Status::Pending => {
                     state.pending.push(Reverse(change.job));
                     self.ready.add_permits(1);
@@ -170,10 +190,12 @@ impl Queue {
             self.tell(state, change.job, change.status, change.attempt);
         }
         if state.next_delay() != next_delay {
-            self.delayed.notify_one();
+            self.changed.notify_one();
         }
-        if state.machine.is_finished() {
-            self.ready.close();
+        let is_over = state.machine.is_finished();
+        self.is_over.store(is_over, Ordering::Release);
+        if is_over {
+            self.changed.notify_one();
         }
     }
 
@@ -188,17 +210,35 @@ impl Queue {
     }
 
     /// Takes the next pending job, if there is one.
-    fn take(&self) -> NextJob {
+    pub(super) fn take(&self) -> Option<Box<JobAssignment>> {
         let mut state = self.lock();
-        if self.cancellation.is_canceled() || state.machine.is_finished() {
-            return NextJob::Closed;
+        loop {
+            let Reverse(job) = state.pending.pop()?;
+            if let Some(assignment) = self.begin(&mut state, job) {
+                return Some(Box::new(assignment));
+            }
         }
-        let Some(Reverse(job)) = state.pending.pop() else {
-            return NextJob::None;
-        };
-        if state.machine.status(job) != Status::Pending {
-            // It was canceled while it waited here.
-            return NextJob::None;
+    }
+
+    /// Takes the next job that starts another pipeline, if there is one.
+    pub(super) fn take_bridge(&self) -> Option<PendingBridge> {
+        let mut state = self.lock();
+        loop {
+            let index = state.bridges.pop_front()?;
+            if let Some(assignment) = self.begin(&mut state, index) {
+                return Some(PendingBridge {
+                    index,
+                    assignment,
+                    dotenv: Vec::new(),
+                });
+            }
+        }
+    }
+
+    /// Begins an attempt of a pending job; there is none if it was canceled while it waited.
+    fn begin(&self, state: &mut State, job: usize) -> Option<JobAssignment> {
+        if self.cancellation.is_canceled() || state.machine.status(job) != Status::Pending {
+            return None;
         }
         let stage_index = self.plan.jobs()[job].stage_index;
         if !std::mem::replace(&mut state.started_stages[stage_index], true) {
@@ -213,22 +253,21 @@ impl Queue {
         record.begin(Arc::clone(&observer), cancellation.clone());
         let played_with = record.variables.clone();
         let changes = state.machine.started(job);
-        self.apply(&mut state, &changes);
+        self.apply(state, &changes);
         let attempt = state.machine.attempt(job);
-        drop(state);
         let mut job = self.plan.payload(job);
         add_variables(&mut job.variables, played_with);
-        NextJob::Job(Box::new(JobAssignment {
+        Some(JobAssignment {
             job: Arc::new(job),
             attempt,
             observer,
             cancellation,
-        }))
+        })
     }
 
     /// Returns whether no job will start any more.
     pub(super) fn is_closed(&self) -> bool {
-        self.ready.is_closed()
+        self.is_over.load(Ordering::Acquire)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -236,44 +275,24 @@ impl Queue {
     }
 }
 
-#[async_trait]
-impl JobSource for Queue {
-    async fn next(
-        &self,
-        _request: &JobRequest,
-        cancellation: &Cancellation,
-    ) -> Result<NextJob, JobSourceError> {
-        loop {
-            let ready = tokio::select! {
-                ready = self.ready.acquire() => ready,
-                () = cancellation.canceled() => return Ok(NextJob::Closed),
-            };
-            let Ok(permit) = ready else {
-                return Ok(NextJob::Closed);
-            };
-            permit.forget();
-            match self.take() {
-                // The job was taken back: the pipeline has been stopped.
-                NextJob::None => {}
-                next => return Ok(next),
-            }
-        }
+impl Queue {
+    /// Returns the place of the job with this id, if it is one of this pipeline.
+    pub(super) fn place_of_id(&self, job: JobId) -> Option<usize> {
+        let place = job.0.checked_sub(self.plan.context().first_job_id)?;
+        let place = usize::try_from(place).ok()?;
+        (place < self.plan.jobs().len()).then_some(place)
     }
 
-    async fn finished(&self, job: JobId, outcome: JobOutcome) {
-        let first = self.plan.context().first_job_id;
-        let index = job
-            .0
-            .checked_sub(first)
-            .and_then(|at| usize::try_from(at).ok());
-        let mut state = self.lock();
-        let Some(index) = index.filter(|&index| index < state.records.len()) else {
+    /// Takes note of how a job has ended that was taken.
+    pub(super) fn finished(&self, job: JobId, outcome: &JobOutcome) {
+        let Some(index) = self.place_of_id(job) else {
             tracing::warn!(%job, "A job ended that this pipeline does not have.");
             return;
         };
+        let mut state = self.lock();
         let attempt = state.machine.attempt(index);
-        let duration = state.records[index].end(&outcome);
-        let changes = state.machine.finished(index, finish(&outcome));
+        let duration = state.records[index].end(outcome);
+        let changes = state.machine.finished(index, finish(outcome));
         let is_own = |change: &&StatusChange| change.job == index && change.attempt == attempt;
         let own = usize::from(changes.first().as_ref().is_some_and(is_own));
         if own == 0 {
@@ -297,6 +316,15 @@ impl JobSource for Queue {
         self.apply(&mut state, &changes[..own]);
         self.events.emit(finished);
         self.apply(&mut state, &changes[own..]);
+    }
+
+    /// Takes note that a job which started another pipeline has the status of that: it waits for
+    /// somebody, or nothing was done.
+    pub(super) fn leave(&self, job: usize, status: Status) {
+        let mut state = self.lock();
+        state.records[job].end(&JobOutcome::success());
+        let changes = state.machine.mirrored(job, status);
+        self.apply(&mut state, &changes);
     }
 }
 

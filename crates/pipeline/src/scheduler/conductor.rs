@@ -1,0 +1,180 @@
+use super::Status;
+use super::bridge;
+use super::controls::Controls;
+use super::dispatcher::Dispatcher;
+use super::downstream::{Downstream, DownstreamPipeline};
+use super::progress::Progress;
+use super::queue::Queue;
+use super::resources::ResourceGroups;
+use crate::event::{EventKind, EventLog, EventSink, ParentJob};
+use crate::plan::Plan;
+use crate::report::{ChildReport, PipelineReport, RunExit, exit_of};
+use executor_core::{CancelCause, Cancellation, JobRunner, WorkerError};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+/// Brings one pipeline to its end, and those that its jobs start.
+#[derive(Debug, Clone)]
+pub(super) struct Conductor {
+    pub(super) plan: Arc<Plan>,
+    /// The job that started it.
+    pub(super) parent: Option<ParentJob>,
+    pub(super) dispatcher: Arc<Dispatcher>,
+    pub(super) runner: Arc<dyn JobRunner>,
+    pub(super) sink: Arc<dyn EventSink>,
+    pub(super) controls: Controls,
+    pub(super) progress: Arc<Progress>,
+    pub(super) resources: Arc<dyn ResourceGroups>,
+    pub(super) downstream: Option<Arc<dyn Downstream>>,
+    /// The longest it may take.
+    pub(super) timeout: Option<Duration>,
+}
+
+/// A pipeline that has come to its end, and is to be told of.
+#[derive(Debug)]
+pub(super) struct Concluded {
+    queue: Arc<Queue>,
+    events: Arc<EventLog>,
+    begun: Instant,
+    children: Vec<ChildReport>,
+}
+
+impl Conductor {
+    /// Returns who conducts a pipeline that a job of this one starts.
+    pub(super) fn child(&self, started: DownstreamPipeline) -> Self {
+        Self {
+            plan: started.plan,
+            parent: Some(started.parent),
+            dispatcher: Arc::clone(&self.dispatcher),
+            runner: started.runner.unwrap_or_else(|| Arc::clone(&self.runner)),
+            sink: started.sink.unwrap_or_else(|| Arc::clone(&self.sink)),
+            controls: started.controls,
+            progress: started.progress,
+            resources: Arc::clone(&self.resources),
+            downstream: started.downstream,
+            timeout: None,
+        }
+    }
+
+    /// Begins the pipeline, which `stop` stops, and waits until all has ended that goes on by itself,
+    /// in those that it starts too.
+    pub(super) async fn conduct(&self, stop: &Cancellation) -> Concluded {
+        let begun = Instant::now();
+        let events = Arc::new(EventLog::new(self.plan.id(), Arc::clone(&self.sink)));
+        let queue = Queue::new(
+            Arc::clone(&self.plan),
+            Arc::clone(&events),
+            Arc::clone(self.dispatcher.ready()),
+            stop.clone(),
+        );
+        let queue = Arc::new(queue);
+        self.dispatcher
+            .serve(Arc::clone(&queue), Arc::clone(&self.runner));
+        queue.start(self.parent.clone());
+        self.controls.attach(&queue);
+        let children = self.attend(&queue, stop, begun).await;
+        self.controls.detach();
+        self.dispatcher.dismiss(&queue);
+        Concluded {
+            queue,
+            events,
+            begun,
+            children,
+        }
+    }
+
+    /// Waits for all jobs and for the pipelines that they start; meanwhile for delays, the pipeline's
+    /// own time and a stop.
+    async fn attend(
+        &self,
+        queue: &Arc<Queue>,
+        stop: &Cancellation,
+        begun: Instant,
+    ) -> Vec<ChildReport> {
+        // A time that no clock will reach is none.
+        let deadline = self.timeout.and_then(|timeout| begun.checked_add(timeout));
+        let mut bridges = JoinSet::new();
+        let mut children = Vec::new();
+        let (mut is_stopped, mut is_deserted) = (false, false);
+        loop {
+            while let Some(bridge) = queue.take_bridge() {
+                bridges.spawn(bridge::cross(self.clone(), Arc::clone(queue), bridge));
+            }
+            if bridges.is_empty() && (is_deserted || queue.is_finished()) {
+                return children;
+            }
+            let delay = queue.next_delay();
+            tokio::select! {
+                Some(ended) = bridges.join_next() => match ended {
+                    Ok(child) => children.extend(child),
+                    Err(error) => tracing::error!(%error, "A bridge was left behind."),
+                },
+                () = queue.changed() => {}
+                () = until(delay), if !is_stopped => queue.end_delays(),
+                () = until(deadline), if !is_stopped => stop.cancel(CancelCause::Timeout),
+                () = stop.canceled(), if !is_stopped => {
+                    is_stopped = true;
+                    queue.cancel();
+                }
+                () = self.dispatcher.deserted(), if !is_deserted => {
+                    is_deserted = true;
+                    queue.cancel();
+                }
+            }
+        }
+    }
+}
+
+impl Concluded {
+    /// Tells everybody of the end; `interrupted` says whether somebody wanted it, and `error` why
+    /// nobody was left to run the jobs.
+    pub(super) fn tell(
+        self,
+        stop: &Cancellation,
+        interrupted: bool,
+        error: Option<WorkerError>,
+    ) -> PipelineReport {
+        let (status, jobs) = self.queue.report();
+        let by_somebody = interrupted || stop.cause() == Some(CancelCause::User);
+        let exit = if by_somebody {
+            RunExit::Interrupted
+        } else if error.is_some() {
+            RunExit::Environment
+        } else if stop.is_canceled() {
+            RunExit::JobFailed
+        } else {
+            exit_of(status, &jobs)
+        };
+        // A pipeline without a job would count as successful; that it did nothing says more.
+        let status = if jobs.is_empty() {
+            Status::Skipped
+        } else {
+            status
+        };
+        let duration = self.begun.elapsed();
+        self.events.emit(EventKind::PipelineDone {
+            status,
+            exit_code: exit.code(),
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        });
+        PipelineReport {
+            id: self.queue.plan.id(),
+            status,
+            exit,
+            jobs,
+            duration,
+            error,
+            children: self.children,
+        }
+    }
+}
+
+/// Waits until a moment; without one, for ever.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
