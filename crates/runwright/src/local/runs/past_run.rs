@@ -83,6 +83,7 @@ impl Run {
                 end.duration
             }),
             error: None,
+            children: Vec::new(),
         }
     }
 
