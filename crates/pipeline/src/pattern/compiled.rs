@@ -12,6 +12,9 @@ const DEEPEST_TREE: u32 = 8 * DEEPEST_GROUP;
 /// Up to which length, in bytes, a pattern that repeats nothing by counts is small for certain.
 const SMALL: usize = 256;
 
+/// In how many places of a text a pattern is looked for.
+const MOST_PLACES: usize = 1000;
+
 /// How many compiled patterns are kept: large ones weigh megabytes, small ones some kilobytes.
 const KEPT_SMALL: usize = 64;
 const KEPT_LARGE: usize = 8;
@@ -65,6 +68,16 @@ impl Compiled {
     pub(super) fn is_match(&self, text: &str) -> bool {
         let regex = self.regex();
         regex.is_some_and(|regex| regex.is_match(text.as_bytes()))
+    }
+
+    pub(super) fn last_group<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let regex = self.regex()?;
+        // Each search may look at all that is left, so their number is what bounds the time.
+        let last = regex.find_iter(text.as_bytes()).take(MOST_PLACES).last()?;
+        let captures = regex.captures_at(text.as_bytes(), last.start())?;
+        let groups = (1..captures.len()).rev();
+        let group = groups.filter_map(|group| captures.get(group)).next();
+        text.get(group.unwrap_or(last).range())
     }
 
     /// Returns the compiled pattern. It is always there; should the `regex` crate refuse one that

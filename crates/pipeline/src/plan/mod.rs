@@ -193,7 +193,18 @@ impl Plan {
     ///
     /// Panics when there is no such job.
     pub fn payload(&self, index: usize) -> Job {
-        payload::of(self, index)
+        self.payload_with(index, &[])
+    }
+
+    /// Returns the same with variables from dotenv reports of earlier jobs, of which a later one
+    /// wins: they win over what the file says, and give way to what a project or the pipeline
+    /// itself was given.
+    ///
+    /// # Panics
+    ///
+    /// Panics when there is no such job.
+    pub fn payload_with(&self, index: usize, dotenv: &[JobVariable]) -> Job {
+        payload::of(self, index, dotenv)
     }
 }
 

@@ -6,10 +6,11 @@ use executor_core::job::{
     HookName, Image, Job, JobDefinition, JobFeatures, JobInfo, RunnerInfo, ServiceDefinition, Step,
     StepWhen,
 };
+use executor_core::variable::JobVariable;
 use serde_json::Value;
 
 /// Returns the job at `index` in the shape a GitLab would send it.
-pub(super) fn of(plan: &Plan, index: usize) -> Job {
+pub(super) fn of(plan: &Plan, index: usize, dotenv: &[JobVariable]) -> Job {
     let planned = &plan.jobs[index];
     let context = &plan.context;
     let definition = &planned.definition;
@@ -25,7 +26,7 @@ pub(super) fn of(plan: &Plan, index: usize) -> Job {
             timeout,
             ..RunnerInfo::default()
         },
-        variables: variables::of_job(plan, planned, &sight),
+        variables: variables::of_job(plan, planned, &sight, dotenv),
         steps: steps(definition, timeout),
         image: definition.image.as_deref().map(image).unwrap_or_default(),
         services: definition.services.iter().flatten().map(service).collect(),

@@ -35,8 +35,13 @@ pub(crate) fn predefined_of_job(
 
 /// Returns the variables of a job as its runner gets them: references among them replaced, those
 /// left that only the runner knows.
-pub(super) fn of_job(plan: &Plan, job: &PlannedJob, sight: &JobLayers<'_>) -> Vec<JobVariable> {
-    let own = own_variables(plan, job, sight);
+pub(super) fn of_job(
+    plan: &Plan,
+    job: &PlannedJob,
+    sight: &JobLayers<'_>,
+    dotenv: &[JobVariable],
+) -> Vec<JobVariable> {
+    let own = own_variables(plan, job, sight, dotenv);
     // What all jobs see is copied as it is: only the few variables of its own are looked up.
     let mut variables = Vec::with_capacity(plan.predefined.len() + own.len());
     variables.extend(plan.predefined.iter().cloned());
@@ -54,7 +59,12 @@ pub(super) fn of_job(plan: &Plan, job: &PlannedJob, sight: &JobLayers<'_>) -> Ve
     sort_and_expand(variables.clone(), Kept::FOR_RUNNER).unwrap_or(variables)
 }
 
-fn own_variables(plan: &Plan, job: &PlannedJob, sight: &JobLayers<'_>) -> JobVariables {
+fn own_variables(
+    plan: &Plan,
+    job: &PlannedJob,
+    sight: &JobLayers<'_>,
+    dotenv: &[JobVariable],
+) -> JobVariables {
     let mut own = predefined_of_job(&job.definition, job.id, &plan.context, sight);
     let last = LAST.map(|name| own.variable(name).cloned());
     own.extend(
@@ -63,6 +73,9 @@ fn own_variables(plan: &Plan, job: &PlannedJob, sight: &JobLayers<'_>) -> JobVar
             .into_iter()
             .map(Found::to_variable),
     );
+    let is_given = |name: &str| sight.find(name).is_some_and(|found| found.given.is_some());
+    let reported = dotenv.iter().filter(|variable| !is_given(&variable.key));
+    own.extend(reported.cloned());
     own.extend(last.into_iter().flatten());
     own
 }

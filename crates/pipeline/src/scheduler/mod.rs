@@ -3,6 +3,7 @@
 mod bridge;
 mod conductor;
 mod controls;
+mod coverage;
 mod dependents;
 mod dispatcher;
 mod downstream;

@@ -1,3 +1,4 @@
+use super::coverage::CoverageFinder;
 use crate::event::{Burst, EventKind, EventLog, LogLevel, LogStream, StageState};
 use executor_core::stage::BuildStage;
 use executor_core::{JobObserver, StageReport, TraceStream};
@@ -27,6 +28,8 @@ pub(super) struct LogObserver {
 struct State {
     splitters: HashMap<TraceStream, LineSplitter>,
     last_lines: LastLines,
+    /// What looks for the job's coverage, if it has one.
+    coverage: Option<CoverageFinder>,
     /// When the job began, until its first stage does.
     preparing: Option<Instant>,
 }
@@ -35,12 +38,22 @@ struct State {
 type LastLines = VecDeque<(TraceStream, String)>;
 
 impl LogObserver {
-    pub(super) fn new(job: Arc<str>, events: Arc<EventLog>) -> Self {
+    /// Returns an observer; `coverage` is the job's pattern for it.
+    pub(super) fn new(job: Arc<str>, events: Arc<EventLog>, coverage: Option<&str>) -> Self {
+        let state = State {
+            coverage: coverage.and_then(CoverageFinder::new),
+            ..State::default()
+        };
         Self {
             job,
             events,
-            state: Mutex::default(),
+            state: Mutex::new(state),
         }
+    }
+
+    /// Returns the figure that the job's pattern for its coverage found so far.
+    pub(super) fn coverage(&self) -> Option<f64> {
+        self.lock().coverage.as_ref()?.found()
     }
 
     /// Hands out what is left of lines that have no end, and returns the last lines.
@@ -57,7 +70,12 @@ impl LogObserver {
         let mut streams: Vec<_> = std::mem::take(&mut state.splitters).into_iter().collect();
         streams.sort_by_key(|(stream, _)| *stream);
         for (stream, mut splitter) in streams {
-            let mut lines = self.line_burst(stream, &mut state.last_lines);
+            let State {
+                last_lines,
+                coverage,
+                ..
+            } = state;
+            let mut lines = self.line_burst(stream, last_lines, coverage);
             splitter.finish(&mut |line| lines.take(&line));
         }
     }
@@ -99,6 +117,7 @@ impl LogObserver {
         &'l self,
         stream: TraceStream,
         last_lines: &'l mut LastLines,
+        coverage: &'l mut Option<CoverageFinder>,
     ) -> LineBurst<'l> {
         let first = EventKind::JobLog {
             job: Arc::clone(&self.job),
@@ -112,6 +131,7 @@ impl LogObserver {
             stream,
             events: self.events.burst(first),
             last_lines,
+            coverage: coverage.as_mut(),
         }
     }
 
@@ -125,12 +145,16 @@ struct LineBurst<'l> {
     stream: TraceStream,
     events: Burst<'l>,
     last_lines: &'l mut LastLines,
+    coverage: Option<&'l mut CoverageFinder>,
 }
 
 impl LineBurst<'_> {
     fn take(&mut self, line: &Line<'_>) {
         if matches!(self.stream, TraceStream::STDOUT | TraceStream::STDERR) {
             remember(self.last_lines, self.stream, line);
+        }
+        if let Some(coverage) = &mut self.coverage {
+            coverage.take(self.stream, line);
         }
         // The end of a line whose text was shown already adds nothing.
         if line.continues && line.text.is_empty() {
@@ -180,10 +204,11 @@ impl JobObserver for LogObserver {
         let State {
             splitters,
             last_lines,
+            coverage,
             ..
         } = &mut *state;
         let splitter = splitters.entry(stream).or_default();
-        let mut lines = self.line_burst(stream, last_lines);
+        let mut lines = self.line_burst(stream, last_lines, coverage);
         splitter.feed(data, &mut |line| lines.take(&line));
     }
 
@@ -192,10 +217,11 @@ impl JobObserver for LogObserver {
         let State {
             splitters,
             last_lines,
+            coverage,
             ..
         } = &mut *state;
         if let Some(splitter) = splitters.get_mut(&stream) {
-            let mut lines = self.line_burst(stream, last_lines);
+            let mut lines = self.line_burst(stream, last_lines, coverage);
             splitter.flush_idle(&mut |line| lines.take(&line));
         }
     }

@@ -229,7 +229,7 @@ impl Queue {
                 return Some(PendingBridge {
                     index,
                     assignment,
-                    dotenv: Vec::new(),
+                    dotenv: self.reported_variables(&state, index),
                 });
             }
         }
@@ -248,14 +248,17 @@ impl Queue {
         }
         let record = &mut state.records[job];
         let name = Arc::clone(&record.name);
-        let observer = Arc::new(LogObserver::new(name, Arc::clone(&self.events)));
+        let coverage = self.plan.jobs()[job].definition.coverage.as_deref();
+        let events = Arc::clone(&self.events);
+        let observer = Arc::new(LogObserver::new(name, events, coverage));
         let cancellation = self.cancellation.child();
         record.begin(Arc::clone(&observer), cancellation.clone());
         let played_with = record.variables.clone();
         let changes = state.machine.started(job);
         self.apply(state, &changes);
         let attempt = state.machine.attempt(job);
-        let mut job = self.plan.payload(job);
+        let reported = self.reported_variables(state, job);
+        let mut job = self.plan.payload_with(job, &reported);
         add_variables(&mut job.variables, played_with);
         Some(JobAssignment {
             job: Arc::new(job),
@@ -263,6 +266,19 @@ impl Queue {
             observer,
             cancellation,
         })
+    }
+
+    /// Returns the variables that the dotenv reports of the jobs say whose artifacts a job fetches,
+    /// in the order of the plan: a later one wins.
+    fn reported_variables(&self, state: &State, job: usize) -> Vec<JobVariable> {
+        let mut fetched = self.plan.dependencies(job);
+        fetched.sort_unstable();
+        let products = fetched
+            .into_iter()
+            .filter_map(|earlier| state.records[earlier].products());
+        products
+            .flat_map(|products| products.dotenv.iter().cloned())
+            .collect()
     }
 
     /// Returns whether no job will start any more.
@@ -300,6 +316,7 @@ impl Queue {
             self.tell(&state, index, status_of(outcome.state), attempt);
         }
         let record = &state.records[index];
+        let products = record.products();
         let finished = EventKind::JobFinished {
             job: Arc::clone(&record.name),
             stage: Arc::clone(&record.stage),
@@ -309,8 +326,8 @@ impl Queue {
             allow_failure: state.machine.may_fail(index),
             attempt,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-            tests: outcome.products.tests.clone(),
-            coverage: outcome.products.coverage,
+            tests: products.and_then(|products| products.tests.clone()),
+            coverage: products.and_then(|products| products.coverage),
         };
         // First the job's own end, then what it means for others or for its next attempt.
         self.apply(&mut state, &changes[..own]);

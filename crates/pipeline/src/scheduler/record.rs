@@ -2,7 +2,7 @@ use super::machine::Machine;
 use super::observer::LogObserver;
 use crate::plan::PlannedJob;
 use crate::report::JobReport;
-use executor_core::{CancelCause, Cancellation, JobOutcome, JobState, JobVariable};
+use executor_core::{CancelCause, Cancellation, JobOutcome, JobProducts, JobState, JobVariable};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -67,14 +67,23 @@ impl Record {
 
     /// Notes how an attempt ended and returns how long it took.
     pub(super) fn end(&mut self, outcome: &JobOutcome) -> Duration {
-        self.outcome = Some(outcome.clone());
-        let Some(running) = self.running.take() else {
-            return Duration::ZERO;
-        };
-        let duration = running.since.elapsed();
-        self.duration += duration;
-        self.last_lines = running.observer.finish(outcome.state == JobState::Success);
+        let mut outcome = outcome.clone();
+        let mut duration = Duration::ZERO;
+        if let Some(running) = self.running.take() {
+            duration = running.since.elapsed();
+            self.duration += duration;
+            self.last_lines = running.observer.finish(outcome.state == JobState::Success);
+            if let Some(coverage) = running.observer.coverage() {
+                Arc::make_mut(&mut outcome.products).coverage = Some(coverage);
+            }
+        }
+        self.outcome = Some(outcome);
         duration
+    }
+
+    /// Returns what the last attempt that ended has left.
+    pub(super) fn products(&self) -> Option<&Arc<JobProducts>> {
+        self.outcome.as_ref().map(|outcome| &outcome.products)
     }
 
     pub(super) fn report(&self, job: usize, machine: &Machine) -> JobReport {
@@ -90,9 +99,7 @@ impl Record {
             attempts: self.attempts,
             duration: self.duration,
             last_lines: self.last_lines.clone(),
-            products: outcome
-                .map(|outcome| Arc::clone(&outcome.products))
-                .unwrap_or_default(),
+            products: self.products().cloned().unwrap_or_default(),
             exposed_as: self.exposed_as.clone(),
         }
     }

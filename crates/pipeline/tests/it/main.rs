@@ -22,6 +22,7 @@ mod parity;
 mod plan;
 mod random;
 mod random_expressions;
+mod reports;
 mod resolve;
 mod rules;
 mod spans;

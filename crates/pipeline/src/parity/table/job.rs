@@ -4,7 +4,7 @@ use executor_core::job::{
 };
 
 /// The keywords of jobs.
-pub(super) static ROWS: [Row; 55] = [
+pub(super) static ROWS: [Row; 56] = [
     Row::honoured(
         "after_script",
         "it runs in a shell of its own, whatever became of the script",
@@ -32,28 +32,27 @@ pub(super) static ROWS: [Row; 55] = [
         "the files stay as long as the run's directory does",
     )
     .in_job(|job| artifacts(job, |artifacts| artifacts.expire_in.is_some())),
-    Row::note(
+    Row::honoured(
         "artifacts:expose_as",
-        "there is no merge request to show the files in; they are kept like others",
-    )
-    .in_job(|job| artifacts(job, |artifacts| artifacts.expose_as.is_some())),
+        "the end of a run shows the kept files under this label",
+    ),
     Row::note(
         "artifacts:public",
         "nobody else can reach the files of a local run, so there is nothing to forbid",
     )
     .in_job(|job| artifacts(job, |artifacts| artifacts.public.is_some())),
-    Row::note(
+    Row::honoured(
         "artifacts:reports",
-        "reports are kept with the files of the job, and no server reads them",
-    )
-    .in_job(|job| artifacts(job, |artifacts| artifacts.reports.is_some()))
-    .unless_empty(),
-    Row::warning(
+        "all kinds are kept and listed; those named here are read as well",
+    ),
+    Row::honoured(
         "artifacts:reports:dotenv",
-        "the variables in such a report do not reach later jobs yet: there they are not set",
-    )
-    .in_job(|job| artifacts(job, has_dotenv))
-    .unless_empty(),
+        "its variables reach the jobs that fetch the artifacts; what GitLab refuses fails the job",
+    ),
+    Row::honoured(
+        "artifacts:reports:junit",
+        "its tests are counted, and those that failed are shown at the end",
+    ),
     Row::honoured(
         "before_script",
         "it runs before the script, in the same shell",
@@ -64,11 +63,10 @@ pub(super) static ROWS: [Row; 55] = [
     )
     .in_job(|job| job.cache.as_ref().is_some_and(|caches| !caches.is_empty()))
     .unless_empty(),
-    Row::note(
+    Row::honoured(
         "coverage",
-        "the log is not searched for the coverage; no result depends on it",
-    )
-    .in_job(|job| job.coverage.is_some()),
+        "the log is searched line by line, as GitLab does",
+    ),
     Row::note(
         "dast_configuration",
         "its profiles are on a server, and only a template of GitLab reads them",
@@ -227,11 +225,6 @@ pub(super) static ROWS: [Row; 55] = [
 
 fn artifacts(job: &JobDefinition, has: fn(&ArtifactsDefinition) -> bool) -> bool {
     job.artifacts.as_deref().is_some_and(has)
-}
-
-fn has_dotenv(artifacts: &ArtifactsDefinition) -> bool {
-    let mut reports = artifacts.reports.iter().flatten();
-    reports.any(|(kind, _)| kind == "dotenv")
 }
 
 fn environment(job: &JobDefinition, has: fn(&EnvironmentDefinition) -> bool) -> bool {
