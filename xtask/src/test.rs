@@ -69,6 +69,21 @@ const TOOLS: &[Tool] = &[
         optional: Some("sources with Git LFS"),
     },
     Tool {
+        program: "zip",
+        package: "zip",
+        optional: Some("archives that Info-ZIP packs"),
+    },
+    Tool {
+        program: "unzip",
+        package: "unzip",
+        optional: Some("archives that Info-ZIP unpacks"),
+    },
+    Tool {
+        program: "zstd",
+        package: "zstd",
+        optional: Some("archives that tar and zstd pack and unpack"),
+    },
+    Tool {
         program: "faketime",
         package: "faketime",
         optional: Some("a clock that is set while jobs run"),

@@ -1,0 +1,141 @@
+use crate::below::{LastFolder, open_root};
+use crate::error::ArchiveError;
+use crate::names::{self, Dialect};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::vec;
+
+/// A path that is not in the archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The path, as it was given.
+    pub path: PathBuf,
+    /// Why, as a fragment: `is neither a file nor a link nor a directory`.
+    pub why: &'static str,
+}
+
+/// Something to pack.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) path: PathBuf,
+    /// The bits of permissions, without those that change who runs it.
+    pub(crate) permissions: u32,
+    /// Seconds since 1970.
+    pub(crate) modified: i64,
+    pub(crate) source: Source,
+}
+
+/// What is to pack.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// An open file, and how long it was when it was opened.
+    File(File, u64),
+    /// A link that points there.
+    Link(Vec<u8>),
+    Directory,
+}
+
+/// What is below a root at some paths, opened one after the other.
+#[derive(Debug)]
+pub(crate) struct Members {
+    root: OwnedFd,
+    folder: LastFolder,
+    paths: vec::IntoIter<PathBuf>,
+    dialect: Dialect,
+    /// What was left out so far.
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+impl Members {
+    /// Returns what is at these paths, each once and in order.
+    pub(crate) fn new(
+        root: &Path,
+        paths: &[PathBuf],
+        dialect: Dialect,
+    ) -> Result<Self, ArchiveError> {
+        let mut paths = paths.to_vec();
+        paths.sort_unstable();
+        paths.dedup();
+        let opened = open_root(root).map_err(io::Error::from);
+        Ok(Self {
+            root: opened.map_err(ArchiveError::io("open", root))?,
+            folder: LastFolder::default(),
+            paths: paths.into_iter(),
+            dialect,
+            skipped: Vec::new(),
+        })
+    }
+
+    /// Returns the next one, if there is one more.
+    pub(crate) fn next(&mut self) -> Result<Option<Member>, ArchiveError> {
+        while let Some(path) = self.paths.next() {
+            let name = path.as_os_str().as_bytes();
+            let found = match names::problem(name, self.dialect) {
+                Some(why) => Found::Unfit(why),
+                None => match self.open(&path) {
+                    Ok(found) => found,
+                    Err(Errno::NOENT | Errno::NXIO) => Found::Unfit("is not there any more"),
+                    Err(Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => {
+                        Found::Unfit("lies behind a symbolic link")
+                    }
+                    Err(error) => return Err(ArchiveError::io("read", &path)(error.into())),
+                },
+            };
+            match found {
+                Found::Unfit(why) => self.skipped.push(Skipped { path, why }),
+                Found::Member(stat, source) => {
+                    return Ok(Some(Member {
+                        path,
+                        permissions: stat.st_mode & 0o777,
+                        modified: stat.st_mtime,
+                        source,
+                    }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn open(&mut self, path: &Path) -> rustix::io::Result<Found> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(Found::Unfit("has no name"));
+        };
+        let folder = self.folder.open(&self.root, parent)?;
+        let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => Ok(Found::Member(stat, Source::Directory)),
+            FileType::Symlink => {
+                let target = rustix::fs::readlinkat(folder, name, Vec::new())?;
+                Ok(Found::Member(stat, Source::Link(target.into_bytes())))
+            }
+            FileType::RegularFile => {
+                // It may be a pipe by now, on which nobody waits, or a link, which nobody follows.
+                let flags = OFlags::RDONLY
+                    | OFlags::NOFOLLOW
+                    | OFlags::NONBLOCK
+                    | OFlags::NOCTTY
+                    | OFlags::CLOEXEC;
+                let file = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+                let stat = rustix::fs::fstat(&file)?;
+                if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                    return Ok(Found::Unfit(NO_FILE));
+                }
+                let size = u64::try_from(stat.st_size).unwrap_or(0);
+                Ok(Found::Member(stat, Source::File(file.into(), size)))
+            }
+            _ => Ok(Found::Unfit(NO_FILE)),
+        }
+    }
+}
+
+const NO_FILE: &str = "is neither a file nor a link nor a directory";
+
+enum Found {
+    Member(Stat, Source),
+    Unfit(&'static str),
+}

@@ -1,0 +1,8 @@
+//! Archives of the kind tar, compressed with zstd.
+
+mod header;
+mod unpack;
+mod writer;
+
+pub(crate) use unpack::unpack;
+pub(crate) use writer::write;

@@ -1,0 +1,228 @@
+use crate::below::{LastFolder, open_folder, open_root};
+use crate::error::ArchiveError;
+use crate::limits::LinkTargets;
+use crate::names::link_problem;
+use fail_point::fail_point;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT};
+use rustix::io::Errno;
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The directory that an archive is unpacked into. Nothing is written elsewhere.
+#[derive(Debug)]
+pub(crate) struct Target {
+    root: OwnedFd,
+    /// The directory of the last file.
+    folder: RefCell<LastFolder>,
+}
+
+impl Target {
+    /// Opens the directory, which is made if it is not there.
+    pub(crate) fn open(path: &Path) -> Result<Self, ArchiveError> {
+        let make = || {
+            fs::create_dir_all(path)?;
+            Ok(open_root(path)?)
+        };
+        let root: io::Result<OwnedFd> = fail_point!("archive::unpack::open", make());
+        Ok(Self {
+            root: root.map_err(ArchiveError::io("open", path))?,
+            folder: RefCell::default(),
+        })
+    }
+
+    /// Returns another hand that writes into the same directory.
+    pub(crate) fn share(&self) -> Result<Self, ArchiveError> {
+        let root = self.root.try_clone();
+        Ok(Self {
+            root: root.map_err(ArchiveError::io("open", Path::new(".")))?,
+            folder: RefCell::default(),
+        })
+    }
+
+    /// Makes a directory and those above it, where they are not there.
+    pub(crate) fn make_folder(&self, path: &Path) -> Result<(), ArchiveError> {
+        let failed = || ArchiveError::io("create the directory", path);
+        if open_folder(self.root.as_fd(), path).is_ok() {
+            return Ok(());
+        }
+        let mut folder =
+            open_folder(self.root.as_fd(), Path::new("")).map_err(|e| failed()(e.into()))?;
+        for name in path {
+            folder = make_below(&folder, name).map_err(failed())?;
+        }
+        Ok(())
+    }
+
+    /// Creates a file that only its owner can open so far; what was there under its name is gone.
+    pub(crate) fn create_file(&self, path: &Path) -> Result<File, ArchiveError> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let create = || {
+            self.place(path, |folder, name| {
+                rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR)
+            })
+        };
+        let created = fail_point!("archive::unpack::create_file", create());
+        created
+            .map(File::from)
+            .map_err(ArchiveError::io("create", path))
+    }
+
+    /// Gives a file that was written a second name.
+    pub(crate) fn make_name(&self, first: &Path, path: &Path) -> Result<(), ArchiveError> {
+        let link = || -> io::Result<()> {
+            let (parent, name) = parts(first)?;
+            let from = open_folder(self.root.as_fd(), parent)?;
+            self.place(path, |folder, new| {
+                rustix::fs::linkat(&from, name, folder, new, AtFlags::empty())
+            })
+        };
+        self.make_parent(path)?;
+        link().map_err(ArchiveError::io("create", path))
+    }
+
+    fn make_link(&self, path: &Path, target: &[u8], modified: i64) -> Result<(), ArchiveError> {
+        self.make_parent(path)?;
+        let create = || {
+            self.place(path, |folder, name| {
+                rustix::fs::symlinkat(OsStr::from_bytes(target), folder, name)?;
+                let flags = AtFlags::SYMLINK_NOFOLLOW;
+                rustix::fs::utimensat(folder, name, &times(modified), flags)
+            })
+        };
+        let created = fail_point!("archive::unpack::create_link", create());
+        created.map_err(ArchiveError::io("create the link", path))
+    }
+
+    fn finish_folder(&self, path: &Path, mode: u32, modified: i64) -> Result<(), ArchiveError> {
+        let finish = || -> io::Result<()> {
+            let folder = open_folder(self.root.as_fd(), path)?;
+            rustix::fs::fchmod(&folder, permissions(mode) | Mode::RWXU)?;
+            Ok(rustix::fs::futimens(&folder, &times(modified))?)
+        };
+        finish().map_err(ArchiveError::io("set the permissions of", path))
+    }
+
+    fn make_parent(&self, path: &Path) -> Result<(), ArchiveError> {
+        match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => self.make_folder(parent),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes something under a name that nothing may have; what has it is removed.
+    fn place<T>(
+        &self,
+        path: &Path,
+        make: impl Fn(rustix::fd::BorrowedFd<'_>, &OsStr) -> rustix::io::Result<T>,
+    ) -> io::Result<T> {
+        let (parent, name) = parts(path)?;
+        let mut last = self.folder.borrow_mut();
+        let folder = match last.open(&self.root, parent) {
+            Err(Errno::NOENT) => {
+                drop(last);
+                self.make_folder(parent).map_err(io::Error::other)?;
+                last = self.folder.borrow_mut();
+                last.open(&self.root, parent)?
+            }
+            opened => opened?,
+        };
+        match make(folder, name) {
+            Err(Errno::EXIST) => {
+                rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
+                Ok(make(folder, name)?)
+            }
+            done => Ok(done?),
+        }
+    }
+}
+
+/// Gives a file that is written its permissions and its time.
+pub(crate) fn finish_file(
+    file: &File,
+    path: &Path,
+    mode: u32,
+    modified: i64,
+) -> Result<(), ArchiveError> {
+    let finish = || -> io::Result<()> {
+        rustix::fs::fchmod(file, permissions(mode))?;
+        Ok(rustix::fs::futimens(file, &times(modified))?)
+    };
+    finish().map_err(ArchiveError::io("set the permissions of", path))
+}
+
+fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Ok((parent, name)),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Makes a directory in one, if it is not there, and opens it.
+fn make_below(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
+    let make = || match rustix::fs::mkdirat(folder, name, Mode::from_raw_mode(0o755)) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(io::Error::from(error)),
+    };
+    fail_point!("archive::unpack::create_folder", make())?;
+    Ok(open_folder(folder.as_fd(), Path::new(name))?)
+}
+
+fn permissions(mode: u32) -> Mode {
+    Mode::from_raw_mode(mode & 0o777)
+}
+
+fn times(modified: i64) -> Timestamps {
+    let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
+    Timestamps {
+        last_access: time(0, UTIME_OMIT),
+        last_modification: time(modified, 0),
+    }
+}
+
+/// Fails for a link that may not be made.
+pub(crate) fn checked_link(
+    path: &Path,
+    target: &[u8],
+    allowed: LinkTargets,
+) -> Result<(), ArchiveError> {
+    let problem = match allowed {
+        LinkTargets::Inside => link_problem(path, target),
+        LinkTargets::Anywhere => {
+            let is_path = !target.is_empty() && target.len() < 4096 && !target.contains(&0);
+            (!is_path).then_some("is a link to nowhere")
+        }
+    };
+    match problem {
+        Some(why) => Err(ArchiveError::refused(path.as_os_str().as_bytes(), why)),
+        None => Ok(()),
+    }
+}
+
+/// What is done when all files are written: then no link is on the way of a file, and no directory
+/// changes its time any more.
+#[derive(Debug, Default)]
+pub(crate) struct Later {
+    pub(crate) links: Vec<(PathBuf, Vec<u8>, i64)>,
+    pub(crate) folders: Vec<(PathBuf, u32, i64)>,
+}
+
+impl Later {
+    /// Makes the links, and gives directories their permissions and times, the deepest first.
+    pub(crate) fn finish(mut self, target: &Target) -> Result<(), ArchiveError> {
+        for (path, to, modified) in &self.links {
+            target.make_link(path, to, *modified)?;
+        }
+        self.folders
+            .sort_unstable_by(|one, other| other.0.cmp(&one.0));
+        for (path, mode, modified) in &self.folders {
+            target.finish_folder(path, *mode, *modified)?;
+        }
+        Ok(())
+    }
+}
