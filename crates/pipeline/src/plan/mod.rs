@@ -16,6 +16,7 @@ pub(crate) use variables::{LAST, of_pipeline, predefined_of_job};
 use crate::config::Variables;
 use crate::context::PipelineContext;
 use crate::create::{CreatedJob, Creation, Layers, Refusal};
+use crate::rules::{AutoCancel, OnJobFailure};
 use crate::slug::path_slug;
 use executor_core::job::{Job, JobDefinition, JobId, PipelineId, When};
 use executor_core::variable::{JobVariable, JobVariables};
@@ -38,6 +39,7 @@ pub struct Plan {
     producers: Vec<usize>,
     global_variables: Arc<Variables>,
     workflow_variables: Arc<Variables>,
+    auto_cancel: AutoCancel,
     /// What all jobs see, computed once.
     predefined: JobVariables,
     context: Arc<PipelineContext>,
@@ -118,6 +120,7 @@ impl Plan {
             producers,
             global_variables: Arc::clone(&creation.global_variables),
             workflow_variables: Arc::clone(&creation.workflow_variables),
+            auto_cancel: creation.auto_cancel,
             predefined,
             context: Arc::new(context),
         })
@@ -169,6 +172,27 @@ impl Plan {
         self.places.get(name).copied()
     }
 
+    /// Returns what the workflow says about canceling its jobs.
+    pub fn auto_cancel(&self) -> AutoCancel {
+        self.auto_cancel
+    }
+
+    /// Returns whether the failure of one job stops all others.
+    pub fn stops_at_failure(&self) -> bool {
+        self.auto_cancel.on_job_failure == Some(OnJobFailure::All)
+    }
+
+    /// Returns the name of the resource group of the job at `index`, expanded, if it has one.
+    pub fn resource_group(&self, index: usize) -> Option<String> {
+        let job = self.jobs.get(index)?;
+        let written = job.definition.resource_group.as_deref()?;
+        let layers = self.layers();
+        let sight = Creation::sight(&job.created, &layers);
+        // What cannot be expanded stopped the creation of the pipeline, or stays.
+        let name = sight.expand(written);
+        Some(name.unwrap_or_else(|_| written.to_owned()))
+    }
+
     /// Returns the places of the jobs whose artifacts the job at `index` fetches.
     pub fn dependencies(&self, index: usize) -> Vec<usize> {
         dependencies::of(self, index)
@@ -217,6 +241,11 @@ impl PlannedJob {
     /// Returns whether the job starts by itself, or somebody asked for it: a manual job waits.
     pub fn will_start(&self) -> bool {
         self.definition.when != When::Manual || self.is_played
+    }
+
+    /// Returns whether a newer pipeline may stop it.
+    pub fn is_interruptible(&self) -> bool {
+        self.definition.interruptible == Some(true)
     }
 
     /// Returns the name.

@@ -68,8 +68,9 @@ impl Conductor {
             Arc::clone(&events),
             Arc::clone(self.dispatcher.ready()),
             stop.clone(),
+            &self.progress,
+            &self.resources,
         );
-        let queue = Arc::new(queue);
         self.dispatcher
             .serve(Arc::clone(&queue), Arc::clone(&self.runner));
         queue.start(self.parent.clone());

@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, VecDeque};
 /// A job is given as its place in the plan; a place that the plan does not have is a panic.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    jobs: Vec<Node>,
+    pub(super) jobs: Vec<Node>,
     dependents: Dependents,
     stages: Stages,
     pipeline: Tally,
@@ -25,7 +25,9 @@ pub struct Machine {
     /// The jobs that are skipped: playing another may give them a second chance.
     skipped: BTreeSet<usize>,
     /// Jobs whose predecessors changed so that they may be decided now.
-    undecided: VecDeque<usize>,
+    pub(super) undecided: VecDeque<usize>,
+    /// Whether the failure of one job stops all others.
+    pub(super) stops_at_failure: bool,
     changes: Vec<StatusChange>,
 }
 
@@ -56,15 +58,9 @@ impl Machine {
             active: 0,
             skipped: BTreeSet::new(),
             undecided: VecDeque::new(),
+            stops_at_failure: plan.stops_at_failure(),
             changes: Vec::new(),
         }
-    }
-
-    /// Begins: the first jobs become pending.
-    pub fn start(&mut self) -> Vec<StatusChange> {
-        let first = (0..self.jobs.len()).filter(|&job| self.outcome_before(job).is_some());
-        self.undecided = first.collect();
-        self.settle()
     }
 
     /// Notes that a pending job runs.
@@ -75,12 +71,13 @@ impl Machine {
         self.settle()
     }
 
-    /// Notes how an attempt ended; a job that may be tried again becomes pending.
+    /// Notes how an attempt ended; a job that may be tried again becomes pending, or waits for its
+    /// resource group again. Where the workflow says so, a failure cancels all other jobs.
     pub fn finished(&mut self, job: usize, finish: Finish<'_>) -> Vec<StatusChange> {
         let node = &mut self.jobs[job];
         if !matches!(
             node.status,
-            Status::Pending | Status::Running | Status::Canceling
+            Status::WaitingForResource | Status::Pending | Status::Running | Status::Canceling
         ) {
             return Vec::new();
         }
@@ -89,14 +86,18 @@ impl Machine {
             Finish::Canceled => Status::Canceled,
             Finish::Failed { exit_code, reason } if node.is_retried(reason, exit_code) => {
                 node.attempt += 1;
-                Status::Pending
+                node.ready()
             }
             Finish::Failed { exit_code, .. } => {
                 node.may_fail = node.allows(exit_code);
                 Status::Failed
             }
         };
+        let stops = self.stops_at_failure && status == Status::Failed && !node.may_fail;
         self.set(job, status);
+        if stops {
+            return self.cancel();
+        }
         self.settle()
     }
 
@@ -114,7 +115,7 @@ impl Machine {
         if self.jobs[job].status != Status::Manual {
             return Vec::new();
         }
-        self.set(job, Status::Pending);
+        self.set(job, self.jobs[job].ready());
         self.revive_behind(job);
         self.settle()
     }
@@ -122,6 +123,14 @@ impl Machine {
     /// Notes that the delay of a scheduled job has passed.
     pub fn delay_over(&mut self, job: usize) -> Vec<StatusChange> {
         if self.jobs[job].status == Status::Scheduled {
+            self.set(job, self.jobs[job].ready());
+        }
+        self.settle()
+    }
+
+    /// Notes that a job has got its resource group.
+    pub fn resource_granted(&mut self, job: usize) -> Vec<StatusChange> {
+        if self.jobs[job].status == Status::WaitingForResource {
             self.set(job, Status::Pending);
         }
         self.settle()
@@ -178,7 +187,7 @@ impl Machine {
     }
 
     /// Decides all jobs that can be decided, until nothing changes.
-    fn settle(&mut self) -> Vec<StatusChange> {
+    pub(super) fn settle(&mut self) -> Vec<StatusChange> {
         loop {
             while let Some(job) = self.undecided.pop_front() {
                 self.decide(job);
@@ -202,7 +211,7 @@ impl Machine {
     }
 
     /// Returns what all that a job waits for came to, once it is certain.
-    fn outcome_before(&self, job: usize) -> Option<Status> {
+    pub(super) fn outcome_before(&self, job: usize) -> Option<Status> {
         let node = &self.jobs[job];
         match &node.needs {
             Some(needs) => needs.outcome(),
@@ -212,7 +221,7 @@ impl Machine {
 
     /// Makes the skipped jobs behind `job` wait again: those that need it, however indirectly, and
     /// all of later stages.
-    fn revive_behind(&mut self, job: usize) {
+    pub(super) fn revive_behind(&mut self, job: usize) {
         let later = self.stages.end_of(self.jobs[job].stage);
         let mut behind: Vec<usize> = self.skipped.range(later..).copied().collect();
         behind.extend(self.dependents.of(job));
@@ -226,7 +235,7 @@ impl Machine {
     }
 
     /// Changes a status and all counters that depend on it.
-    fn set(&mut self, job: usize, status: Status) {
+    pub(super) fn set(&mut self, job: usize, status: Status) {
         let node = &mut self.jobs[job];
         let weight = node.weight();
         let was = std::mem::replace(&mut node.status, status);

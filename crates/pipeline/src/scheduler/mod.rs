@@ -1,5 +1,6 @@
 //! Runs a plan: a pure state machine that decides, and a driver that obeys it.
 
+mod auto_cancel;
 mod bridge;
 mod conductor;
 mod controls;
@@ -8,6 +9,8 @@ mod dependents;
 mod dispatcher;
 mod downstream;
 mod driver;
+mod group_waits;
+mod groups;
 mod machine;
 mod needs;
 mod node;
@@ -18,11 +21,13 @@ mod progress;
 mod queue;
 mod record;
 mod resources;
+mod restore;
 mod retry;
 mod stages;
 mod status;
 mod tally;
 
+pub use auto_cancel::{Redundant, redundant};
 pub use controls::{ControlError, Controls, JobSnapshot, PipelineSnapshot};
 pub use downstream::{Bridge, Downstream, DownstreamPipeline};
 pub use driver::Driver;

@@ -15,7 +15,7 @@ pub(super) struct Node {
     pub(super) stage: usize,
     /// `None` for a job that waits for all earlier stages.
     pub(super) needs: Option<Needs>,
-    is_played: bool,
+    pub(super) is_played: bool,
     /// Whether its failure or cancellation counts as a warning; with exit codes that is known when
     /// it has failed.
     pub(super) may_fail: bool,
@@ -57,7 +57,16 @@ impl Node {
             _ if !proceeds => Status::Skipped,
             When::Manual if !self.is_played => Status::Manual,
             When::Delayed => Status::Scheduled,
-            _ => Status::Pending,
+            _ => self.ready(),
+        }
+    }
+
+    /// Returns where it stands when nothing but others of its resource group keeps it from starting.
+    pub(super) fn ready(&self) -> Status {
+        if self.definition.resource_group.is_some() {
+            Status::WaitingForResource
+        } else {
+            Status::Pending
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a queue does when somebody tells it to.
+//! What a queue does when somebody tells it to, and what it does for resource groups.
 
 use super::Status;
 use super::controls::{ControlError, JobSnapshot, PipelineSnapshot};
@@ -36,9 +36,9 @@ impl Queue {
             let job = job.to_owned();
             return Err(ControlError::NotCancelable { job, status });
         }
+        state.records[place].stop(CancelCause::User);
         let changes = state.machine.cancel_job(place);
         self.apply(&mut state, &changes);
-        state.records[place].stop(CancelCause::User);
         Ok(())
     }
 

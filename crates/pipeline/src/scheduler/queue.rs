@@ -1,18 +1,23 @@
+use super::group_waits::GroupWaits;
 use super::machine::{Finish, Machine};
 use super::observer::LogObserver;
+use super::progress::Progress;
 use super::record::Record;
+use super::resources::ResourceGroups;
 use super::{Status, StatusChange};
 use crate::config::parse_duration;
 use crate::event::{EventKind, EventLog, JobNode, ParentJob};
 use crate::plan::{LAST, Plan};
 use crate::report::JobReport;
 use executor_core::{
-    Cancellation, FailureReason, JobAssignment, JobId, JobOutcome, JobState, JobVariable,
+    CancelCause, Cancellation, FailureReason, JobAssignment, JobId, JobOutcome, JobState, JobVariable,
 };
+use jiff::Timestamp;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
@@ -31,6 +36,8 @@ pub(super) struct Queue {
     changed: Notify,
     /// Nothing will happen any more unless somebody asks for it.
     is_over: AtomicBool,
+    /// Itself, for what waits in the background.
+    pub(super) this: Weak<Self>,
 }
 
 /// A job that is about to start another pipeline.
@@ -55,31 +62,40 @@ pub(super) struct State {
     delays: BinaryHeap<Reverse<(Instant, usize)>>,
     pub(super) records: Vec<Record>,
     started_stages: Vec<bool>,
+    pub(super) groups: GroupWaits,
 }
 
 impl Queue {
+    /// Returns the queue of a plan of which so much has happened.
     pub(super) fn new(
         plan: Arc<Plan>,
         events: Arc<EventLog>,
         ready: Arc<Semaphore>,
         cancellation: Cancellation,
-    ) -> Self {
+        progress: &Progress,
+        resources: &Arc<dyn ResourceGroups>,
+    ) -> Arc<Self> {
         let stages: Vec<Arc<str>> = plan
             .stages()
             .iter()
             .map(|stage| stage.as_str().into())
             .collect();
         let jobs = plan.jobs().iter();
-        let records = jobs.map(|job| Record::new(job, &stages[job.stage_index]));
+        let records = jobs.map(|job| {
+            let mut record = Record::new(job, &stages[job.stage_index]);
+            record.recall(progress);
+            record
+        });
         let state = State {
-            machine: Machine::new(&plan),
+            machine: Machine::restore(&plan, progress),
             pending: BinaryHeap::new(),
             bridges: VecDeque::new(),
             delays: BinaryHeap::new(),
             records: records.collect(),
             started_stages: vec![false; stages.len()],
+            groups: GroupWaits::new(&plan, resources),
         };
-        Self {
+        Arc::new_cyclic(|this| Self {
             plan,
             events,
             cancellation,
@@ -87,7 +103,8 @@ impl Queue {
             ready,
             changed: Notify::new(),
             is_over: AtomicBool::new(false),
-        }
+            this: Weak::clone(this),
+        })
     }
 
     /// Begins: the first jobs can be taken. `parent` is the job that started the pipeline.
@@ -167,6 +184,7 @@ impl Queue {
     pub(super) fn apply(&self, state: &mut State, changes: &[StatusChange]) {
         let next_delay = state.next_delay();
         for change in changes {
+            state.groups.note(change.job, change.status);
             match change.status {
                 Status::Pending if self.plan.jobs()[change.job].is_bridge() => {
                     state.bridges.push_back(change.job);
@@ -177,14 +195,15 @@ impl Queue {
                     self.ready.add_permits(1);
                 }
                 Status::Scheduled => {
-                    let start_in = self.plan.jobs()[change.job].definition.start_in.as_deref();
-                    let delay = start_in.and_then(parse_duration).unwrap_or_default();
-                    // A time that no clock will reach never comes, and the job goes on waiting.
-                    let end = Instant::now().checked_add(delay);
+                    let end = self.end_of_delay(state, change.job);
                     state
                         .delays
                         .extend(end.map(|end| Reverse((end, change.job))));
                 }
+                Status::WaitingForResource => self.ask_for_group(state, change.job),
+                // Told to stop by what became of another job; whoever meant this one said so first.
+                Status::Canceling => state.records[change.job].stop(CancelCause::SiblingFailure),
+                Status::Canceled => state.records[change.job].release(),
                 _ => {}
             }
             self.tell(state, change.job, change.status, change.attempt);
@@ -197,6 +216,18 @@ impl Queue {
         if is_over {
             self.changed.notify_one();
         }
+    }
+
+    /// Returns when the delay of a job is over; a time that no clock will reach never comes, and the
+    /// job goes on waiting.
+    fn end_of_delay(&self, state: &mut State, job: usize) -> Option<Instant> {
+        let start_in = self.plan.jobs()[job].definition.start_in.as_deref();
+        let delay = start_in.and_then(parse_duration).unwrap_or_default();
+        // What of it passed before an earlier run ended is not waited for again.
+        let since = state.records[job].since.take();
+        let passed = since.map(|since| Timestamp::now().duration_since(since));
+        let passed = passed.and_then(|passed| Duration::try_from(passed).ok());
+        Instant::now().checked_add(delay.saturating_sub(passed.unwrap_or_default()))
     }
 
     fn tell(&self, state: &State, job: usize, status: Status, attempt: u32) {

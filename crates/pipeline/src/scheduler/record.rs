@@ -1,14 +1,19 @@
 use super::machine::Machine;
 use super::observer::LogObserver;
+use super::progress::{BegunJob, FinishedJob, Progress};
+use super::resources::ResourceLease;
 use crate::plan::PlannedJob;
 use crate::report::JobReport;
-use executor_core::{CancelCause, Cancellation, JobOutcome, JobProducts, JobState, JobVariable};
+use executor_core::{
+    CancelCause, Cancellation, FailureReason, JobOutcome, JobProducts, JobState, JobVariable,
+};
+use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// What is known of one job besides its status.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Record {
     pub(super) name: Arc<str>,
     pub(super) stage: Arc<str>,
@@ -16,9 +21,17 @@ pub(super) struct Record {
     pub(super) variables: Vec<JobVariable>,
     /// The attempt that runs.
     running: Option<Running>,
+    /// What stops it waiting for its resource group.
+    pub(super) waiting: Option<Cancellation>,
+    /// Its resource group, while it is taken by this job.
+    pub(super) lease: Option<ResourceLease>,
+    /// When it came to where an earlier run left it.
+    pub(super) since: Option<Timestamp>,
     attempts: u32,
     duration: Duration,
     outcome: Option<JobOutcome>,
+    /// How it ended in an earlier run.
+    earlier: Option<FinishedJob>,
     last_lines: Vec<String>,
     /// The label of `artifacts:expose_as`.
     exposed_as: Option<String>,
@@ -40,12 +53,44 @@ impl Record {
             stage: Arc::clone(stage),
             variables: Vec::new(),
             running: None,
+            waiting: None,
+            lease: None,
+            since: None,
             attempts: 0,
             duration: Duration::ZERO,
             outcome: None,
+            earlier: None,
             last_lines: Vec::new(),
             exposed_as: artifacts.and_then(|artifacts| artifacts.expose_as.clone()),
         }
+    }
+
+    /// Takes over what is known of the job from an earlier run.
+    pub(super) fn recall(&mut self, progress: &Progress) {
+        if let Some(finished) = progress.finished.get(&*self.name) {
+            self.attempts = finished.attempts;
+            self.duration = finished.duration;
+            self.earlier = Some(finished.clone());
+        } else if let Some(begun) = progress.begun.get(&*self.name) {
+            let BegunJob {
+                attempt,
+                since,
+                variables,
+                ..
+            } = begun;
+            // The attempt it was at begins anew, and is counted then.
+            self.attempts = attempt.saturating_sub(1);
+            self.since = *since;
+            self.variables.clone_from(variables);
+        }
+    }
+
+    /// Gives back its resource group, or waits for it no longer.
+    pub(super) fn release(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            waiting.cancel(CancelCause::Source);
+        }
+        self.lease = None;
     }
 
     /// Notes that an attempt begins.
@@ -67,6 +112,7 @@ impl Record {
 
     /// Notes how an attempt ended and returns how long it took.
     pub(super) fn end(&mut self, outcome: &JobOutcome) -> Duration {
+        self.release();
         let mut outcome = outcome.clone();
         let mut duration = Duration::ZERO;
         if let Some(running) = self.running.take() {
@@ -81,9 +127,26 @@ impl Record {
         duration
     }
 
-    /// Returns what the last attempt that ended has left.
+    /// Returns what the last attempt that ended has left, in this run or an earlier one.
     pub(super) fn products(&self) -> Option<&Arc<JobProducts>> {
-        self.outcome.as_ref().map(|outcome| &outcome.products)
+        match &self.outcome {
+            Some(outcome) => Some(&outcome.products),
+            None => Some(&self.earlier.as_ref()?.products),
+        }
+    }
+
+    fn exit_code(&self) -> Option<i32> {
+        match &self.outcome {
+            Some(outcome) => outcome.exit_code().map(|code| code.0),
+            None => self.earlier.as_ref()?.exit_code,
+        }
+    }
+
+    fn failure_reason(&self) -> Option<FailureReason> {
+        match &self.outcome {
+            Some(outcome) => outcome.failure_reason(),
+            None => self.earlier.as_ref()?.failure_reason,
+        }
     }
 
     pub(super) fn report(&self, job: usize, machine: &Machine) -> JobReport {
@@ -92,8 +155,8 @@ impl Record {
             name: self.name.to_string(),
             stage: self.stage.to_string(),
             status: machine.status(job),
-            exit_code: outcome.and_then(JobOutcome::exit_code).map(|code| code.0),
-            failure_reason: outcome.and_then(JobOutcome::failure_reason),
+            exit_code: self.exit_code(),
+            failure_reason: self.failure_reason(),
             error: outcome.and_then(|outcome| outcome.error.clone()),
             allow_failure: machine.may_fail(job),
             attempts: self.attempts,

@@ -50,13 +50,14 @@ struct Course<'p> {
 impl Course<'_> {
     /// Returns a job that something can happen to. Manual jobs may be left alone for ever.
     fn job_that_can_go_on(&self, dice: &mut Dice) -> Option<usize> {
-        use Status::{Canceling, Manual, Pending, Running, Scheduled};
+        use Status::{Canceling, Manual, Pending, Running, Scheduled, WaitingForResource};
         let of = |statuses: &[Status]| -> Vec<usize> {
             (0..self.seen.len())
                 .filter(|&job| statuses.contains(&self.seen[job]))
                 .collect()
         };
-        let (manual, others) = (of(&[Manual]), of(&[Pending, Running, Canceling, Scheduled]));
+        let goes_on = [WaitingForResource, Pending, Running, Canceling, Scheduled];
+        let (manual, others) = (of(&[Manual]), of(&goes_on));
         let may_play = !manual.is_empty() && dice.once_in(3);
         match others.as_slice() {
             _ if may_play => Some(*dice.pick(&manual)),
@@ -67,13 +68,14 @@ impl Course<'_> {
 
     /// Says what does not fit where a job stands: nothing comes of it.
     fn confuse(&mut self, dice: &mut Dice) {
-        use Status::{Canceling, Manual, Pending, Running, Scheduled};
+        use Status::{Canceling, Manual, Pending, Running, Scheduled, WaitingForResource};
         let job = dice.below(self.seen.len());
         let stands = self.seen[job];
         let machine = &mut self.machine;
-        let changes = match dice.below(5) {
+        let changes = match dice.below(6) {
             0 if stands != Pending => machine.started(job),
-            1 if !matches!(stands, Pending | Running | Canceling) => {
+            5 if stands != WaitingForResource => machine.resource_granted(job),
+            1 if !matches!(stands, WaitingForResource | Pending | Running | Canceling) => {
                 machine.finished(job, Finish::Success)
             }
             2 if stands != Manual => machine.play(job),
@@ -94,6 +96,14 @@ impl Course<'_> {
             Status::Scheduled => {
                 reference.end_delay(job);
                 (machine.delay_over(job), "the end of a delay")
+            }
+            _ if dice.once_in(30) => {
+                reference.cancel_job(job);
+                (machine.cancel_job(job), "a cancel of one job")
+            }
+            Status::WaitingForResource => {
+                reference.grant(job);
+                (machine.resource_granted(job), "a resource group")
             }
             Status::Manual => {
                 reference.play(job);
@@ -143,14 +153,25 @@ impl Course<'_> {
 /// Returns whether a job may go from one status to the other.
 pub(super) fn is_legal(from: Status, to: Status) -> bool {
     use Status::{
-        Canceled, Canceling, Created, Failed, Manual, Pending, Running, Scheduled, Skipped, Success,
+        Canceled, Canceling, Created, Failed, Manual, Pending, Running, Scheduled, Skipped,
+        Success, WaitingForResource,
     };
     match from {
-        Created => matches!(to, Pending | Manual | Scheduled | Skipped | Canceled),
-        Manual | Scheduled => matches!(to, Pending | Canceled),
+        Created => matches!(
+            to,
+            WaitingForResource | Pending | Manual | Scheduled | Skipped | Canceled
+        ),
+        Manual | Scheduled => matches!(to, WaitingForResource | Pending | Canceled),
+        WaitingForResource => matches!(to, Pending | Canceled),
         // An attempt may fail before it runs, and another one may follow.
-        Pending => matches!(to, Running | Pending | Success | Failed | Canceled),
-        Running => matches!(to, Pending | Success | Failed | Canceling | Canceled),
+        Pending => matches!(
+            to,
+            Running | WaitingForResource | Pending | Success | Failed | Canceled
+        ),
+        Running => matches!(
+            to,
+            WaitingForResource | Pending | Success | Failed | Canceling | Canceled
+        ),
         Canceling => matches!(to, Success | Failed | Canceled),
         Skipped => to == Created,
         _ => false,

@@ -8,6 +8,7 @@ mod machine;
 mod pipeline;
 mod reference;
 mod replay;
+mod restore;
 mod schedules;
 
 use dice::Dice;

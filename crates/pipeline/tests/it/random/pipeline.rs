@@ -63,6 +63,7 @@ fn random_job(dice: &mut Dice, at: usize, stage: usize, needs: Option<Vec<Need>>
         stage: stage.to_string(),
         when,
         start_in: (when == Delayed).then_some(delay),
+        resource_group: dice.once_in(8).then(|| "shared".to_owned()),
         allow_failure: dice.once_in(4),
         allow_failure_exit_codes: dice.once_in(6).then(|| vec![SPECIAL_CODE]),
         needs,

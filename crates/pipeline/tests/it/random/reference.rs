@@ -60,7 +60,7 @@ impl<'p> Reference<'p> {
         let retries = retry.and_then(|retry| retry.max).unwrap_or(0);
         if self.attempts[job] <= retries && self.statuses[job] != Status::Canceling {
             self.attempts[job] += 1;
-            self.statuses[job] = Status::Pending;
+            self.statuses[job] = self.ready(job);
         } else {
             let forgivable = definition.allow_failure_exit_codes.is_some();
             self.forgiven[job] = forgivable && exit_code == SPECIAL_CODE;
@@ -71,13 +71,36 @@ impl<'p> Reference<'p> {
 
     pub(super) fn end_delay(&mut self, job: usize) {
         assert_eq!(self.statuses[job], Status::Scheduled);
+        self.statuses[job] = self.ready(job);
+        self.process();
+    }
+
+    pub(super) fn grant(&mut self, job: usize) {
+        assert_eq!(self.statuses[job], Status::WaitingForResource);
         self.statuses[job] = Status::Pending;
         self.process();
     }
 
+    /// Cancels one job.
+    pub(super) fn cancel_job(&mut self, job: usize) {
+        self.statuses[job] = match self.statuses[job] {
+            Status::Running => Status::Canceling,
+            status if status.is_final() || status == Status::Canceling => status,
+            _ => Status::Canceled,
+        };
+        self.process();
+    }
+
+    fn ready(&self, job: usize) -> Status {
+        match self.jobs[job].definition.resource_group {
+            Some(_) => Status::WaitingForResource,
+            None => Status::Pending,
+        }
+    }
+
     pub(super) fn play(&mut self, job: usize) {
         assert_eq!(self.statuses[job], Status::Manual);
-        self.statuses[job] = Status::Pending;
+        self.statuses[job] = self.ready(job);
         let mut behind = vec![false; self.jobs.len()];
         behind[job] = true;
         for _ in self.jobs {
@@ -99,9 +122,11 @@ impl<'p> Reference<'p> {
         for status in &mut self.statuses {
             match *status {
                 Status::Running => *status = Status::Canceling,
-                Status::Created | Status::Pending | Status::Manual | Status::Scheduled => {
-                    *status = Status::Canceled;
-                }
+                Status::Created
+                | Status::WaitingForResource
+                | Status::Pending
+                | Status::Manual
+                | Status::Scheduled => *status = Status::Canceled,
                 _ => {}
             }
         }
@@ -162,7 +187,7 @@ impl<'p> Reference<'p> {
             _ if !wanted.contains(&previous) => Skipped,
             When::Delayed => Status::Scheduled,
             When::Manual if !job.is_played => Status::Manual,
-            _ => Status::Pending,
+            _ => self.ready(at),
         }
     }
 
@@ -180,7 +205,7 @@ impl<'p> Reference<'p> {
         use Mark::{Is, Optional, Warning};
         use Status::{
             Canceled, Canceling, Created, Failed, Manual, Pending, Running, Scheduled, Skipped,
-            Success,
+            Success, WaitingForResource,
         };
         let marks: Vec<Mark> = jobs.map(|at| self.mark(at)).collect();
         let any = |mark: Mark| marks.contains(&mark);
@@ -200,6 +225,8 @@ impl<'p> Reference<'p> {
             Pending
         } else if any(Is(Running)) || any(Is(Pending)) {
             Running
+        } else if any(Is(WaitingForResource)) {
+            WaitingForResource
         } else if any(Is(Manual)) {
             Manual
         } else if any(Is(Scheduled)) {

@@ -86,9 +86,12 @@ impl<'p> Replay<'p> {
     }
 
     fn hear_status(&mut self, job: usize, status: Status, at: Instant) {
-        use Status::{Canceled, Canceling, Failed, Pending, Running, Scheduled, Success};
+        use Status::{
+            Canceled, Canceling, Failed, Pending, Running, Scheduled, Success, WaitingForResource,
+        };
         let was = self.seen[job];
-        assert!(is_legal(was, status) || (was, status) == (Failed, Pending));
+        let again = was == Failed && matches!(status, Pending | WaitingForResource);
+        assert!(is_legal(was, status) || again);
         match (was, status) {
             (_, Running) => {
                 self.check_agreement();
@@ -99,7 +102,11 @@ impl<'p> Replay<'p> {
             }
             // The end of an attempt; what it means is told after that.
             (Running | Canceling, Success | Failed | Canceled) => self.check_agreement(),
-            (Scheduled, Pending) => {
+            (WaitingForResource, Pending) => {
+                self.check_agreement();
+                self.reference.grant(job);
+            }
+            (Scheduled, Pending | WaitingForResource) => {
                 self.check_agreement();
                 let since = self.delayed_since[job].unwrap();
                 assert_eq!(at - since, self.delay(job));
@@ -114,6 +121,18 @@ impl<'p> Replay<'p> {
             _ => {}
         }
         self.seen[job] = status;
+        self.check_group();
+    }
+
+    /// At most one job of the resource group is on its way.
+    fn check_group(&self) {
+        use Status::{Canceling, Pending, Running};
+        let jobs = self.plan.jobs().iter().zip(&self.seen);
+        let in_it = jobs.filter(|(job, status)| {
+            job.definition.resource_group.is_some()
+                && matches!(status, Pending | Running | Canceling)
+        });
+        assert!(in_it.count() <= 1, "{:?}", self.seen);
     }
 
     fn check_agreement(&self) {
