@@ -223,13 +223,34 @@ impl Machine {
     /// all of later stages.
     pub(super) fn revive_behind(&mut self, job: usize) {
         let later = self.stages.end_of(self.jobs[job].stage);
-        let mut behind: Vec<usize> = self.skipped.range(later..).copied().collect();
-        behind.extend(self.dependents.of(job));
+        let later: Vec<usize> = self.skipped.range(later..).copied().collect();
+        self.revive(later);
+        self.revive_behind_need(job);
+    }
+
+    fn revive_behind_need(&mut self, job: usize) {
+        self.revive(self.dependents.of(job).to_vec());
+    }
+
+    fn revive(&mut self, mut behind: Vec<usize>) {
         while let Some(job) = behind.pop() {
             if self.jobs[job].status == Status::Skipped {
                 self.set(job, Status::Created);
                 self.undecided.push_back(job);
                 behind.extend(self.dependents.of(job));
+            }
+        }
+    }
+
+    /// Does the same when a part of it may have been done already.
+    pub(super) fn finish_reviving(&mut self, job: usize) {
+        self.revive_behind(job);
+        let mut seen = BTreeSet::new();
+        let mut waiting = self.dependents.of(job).to_vec();
+        while let Some(job) = waiting.pop() {
+            if self.jobs[job].status == Status::Created && seen.insert(job) {
+                waiting.extend(self.dependents.of(job));
+                self.revive_behind_need(job);
             }
         }
     }

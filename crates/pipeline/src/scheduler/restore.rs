@@ -31,7 +31,7 @@ impl Machine {
         for job in played {
             // The run may have died before it had told all that playing the job led to.
             if self_starts(machine.status(job)) {
-                machine.revive_behind(job);
+                machine.finish_reviving(job);
             }
         }
         machine
