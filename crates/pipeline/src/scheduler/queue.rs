@@ -10,7 +10,8 @@ use crate::event::{EventKind, EventLog, JobNode, ParentJob};
 use crate::plan::{LAST, Plan};
 use crate::report::JobReport;
 use executor_core::{
-    CancelCause, Cancellation, FailureReason, JobAssignment, JobId, JobOutcome, JobState, JobVariable,
+    CancelCause, Cancellation, FailureReason, JobAssignment, JobId, JobOutcome, JobState,
+    JobVariable,
 };
 use jiff::Timestamp;
 use std::cmp::Reverse;
