@@ -4,6 +4,7 @@ mod dependencies;
 mod error;
 mod expanded;
 mod forward;
+mod ids;
 mod local;
 mod payload;
 mod selection;
@@ -35,6 +36,8 @@ pub struct Plan {
     jobs: Vec<PlannedJob>,
     /// The places of the jobs by name.
     places: HashMap<String, usize>,
+    /// The places of the jobs by their ids, where those do not follow one another.
+    kept_ids: Option<HashMap<JobId, usize>>,
     /// The places of the jobs that leave artifacts, in order.
     producers: Vec<usize>,
     global_variables: Arc<Variables>,
@@ -117,6 +120,7 @@ impl Plan {
             stages: creation.stages.clone(),
             jobs,
             places,
+            kept_ids: None,
             producers,
             global_variables: Arc::clone(&creation.global_variables),
             workflow_variables: Arc::clone(&creation.workflow_variables),

@@ -326,9 +326,7 @@ impl Queue {
 impl Queue {
     /// Returns the place of the job with this id, if it is one of this pipeline.
     pub(super) fn place_of_id(&self, job: JobId) -> Option<usize> {
-        let place = job.0.checked_sub(self.plan.context().first_job_id)?;
-        let place = usize::try_from(place).ok()?;
-        (place < self.plan.jobs().len()).then_some(place)
+        self.plan.position_of(job)
     }
 
     /// Takes note of how a job has ended that was taken.

@@ -48,8 +48,9 @@ pub use project::{BITRAB_FILE, DEFAULT_FILE, LocalProject};
 pub use repository::GitRepository;
 pub use run::{LocalRun, RunOptions};
 pub use runs::{
-    Continuation, ContinuationKind, JobHistory, Journal, KilledRun, Run, RunCommand, RunEnd,
-    RunHistory, RunRecord, RunSituation, RunState, Runs, RunsError,
+    Continuation, ContinuationKind, ControlReply, ControlRequest, JobHistory, JobStanding, Journal,
+    KilledRun, PlayVariable, Run, RunCommand, RunControl, RunControlError, RunEnd, RunHistory,
+    RunRecord, RunSituation, RunStanding, RunState, Runs, RunsError,
 };
 pub use situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};

@@ -1,6 +1,7 @@
 //! What is known of the runs of a project, living and past. See `docs/design/runs.md`.
 
 mod continuation;
+mod control;
 mod error;
 mod history;
 mod journal;
@@ -13,6 +14,10 @@ mod run_state;
 mod runs;
 
 pub use continuation::{Continuation, ContinuationKind};
+pub use control::{
+    ControlReply, ControlRequest, JobStanding, PlayVariable, RunControl, RunControlError,
+    RunStanding,
+};
 pub use error::RunsError;
 pub use history::{JobHistory, RunEnd, RunHistory};
 pub use journal::Journal;
@@ -22,5 +27,6 @@ pub use record::{RunCommand, RunRecord, RunSituation};
 pub use run_state::RunState;
 pub use runs::Runs;
 
+pub(super) use control::{ControlServer, Obedience};
 pub(super) use past_run::logs_of_life;
 pub(super) use run_lock::RunLock;

@@ -1,5 +1,6 @@
 //! One run of a project, living or past.
 
+use super::control::RunControl;
 use super::error::RunsError;
 use super::history::{JobHistory, RunHistory};
 use super::journal::Journal;
@@ -37,6 +38,11 @@ impl Run {
     /// Returns its directory.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Returns what tells it what to do, while it lives.
+    pub fn control(&self) -> RunControl {
+        RunControl::at(&self.directory)
     }
 
     /// Reads what has happened so far.
