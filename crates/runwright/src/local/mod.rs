@@ -49,8 +49,8 @@ pub use repository::GitRepository;
 pub use run::{LocalRun, RunOptions};
 pub use runs::{
     Continuation, ContinuationKind, ControlReply, ControlRequest, JobHistory, JobStanding, Journal,
-    KilledRun, PlayVariable, Run, RunCommand, RunControl, RunControlError, RunEnd, RunHistory,
-    RunRecord, RunSituation, RunStanding, RunState, Runs, RunsError,
+    KilledRun, Notices, PlayVariable, Run, RunCommand, RunControl, RunControlError, RunEnd,
+    RunHistory, RunRecord, RunSituation, RunStanding, RunState, Runs, RunsError,
 };
 pub use situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};

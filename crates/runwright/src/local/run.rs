@@ -6,7 +6,10 @@ use super::isolation::{self, Isolation, Prepared};
 use super::local_pipeline::LocalPipeline;
 use super::logs::RunLogs;
 use super::project::LocalProject;
-use super::runs::{Journal, RunCommand, RunRecord, logs_of_life};
+use super::runs::{
+    Continuation, ControlServer, Earlier, Journal, Notices, ObedientRun, RunCommand, RunRecord,
+    forget_told, logs_of_life,
+};
 use super::situation::stamp;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, RunnerConfig};
@@ -14,7 +17,7 @@ use job_runner::{BuildRunner, BuildRunnerOptions, LocalArtifactStore, Sources};
 use pipeline::{Driver, EventSink, PipelineReport, Plan, Selection, create};
 use process::{Settings, Supervisor, TempDir};
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +34,10 @@ pub struct RunOptions {
     pub isolation: Isolation,
     /// The command that asks for the run, so that it can be asked again.
     pub command: RunCommand,
+    /// The earlier run that is gone on with, in its directory and under its number.
+    pub continues: Option<Continuation>,
+    /// Takes what people should read while the run goes on.
+    pub notices: Notices,
     /// Where the jobs are listed while they run: keep a clone to see them, or to tell metrics.
     pub active: ActiveJobs,
 }
@@ -48,6 +55,8 @@ pub struct LocalRun {
     supervisor: Supervisor,
     state: ProjectState,
     directory: PipelineDir,
+    earlier: Option<Earlier>,
+    notes: Vec<String>,
     _in_place: Option<InPlaceLock>,
 }
 
@@ -98,8 +107,19 @@ impl LocalRun {
             Isolation::None => Some(state.lock_in_place()?),
             Isolation::Snapshot(_) | Isolation::Worktree => None,
         };
-        let directory = state.new_pipeline()?;
-        let plan = Arc::new(plan(directory.id, pipeline, &options)?);
+        let (directory, earlier) = match &options.continues {
+            Some(continuation) => {
+                let (directory, earlier) = reopen(&state, continuation)?;
+                (directory, Some(earlier))
+            }
+            None => (state.new_pipeline()?, None),
+        };
+        let plan = Arc::new(plan(directory.id, pipeline, &options, earlier.as_ref())?);
+        let mut notes = Vec::new();
+        if let Some(earlier) = &earlier {
+            earlier.check(directory.id, &plan)?;
+            notes = earlier.changes(&plan);
+        }
         Ok(Self {
             sources: sources.of_plan(&plan, &project),
             project,
@@ -108,6 +128,8 @@ impl LocalRun {
             supervisor,
             state,
             directory,
+            earlier,
+            notes,
             _in_place: in_place,
         })
     }
@@ -124,7 +146,7 @@ impl LocalRun {
         options: &RunOptions,
     ) -> Result<Plan, LocalError> {
         refuse_without_repository(project.root())?;
-        plan(1, pipeline, options)
+        plan(1, pipeline, options, None)
     }
 
     /// Returns what is going to run.
@@ -137,16 +159,23 @@ impl LocalRun {
         &self.supervisor
     }
 
+    /// Returns what is not as it was when the run began that is gone on with, a line each.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Returns where the logs of the jobs will be.
     pub fn logs(&self) -> RunLogs {
         RunLogs {
-            directory: self.logs_directory(),
+            directory: self.directory.path.clone(),
+            life: self.life(),
             plan: Arc::clone(&self.plan),
         }
     }
 
-    fn logs_directory(&self) -> PathBuf {
-        logs_of_life(&self.directory.path, 1)
+    /// Returns for the how manieth time the run is begun.
+    fn life(&self) -> u32 {
+        self.earlier.as_ref().map_or(1, Earlier::next_life)
     }
 
     /// Returns the directory with the logs of this run.
@@ -172,9 +201,8 @@ impl LocalRun {
     ) -> Result<PipelineReport, LocalError> {
         let report = match self.begin(executor, events) {
             Ok((builds, journal)) => {
-                let report = self
-                    .drive(executor, provider, journal, cancellation, &builds)
-                    .await;
+                let driver = self.driver(executor, provider, journal, &builds);
+                let report = self.drive(driver, cancellation).await;
                 isolation::discard(&self.sources).await;
                 if let Err(error) = builds.remove().await {
                     tracing::warn!(
@@ -206,28 +234,62 @@ impl LocalRun {
         events: Arc<dyn EventSink>,
     ) -> Result<(TempDir, Arc<Journal>), LocalError> {
         let directory = &self.directory.path;
-        let record = RunRecord::new(
-            &self.plan,
-            self.project.root(),
-            self.project.file(),
-            &self.options.selection,
-            executor,
-            &self.options.command,
-        );
-        record.write(directory)?;
-        let journal = Journal::begin(directory, &self.plan, None, events)?;
+        if let Some(earlier) = &self.earlier {
+            forget_told(directory);
+            tracing::debug!(
+                run = self.directory.id,
+                kind = earlier.kind.as_str(),
+                "Goes on."
+            );
+        } else {
+            let record = RunRecord::new(
+                &self.plan,
+                self.project.root(),
+                self.project.file(),
+                &self.options.selection,
+                executor,
+                &self.options.command,
+            );
+            record.write(directory)?;
+        }
+        let kind = self.earlier.as_ref().map(|earlier| &earlier.kind);
+        let journal = Journal::begin(directory, &self.plan, kind, events)?;
         let builds = self.supervisor.temp_dir(directory, "builds-")?;
         Ok((builds, Arc::new(journal)))
     }
 
-    async fn drive(
+    /// Runs the jobs, and listens meanwhile to who tells the run what to do.
+    async fn drive(&self, driver: Driver, cancellation: &Cancellation) -> PipelineReport {
+        let stop = cancellation.child();
+        let obedient = Arc::new(ObedientRun {
+            controls: driver.controls.clone(),
+            stop: stop.clone(),
+            notices: self.options.notices.clone(),
+        });
+        let server = ControlServer::bind(&self.directory.path);
+        if let Err(error) = &server {
+            tracing::warn!(
+                error = error as &dyn std::error::Error,
+                "Nobody can play jobs of this run or cancel it from outside."
+            );
+        }
+        let run = driver.run(Arc::clone(&self.plan), &stop);
+        match &server {
+            Ok(server) => tokio::select! {
+                report = run => report,
+                never = server.serve(obedient) => match never {},
+            },
+            Err(_) => run.await,
+        }
+    }
+
+    fn driver(
         &self,
         executor: &str,
         provider: Arc<dyn ExecutorProvider>,
         events: Arc<dyn EventSink>,
-        cancellation: &Cancellation,
         builds: &TempDir,
-    ) -> PipelineReport {
+    ) -> Driver {
         let directory = &self.directory.path;
         let runner = BuildRunner::new(
             BuildRunnerOptions {
@@ -236,7 +298,7 @@ impl LocalRun {
                 artifacts: Some(Arc::new(
                     LocalArtifactStore::new(directory.join("artifacts")).staging(builds.path()),
                 )),
-                spool_dir: Some(self.logs_directory()),
+                spool_dir: Some(logs_of_life(directory, self.life())),
                 // Whoever reads the log here folds nothing, so the markers would only be in the way.
                 sections: false,
                 ..BuildRunnerOptions::default()
@@ -256,7 +318,10 @@ impl LocalRun {
         driver.active = self.options.active.clone();
         driver.concurrency = self.concurrency();
         driver.timeout = self.options.timeout;
-        driver.run(Arc::clone(&self.plan), cancellation).await
+        if let Some(earlier) = &self.earlier {
+            driver.progress = Arc::new(earlier.progress(|job| job.products()));
+        }
+        driver
     }
 
     fn concurrency(&self) -> NonZeroU32 {
@@ -279,13 +344,43 @@ fn refuse_without_repository(root: &Path) -> Result<(), LocalError> {
     Err(job_runner::RepositoryError::None { directory }.into())
 }
 
+/// Takes the directory of an earlier run, and reads what happened in it.
+fn reopen(
+    state: &ProjectState,
+    continuation: &Continuation,
+) -> Result<(PipelineDir, Earlier), LocalError> {
+    let runs = state.runs();
+    // What there is not is neither made nor locked.
+    runs.find(continuation.run)?;
+    let directory = state.reopen_pipeline(continuation.run)?;
+    // Whoever had the lock may have changed all of it.
+    let run = runs.find(continuation.run)?;
+    let earlier = Earlier::read(&run, &continuation.kind)?;
+    Ok((directory, earlier))
+}
+
 /// Creates the pipeline with this id and plans what was selected of it.
-fn plan(id: u64, pipeline: &LocalPipeline, options: &RunOptions) -> Result<Plan, LocalError> {
+fn plan(
+    id: u64,
+    pipeline: &LocalPipeline,
+    options: &RunOptions,
+    earlier: Option<&Earlier>,
+) -> Result<Plan, LocalError> {
     let mut context = pipeline.context()?.clone();
     stamp(&mut context, id);
     let creation = create(pipeline.resolved(), &context, pipeline.repository()?);
-    let plan = Plan::new(&creation, context, &options.selection)?;
+    let Some(earlier) = earlier else {
+        let plan = Plan::new(&creation, context, &options.selection)?;
+        plan.check_local()?;
+        return Ok(plan);
+    };
+    let mut selection = options.selection.clone();
+    earlier.add_played(&mut selection, |name| {
+        creation.job(name).is_some_and(|job| job.is_included)
+    });
+    let mut plan = Plan::new(&creation, context, &selection)?;
     plan.check_local()?;
+    plan.keep_ids(&earlier.ids());
     Ok(plan)
 }
 

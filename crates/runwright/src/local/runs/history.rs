@@ -2,7 +2,7 @@
 
 use super::continuation::ContinuationKind;
 use super::line::{Line, PlannedJob};
-use executor_core::{FailureReason, JobId, TestTotals};
+use executor_core::{FailureReason, JobId, JobProducts, TestTotals};
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use pipeline::Status;
@@ -71,6 +71,10 @@ pub struct JobHistory {
     pub tests: Option<TestTotals>,
     /// Whether it is part of what ran last.
     pub is_planned: bool,
+    /// Whether somebody started it by hand.
+    pub(super) was_played: bool,
+    /// Since when it stands there.
+    pub(super) since: Option<Timestamp>,
     /// Whether the end of its last attempt is known.
     has_ended: bool,
     /// A fingerprint of what the file said of it.
@@ -122,7 +126,7 @@ impl RunHistory {
             "job_status" => {
                 let life = self.lives;
                 if let (Some(job), Some(status)) = (self.jobs.get_mut(&*line.job), line.status) {
-                    job.come_to(status, line.attempt, life);
+                    job.come_to(status, &line, life);
                 }
             }
             "job_finished" => {
@@ -173,6 +177,15 @@ impl JobHistory {
         self.has_ended && matches!(self.status, Status::Success | Status::Failed)
     }
 
+    /// Returns what it left, as far as the journal knows.
+    pub(in crate::local) fn products(&self) -> JobProducts {
+        JobProducts {
+            tests: self.tests.clone(),
+            coverage: self.coverage,
+            ..JobProducts::default()
+        }
+    }
+
     /// Returns whether the file says something else of it now.
     pub(super) fn has_changed(&self, now: u64) -> bool {
         self.definition != now
@@ -193,6 +206,8 @@ impl JobHistory {
             coverage: None,
             tests: None,
             is_planned: true,
+            was_played: false,
+            since: None,
             has_ended: false,
             definition: planned.definition,
         }
@@ -208,14 +223,26 @@ impl JobHistory {
         }
     }
 
-    fn come_to(&mut self, status: Status, attempt: u32, life: u32) {
+    /// Returns whether it was about to run, ran, or waited for its time.
+    pub(super) fn has_begun(&self) -> bool {
+        self.status.is_active() || (self.status.is_final() && self.has_run() && !self.has_ended)
+    }
+
+    /// Returns whether any attempt of it was begun.
+    pub(super) fn has_run(&self) -> bool {
+        self.life > 0
+    }
+
+    fn come_to(&mut self, status: Status, line: &Line<'_>, life: u32) {
+        self.was_played |= self.status == Status::Manual && status.is_active();
+        self.since = line.at;
         let begins = status == Status::Running;
         if begins && self.life != life {
             self.life = life;
             self.duration = Duration::ZERO;
         }
         if begins {
-            self.attempts = attempt;
+            self.attempts = line.attempt;
         }
         if !status.is_final() {
             self.has_ended = false;

@@ -2,11 +2,14 @@
 
 mod continuation;
 mod control;
+mod earlier;
 mod error;
 mod history;
 mod journal;
 mod killed;
 mod line;
+mod notices;
+mod obedient_run;
 mod past_run;
 mod record;
 mod run_lock;
@@ -22,11 +25,15 @@ pub use error::RunsError;
 pub use history::{JobHistory, RunEnd, RunHistory};
 pub use journal::Journal;
 pub use killed::KilledRun;
+pub use notices::Notices;
 pub use past_run::Run;
 pub use record::{RunCommand, RunRecord, RunSituation};
 pub use run_state::RunState;
 pub use runs::Runs;
 
-pub(super) use control::{ControlServer, Obedience};
+pub(super) use control::ControlServer;
+pub(super) use earlier::Earlier;
+pub(super) use obedient_run::ObedientRun;
 pub(super) use past_run::logs_of_life;
 pub(super) use run_lock::RunLock;
+pub(super) use runs::forget_told;

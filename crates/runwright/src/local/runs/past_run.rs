@@ -7,9 +7,9 @@ use super::journal::Journal;
 use super::record::RunRecord;
 use super::run_lock::RunLock;
 use super::run_state::RunState;
-use executor_core::{JobProducts, PipelineId};
-use job_runner::spool_file;
+use executor_core::{JobId, PipelineId};
 use pipeline::{JobReport, PipelineReport, RunExit, Status};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -72,11 +72,7 @@ impl Run {
             attempts: job.attempts,
             duration: job.duration,
             last_lines: Vec::new(),
-            products: Arc::new(JobProducts {
-                tests: job.tests.clone(),
-                coverage: job.coverage,
-                ..JobProducts::default()
-            }),
+            products: Arc::new(job.products()),
             exposed_as: None,
         };
         let end = history.end.as_ref();
@@ -95,19 +91,27 @@ impl Run {
 
     /// Returns the logs of a job that are there, the oldest first.
     pub fn logs(&self, history: &RunHistory, job: &JobHistory) -> Vec<PathBuf> {
-        let mut found = Vec::new();
-        for life in 1..=history.lives.max(1) {
-            let logs = logs_of_life(&self.directory, life);
-            for attempt in 1.. {
-                let log = spool_file(&logs, job.id, attempt);
-                if !log.is_file() {
-                    break;
-                }
-                found.push(log);
-            }
-        }
-        found
+        let lives = 1..=history.lives.max(1);
+        lives
+            .flat_map(|life| logs_of(&logs_of_life(&self.directory, life), job.id))
+            .collect()
     }
+}
+
+/// Returns the logs of a job in a directory, by attempt.
+fn logs_of(directory: &Path, job: JobId) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let attempt = |path: &PathBuf| -> Option<u32> {
+        let name = path.file_name()?.to_str()?;
+        let number = name.strip_prefix(&format!("job-{job}-"))?;
+        number.strip_suffix(".log")?.parse().ok()
+    };
+    let paths = entries.map(|entry| entry.path());
+    let mut logs: Vec<(u32, PathBuf)> = paths
+        .filter_map(|path| Some((attempt(&path)?, path)))
+        .collect();
+    logs.sort_unstable();
+    logs.into_iter().map(|(_, path)| path).collect()
 }
 
 /// Returns where the logs are that the jobs wrote when the run was begun for the `life`th time.

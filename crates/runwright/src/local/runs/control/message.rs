@@ -29,13 +29,6 @@ pub enum ControlRequest {
     Abort,
     /// Say where the jobs stand.
     Status,
-    /// There is a run of a newer commit of the same ref: whoever may be canceled for that is.
-    Superseded {
-        /// That run.
-        by: u64,
-        /// Its commit.
-        sha: String,
-    },
 }
 
 /// A variable of a job that is started by hand.

@@ -3,6 +3,7 @@
 use super::message::{ControlReply, ControlRequest, LONGEST_REQUEST, line};
 use super::place::Place;
 use fail_point::fail_point;
+use std::convert::Infallible;
 use std::fmt::Debug;
 use std::fs::{self, Permissions};
 use std::io;
@@ -57,7 +58,7 @@ impl ControlServer {
     ///
     /// A client that says nothing, or does not listen to the answer, is left after some time and keeps
     /// nobody else waiting.
-    pub(in crate::local) async fn serve(&self, obedience: Arc<dyn Obedience>) {
+    pub(in crate::local) async fn serve(&self, obedience: Arc<dyn Obedience>) -> Infallible {
         let mut clients = JoinSet::new();
         loop {
             tokio::select! {
@@ -117,7 +118,6 @@ mod tests {
     use std::os::unix::net::UnixStream as Client;
     use std::path::PathBuf;
     use std::sync::Mutex;
-    use tokio::io::AsyncReadExt as _;
 
     /// Notes what it is told, and refuses to end at once.
     #[derive(Debug, Default)]
@@ -183,7 +183,7 @@ mod tests {
         };
         tokio::select! {
             () = talk => {}
-            () = server.serve(Arc::clone(&notes) as _) => unreachable!("it listens on"),
+            never = server.serve(Arc::clone(&notes) as _) => match never {},
         }
         assert_eq!(*notes.0.lock().unwrap(), [play, ControlRequest::Abort]);
         drop(server);
@@ -195,9 +195,8 @@ mod tests {
     #[tokio::test]
     async fn a_socket_that_a_killed_run_left_is_no_hindrance() {
         let (_keep, path) = run_dir();
-        let left = ControlServer::bind(&path).unwrap();
-        std::mem::forget(left.place);
-        drop(left.listener);
+        let place = Place::of(&path).unwrap();
+        drop(std::os::unix::net::UnixListener::bind(place.path()).unwrap());
         let gone = RunControl::at(&path).send(&ControlRequest::Cancel).await;
         assert!(matches!(gone, Err(RunControlError::NotRunning)), "{gone:?}");
         ControlServer::bind(&path).unwrap();

@@ -1,0 +1,211 @@
+//! The earlier life of a run that somebody goes on with.
+
+use super::continuation::ContinuationKind;
+use super::error::RunsError;
+use super::history::{JobHistory, RunHistory};
+use super::line::planned;
+use super::past_run::Run;
+use executor_core::{JobId, JobProducts};
+use pipeline::scheduler::{BegunJob, FinishedJob, Progress};
+use pipeline::{Plan, Selection, Status};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The earlier life of a run that somebody goes on with, and what of it he wants to run.
+#[derive(Debug)]
+pub(in crate::local) struct Earlier {
+    pub(in crate::local) kind: ContinuationKind,
+    history: RunHistory,
+}
+
+impl Earlier {
+    /// Reads what happened in a run whose lock the caller has.
+    pub(in crate::local) fn read(run: &Run, kind: &ContinuationKind) -> Result<Self, RunsError> {
+        let history = run.history()?;
+        Ok(Self {
+            kind: kind.clone(),
+            history,
+        })
+    }
+
+    /// Returns for the how manieth time the run is begun now.
+    pub(in crate::local) fn next_life(&self) -> u32 {
+        self.history.lives + 1
+    }
+
+    /// Returns the ids that jobs have by their names, also those that are gone.
+    pub(in crate::local) fn ids(&self) -> HashMap<String, JobId> {
+        let jobs = self.history.all();
+        jobs.map(|job| (job.name.clone(), job.id)).collect()
+    }
+
+    /// Adds to what was asked for the jobs that somebody played, now or earlier. Of the earlier ones
+    /// `is_known` tells those that are still there.
+    pub(in crate::local) fn add_played(
+        &self,
+        selection: &mut Selection,
+        is_known: impl Fn(&str) -> bool,
+    ) {
+        let jobs = self.history.all().filter(|job| job.was_played);
+        let earlier = jobs.map(|job| &job.name).filter(|name| is_known(name));
+        let now = match &self.kind {
+            ContinuationKind::Play(jobs) => jobs.as_slice(),
+            ContinuationKind::Resume | ContinuationKind::Retry => &[],
+        };
+        let is_narrow = !(selection.jobs.is_empty() && selection.stages.is_empty());
+        let played = if is_narrow {
+            &mut selection.jobs
+        } else {
+            &mut selection.manual
+        };
+        for name in earlier.chain(now) {
+            if !played.contains(name) {
+                played.push(name.clone());
+            }
+        }
+    }
+
+    /// Refuses when nothing of the plan would run.
+    pub(in crate::local) fn check(&self, id: u64, plan: &Plan) -> Result<(), RunsError> {
+        let Some(end) = &self.history.end else {
+            return Ok(());
+        };
+        let would_run = plan.jobs().iter().any(|job| {
+            let known = self.history.job(job.name());
+            known.is_none_or(|known| self.would_run(known, job.will_start()))
+        });
+        if would_run {
+            return Ok(());
+        }
+        Err(RunsError::NothingToDo {
+            id,
+            ended: match end.status {
+                Status::Manual => "waits for somebody to play a job",
+                Status::Success => "ended with success",
+                Status::Skipped => "had no job",
+                Status::Canceled => "was canceled",
+                _ => "failed",
+            },
+            verb: self.kind.as_str(),
+        })
+    }
+
+    /// Returns whether a job of a run that has ended is run.
+    fn would_run(&self, job: &JobHistory, is_played: bool) -> bool {
+        match job.status {
+            Status::Success => false,
+            Status::Failed => self.kind == ContinuationKind::Retry && job.has_run(),
+            // Behind one of the others; by itself it stays what it is.
+            Status::Skipped => false,
+            Status::Manual => is_played,
+            _ => true,
+        }
+    }
+
+    /// Returns how far the pipeline has come, in the sense of what is wanted: what is not mentioned is
+    /// decided as if the pipeline had just come so far.
+    pub(in crate::local) fn progress(
+        &self,
+        products: impl Fn(&JobHistory) -> JobProducts,
+    ) -> Progress {
+        let keeps = |job: &&JobHistory| match job.status {
+            Status::Success => job.is_finished(),
+            Status::Failed => job.is_finished() && self.kind != ContinuationKind::Retry,
+            _ => false,
+        };
+        let finished = self.history.all().filter(keeps).map(|job| {
+            let finished = FinishedJob {
+                status: job.status,
+                attempts: job.attempts,
+                exit_code: job.exit_code,
+                failure_reason: job.failure_reason,
+                duration: job.duration,
+                allow_failure: job.allow_failure,
+                products: Arc::new(products(job)),
+            };
+            (job.name.clone(), finished)
+        });
+        let finished = finished.collect();
+        // Where jobs that ran are to run again, all behind them has to wait for that.
+        let goes_back = self.history.all().any(|job| match job.status {
+            Status::Failed => self.kind == ContinuationKind::Retry,
+            Status::Canceled => true,
+            _ => false,
+        });
+        let begun = self
+            .history
+            .all()
+            .filter(|job| !goes_back && job.has_begun());
+        let begun = begun.map(|job| {
+            let begun = BegunJob {
+                // How it ended is not known, if it did.
+                status: if job.status.is_final() {
+                    Status::Running
+                } else {
+                    job.status
+                },
+                attempt: job.attempts.max(1),
+                played: job.was_played,
+                since: job.since,
+                variables: Vec::new(),
+            };
+            (job.name.clone(), begun)
+        });
+        Progress {
+            finished,
+            begun: begun.collect(),
+        }
+    }
+
+    /// Returns what is not as it was, a line each.
+    pub(in crate::local) fn changes(&self, plan: &Plan) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.history.lives == 0 {
+            return notes;
+        }
+        let sha = &plan.context().commit.sha;
+        if *sha != self.history.sha {
+            let short = |sha: &str| sha.get(..8).unwrap_or(sha).to_owned();
+            notes.push(format!(
+                "the commit is another one: {}, and was {}",
+                short(sha),
+                short(&self.history.sha)
+            ));
+        }
+        let now = planned(plan);
+        let mut new = Vec::new();
+        let mut changed = Vec::new();
+        for job in &now {
+            match self.history.job(&job.job) {
+                Some(known) if known.has_changed(job.definition) => changed.push(&*job.job),
+                Some(_) => {}
+                None => new.push(&*job.job),
+            }
+        }
+        let is_gone = |job: &&JobHistory| plan.position(&job.name).is_none();
+        let gone = self.history.planned().filter(is_gone);
+        let gone: Vec<&str> = gone.map(|job| &*job.name).collect();
+        notes.extend(note("new since then", &new));
+        notes.extend(note("not there any more", &gone));
+        notes.extend(note("changed since then", &changed));
+        notes
+    }
+}
+
+/// So many names are told; of more, how many there are.
+const MOST_NAMES: usize = 5;
+
+fn note(what: &str, names: &[&str]) -> Option<String> {
+    let told = names.get(..MOST_NAMES).unwrap_or(names);
+    let list: Vec<String> = told.iter().map(|name| format!("{name:?}")).collect();
+    let list = list.join(", ");
+    match (names.len(), names.len() - told.len()) {
+        (0, _) => None,
+        (1, _) => Some(format!("{what}: the job {list}")),
+        (_, 0) => Some(format!("{what}: the jobs {list}")),
+        (_, more) => Some(format!("{what}: the jobs {list} and {more} more")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+use super::super::line::Begun;
+use super::*;
+use executor_core::PipelineId;
+use pipeline::context::PipelineContext;
+use pipeline::repository::NoRepository;
+use pipeline::{ResolvedPipeline, create};
+use serde_json::json;
+
+const FILE: &str = "
+stages: [build, test, deploy]
+make: {stage: build, script: [make]}
+unit: {stage: test, script: [test]}
+lint: {stage: test, script: [lint]}
+ship: {stage: deploy, script: [ship], when: manual}
+done: {stage: deploy, script: [done]}
+";
+
+fn plan_of(file: &str) -> Plan {
+    let (resolved, _) = ResolvedPipeline::from_text("ci.yml", file)
+        .into_result()
+        .unwrap();
+    let context = PipelineContext {
+        id: PipelineId(3),
+        first_job_id: 300,
+        ..PipelineContext::default()
+    };
+    let creation = create(&resolved, &context, &NoRepository);
+    Plan::new(&creation, context, &Selection::default()).unwrap()
+}
+
+/// Returns the journal of a run whose jobs came to these statuses one after the other. A word with a
+/// dot behind it means that the job's end was told as well.
+fn journal(file: &str, jobs: &str) -> Vec<u8> {
+    let mut text = serde_json::to_vec(&Begun::new(&plan_of(file), None)).unwrap();
+    text.push(b'\n');
+    for entry in jobs.split_whitespace() {
+        let (job, status) = entry.split_once('=').unwrap();
+        let (status, is_told) = match status.strip_suffix('.') {
+            Some(status) => (status, true),
+            None => (status, false),
+        };
+        let line =
+            json!({"type": "job_status", "job": job, "stage": "s", "status": status, "attempt": 1});
+        let end = json!({"type": "job_finished", "job": job, "status": status, "attempt": 1});
+        let done =
+            json!({"type": "pipeline_done", "status": status, "exit_code": 1, "duration_ms": 5});
+        let lines = match (job, is_told) {
+            ("run", _) => vec![done],
+            (_, true) => vec![line, end],
+            (_, false) => vec![line],
+        };
+        for line in lines {
+            text.extend(line.to_string().into_bytes());
+            text.push(b'\n');
+        }
+    }
+    text
+}
+
+fn earlier(jobs: &str, kind: ContinuationKind) -> Earlier {
+    Earlier {
+        kind,
+        history: RunHistory::parse(&journal(FILE, jobs)),
+    }
+}
+
+const ALL_RUN: &str = "make=running make=success. unit=running unit=failed. \
+                       lint=running lint=success. ship=skipped done=skipped run=failed";
+const KILLED: &str = "make=running make=success. unit=running lint=running lint=success";
+const CANCELED: &str = "make=running make=success. unit=running unit=canceled. lint=canceled \
+                        ship=canceled done=canceled run=canceled";
+const WAITS: &str = "make=running make=success. unit=running unit=success. lint=running \
+                     lint=success. ship=manual done=running done=success. run=manual";
+
+#[test]
+fn what_has_finished_is_not_run_again() {
+    let check = |jobs: &str, kind: ContinuationKind, finished: &[&str], begun: &[&str]| {
+        let progress = earlier(jobs, kind.clone()).progress(JobHistory::products);
+        let names: Vec<&str> = progress.finished.keys().map(String::as_str).collect();
+        assert_eq!(names, finished, "{kind:?} after {jobs}");
+        let names: Vec<&str> = progress.begun.keys().map(String::as_str).collect();
+        assert_eq!(names, begun, "{kind:?} after {jobs}");
+    };
+    // The end of `lint` was not told: whatever it left may not be whole.
+    check(
+        KILLED,
+        ContinuationKind::Resume,
+        &["make"],
+        &["lint", "unit"],
+    );
+    check(
+        KILLED,
+        ContinuationKind::Retry,
+        &["make"],
+        &["lint", "unit"],
+    );
+    check(ALL_RUN, ContinuationKind::Retry, &["lint", "make"], &[]);
+    check(
+        ALL_RUN,
+        ContinuationKind::Resume,
+        &["lint", "make", "unit"],
+        &[],
+    );
+    check(CANCELED, ContinuationKind::Resume, &["make"], &[]);
+    check(
+        WAITS,
+        ContinuationKind::Play(vec!["ship".to_owned()]),
+        &["done", "lint", "make", "unit"],
+        &[],
+    );
+}
+
+#[test]
+fn where_nothing_is_left_to_do_it_is_said() {
+    let check = |jobs: &str, kind: ContinuationKind, expect: Option<&str>| {
+        let earlier = earlier(jobs, kind.clone());
+        let mut selection = Selection::default();
+        earlier.add_played(&mut selection, |_| true);
+        let (resolved, _) = ResolvedPipeline::from_text("ci.yml", FILE)
+            .into_result()
+            .unwrap();
+        let creation = create(&resolved, &PipelineContext::default(), &NoRepository);
+        let plan = Plan::new(&creation, PipelineContext::default(), &selection).unwrap();
+        let refused = earlier.check(7, &plan).err().map(|error| error.to_string());
+        assert_eq!(refused.as_deref(), expect, "{kind:?} after {jobs}");
+    };
+    check(KILLED, ContinuationKind::Resume, None);
+    check(CANCELED, ContinuationKind::Resume, None);
+    check(ALL_RUN, ContinuationKind::Retry, None);
+    let nothing = "run 7 failed: there is nothing to resume";
+    check(ALL_RUN, ContinuationKind::Resume, Some(nothing));
+    let nothing = "run 7 waits for somebody to play a job: there is nothing to retry";
+    check(WAITS, ContinuationKind::Retry, Some(nothing));
+    let play = |job: &str| ContinuationKind::Play(vec![job.to_owned()]);
+    check(WAITS, play("ship"), None);
+    let nothing = "run 7 waits for somebody to play a job: there is nothing to play";
+    check(WAITS, play("make"), Some(nothing));
+}
+
+#[test]
+fn who_was_played_once_is_played_again() {
+    let jobs = "make=running make=success. ship=manual ship=pending ship=running";
+    let mut selection = Selection::default();
+    let resumed = earlier(jobs, ContinuationKind::Resume);
+    resumed.add_played(&mut selection, |_| true);
+    assert_eq!(selection.manual, ["ship"]);
+    let mut selection = Selection::default();
+    resumed.add_played(&mut selection, |name| name != "ship");
+    assert_eq!(selection, Selection::default());
+    let mut selection = Selection {
+        jobs: vec!["make".to_owned()],
+        ..Selection::default()
+    };
+    resumed.add_played(&mut selection, |_| true);
+    assert_eq!(selection.jobs, ["make", "ship"]);
+}
+
+#[test]
+fn what_the_user_changed_is_said() {
+    let now = "
+stages: [build, test, deploy]
+make: {stage: build, script: [make, more]}
+unit: {stage: test, script: [test]}
+check: {stage: test, script: [check]}
+ship: {stage: deploy, script: [ship], when: manual}
+done: {stage: deploy, script: [done]}
+";
+    let resumed = earlier(KILLED, ContinuationKind::Resume);
+    assert_eq!(resumed.changes(&plan_of(FILE)), Vec::<String>::new());
+    let mut plan = plan_of(now);
+    let expect = [
+        "new since then: the job \"check\"",
+        "not there any more: the job \"lint\"",
+        "changed since then: the job \"make\"",
+    ];
+    assert_eq!(resumed.changes(&plan), expect);
+    plan.keep_ids(&resumed.ids());
+    let id = |name: &str| plan.jobs()[plan.position(name).unwrap()].id;
+    assert_eq!(id("unit"), JobId(301));
+    assert_eq!(id("ship"), JobId(303));
+    assert_eq!(id("check"), JobId(305), "an id is never given twice");
+    assert_eq!(plan.position_of(JobId(305)), plan.position("check"));
+    assert_eq!(plan.position_of(JobId(302)), None);
+}
+
+#[test]
+fn a_torn_line_is_no_line() {
+    let whole = journal(FILE, KILLED);
+    let count = |text: &[u8]| RunHistory::parse(text).finished().count();
+    assert_eq!(count(&whole), 1);
+    for cut in 0..whole.len() {
+        let history = RunHistory::parse(&whole[..cut]);
+        assert_eq!(history.damaged, 0, "cut at {cut}");
+        assert!(history.finished().count() <= 1);
+    }
+    let mut damaged = whole.clone();
+    damaged.extend(b"what?\n\0\n{\"type\":\"news\",\"job\":7}\n");
+    assert_eq!(RunHistory::parse(&damaged).damaged, 3);
+    assert_eq!(count(&damaged), 1);
+}
