@@ -163,12 +163,17 @@ pub(crate) struct Recorder(Mutex<Vec<PipelineEvent>>);
 impl EventSink for Recorder {
     fn event(&self, event: &PipelineEvent) {
         let mut events = self.0.lock().unwrap();
-        assert_eq!(event.seq, events.len() as u64 + 1);
+        let of_pipeline = events.iter().filter(|it| it.pipeline == event.pipeline);
+        assert_eq!(event.seq, of_pipeline.count() as u64 + 1);
         events.push(event.clone());
     }
 }
 
 impl Recorder {
+    pub(crate) fn events(&self) -> Vec<PipelineEvent> {
+        self.0.lock().unwrap().clone()
+    }
+
     pub(crate) fn kinds(&self) -> Vec<EventKind> {
         let events = self.0.lock().unwrap();
         events.iter().map(|event| event.kind.clone()).collect()

@@ -1,5 +1,6 @@
 //! The driver with a fake job runner, in virtual time.
 
+mod children;
 mod manual;
 mod order;
 mod stop;
