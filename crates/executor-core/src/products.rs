@@ -62,3 +62,28 @@ pub struct FailedTest {
     /// What it complained of.
     pub message: String,
 }
+
+impl KeptArtifact {
+    /// Returns whether it is the archive of files, not a report.
+    pub fn is_archive(&self) -> bool {
+        self.artifact_type == "archive"
+    }
+}
+
+impl FailedTest {
+    /// Returns what people know it by: its suite or class, and its name.
+    pub fn shown_name(&self) -> String {
+        let Self {
+            suite, class, name, ..
+        } = self;
+        let owner = if class.is_empty() { suite } else { class };
+        // Some tools repeat the one in the other.
+        if owner.is_empty() || name.contains(owner.as_str()) {
+            name.clone()
+        } else if name.is_empty() {
+            owner.clone()
+        } else {
+            format!("{owner} > {name}")
+        }
+    }
+}

@@ -61,6 +61,7 @@ pub mod source;
 pub mod vectors;
 pub mod yaml;
 
+mod colours;
 mod compose;
 mod dialect;
 mod graph;
@@ -80,7 +81,7 @@ pub use options::{IncludeRules, LoadOptions, Overlay};
 pub use origin::{Origin, Origins};
 pub use pipeline::Pipeline;
 pub use plan::{Plan, PlanError, PlannedJob, Selection};
-pub use report::{ChildReport, JobReport, PipelineReport, RunExit};
+pub use report::{ChildReport, JobReport, PipelineReport, ReportFormat, RunExit};
 pub use resolve::{ResolvedJob, ResolvedNeeds, ResolvedPipeline};
 pub use scheduler::{Driver, Status};
 pub use slug::slug;

@@ -1,7 +1,5 @@
-//! How a pipeline ended.
-
 use crate::scheduler::Status;
-use executor_core::{BuildError, FailureReason, JobProducts, PipelineId, WorkerError};
+use executor_core::{BuildError, FailureReason, JobProducts, PipelineId, TestTotals, WorkerError};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,6 +74,34 @@ impl PipelineReport {
     pub fn failed_jobs(&self) -> impl Iterator<Item = &JobReport> {
         let decides = |job: &&JobReport| job.status == Status::Failed && !job.allow_failure;
         self.jobs.iter().filter(decides)
+    }
+
+    /// Returns what the junit reports of all jobs tell together; absent when there was none.
+    pub fn tests(&self) -> Option<TestTotals> {
+        let mut reports = self
+            .jobs
+            .iter()
+            .filter_map(|job| job.products.tests.as_ref());
+        let mut all = reports.next()?.clone();
+        for tests in reports {
+            all.total += tests.total;
+            all.failed += tests.failed;
+            all.errors += tests.errors;
+            all.skipped += tests.skipped;
+            all.seconds += tests.seconds;
+            all.failures.extend(tests.failures.iter().cloned());
+        }
+        Some(all)
+    }
+
+    /// Returns the coverage of the pipeline as GitLab computes it: the mean of all jobs that have
+    /// one, in percent.
+    pub fn coverage(&self) -> Option<f64> {
+        let found = self.jobs.iter().filter_map(|job| job.products.coverage);
+        let (sum, count) = found.fold((0.0, 0.0), |(sum, count), coverage| {
+            (sum + coverage, count + 1.0)
+        });
+        (count > 0.0).then(|| sum / count)
     }
 }
 

@@ -1,0 +1,17 @@
+//! How a pipeline ended, and files that tell it to others.
+
+mod ending;
+mod format;
+mod json;
+mod junit;
+mod pipeline_report;
+mod text;
+mod xml;
+
+pub use format::ReportFormat;
+pub use json::REPORT_VERSION;
+pub(crate) use pipeline_report::exit_of;
+pub use pipeline_report::{ChildReport, JobReport, PipelineReport, RunExit};
+
+#[cfg(test)]
+mod tests;
