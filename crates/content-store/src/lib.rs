@@ -52,7 +52,7 @@ mod text;
 mod verify;
 mod workers;
 
-pub use digest::Digest;
+pub use digest::{Digest, NoDigest};
 pub use error::StoreError;
 pub use keep::Kept;
 pub use layer::LowerLayer;

@@ -5,7 +5,7 @@ use crate::manifest;
 use crate::tree::Tree;
 use executor_core::Cancellation;
 use fail_point::fail_point;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -58,6 +58,38 @@ impl ContentStore {
         let entries = manifest::read(&text)
             .map_err(|line| damaged(&format!("line {line} is no entry of a tree")))?;
         Tree::named(digest, entries).map_err(|error| damaged(&error.to_string()))
+    }
+
+    /// Opens a content for reading.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there or cannot be read.
+    pub fn open_content(&self, content: Digest) -> Result<File, StoreError> {
+        let path = self.directory(OBJECTS).join(object_path(content));
+        File::open(&path).map_err(StoreError::store("open", &path))
+    }
+
+    /// Writes a file elsewhere on the same file system, in the place of another one and whole or not at
+    /// all: for notes on which trees are needed.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; the old one is there then.
+    pub fn write_note(&self, path: &Path, content: &[u8]) -> Result<(), StoreError> {
+        make_dir(&self.root.join(TMP))?;
+        let partial = self.partial();
+        let written = write_private(&partial, content)
+            .and_then(|()| fail_point!("content_store::note::publish", fs::rename(&partial, path)));
+        written.map_err(|source| {
+            // The first error is the one to tell; a sweep finds what stays.
+            let _ = fs::remove_file(&partial);
+            StoreError::File {
+                action: "write",
+                path: path.to_owned(),
+                source,
+            }
+        })
     }
 
     /// Makes the directories that are not there.

@@ -49,6 +49,7 @@ mod command;
 mod config;
 mod data;
 mod default_provider;
+mod duration_words;
 mod error;
 mod executor;
 mod features;
@@ -72,6 +73,7 @@ pub use command::{FileVariable, Placement, StageCommand, StageVariables};
 pub use config::RunnerConfig;
 pub use data::ExecutorData;
 pub use default_provider::DefaultExecutorProvider;
+pub use duration_words::parse_duration;
 pub use error::{
     AcquireError, BoxError, BuildError, FailureReason, ProviderError, Retryability, chain,
 };

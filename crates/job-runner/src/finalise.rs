@@ -112,40 +112,28 @@ impl Stages<'_, '_> {
             log.error_line("No files to upload");
             return Ok(());
         }
+        let name = [artifact.name.clone()];
+        let name = self.expand_all("the name of artifacts", &name)?.pop();
         let files = ArtifactFiles {
+            name: name.unwrap_or_default(),
             project,
             paths: collected.paths,
         };
         self.build
             .read_report(artifact, &files, cancellation)
             .await?;
-        let kept = self.describe(artifact, &files).await?;
-        let count = kept.files;
         let saved = store
             .save(self.build.job.id, artifact, files, cancellation)
             .await;
-        saved.map_err(|error| artifact_failed("keep artifacts", error, cancellation))?;
-        log.system_line(&format!("Kept {count} files as {}", artifact.artifact_type));
+        let kept = saved.map_err(|error| artifact_failed("keep artifacts", error, cancellation))?;
+        let KeptArtifact {
+            artifact_type,
+            files,
+            ..
+        } = &kept;
+        log.system_line(&format!("Kept {files} files as {artifact_type}"));
         self.build.note_kept(kept);
         Ok(())
-    }
-
-    /// Returns what is said of an artifact that is kept.
-    async fn describe(
-        &mut self,
-        artifact: &Artifact,
-        files: &ArtifactFiles,
-    ) -> Result<KeptArtifact, BuildError> {
-        let name = [artifact.name.clone()];
-        let name = self.expand_all("the name of artifacts", &name)?.pop();
-        let counted = files.clone();
-        let bytes = off_thread(move || counted.bytes()).await;
-        Ok(KeptArtifact {
-            artifact_type: artifact.artifact_type.clone(),
-            name: name.unwrap_or_default(),
-            files: u64::try_from(files.paths.len()).unwrap_or(u64::MAX),
-            bytes: bytes.unwrap_or_default(),
-        })
     }
 
     /// Lists what git does not know of, ignored files included, when the artifact asks for it.

@@ -67,7 +67,7 @@ mod timeouts;
 mod tool;
 mod variables;
 
-pub use artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, LocalArtifactStore};
+pub use artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, StoredArtifact, StoredArtifacts};
 pub use cache::{
     CacheError, CacheFiles, CacheKey, CacheStore, LocalCacheEntry, LocalCaches, RemovedCache,
     RestoredCache, SavedCache,

@@ -67,6 +67,9 @@ pub struct Artifact {
     /// How long to keep it, in GitLab's duration words; empty means the default.
     #[serde(deserialize_with = "null_is_default")]
     pub expire_in: String,
+    /// The label under which it is shown to people; GitLab's own payload has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expose_as: Option<String>,
 }
 
 impl Default for Artifact {
@@ -80,6 +83,7 @@ impl Default for Artifact {
             artifact_type: ARCHIVE.to_owned(),
             artifact_format: ArtifactFormat::default(),
             expire_in: String::new(),
+            expose_as: None,
         }
     }
 }

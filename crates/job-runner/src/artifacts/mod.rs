@@ -1,9 +1,13 @@
-//! Files that jobs leave for later ones.
+//! Files that jobs leave for later ones. See `docs/design/data-between-jobs.md`.
 
 mod collect;
-mod local_store;
+mod error;
+mod manifest;
 mod store;
+mod stored;
 
 pub(crate) use collect::{CollectError, collect};
-pub use local_store::LocalArtifactStore;
-pub use store::{ArtifactError, ArtifactFiles, ArtifactStore};
+pub use error::ArtifactError;
+pub use manifest::StoredArtifact;
+pub use store::{ArtifactFiles, ArtifactStore};
+pub use stored::StoredArtifacts;

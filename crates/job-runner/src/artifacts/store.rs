@@ -1,9 +1,11 @@
+use super::error::ArtifactError;
 use async_trait::async_trait;
-use executor_core::Cancellation;
+use content_store::{LowerLayer, StoreError, Tree};
 use executor_core::job::{Artifact, Dependency, JobId};
+use executor_core::{Cancellation, KeptArtifact};
 use std::fmt::Debug;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Keeps the artifacts of jobs and hands them to later ones.
 #[async_trait]
@@ -18,7 +20,8 @@ pub trait ArtifactStore: Send + Sync + Debug {
     /// When something of it stays.
     async fn discard(&self, job: JobId) -> Result<(), ArtifactError>;
 
-    /// Keeps files of a job, in the place of those an earlier attempt left under the same type.
+    /// Keeps files of a job, in the place of those an earlier attempt left under the same type, and
+    /// returns what is kept.
     ///
     /// # Errors
     ///
@@ -33,7 +36,7 @@ pub trait ArtifactStore: Send + Sync + Debug {
         artifact: &Artifact,
         files: ArtifactFiles,
         cancellation: &Cancellation,
-    ) -> Result<(), ArtifactError>;
+    ) -> Result<KeptArtifact, ArtifactError>;
 
     /// Puts the archive of an earlier job below `project` and returns how many files it had.
     ///
@@ -52,56 +55,41 @@ pub trait ArtifactStore: Send + Sync + Debug {
         project: &Path,
         cancellation: &Cancellation,
     ) -> Result<usize, ArtifactError>;
+
+    /// Returns what the archive of a job holds, if this store can show it as a layer too.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    async fn tree(&self, _job: JobId) -> Result<Option<Arc<Tree>>, ArtifactError> {
+        Ok(None)
+    }
+
+    /// Shows such a tree as a directory, for the lower side of an overlay.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made here; the files can be fetched then.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops soon with [`ArtifactError::Stopped`].
+    async fn layer(
+        &self,
+        tree: &Arc<Tree>,
+        _cancellation: &Cancellation,
+    ) -> Result<LowerLayer, ArtifactError> {
+        Err(ArtifactError::Content(StoreError::NoTree(tree.digest())))
+    }
 }
 
 /// Files to keep, by their paths below the job's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactFiles {
+    /// The name their archive is to have, without an ending; variables are expanded.
+    pub name: String,
     /// The job's directory.
     pub project: PathBuf,
     /// Files, symbolic links and empty directories, relative to it.
     pub paths: Vec<PathBuf>,
-}
-
-impl ArtifactFiles {
-    /// Returns how many bytes the files have together, as far as they are there.
-    pub fn bytes(&self) -> u64 {
-        let sizes = self.paths.iter().filter_map(|path| {
-            let metadata = self.project.join(path).symlink_metadata().ok()?;
-            metadata.is_file().then(|| metadata.len())
-        });
-        sizes.sum()
-    }
-}
-
-/// Why artifacts could not be kept or fetched.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ArtifactError {
-    /// A file could not be read or written.
-    #[error("copy artifact {}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A symbolic link in the job's directory would lead an artifact somewhere else.
-    #[error("artifact {} would go through a symbolic link", path.display())]
-    ThroughLink {
-        /// The artifact.
-        path: PathBuf,
-    },
-    /// The job was stopped.
-    #[error("stopped")]
-    Stopped,
-    /// Another store's own trouble.
-    #[error("{message}")]
-    Other {
-        /// What was attempted.
-        message: String,
-        /// The cause.
-        #[source]
-        source: Option<executor_core::BoxError>,
-    },
 }

@@ -2,15 +2,15 @@
 
 use crate::support::Bench;
 use executor_core::job::{Artifact, ArtifactFormat, ArtifactWhen};
-use executor_core::{ExitCode, FailureReason, JobId, JobOutcome, JobState, JobVariable};
+use executor_core::{ExitCode, FailureReason, JobOutcome, JobState, JobVariable};
 use executor_testkit::JobBuilder;
-use job_runner::{BuildRunnerOptions, LocalArtifactStore};
+use job_runner::{BuildRunnerOptions, StoredArtifacts};
 use std::sync::Arc;
 use tempfile::TempDir;
 
 struct Run {
     _root: TempDir,
-    store: LocalArtifactStore,
+    store: StoredArtifacts,
     bench: Bench,
     outcome: JobOutcome,
 }
@@ -27,7 +27,7 @@ fn report(kind: &str, paths: &[&str]) -> Artifact {
 
 async fn run(script: &[&str], reports: Vec<Artifact>) -> Run {
     let root = tempfile::tempdir().expect("a directory");
-    let store = LocalArtifactStore::new(root.path().join("artifacts"));
+    let store = crate::support::artifacts_below(root.path());
     let options = BuildRunnerOptions {
         artifacts: Some(Arc::new(store.clone())),
         ..BuildRunnerOptions::default()
@@ -109,7 +109,7 @@ async fn a_refused_dotenv_report_fails_the_job_and_is_not_kept() {
         assert_eq!(run.outcome.exit_code(), Some(ExitCode(1)));
         assert!(run.outcome.products.dotenv.is_empty());
         assert!(run.outcome.products.artifacts.is_empty());
-        assert!(!run.store.files_of(JobId(1), "dotenv").exists());
+        assert!(crate::support::kept(&run.store, 1, "dotenv").is_empty());
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the tests share: one job, a runner for it, and what came out.
 
+use content_store::ContentStore;
+use executor_core::JobId;
 use executor_core::job::Job;
 use executor_core::trace::TraceStream;
 use executor_core::{
@@ -8,7 +10,9 @@ use executor_core::{
 };
 use executor_shell::{ShellConfig, Supervisor};
 use executor_testkit::{JobBuilder, RecordingObserver, ScriptedProvider, runner_config};
-use job_runner::{BuildRunner, BuildRunnerOptions, LocalRepositories, Snapshot, Sources};
+use job_runner::{
+    BuildRunner, BuildRunnerOptions, LocalRepositories, Snapshot, Sources, StoredArtifacts,
+};
 use process::Settings;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -134,6 +138,27 @@ pub(crate) fn local_workspace(root: &Path) -> Workspace {
         temp_dir: path("builds/project.tmp"),
         shared: true,
     })
+}
+
+/// Returns where artifacts are kept below `root`.
+pub(crate) fn artifacts_below(root: &Path) -> StoredArtifacts {
+    let store = ContentStore::at(root.join("artifacts/content"));
+    StoredArtifacts::new(store, root.join("artifacts/lists"))
+}
+
+/// Returns the paths of what a job left under a type, without directories that hold something.
+pub(crate) fn kept(artifacts: &StoredArtifacts, job: u64, artifact_type: &str) -> Vec<String> {
+    let found = artifacts.of_type(JobId(job), artifact_type);
+    let Some(artifact) = found.expect("a list that can be read") else {
+        return Vec::new();
+    };
+    let tree = artifacts
+        .tree_of(&artifact)
+        .expect("a tree that can be read");
+    let entries = tree.entries();
+    let is_full = |path: &Path| entries.iter().any(|it| it.path.parent() == Some(path));
+    let entries = entries.iter().filter(|it| !is_full(&it.path));
+    entries.map(|it| path_text(&it.path)).collect()
 }
 
 pub(crate) fn supervisor() -> Supervisor {

@@ -2,9 +2,9 @@
 
 use crate::support::{Bench, job, local_workspace, with_git};
 use executor_core::job::{Artifact, ArtifactWhen};
-use executor_core::{BuildError, BuildStage, FailureReason, JobId, JobState, JobVariable};
+use executor_core::{BuildError, BuildStage, FailureReason, JobState, JobVariable};
 use executor_testkit::{Directive, Failure, Moment, ScriptedProvider};
-use job_runner::{BuildRunnerOptions, LocalArtifactStore};
+use job_runner::BuildRunnerOptions;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -14,7 +14,7 @@ async fn the_end_of_the_jobs_time_leaves_room_for_what_follows() {
     let root = tempfile::tempdir().expect("a directory");
     std::fs::create_dir_all(root.path().join("builds/project")).expect("made");
     std::fs::write(root.path().join("builds/project/core.log"), "x").expect("written");
-    let store = LocalArtifactStore::new(root.path().join("artifacts"));
+    let store = crate::support::artifacts_below(root.path());
     let options = BuildRunnerOptions {
         artifacts: Some(Arc::new(store.clone())),
         ..BuildRunnerOptions::default()
@@ -64,12 +64,7 @@ async fn the_end_of_the_jobs_time_leaves_room_for_what_follows() {
         ("cleanup_file_variables", true),
     ];
     assert_eq!(stages, expect.map(|(name, ok)| (name.to_owned(), ok)));
-    assert!(
-        store
-            .files_of(JobId(7), "archive")
-            .join("core.log")
-            .exists()
-    );
+    assert_eq!(crate::support::kept(&store, 7, "archive"), ["core.log"]);
     let after = provider.commands().pop().expect("after_script ran");
     assert_eq!(after.variables.get("CI_JOB_STATUS"), Some("timedout"));
     provider.assert_obeyed();

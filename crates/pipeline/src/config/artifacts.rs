@@ -1,7 +1,7 @@
-use super::duration::parse_duration;
 use super::reader::{Field, Reader};
 use super::when::read_upload;
 use executor_core::job::{ArtifactsDefinition, Reports};
+use executor_core::parse_duration;
 
 const KEYS: [&str; 10] = [
     "name",

@@ -1,5 +1,5 @@
-use super::duration::parse_duration;
 use super::reader::{Field, Reader};
+use executor_core::parse_duration;
 
 /// The longest `start_in`: one week.
 const LONGEST_DELAY: u64 = 7 * 24 * 60 * 60;

@@ -18,7 +18,6 @@ mod clause;
 mod coverage;
 mod dast;
 mod delay;
-mod duration;
 mod environment;
 mod file;
 mod hooks;
@@ -57,8 +56,8 @@ mod when;
 mod workflow;
 
 pub use allow_failure::AllowFailure;
-pub use duration::parse_duration;
 pub use environment::Environment;
+pub use executor_core::parse_duration;
 pub use file::Config;
 pub use inherit::{Inherit, Inherited};
 pub use inheritable::Inheritable;

@@ -1,5 +1,5 @@
-use super::duration::parse_duration;
 use super::reader::{Field, Reader};
+use executor_core::parse_duration;
 
 /// The longest `timeout`: one month.
 const LONGEST: u64 = 30 * 24 * 60 * 60;

@@ -117,6 +117,7 @@ fn artifacts(definition: Option<&ArtifactsDefinition>) -> Vec<Artifact> {
             exclude: definition.exclude.clone().unwrap_or_default(),
             when: definition.when.unwrap_or_default(),
             expire_in: expire_in.clone(),
+            expose_as: definition.expose_as.clone(),
             ..Artifact::default()
         });
     }

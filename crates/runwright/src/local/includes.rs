@@ -70,7 +70,8 @@ impl LocalIncludes {
                 "files that jobs leave are there once the jobs ran".to_owned(),
             ));
         };
-        let (name, text) = read_below(&artifacts.directory_of(job)?, path, "artifacts")?;
+        let directory = artifacts.directory_of(job)?;
+        let (name, text) = read_below(directory.path(), path, "artifacts")?;
         if tells_of_commit(&text) {
             self.told_of_commit.store(true, Ordering::Relaxed);
         }

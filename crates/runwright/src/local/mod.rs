@@ -14,6 +14,7 @@ mod given;
 mod given_files;
 mod includes;
 mod isolation;
+mod kept_files;
 mod local_pipeline;
 mod logs;
 mod pipeline_options;
@@ -41,6 +42,7 @@ pub use error::{Fault, LocalError};
 pub use gitlab_ci_local::{Decoration, Decorations};
 pub use includes::LocalIncludes;
 pub use isolation::Isolation;
+pub use kept_files::KeptFiles;
 pub use local_pipeline::LocalPipeline;
 pub use logs::RunLogs;
 pub use pipeline_options::PipelineOptions;
@@ -57,6 +59,8 @@ pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 pub use vendor::{Vendor, VendorError};
 
 #[doc(no_inline)]
-pub use job_runner::{LocalArtifactStore, RepositoryError, SnapshotError, SnapshotMeans};
+pub use job_runner::{
+    ArtifactError, RepositoryError, SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts,
+};
 #[doc(no_inline)]
 pub use process::{ProcessError, Supervisor, can_mount, enter_user_namespace};

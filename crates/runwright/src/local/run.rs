@@ -13,7 +13,7 @@ use super::runs::{
 use super::situation::stamp;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, RunnerConfig};
-use job_runner::{BuildRunner, BuildRunnerOptions, LocalArtifactStore, Sources};
+use job_runner::{BuildRunner, BuildRunnerOptions, Sources};
 use pipeline::{Driver, EventSink, PipelineReport, Plan, Selection, create};
 use process::{Settings, Supervisor, TempDir};
 use std::num::NonZeroU32;
@@ -80,6 +80,7 @@ impl LocalRun {
         options.selection.check(pipeline.resolved())?;
         state.make_unseen_in(&root)?;
         recover(state.clone()).await?;
+        state.kept_files().recover();
         let supervisor = supervise(state)?;
         let prepared = Self::reserve(project, pipeline, state, options, supervisor.clone()).await;
         if prepared.is_err() {
@@ -294,10 +295,7 @@ impl LocalRun {
         let runner = BuildRunner::new(
             BuildRunnerOptions {
                 sources: self.sources.clone(),
-                // Staged among the builds, which the guardian removes if the run is killed.
-                artifacts: Some(Arc::new(
-                    LocalArtifactStore::new(directory.join("artifacts")).staging(builds.path()),
-                )),
+                artifacts: Some(Arc::new(self.state.kept_files().of_run(directory))),
                 spool_dir: Some(logs_of_life(directory, self.life())),
                 // Whoever reads the log here folds nothing, so the markers would only be in the way.
                 sections: false,

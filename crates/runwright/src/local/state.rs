@@ -1,5 +1,6 @@
 //! Where local runs keep what outlives them: logs, artifacts, locks, the journal.
 
+use super::kept_files::KeptFiles;
 use super::runs::{RunLock, Runs};
 use fail_point::fail_point;
 use includes::LockFile;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 /// ```text
 /// config.toml                         what the user wants to be so
 /// cache/                              answers of servers
+/// content/                            files that jobs left, each once
 /// git/                                repositories of other projects, where they are read by Git
 /// journal/                            what runs have made and must remove
 /// projects/<key>/last-pipeline        the id given last
@@ -122,7 +124,13 @@ impl StateDir {
         ProjectState {
             dir: self.root.join("projects").join(project_key(directory)),
             project: directory.to_owned(),
+            kept: self.kept_files(),
         }
+    }
+
+    /// Returns what jobs left for others, of all projects.
+    pub fn kept_files(&self) -> KeptFiles {
+        KeptFiles::at(&self.root)
     }
 
     /// Returns the runs of all projects, a project each.
@@ -150,6 +158,7 @@ const PIPELINES: &str = "pipelines";
 pub struct ProjectState {
     dir: PathBuf,
     project: PathBuf,
+    kept: KeptFiles,
 }
 
 impl ProjectState {
@@ -211,10 +220,12 @@ impl ProjectState {
         Runs::at(self.dir.join(PIPELINES), Some(self.project.clone()))
     }
 
-    /// Removes what the oldest ended pipelines left, so that only a few are kept.
+    /// Removes what the oldest ended pipelines left, so that only a few are kept, and artifacts whose time
+    /// is up.
     ///
     /// A pipeline that still runs is left alone, and so is one that cannot be removed now.
     pub fn prune(&self) {
+        let mut freed = false;
         let Ok(entries) = fs::read_dir(self.dir.join(PIPELINES)) else {
             return;
         };
@@ -228,16 +239,23 @@ impl ProjectState {
             let Some(_lock) = RunLock::take_dead(&path) else {
                 continue;
             };
+            freed |= KeptFiles::has_any(&path);
             let remove = || fail_point!("runwright::state::prune", process::remove_tree(&path));
             if let Err(error) = remove() {
                 tracing::debug!(path = %path.display(), %error, "Old pipeline stays.");
             }
         }
+        self.kept.sweep_if_due(freed);
     }
 
     /// Returns the environments of the project.
     pub fn environments(&self) -> super::environments::Environments {
         super::environments::Environments::at(&self.dir)
+    }
+
+    /// Returns what jobs left for others, of this and all other projects.
+    pub fn kept_files(&self) -> &KeptFiles {
+        &self.kept
     }
 
     /// Returns where the snapshots of running pipelines are.

@@ -1,11 +1,13 @@
 //! Included files on disk.
 
 use crate::project::Project;
+use job_runner::{ArtifactFiles, ArtifactStore};
 use pipeline::include::{FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource};
 use pipeline::yaml::Limits;
 use pipeline::{LoadOptions, Pipeline};
-use runwright::core::job::JobId;
-use runwright::local::{GitRepository, LocalArtifactStore, LocalIncludes, PipelineArtifacts};
+use runwright::core::Cancellation;
+use runwright::core::job::{Artifact, JobId};
+use runwright::local::{GitRepository, LocalIncludes, PipelineArtifacts, StateDir};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -174,19 +176,25 @@ fn child_of_artifact(project: &Project, includes: &LocalIncludes, path: &str) ->
     }
 }
 
-#[test]
-fn artifacts_of_a_finished_pipeline_are_included_in_a_child() {
+#[tokio::test]
+async fn artifacts_of_a_finished_pipeline_are_included_in_a_child() {
     let project = Project::new();
     project.write("ci/a.yml", "a: {script: a}");
-    let store = LocalArtifactStore::new(project.home().join("artifacts"));
-    let directory = store.files_of(JobId(7), "archive");
-    fs::create_dir_all(directory.join("out")).unwrap();
-    fs::write(
-        directory.join("out/gen.yml"),
-        "include: ci/a.yml\nb: {script: b}",
-    )
-    .unwrap();
-    symlink("/etc/hostname", directory.join("link.yml")).unwrap();
+    let job = project.home().join("job");
+    fs::create_dir_all(job.join("out")).unwrap();
+    fs::write(job.join("out/gen.yml"), "include: ci/a.yml\nb: {script: b}").unwrap();
+    symlink("/etc/hostname", job.join("link.yml")).unwrap();
+    let store = StateDir::at(project.home()).kept_files();
+    let store = store.of_run(&project.home().join("run"));
+    let files = ArtifactFiles {
+        name: String::new(),
+        project: job,
+        paths: vec!["link.yml".into(), "out/gen.yml".into()],
+    };
+    let nobody_stops = Cancellation::new();
+    let archive = Artifact::default();
+    let saved = store.save(JobId(7), &archive, files, &nobody_stops);
+    assert_eq!(saved.await.unwrap().files, 2);
     let artifacts = PipelineArtifacts::new(store.clone(), [("gen".to_owned(), JobId(7))]);
     let known = includes(&project).with_artifacts(artifacts);
     let check = |path: &str, expect: &str| {

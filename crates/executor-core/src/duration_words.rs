@@ -11,8 +11,8 @@ use std::time::Duration;
 /// use std::time::Duration;
 ///
 /// let five_minutes = Duration::from_secs(300);
-/// assert_eq!(pipeline::config::parse_duration("5 minutes"), Some(five_minutes));
-/// assert_eq!(pipeline::config::parse_duration("soon"), None);
+/// assert_eq!(executor_core::parse_duration("5 minutes"), Some(five_minutes));
+/// assert_eq!(executor_core::parse_duration("soon"), None);
 /// ```
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim().to_ascii_lowercase();
