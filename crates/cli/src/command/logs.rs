@@ -32,7 +32,7 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
     } else {
         let history = history(&run)?;
         let job = job(&run, &history, name)?;
-        let logs = run.logs(&history, job);
+        let logs = run.logs(job);
         let wanted = args.attempt.unwrap_or(logs.len());
         let log = wanted.checked_sub(1).and_then(|at| logs.get(at));
         let log = log.ok_or_else(|| no_log(&run, &history, job, logs.len(), args.attempt))?;
@@ -55,7 +55,7 @@ fn follow(
         let history = history(run)?;
         let runs = matches!(run.state(&history), RunState::Running { .. });
         let job = job(run, &history, name)?;
-        let logs = run.logs(&history, job);
+        let logs = run.logs(job);
         let over = !runs || has_ended(job.status);
         let first = reading
             .next

@@ -8,7 +8,7 @@ use super::logs::RunLogs;
 use super::project::LocalProject;
 use super::runs::{
     Continuation, ControlServer, Earlier, Journal, Notices, ObedientRun, RunCommand, RunRecord,
-    forget_told, logs_of_life,
+    RunSituation, forget_told, logs_of_life, tell_older,
 };
 use super::situation::stamp;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
@@ -56,6 +56,8 @@ pub struct LocalRun {
     state: ProjectState,
     directory: PipelineDir,
     earlier: Option<Earlier>,
+    /// For the how manieth time it is begun.
+    life: u32,
     notes: Vec<String>,
     _in_place: Option<InPlaceLock>,
 }
@@ -116,8 +118,9 @@ impl LocalRun {
             None => (state.new_pipeline()?, None),
         };
         let plan = Arc::new(plan(directory.id, pipeline, &options, earlier.as_ref())?);
-        let mut notes = Vec::new();
+        let (mut life, mut notes) = (1, Vec::new());
         if let Some(earlier) = &earlier {
+            life = earlier.next_life(&directory.path);
             earlier.check(directory.id, &plan)?;
             notes = earlier.changes(&plan);
         }
@@ -130,6 +133,7 @@ impl LocalRun {
             state,
             directory,
             earlier,
+            life,
             notes,
             _in_place: in_place,
         })
@@ -169,14 +173,9 @@ impl LocalRun {
     pub fn logs(&self) -> RunLogs {
         RunLogs {
             directory: self.directory.path.clone(),
-            life: self.life(),
+            life: self.life,
             plan: Arc::clone(&self.plan),
         }
-    }
-
-    /// Returns for the how manieth time the run is begun.
-    fn life(&self) -> u32 {
-        self.earlier.as_ref().map_or(1, Earlier::next_life)
     }
 
     /// Returns the directory with the logs of this run.
@@ -263,6 +262,7 @@ impl LocalRun {
     async fn drive(&self, driver: Driver, cancellation: &Cancellation) -> PipelineReport {
         let stop = cancellation.child();
         let obedient = Arc::new(ObedientRun {
+            plan: Arc::clone(&self.plan),
             controls: driver.controls.clone(),
             stop: stop.clone(),
             notices: self.options.notices.clone(),
@@ -274,13 +274,26 @@ impl LocalRun {
                 "Nobody can play jobs of this run or cancel it from outside."
             );
         }
-        let run = driver.run(Arc::clone(&self.plan), &stop);
+        let run = async {
+            let run = driver.run(Arc::clone(&self.plan), &stop);
+            tokio::join!(run, self.tell_older()).0
+        };
         match &server {
             Ok(server) => tokio::select! {
                 report = run => report,
                 never = server.serve(obedient) => match never {},
             },
             Err(_) => run.await,
+        }
+    }
+
+    /// Tells older runs of the same ref that there is a newer commit, as GitLab would. Whoever goes on
+    /// with an earlier run has none.
+    async fn tell_older(&self) {
+        if self.earlier.is_none() {
+            let situation = RunSituation::of(&self.plan);
+            let (runs, notices) = (self.state.runs(), &self.options.notices);
+            tell_older(&runs, self.directory.id, &situation, notices).await;
         }
     }
 
@@ -296,7 +309,7 @@ impl LocalRun {
             BuildRunnerOptions {
                 sources: self.sources.clone(),
                 artifacts: Some(Arc::new(self.state.kept_files().of_run(directory))),
-                spool_dir: Some(logs_of_life(directory, self.life())),
+                spool_dir: Some(logs_of_life(directory, self.life)),
                 // Whoever reads the log here folds nothing, so the markers would only be in the way.
                 sections: false,
                 ..BuildRunnerOptions::default()

@@ -12,4 +12,5 @@ mod gitlab_ci_local;
 mod given;
 mod includes;
 mod repository;
+mod runs;
 mod situation;

@@ -366,4 +366,3 @@ two: {trigger: {include: c.yml, strategy: depend}, resource_group: g}
     assert_eq!(ran.report.status, Status::Success);
     assert_eq!(ran.report.duration, SECOND * 2);
 }
-

@@ -4,11 +4,12 @@ use super::continuation::ContinuationKind;
 use super::error::RunsError;
 use super::history::{JobHistory, RunHistory};
 use super::line::planned;
-use super::past_run::Run;
+use super::past_run::{Run, logs_of_life};
 use executor_core::{JobId, JobProducts};
 use pipeline::scheduler::{BegunJob, FinishedJob, Progress};
 use pipeline::{Plan, Selection, Status};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The earlier life of a run that somebody goes on with, and what of it he wants to run.
@@ -28,9 +29,12 @@ impl Earlier {
         })
     }
 
-    /// Returns for the how manieth time the run is begun now.
-    pub(in crate::local) fn next_life(&self) -> u32 {
-        self.history.lives + 1
+    /// Returns for the how manieth time the run in `directory` is begun now. No log of any earlier time
+    /// is in the way, also where the journal does not tell of that time.
+    pub(in crate::local) fn next_life(&self, directory: &Path) -> u32 {
+        let lives = self.history.lives.saturating_add(1)..;
+        let mut free = lives.filter(|&life| !logs_of_life(directory, life).exists());
+        free.next().unwrap_or(u32::MAX)
     }
 
     /// Returns the ids that jobs have by their names, also those that are gone.

@@ -1,5 +1,6 @@
 //! What is known of the runs of a project, living and past. See `docs/design/runs.md`.
 
+mod child_run;
 mod continuation;
 mod control;
 mod earlier;
@@ -8,6 +9,7 @@ mod history;
 mod journal;
 mod killed;
 mod line;
+mod newer;
 mod notices;
 mod obedient_run;
 mod past_run;
@@ -31,8 +33,10 @@ pub use record::{RunCommand, RunRecord, RunSituation};
 pub use run_state::RunState;
 pub use runs::Runs;
 
+pub(super) use child_run::ChildRun;
 pub(super) use control::ControlServer;
 pub(super) use earlier::Earlier;
+pub(super) use newer::tell_older;
 pub(super) use obedient_run::ObedientRun;
 pub(super) use past_run::logs_of_life;
 pub(super) use run_lock::RunLock;

@@ -90,11 +90,18 @@ impl Run {
     }
 
     /// Returns the logs of a job that are there, the oldest first.
-    pub fn logs(&self, history: &RunHistory, job: &JobHistory) -> Vec<PathBuf> {
-        let lives = 1..=history.lives.max(1);
-        lives
-            .flat_map(|life| logs_of(&logs_of_life(&self.directory, life), job.id))
-            .collect()
+    pub fn logs(&self, job: &JobHistory) -> Vec<PathBuf> {
+        let first = logs_of_life(&self.directory, 1);
+        let entries = fs::read_dir(&first).into_iter().flatten().flatten();
+        let mut lives: Vec<u32> = entries
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect();
+        lives.sort_unstable();
+        let later = lives
+            .into_iter()
+            .map(|life| logs_of_life(&self.directory, life));
+        let all = std::iter::once(first).chain(later);
+        all.flat_map(|logs| logs_of(&logs, job.id)).collect()
     }
 }
 

@@ -45,7 +45,9 @@ impl RunLock {
                 Err(LockError::Io(error)) => return Err(error),
             }
             let holder = Mark::read(&mut file);
-            if holder.is_some_and(|holder| holder.is_alive()) || begun.elapsed() > PATIENCE {
+            // A process that starts another has its locks twice, for a moment.
+            let is_other = |holder: Mark| holder.pid != std::process::id() && holder.is_alive();
+            if holder.is_some_and(is_other) || begun.elapsed() > PATIENCE {
                 return Ok(Err(holder.map(|holder| holder.pid)));
             }
             thread::sleep(PAUSE);

@@ -38,13 +38,13 @@ pub enum RunState {
 impl RunState {
     /// Decides where a run stands by its lock and its journal.
     pub(super) fn decide(holder: Holder, history: &RunHistory) -> Self {
-        if let Holder::Run(pid) = holder {
-            return Self::Running { pid };
-        }
         let Some(end) = &history.end else {
-            return Self::Killed {
-                finished: history.finished().count(),
-                jobs: history.planned().count(),
+            return match holder {
+                Holder::Run(pid) => Self::Running { pid },
+                Holder::Nobody => Self::Killed {
+                    finished: history.finished().count(),
+                    jobs: history.planned().count(),
+                },
             };
         };
         match end.status {
@@ -74,5 +74,48 @@ impl RunState {
 impl fmt::Display for RunState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::history::RunEnd;
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_journal_says_how_a_run_ended_and_the_lock_whether_it_lives() {
+        let check = |holder, status: Option<Status>, expect| {
+            let end = status.map(|status| RunEnd {
+                status,
+                exit_code: 0,
+                duration: Duration::ZERO,
+            });
+            let history = RunHistory {
+                end,
+                ..RunHistory::default()
+            };
+            assert_eq!(
+                RunState::decide(holder, &history),
+                expect,
+                "{holder:?} {status:?}"
+            );
+        };
+        let killed = RunState::Killed {
+            finished: 0,
+            jobs: 0,
+        };
+        check(
+            Holder::Run(Some(7)),
+            None,
+            RunState::Running { pid: Some(7) },
+        );
+        check(Holder::Nobody, None, killed);
+        check(Holder::Nobody, Some(Status::Success), RunState::Success);
+        // Its process cleans up, or a child of it has the lock for a moment.
+        check(Holder::Run(None), Some(Status::Failed), RunState::Failed);
+        check(Holder::Nobody, Some(Status::Canceling), RunState::Canceled);
+        check(Holder::Nobody, Some(Status::Manual), RunState::Manual);
+        check(Holder::Nobody, Some(Status::Running), RunState::Failed);
     }
 }

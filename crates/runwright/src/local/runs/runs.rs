@@ -8,6 +8,7 @@ use super::record::RunRecord;
 use super::run_lock::{Holder, RunLock};
 use super::run_state::RunState;
 use fail_point::fail_point;
+use pipeline::event::ParentJob;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -87,6 +88,29 @@ impl Runs {
         let ids = self.ids().unwrap_or_default();
         let found = ids.into_iter().rev().filter_map(|id| self.killed(id));
         found.collect()
+    }
+
+    /// Returns the runs with lower numbers than this one that live, child pipelines left out.
+    pub(in crate::local) fn living_before(&self, id: u64) -> Vec<Run> {
+        let ids = self.ids().unwrap_or_default().into_iter();
+        let living = ids.filter(|&it| it < id && RunLock::holder(&self.path(it)) != Holder::Nobody);
+        let runs = living.filter_map(|it| self.open(it).ok().flatten());
+        runs.filter(|run| run.record().parent.is_none()).collect()
+    }
+
+    /// Returns the run that a job started last, if it is still there.
+    pub(super) fn child_of(&self, parent: &ParentJob) -> Result<Option<Run>, RunsError> {
+        for id in self.ids()? {
+            if id <= parent.pipeline.0 {
+                break;
+            }
+            if let Ok(Some(run)) = self.open(id)
+                && run.record().parent.as_ref() == Some(parent)
+            {
+                return Ok(Some(run));
+            }
+        }
+        Ok(None)
     }
 
     fn killed(&self, id: u64) -> Option<KilledRun> {

@@ -29,6 +29,13 @@ pub enum ControlRequest {
     Abort,
     /// Say where the jobs stand.
     Status,
+    /// There is a run of a newer commit of the same ref: what may be canceled for that is.
+    Superseded {
+        /// That run.
+        by: u64,
+        /// Its commit.
+        sha: String,
+    },
 }
 
 /// A variable of a job that is started by hand.
@@ -55,6 +62,11 @@ impl fmt::Debug for PlayVariable {
 pub enum ControlReply {
     /// It does what it was told.
     Done,
+    /// It cancels these jobs, as there is a newer run.
+    Canceling {
+        /// The jobs.
+        jobs: Vec<String>,
+    },
     /// It does not.
     Refused {
         /// Why.
