@@ -7,12 +7,12 @@ use super::local_pipeline::LocalPipeline;
 use super::logs::RunLogs;
 use super::project::LocalProject;
 use super::runs::{
-    Continuation, ControlServer, Earlier, Journal, Notices, ObedientRun, RunCommand, RunRecord,
-    RunSituation, forget_told, logs_of_life, tell_older,
+    Continuation, ControlServer, Earlier, JobHistory, Journal, Notices, ObedientRun, RunCommand,
+    RunRecord, RunSituation, forget_told, logs_of_life, products, tell_older,
 };
 use super::situation::stamp;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
-use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, RunnerConfig};
+use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, JobProducts, RunnerConfig};
 use job_runner::{BuildRunner, BuildRunnerOptions, Sources};
 use pipeline::{Driver, EventSink, PipelineReport, Plan, Selection, create};
 use process::{Settings, Supervisor, TempDir};
@@ -330,9 +330,22 @@ impl LocalRun {
         driver.concurrency = self.concurrency();
         driver.timeout = self.options.timeout;
         if let Some(earlier) = &self.earlier {
-            driver.progress = Arc::new(earlier.progress(|job| job.products()));
+            driver.progress = Arc::new(earlier.progress(|job| self.products(job)));
         }
         driver
+    }
+
+    /// Returns what a job left in an earlier life of the run. Most jobs leave nothing, and are not asked.
+    fn products(&self, job: &JobHistory) -> JobProducts {
+        let planned = self
+            .plan
+            .position(&job.name)
+            .map(|at| &self.plan.jobs()[at]);
+        if planned.is_none_or(|planned| planned.definition.artifacts.is_none()) {
+            return job.products();
+        }
+        let kept = self.state.kept_files().of_run(&self.directory.path);
+        products(&kept, job)
     }
 
     fn concurrency(&self) -> NonZeroU32 {

@@ -140,9 +140,9 @@ const FIVE: &str = "
 stages: [a, b, c]
 default: {before_script: ['echo $CI_JOB_NAME >>OUT/ran']}
 one: {stage: a, script: ['echo made >made'], artifacts: {paths: [made]}}
-two: {stage: a, script: ['true']}
+two: {stage: a, script: [echo VERSION=1.2 >two.env], artifacts: {reports: {dotenv: two.env}}}
 three: {stage: b, script: [cat made]}
-four: {stage: b, needs: [two], script: ['true']}
+four: {stage: b, needs: [two], script: ['test $VERSION = 1.2']}
 five: {stage: c, script: ['true']}
 ";
 

@@ -1,0 +1,61 @@
+//! What jobs of an earlier life left, from what is kept of it.
+
+use super::history::JobHistory;
+use executor_core::JobProducts;
+use executor_core::variable::JobVariable;
+use job_runner::{ArtifactError, StoredArtifact, StoredArtifacts, read_dotenv};
+use std::io::Read as _;
+
+/// The kind of the reports that hold variables.
+const DOTENV: &str = "dotenv";
+
+/// No report is longer that was taken once.
+const LONGEST_REPORT: u64 = 1 << 20;
+
+/// Returns what a job left in an earlier life of its run. What has expired since is no longer there.
+pub(in crate::local) fn products(artifacts: &StoredArtifacts, job: &JobHistory) -> JobProducts {
+    let mut products = job.products();
+    let kept = artifacts.of_job(job.id);
+    let read = kept.and_then(|kept| {
+        for artifact in &kept {
+            if artifact.artifact.artifact_type == DOTENV {
+                products.dotenv = variables(artifacts, artifact)?;
+            }
+        }
+        products.artifacts = kept.into_iter().map(|it| it.artifact).collect();
+        Ok(())
+    });
+    if let Err(error) = read {
+        tracing::warn!(
+            job = &*job.name,
+            error = &error as &dyn std::error::Error,
+            "What the job left cannot be read any more."
+        );
+    }
+    products
+}
+
+/// Reads the variables of a report once more. They were fit to be taken when the job ended.
+fn variables(
+    artifacts: &StoredArtifacts,
+    report: &StoredArtifact,
+) -> Result<Vec<JobVariable>, ArtifactError> {
+    let mut files = Vec::new();
+    for entry in artifacts.tree_of(report)?.entries() {
+        if let Some(file) = artifacts.open(report, &entry.path)? {
+            let mut bytes = Vec::new();
+            let read = file.take(LONGEST_REPORT).read_to_end(&mut bytes);
+            read.map_err(|source| ArtifactError::File {
+                action: "read",
+                path: entry.path.clone(),
+                source,
+            })?;
+            files.push((entry.path.display().to_string(), bytes));
+        }
+    }
+    let files = files.iter().map(|(name, bytes)| (&**name, &**bytes));
+    read_dotenv(files).map_err(|error| ArtifactError::Other {
+        message: "read the dotenv report once more".to_owned(),
+        source: Some(Box::new(error)),
+    })
+}
