@@ -10,7 +10,7 @@ use crate::stages::Stages;
 use crate::timeouts::{self, Deadlines, Timeouts};
 use crate::tool::Tools;
 use crate::variables::{self, Facts};
-use executor_core::job::{ArtifactWhen, Job, Step};
+use executor_core::job::{ArtifactWhen, Job, JobId, Step};
 use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariables;
 use executor_core::{
@@ -39,6 +39,8 @@ pub(crate) struct Build<'r> {
     pub(crate) reports: Vec<StageReport>,
     /// What the job's directory hangs on, once it has its files.
     pub(crate) attachment: Option<Attachment>,
+    /// The jobs whose artifacts came with the files, in the order in which they come.
+    pub(crate) shown_inputs: Vec<JobId>,
     /// What the job leaves.
     pub(crate) products: JobProducts,
 }

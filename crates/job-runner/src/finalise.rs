@@ -1,4 +1,6 @@
-use crate::artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, CollectError, collect};
+use crate::artifacts::{
+    ArtifactError, ArtifactFiles, ArtifactStore, CollectError, Collected, collect,
+};
 use crate::limit::{Expired, Limit, within};
 use crate::off_thread::off_thread;
 use crate::repository::GitDir;
@@ -98,16 +100,7 @@ impl Stages<'_, '_> {
         let collected = collected
             .unwrap_or_else(|error| Err(CollectError::Directory(error)))
             .map_err(not_collected)?;
-        for warning in &collected.warnings {
-            log.warning_line(warning);
-        }
-        for (pattern, count) in &collected.found {
-            if *count == 0 {
-                log.warning_line(&format!("{pattern}: no matching files"));
-            } else {
-                log.system_line(&format!("{pattern}: found {count} matching files"));
-            }
-        }
+        self.tell_of(&collected, artifact, &project);
         if collected.paths.is_empty() {
             log.error_line("No files to upload");
             return Ok(());
@@ -134,6 +127,35 @@ impl Stages<'_, '_> {
         log.system_line(&format!("Kept {files} files as {artifact_type}"));
         self.build.note_kept(kept);
         Ok(())
+    }
+
+    /// Says what the patterns found, in the words of GitLab's runner, which people look for.
+    fn tell_of(&self, collected: &Collected, artifact: &Artifact, project: &Path) {
+        let log = &self.build.log;
+        for warning in &collected.warnings {
+            log.warning_line(warning);
+        }
+        for (pattern, count) in &collected.found {
+            if *count == 0 {
+                log.warning_line(&format!(
+                    "{pattern}: no matching files. Ensure that the artifact path is relative to the \
+                     working directory ({})",
+                    project.display()
+                ));
+            } else {
+                log.system_line(&format!(
+                    "{pattern}: found {count} matching artifact files and directories"
+                ));
+            }
+        }
+        match collected.untracked {
+            _ if !artifact.untracked => {}
+            0 => log.warning_line("untracked: no files"),
+            count => log.system_line(&format!("untracked: found {count} files")),
+        }
+        for (pattern, count) in &collected.excluded {
+            log.system_line(&format!("{pattern}: excluded {count} files"));
+        }
     }
 
     /// Lists what git does not know of, ignored files included, when the artifact asks for it.
@@ -182,7 +204,9 @@ impl Stages<'_, '_> {
 
 fn not_collected(error: CollectError) -> BuildError {
     match error {
-        CollectError::Exclude { .. } => BuildError::config(error.to_string()),
+        CollectError::Exclude { .. } | CollectError::TooMany(_) => {
+            BuildError::config(error.to_string())
+        }
         CollectError::Directory(source) => {
             BuildError::system("runner", "look for artifacts", source)
         }

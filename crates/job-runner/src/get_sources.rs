@@ -1,5 +1,7 @@
 use crate::limit::{Expired, Limit, within};
-use crate::sources::{Attachment, Brought, NativeGit, Place, Snapshot, Sources, Stay, Worktree};
+use crate::sources::{
+    Attachment, Brought, Inputs, NativeGit, Place, Snapshot, Sources, Stay, Worktree,
+};
 use crate::stages::{Stages, not_the_users, script_of};
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, StopLevel};
@@ -88,7 +90,13 @@ impl Stages<'_, '_> {
         let work = async {
             self.run_hooks(before, fetch).await?;
             if brings {
-                self.bring(fetch).await?;
+                // A hook after the sources, and a cache, come before the artifacts.
+                let inputs = if after.is_none() && self.build.job.cache.is_empty() {
+                    self.inputs().await
+                } else {
+                    Inputs::default()
+                };
+                self.bring(fetch, &inputs).await?;
             }
             self.run_hooks(after, fetch).await
         };
@@ -129,7 +137,7 @@ impl Stages<'_, '_> {
         !matches!(settings.strategy, GitStrategy::None | GitStrategy::Empty)
     }
 
-    async fn bring(&mut self, fetch: &Cancellation) -> Result<(), BuildError> {
+    async fn bring(&mut self, fetch: &Cancellation, inputs: &Inputs) -> Result<(), BuildError> {
         match &self.build.options.sources {
             Sources::Git(_) => {
                 let plan = self.scripts.sources.clone();
@@ -137,7 +145,7 @@ impl Stages<'_, '_> {
             }
             Sources::Snapshot(snapshot) => {
                 let snapshot = Arc::clone(snapshot);
-                self.bring_snapshot(&snapshot, fetch).await
+                self.bring_snapshot(&snapshot, fetch, inputs).await
             }
             Sources::Worktree(worktree) => {
                 let worktree = Arc::clone(worktree);
@@ -151,19 +159,45 @@ impl Stages<'_, '_> {
         &mut self,
         snapshot: &Snapshot,
         fetch: &Cancellation,
+        inputs: &Inputs,
     ) -> Result<(), BuildError> {
         self.build.detach().await?;
-        let brought = snapshot.bring(&self.place(fetch)).await;
+        self.build.shown_inputs.clear();
+        let brought = snapshot.bring(&self.place(fetch), inputs).await;
         let Brought {
             files,
             warnings,
             layer,
         } = brought.map_err(|error| error.into_build_error(fetch))?;
+        if let Some(layer) = &layer {
+            self.build.shown_inputs = layer.shown();
+        }
         let what = if layer.is_some() { "Showing" } else { "Copied" };
         self.build.attachment = layer.map(Attachment::Layer);
         let root = snapshot.root().display();
         self.tell(&warnings, &format!("{what} {files} files of {root}"));
         Ok(())
+    }
+
+    /// Returns the artifacts that the job is going to get. What cannot be read is told of when it is
+    /// fetched.
+    async fn inputs(&mut self) -> Inputs {
+        let mut inputs = Inputs {
+            store: self.build.options.artifacts.clone(),
+            trees: Vec::new(),
+        };
+        let Some(store) = &inputs.store else {
+            return inputs;
+        };
+        let job = Arc::clone(&self.build.job);
+        for dependency in &job.dependencies {
+            match store.tree(dependency.id).await {
+                Ok(Some(tree)) => inputs.trees.push((dependency.id, tree)),
+                Ok(None) => {}
+                Err(_) => return Inputs::default(),
+            }
+        }
+        inputs
     }
 
     async fn bring_worktree(

@@ -75,6 +75,7 @@ impl JobRunner for BuildRunner {
             started_at: Timestamp::now(),
             reports: Vec::new(),
             attachment: None,
+            shown_inputs: Vec::new(),
             products: JobProducts::default(),
         };
         build.run().await

@@ -136,7 +136,15 @@ impl Stages<'_, '_> {
         cancellation: &Cancellation,
     ) -> Result<(), BuildError> {
         let project = self.artifacts_dir()?;
-        for dependency in dependencies {
+        // The first of them may have come with the sources.
+        let shown = self.build.shown_inputs.iter();
+        let shown = shown.zip(dependencies).take_while(|(id, it)| **id == it.id);
+        let shown = shown.count();
+        for Dependency { id, name, .. } in &dependencies[..shown] {
+            let text = format!("Showing the files of {name} ({id})");
+            self.build.log.system_line(&text);
+        }
+        for dependency in &dependencies[shown..] {
             let fetched = store.fetch(dependency, &project, cancellation).await;
             let count =
                 fetched.map_err(|error| artifact_failed("fetch artifacts", error, cancellation))?;

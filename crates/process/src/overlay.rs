@@ -37,15 +37,42 @@ struct Kind {
     renames: bool,
 }
 
-/// The three directories of an overlay; the last two are on one file system.
+/// The directories of an overlay; the last two are on one file system.
 #[derive(Debug, Clone, Copy)]
 pub struct Layers<'a> {
-    /// What is shown. It must not change as long as it is.
-    pub lower: &'a Path,
+    /// What is shown, the uppermost first. It must not change as long as it is.
+    pub lower: &'a [&'a Path],
     /// Where changes are kept.
     pub upper: &'a Path,
     /// An empty directory for the kernel.
     pub work: &'a Path,
+}
+
+/// So long may the options of a mount be, with the zero at their end.
+const LONGEST_OPTIONS: usize = 4096;
+
+impl Layers<'_> {
+    /// Returns whether the kernel takes so many names, and so long ones.
+    pub fn fit(&self) -> bool {
+        let of_kind = KINDS.iter().map(|kind| kind.options.len()).max();
+        let names = self.options().len();
+        names + of_kind.unwrap_or(0) + ",".len() < LONGEST_OPTIONS
+    }
+
+    fn options(&self) -> Vec<u8> {
+        let mut options = b"lowerdir=".to_vec();
+        for (at, lower) in self.lower.iter().enumerate() {
+            if at > 0 {
+                options.push(b':');
+            }
+            escape_into(&mut options, lower);
+        }
+        for (name, path) in [(",upperdir=", self.upper), (",workdir=", self.work)] {
+            options.extend_from_slice(name.as_bytes());
+            escape_into(&mut options, path);
+        }
+        options
+    }
 }
 
 /// How overlays are made here, as [`Supervisor::overlays`](crate::Supervisor::overlays) found out.
@@ -73,15 +100,7 @@ impl Overlays {
 
     /// Mounts an overlay on the directory `target`.
     pub(crate) fn mount(self, layers: &Layers<'_>, target: &Path) -> io::Result<()> {
-        let mut options = Vec::new();
-        for (name, path) in [
-            ("lowerdir=", layers.lower),
-            (",upperdir=", layers.upper),
-            (",workdir=", layers.work),
-        ] {
-            options.extend_from_slice(name.as_bytes());
-            escape_into(&mut options, path);
-        }
+        let mut options = layers.options();
         options.push(b',');
         options.extend_from_slice(self.kind.options.as_bytes());
         let options = CString::new(options)?;
@@ -102,7 +121,7 @@ impl Overlays {
         fs::create_dir_all(lower.join("moved"))?;
         fs::create_dir_all(lower.join("replaced/old"))?;
         let layers = Layers {
-            lower: &lower,
+            lower: &[&lower],
             upper: &upper,
             work: &work,
         };
@@ -135,5 +154,32 @@ fn escape_into(options: &mut Vec<u8>, path: &Path) {
             options.push(b'\\');
         }
         options.push(*byte);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_apart_and_must_fit() {
+        let check = |lower: &[&Path], expect: &str| {
+            let layers = Layers {
+                lower,
+                upper: Path::new("/u"),
+                work: Path::new("/w"),
+            };
+            assert_eq!(String::from_utf8_lossy(&layers.options()), expect);
+            layers.fit()
+        };
+        let plain = "lowerdir=/b:/a,upperdir=/u,workdir=/w";
+        assert!(check(&[Path::new("/b"), Path::new("/a")], plain));
+        let strange = Path::new("/a,b:c\\");
+        let escaped = "lowerdir=/a\\,b\\:c\\\\,upperdir=/u,workdir=/w";
+        assert!(check(&[strange], escaped));
+        let long = format!("/{}", "x".repeat(LONGEST_OPTIONS));
+        let long = Path::new(&long);
+        let expect = format!("lowerdir={},upperdir=/u,workdir=/w", long.display());
+        assert!(!check(&[long], &expect));
     }
 }

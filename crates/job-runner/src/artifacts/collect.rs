@@ -2,15 +2,23 @@ use globset::{GlobBuilder, GlobMatcher};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
+
+/// So many files one artifact may have: each costs memory and time wherever it goes.
+const MOST_FILES: usize = 500_000;
 
 /// What the patterns of an artifact found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Collected {
     /// Files, symbolic links and empty directories, relative to the project, sorted.
     pub(crate) paths: Vec<PathBuf>,
-    /// How many of them each pattern found, as it was written.
+    /// How many files and directories each pattern found, as it was written.
     pub(crate) found: Vec<(String, usize)>,
+    /// How many each pattern of `exclude` kept out, as it was written.
+    pub(crate) excluded: Vec<(String, usize)>,
+    /// How many of the untracked files are taken.
+    pub(crate) untracked: usize,
     /// Patterns that could not be used, and why.
     pub(crate) warnings: Vec<String>,
 }
@@ -32,14 +40,23 @@ pub(crate) fn collect(
     more: &[PathBuf],
     exclude: &[String],
 ) -> Result<Collected, CollectError> {
-    let mut collected = Collected::default();
     let excluded = exclude.iter().map(|text| {
-        Pattern::parse(project, text).map_err(|why| CollectError::Exclude {
+        let pattern = Pattern::parse(project, text).map_err(|why| CollectError::Exclude {
             pattern: text.clone(),
             why,
-        })
+        });
+        Ok((text, pattern?))
     });
-    let excluded = excluded.collect::<Result<Vec<_>, _>>()?;
+    let excluded = excluded.collect::<Result<Vec<_>, CollectError>>()?;
+    let mut collected = Collected::default();
+    let mut kept_out = vec![0; excluded.len()];
+    let mut is_taken = |path: &Path| {
+        let rule = excluded.iter().position(|(_, it)| it.matches(path));
+        if let Some(rule) = rule {
+            kept_out[rule] += 1;
+        }
+        rule.is_none()
+    };
     let mut all = BTreeSet::new();
     for text in patterns {
         let pattern = match Pattern::parse(project, text) {
@@ -49,18 +66,61 @@ pub(crate) fn collect(
                 continue;
             }
         };
-        let mut found = Vec::new();
+        let mut found = Found::at_most(MOST_FILES);
         pattern.find(project, &mut found)?;
-        found.retain(|path| !excluded.iter().any(|pattern| pattern.matches(path)));
-        collected.found.push((text.clone(), found.len()));
-        all.extend(found);
+        collected.warnings.extend(found.warnings);
+        found.directories.retain(|path| is_taken(path));
+        found.paths.retain(|path| is_taken(path));
+        let count = found.directories.len() + found.paths.len();
+        collected.found.push((text.clone(), count));
+        all.extend(found.paths);
+        // An empty one is a result of the job; others come with what is in them.
+        let is_empty = |path: &PathBuf| found.empty.contains(path);
+        all.extend(found.directories.into_iter().filter(is_empty));
     }
-    let more = more
+    for path in more.iter().filter(|path| is_taken(path)) {
+        // Git knows of links and files alone, but something else may have taken their place.
+        let mut found = Found::at_most(MOST_FILES);
+        take_whole(project, path, &mut found)?;
+        collected.warnings.extend(found.warnings);
+        collected.untracked += found.paths.len();
+        all.extend(found.paths);
+    }
+    collected.warnings.dedup();
+    let kept_out = excluded
         .iter()
-        .filter(|path| !excluded.iter().any(|pattern| pattern.matches(path)));
-    all.extend(more.cloned());
+        .zip(kept_out)
+        .filter(|(_, count)| *count > 0);
+    collected.excluded = kept_out
+        .map(|((text, _), count)| ((*text).clone(), count))
+        .collect();
     collected.paths = all.into_iter().collect();
     Ok(collected)
+}
+
+/// What one pattern found.
+#[derive(Debug)]
+struct Found {
+    /// How many files there may be.
+    most: usize,
+    /// Files and links.
+    paths: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
+    /// Those of the directories that hold nothing.
+    empty: BTreeSet<PathBuf>,
+    warnings: Vec<String>,
+}
+
+impl Found {
+    fn at_most(most: usize) -> Self {
+        Self {
+            most,
+            paths: Vec::new(),
+            directories: Vec::new(),
+            empty: BTreeSet::new(),
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// Why the files of an artifact cannot be found.
@@ -74,6 +134,11 @@ pub(crate) enum CollectError {
         /// What is wrong with it.
         why: String,
     },
+    /// There are more files than anybody can want to keep.
+    #[error(
+        "artifacts may have {0} files at most; name what later jobs need, or pack it into an archive"
+    )]
+    TooMany(usize),
     /// A directory cannot be read.
     #[error("look for artifacts")]
     Directory(#[from] io::Error),
@@ -86,6 +151,8 @@ struct Pattern {
     base: PathBuf,
     /// All of it, where there is a wildcard.
     matcher: Option<GlobMatcher>,
+    /// What stands before a last `/**`, which names the directory too: as a pattern, or as it is.
+    all_below: Option<Result<GlobMatcher, PathBuf>>,
     /// How many names a path that matches can have at most; `None` where `**` stands for any number.
     depth: Option<usize>,
 }
@@ -102,27 +169,37 @@ impl Pattern {
         let matcher = if base == inside {
             None
         } else {
-            let built = GlobBuilder::new(&glob).literal_separator(true).build();
-            let built = built.map_err(|error| format!("is no pattern: {}", error.kind()))?;
-            Some(built.compile_matcher())
+            Some(matcher_of(&glob)?)
+        };
+        let all_below = match glob.strip_suffix("/**") {
+            None => None,
+            Some(above) if base == Path::new(above) => Some(Err(base.clone())),
+            Some(above) => Some(Ok(matcher_of(above)?)),
         };
         // Each slash ends at most one name, also one between braces.
         let depth = (!glob.contains("**")).then(|| glob.matches('/').count() + 1);
         Ok(Self {
             base,
             matcher,
+            all_below,
             depth,
         })
     }
 
     fn matches(&self, path: &Path) -> bool {
-        match &self.matcher {
+        let itself = match &self.matcher {
             Some(matcher) => matcher.is_match(path),
             None => path == self.base,
-        }
+        };
+        itself
+            || match &self.all_below {
+                Some(Ok(matcher)) => matcher.is_match(path),
+                Some(Err(base)) => path == base,
+                None => false,
+            }
     }
 
-    fn find(&self, project: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    fn find(&self, project: &Path, found: &mut Found) -> Result<(), CollectError> {
         // A link on the way would lead out of the project, or to files that have another name.
         let mut way = self.base.ancestors().skip(1);
         if way.any(|parent| project.join(parent).is_symlink() && parent != Path::new("")) {
@@ -130,7 +207,10 @@ impl Pattern {
         }
         match &self.matcher {
             None => take_whole(project, &self.base, found),
-            Some(matcher) => self.walk(project, &self.base, matcher, found),
+            Some(_) if matches!(&self.all_below, Some(Err(base)) if is_directory(&project.join(base))) => {
+                take_whole(project, &self.base, found)
+            }
+            Some(_) => self.walk(project, &self.base, found),
         }
     }
 
@@ -138,15 +218,14 @@ impl Pattern {
         &self,
         project: &Path,
         directory: &Path,
-        matcher: &GlobMatcher,
-        found: &mut Vec<PathBuf>,
-    ) -> io::Result<()> {
+        found: &mut Found,
+    ) -> Result<(), CollectError> {
         for name in names_in(project, directory)? {
             let path = directory.join(name);
-            if matcher.is_match(&path) {
+            if self.matches(&path) {
                 take_whole(project, &path, found)?;
             } else if self.reaches_below(&path) && is_directory(&project.join(&path)) {
-                self.walk(project, &path, matcher, found)?;
+                self.walk(project, &path, found)?;
             }
         }
         Ok(())
@@ -158,8 +237,23 @@ impl Pattern {
     }
 }
 
+/// Reads a pattern as GitLab's runner does: `{,a}` may name nothing.
+fn matcher_of(glob: &str) -> Result<GlobMatcher, String> {
+    let mut builder = GlobBuilder::new(glob);
+    let built = builder
+        .literal_separator(true)
+        .empty_alternates(true)
+        .build();
+    let built = built.map_err(|error| format!("is no pattern: {}", error.kind()))?;
+    Ok(built.compile_matcher())
+}
+
 /// Returns the path below the project that `text` means.
 fn relative(project: &Path, text: &str) -> Result<PathBuf, String> {
+    // All of the project is `.`; nothing is what a variable gives that is not set.
+    if text.is_empty() {
+        return Err("no matching files, the path is empty".to_owned());
+    }
     let path = Path::new(text);
     let path = if path.is_absolute() {
         path.strip_prefix(project)
@@ -180,24 +274,45 @@ fn relative(project: &Path, text: &str) -> Result<PathBuf, String> {
 }
 
 /// Takes `path`, and all that is in it when it is a directory.
-fn take_whole(project: &Path, path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+fn take_whole(project: &Path, path: &Path, found: &mut Found) -> Result<(), CollectError> {
     let Ok(metadata) = fs::symlink_metadata(project.join(path)) else {
         return Ok(());
     };
-    if !metadata.is_dir() {
-        if metadata.is_file() || metadata.is_symlink() {
-            found.push(path.to_owned());
+    if metadata.is_file() || metadata.is_symlink() {
+        if found.paths.len() >= found.most {
+            return Err(CollectError::TooMany(found.most));
         }
+        found.paths.push(path.to_owned());
+        return Ok(());
+    }
+    if !metadata.is_dir() {
+        let kind = kind_of(metadata.file_type());
+        let warning = format!("{}: {kind} is not archived", path.display());
+        found.warnings.push(warning);
         return Ok(());
     }
     let names = names_in(project, path)?;
-    if names.is_empty() && path != Path::new("") {
-        found.push(path.to_owned());
+    if path != Path::new("") {
+        found.directories.push(path.to_owned());
+        if names.is_empty() {
+            found.empty.insert(path.to_owned());
+        }
     }
     for name in names {
         take_whole(project, &path.join(name), found)?;
     }
     Ok(())
+}
+
+/// Names what has no content that could be kept.
+fn kind_of(kind: fs::FileType) -> &'static str {
+    if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
 }
 
 fn names_in(project: &Path, directory: &Path) -> io::Result<Vec<std::ffi::OsString>> {
@@ -278,6 +393,70 @@ mod tests {
         check(&["dist/../a.txt"], &[], &["a.txt"]);
         check(&["{dist/deep/*,b}.map"], &[], &["dist/deep/y.map"]);
         check(&["."], &["dist/**/*"], &["a.txt", "b.bin"]);
+    }
+
+    #[test]
+    fn patterns_mean_what_they_mean_to_gitlabs_runner() {
+        let deep = ["dist/deep/y.js", "dist/deep/y.map"];
+        // All below a directory is the directory too.
+        check(&["dist/empty/**"], &[], &["dist/empty"]);
+        check(&["dist/e*/**"], &[], &["dist/empty"]);
+        check(&["dist/deep/**"], &[], &deep);
+        check(&["dist/deep/**/*"], &["dist/*/y.js"], &["dist/deep/y.map"]);
+        check(&["dist/deep"], &["dist/deep/**"], &[]);
+        check(&["**/deep/**"], &[], &deep);
+        check(&["**/deep"], &[], &deep);
+        check(&["dist/**/y.js"], &[], &["dist/deep/y.js"]);
+        check(&["dist/**/x.js"], &[], &["dist/x.js"]);
+        // Two stars within a name are one.
+        check(&["d**p/*"], &[], &[]);
+        check(&["dist/d**p/*"], &[], &deep);
+        // Classes, and alternatives that may be empty and stand in each other.
+        check(&["[ab].*"], &["[!a].*"], &["a.txt"]);
+        check(&["[^a].*"], &[], &["b.bin"]);
+        check(&["[a-c].{txt,{bin,map}}"], &[], &["a.txt", "b.bin"]);
+        check(
+            &["{dist/deep/y.map,a.txt}{,.gz}"],
+            &[],
+            &["a.txt", "dist/deep/y.map"],
+        );
+        check(&["?.txt"], &[], &["a.txt"]);
+        check(&["dist/?/*"], &[], &[]);
+        // Excluding a directory keeps nothing out that is in it.
+        check(&["dist/deep"], &["dist/deep"], &deep);
+        check(&[""], &[], &[]);
+        check(&["/"], &[], &[]);
+    }
+
+    #[test]
+    fn what_has_no_content_is_told_of_and_nobody_waits_for_it() {
+        let project = project();
+        let at = |name: &str| project.path().join(name);
+        let mode = rustix::fs::Mode::RWXU;
+        let fifo = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), fifo, mode, 0).expect("made");
+        let socket = std::os::unix::net::UnixListener::bind(at("socket")).expect("bound");
+        let patterns = ["*".to_owned(), "pipe".to_owned()];
+        let exclude = ["dist/**".to_owned()];
+        let untracked = [PathBuf::from("socket"), PathBuf::from("a.txt")];
+        let collected =
+            collect(project.path(), &patterns, &untracked, &exclude).expect("collected");
+        drop(socket);
+        assert_eq!(collected.paths, ["a.txt", "b.bin"].map(PathBuf::from));
+        assert_eq!(collected.untracked, 1);
+        assert_eq!(collected.excluded, [("dist/**".to_owned(), 6)]);
+        let [pipe, socket] = ["pipe: a pipe", "socket: a socket"];
+        let expect = [pipe, socket, pipe, socket].map(|what| format!("{what} is not archived"));
+        assert_eq!(collected.warnings, expect);
+    }
+
+    #[test]
+    fn there_is_an_end_to_the_number_of_files() {
+        let project = project();
+        let mut found = Found::at_most(2);
+        let all = take_whole(project.path(), Path::new(""), &mut found);
+        let error = all.expect_err("there are more");
+        assert!(error.to_string().contains("2 files at most"), "{error}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod manifest;
 mod store;
 mod stored;
 
-pub(crate) use collect::{CollectError, collect};
+pub(crate) use collect::{CollectError, Collected, collect};
 pub use error::ArtifactError;
 pub use manifest::StoredArtifact;
 pub use store::{ArtifactFiles, ArtifactStore};

@@ -2,6 +2,7 @@ use super::error::ArtifactError;
 use super::manifest::{Manifest, StoredArtifact};
 use super::store::{ArtifactFiles, ArtifactStore};
 use crate::off_thread::off_thread;
+use archive::{Packed, Packing};
 use async_trait::async_trait;
 use content_store::{ContentStore, Digest, EntryKind, LowerLayer, Tree};
 use executor_core::job::{Artifact, Dependency, JobId};
@@ -114,6 +115,25 @@ impl StoredArtifacts {
     ) -> Result<(), ArtifactError> {
         let tree = self.tree_of(artifact)?;
         Ok(self.store.restore(&tree, into, cancellation)?)
+    }
+
+    /// Packs all of an artifact into an archive at `to`, where there is nothing yet. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When the artifact cannot be read, or the archive not be written.
+    pub fn export(
+        &self,
+        artifact: &StoredArtifact,
+        to: &Path,
+        packing: &Packing,
+        cancellation: &Cancellation,
+    ) -> Result<Packed, ArtifactError> {
+        let tree = self.tree_of(artifact)?;
+        let shown = self.store.layer(&tree, cancellation)?;
+        let paths: Vec<PathBuf> = tree.entries().iter().map(|it| it.path.clone()).collect();
+        let packed = archive::pack(shown.path(), &paths, to, packing, cancellation);
+        packed.map_err(|error| ArtifactError::Pack(error.into()))
     }
 
     /// Shows all of an artifact as a directory that is only for reading, until what is returned is

@@ -1,10 +1,12 @@
 use super::copier::Copier;
 use super::error::SnapshotError;
+use super::inputs::{Ground, Input, Inputs};
 use super::means::{Clones, Size};
 use super::snapshot::Place;
 use super::take::{Contents, Taken, make_empty};
 use crate::off_thread::off_thread;
 use executor_core::BuildError;
+use executor_core::job::JobId;
 use fail_point::fail_point;
 use process::{Layers, Mount, Overlays, ProcessError, Supervisor, TempDir};
 use std::error::Error;
@@ -12,7 +14,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The one copy of a working tree that jobs begin with. No job writes to it.
 ///
@@ -29,6 +31,7 @@ pub(crate) struct Base {
     size: Size,
     warnings: Vec<String>,
     next_layer: AtomicU64,
+    ground: OnceLock<Ground>,
 }
 
 /// The name of the copy in the directory of a base.
@@ -86,6 +89,7 @@ impl Base {
             size,
             warnings,
             next_layer: AtomicU64::new(1),
+            ground: OnceLock::new(),
         })
     }
 
@@ -144,15 +148,27 @@ impl Base {
         copied.unwrap_or_else(|source| Err(target_error(place.project, source)))
     }
 
-    /// Shows it in a job's directory, with a layer of its own for what the job changes.
+    /// Returns what it holds, by its paths.
+    fn ground(&self) -> &Ground {
+        self.ground.get_or_init(|| Ground {
+            directories: self.contents.directories.iter().cloned().collect(),
+            others: self.contents.files.iter().cloned().collect(),
+        })
+    }
+
+    /// Shows it in a job's directory, below those artifacts that can be shown too, with a layer of its
+    /// own for what the job changes.
     pub(crate) async fn lay(
         self: &Arc<Self>,
         overlays: Overlays,
         place: &Place<'_>,
+        inputs: &Inputs,
     ) -> Result<Layer, SnapshotError> {
+        let inputs = inputs.layers(self.ground(), place.cancellation).await;
         let base = Arc::clone(self);
         let supervisor = place.supervisor.clone();
         let project = place.project.to_owned();
+        let mut inputs = inputs;
         let lay = move || {
             let number = base.next_layer.fetch_add(1, Ordering::Relaxed);
             let directory = base.path.join(format!("layer-{number}"));
@@ -161,22 +177,52 @@ impl Base {
                 .and_then(|()| fail_point!("job_runner::layer::make", fs::create_dir_all(&upper)))
                 .and_then(|()| fs::create_dir(&work));
             made.map_err(|source| target_error(&project, source))?;
+            let tree = Self::tree_in(&base.path);
+            let (lower, count) = lower_layers(&inputs, &tree, &upper, &work);
             let layers = Layers {
-                lower: &Self::tree_in(&base.path),
+                lower: &lower,
                 upper: &upper,
                 work: &work,
             };
             let mount = supervisor
                 .mount(overlays, &layers, &project)
                 .map_err(|error| SnapshotError::Overlay(Arc::new(error)))?;
+            drop(lower);
+            inputs.truncate(count);
             Ok(Layer {
                 mount,
                 directory,
+                inputs,
                 _base: base,
             })
         };
         let laid = off_thread(lay).await;
         laid.unwrap_or_else(|source| Err(target_error(place.project, source)))
+    }
+}
+
+/// Returns what is shown, the uppermost first, and how many artifacts are among it: as many as the
+/// kernel takes.
+fn lower_layers<'l>(
+    inputs: &'l [Input],
+    tree: &'l Path,
+    upper: &Path,
+    work: &Path,
+) -> (Vec<&'l Path>, usize) {
+    let mut count = inputs.len();
+    loop {
+        let shown = inputs[..count].iter().rev();
+        let mut lower: Vec<&Path> = shown.map(|input| input.layer.path()).collect();
+        lower.push(tree);
+        let layers = Layers {
+            lower: &lower,
+            upper,
+            work,
+        };
+        if count == 0 || layers.fit() {
+            return (lower, count);
+        }
+        count -= 1;
     }
 }
 
@@ -190,10 +236,17 @@ fn target_error(path: &Path, source: io::Error) -> SnapshotError {
 pub(crate) struct Layer {
     mount: Mount,
     directory: PathBuf,
+    /// Kept until nothing shows them any more.
+    inputs: Vec<Input>,
     _base: Arc<Base>,
 }
 
 impl Layer {
+    /// Returns the jobs whose artifacts it shows, in the order in which they come.
+    pub(crate) fn shown(&self) -> Vec<JobId> {
+        self.inputs.iter().map(|input| input.job).collect()
+    }
+
     /// Takes it out of the job's directory, which is empty then, and removes it.
     pub(crate) async fn remove(self) -> Result<(), BuildError> {
         let failed = |source: ProcessError| {

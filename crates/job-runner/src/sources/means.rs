@@ -30,6 +30,14 @@ pub(crate) struct Size {
 }
 
 impl Size {
+    /// Returns how much there is in both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            files: self.files.saturating_add(other.files),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
     /// Returns whether mounting an overlay is faster than copying it all.
     pub(crate) fn is_worth_a_mount(self) -> bool {
         let files = u64::try_from(self.files).unwrap_or(u64::MAX);

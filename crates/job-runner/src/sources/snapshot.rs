@@ -1,6 +1,7 @@
 use super::base::{Base, Layer};
 use super::error::SnapshotError;
 use super::file_list::{self, FileList, ListError};
+use super::inputs::Inputs;
 use super::means::{Clones, Size, SnapshotMeans, Way};
 use super::take::{Take, Taken};
 use crate::off_thread::off_thread;
@@ -135,13 +136,18 @@ impl Snapshot {
         }
     }
 
-    /// Fills a job's directory.
+    /// Fills a job's directory, also with those of its inputs that can be shown at no cost; the layer
+    /// knows which.
     ///
     /// # Cancellation
     ///
     /// Stops the listing, or between two files, with [`SnapshotError::Stopped`]. Another job that
     /// waits for the same snapshot takes it anew.
-    pub(crate) async fn bring(&self, place: &Place<'_>) -> Result<Brought, SnapshotError> {
+    pub(crate) async fn bring(
+        &self,
+        place: &Place<'_>,
+        inputs: &Inputs,
+    ) -> Result<Brought, SnapshotError> {
         let copies = matches!(self.means, SnapshotMeans::Auto | SnapshotMeans::Copy);
         if self.users == SnapshotUsers::One && copies {
             let taken = self.take(place, place.project.to_owned()).await?;
@@ -153,8 +159,9 @@ impl Snapshot {
         }
         self.refuse(place).await?;
         let base = self.base.get_or_try_init(|| self.make_base(place)).await?;
-        let layer = match self.way(base.size(), place).await? {
-            Way::Overlay(overlays) => match Base::lay(base, overlays, place).await {
+        let size = base.size().and(inputs.size());
+        let layer = match self.way(size, place).await? {
+            Way::Overlay(overlays) => match Base::lay(base, overlays, place, inputs).await {
                 Err(SnapshotError::Overlay(error)) if self.means == SnapshotMeans::Auto => {
                     tell_of_refusal(&error);
                     Base::copy(base, Clones::Wanted, place).await?;

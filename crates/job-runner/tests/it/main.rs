@@ -5,6 +5,7 @@ mod support;
 mod artifacts;
 mod bad_input;
 mod git;
+mod handover;
 mod life;
 mod means;
 mod reports;

@@ -184,7 +184,7 @@ pub(crate) fn overlay(supervisor: &Supervisor, directory: &Path) -> Mount {
     fs::write(lower.join("old/file"), "from below").unwrap();
     let overlays = supervisor.overlays(&scratch).unwrap();
     let layers = Layers {
-        lower: &lower,
+        lower: &[&lower],
         upper: &upper,
         work: &work,
     };
