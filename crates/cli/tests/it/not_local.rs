@@ -28,7 +28,7 @@ fn what_the_executor_cannot_give_is_said_once() {
 fn a_job_that_would_mean_something_else_is_refused_before_anything_starts() {
     let project = Project::with_pipeline(
         "build:\n  script: [touch ran]\nsteps:\n  run: [{name: a, script: \"true\"}]\n\
-         deploy:\n  trigger: group/project\n  when: manual\n",
+         deploy:\n  run: [{name: b, script: \"true\"}]\n  when: manual\n",
     );
     let refused = project.runwright(&["run", "--in-place"]).expect_code(2);
     assert!(
@@ -36,7 +36,7 @@ fn a_job_that_would_mean_something_else_is_refused_before_anything_starts() {
         "{}",
         refused.stderr
     );
-    assert!(!refused.stderr.contains("trigger"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("deploy"), "{}", refused.stderr);
     assert!(!project.dir().join("ran").exists());
 
     project.runwright(&["run", "build"]).expect_code(0);
@@ -44,7 +44,7 @@ fn a_job_that_would_mean_something_else_is_refused_before_anything_starts() {
     assert!(
         manual
             .stderr
-            .contains("`deploy` cannot run here: `trigger`: "),
+            .contains("`deploy` cannot run here: `run`: "),
         "{}",
         manual.stderr
     );

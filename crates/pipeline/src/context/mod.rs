@@ -28,4 +28,4 @@ pub(crate) use predefined::{group_name, job_value};
 pub use project::Project;
 pub use reference::{expand, expand_existing};
 pub(crate) use reference::{referenced, references};
-pub use trigger::{Chat, ExternalPullRequest, Trigger, Upstream};
+pub use trigger::{Chat, ExternalPullRequest, Relative, Trigger, Upstream};

@@ -1,5 +1,6 @@
 use super::{
-    Chat, Commit, ExternalPullRequest, GivenVariable, MergeRequest, Project, Trigger, Upstream,
+    Chat, Commit, ExternalPullRequest, GivenVariable, MergeRequest, Project, Relative, Trigger,
+    Upstream,
 };
 use executor_core::job::{GitInfo, PipelineId, RefType};
 use jiff::Timestamp;
@@ -35,6 +36,8 @@ pub struct PipelineContext {
     pub trigger: Option<Trigger>,
     /// The job that started it.
     pub upstream: Option<Upstream>,
+    /// The pipelines above it, if it is a child pipeline.
+    pub relatives: Vec<Relative>,
     /// The chat command that started it.
     pub chat: Option<Chat>,
     /// Whether a Kubernetes cluster belongs to the project (`only: {kubernetes: active}`).
@@ -131,6 +134,7 @@ impl Default for PipelineContext {
             schedule_description: None,
             trigger: None,
             upstream: None,
+            relatives: Vec::new(),
             chat: None,
             kubernetes_active: false,
             deploy_freeze: false,

@@ -1,3 +1,7 @@
+use executor_core::job::{JobId, PipelineId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
 /// What a trigger token's call brought along.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trigger {
@@ -16,6 +20,15 @@ pub struct Upstream {
     pub pipeline_id: u64,
     /// The job.
     pub job_id: u64,
+}
+
+/// A pipeline above this one, whose jobs' artifacts it can fetch (`needs:pipeline`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relative {
+    /// The pipeline.
+    pub id: PipelineId,
+    /// Its jobs by name.
+    pub jobs: Arc<HashMap<String, JobId>>,
 }
 
 /// The chat command that started a pipeline.

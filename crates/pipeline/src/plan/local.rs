@@ -1,4 +1,4 @@
-use super::{Plan, PlanError, PlannedJob};
+use super::{Plan, PlanError, PlannedJob, relatives};
 use crate::config::{JobKind, variable_name_problem};
 use crate::parity::{Class, check_job};
 
@@ -18,7 +18,8 @@ impl Plan {
             odd_names(shared.flat_map(|variables| variables.keys())).collect();
         let started = self.jobs.iter().filter(|job| job.will_start());
         let refused = started.filter_map(|job| {
-            let why = refusal(job, &odd_shared)?;
+            let why = refusal(job, &odd_shared);
+            let why = why.or_else(|| relatives::dependencies(self, job).err())?;
             Some((job.name().to_owned(), why))
         });
         let refused: Vec<(String, String)> = refused.collect();

@@ -7,6 +7,7 @@ mod forward;
 mod ids;
 mod local;
 mod payload;
+mod relatives;
 mod selection;
 mod variables;
 
@@ -255,6 +256,11 @@ impl PlannedJob {
     /// Returns the name.
     pub fn name(&self) -> &str {
         &self.definition.name
+    }
+
+    /// Returns the name it has in the file, without what `parallel` adds.
+    pub fn name_in_file(&self) -> &str {
+        &self.created.resolved.name_in_file
     }
 
     fn leaves_artifacts(&self) -> bool {

@@ -1,4 +1,4 @@
-use super::{Plan, PlannedJob, expanded, variables};
+use super::{Plan, PlannedJob, expanded, relatives, variables};
 use crate::context::PipelineContext;
 use crate::create::Creation;
 use executor_core::job::{
@@ -158,7 +158,9 @@ fn dependencies(plan: &Plan, index: usize) -> Vec<Dependency> {
         name: job.name().to_owned(),
         ..Dependency::default()
     };
-    earlier.map(dependency).collect()
+    // What cannot be fetched was refused before, or nobody cared.
+    let above = relatives::dependencies(plan, &plan.jobs[index]).unwrap_or_default();
+    earlier.map(dependency).chain(above).collect()
 }
 
 fn hooks(definition: &JobDefinition) -> Vec<Hook> {

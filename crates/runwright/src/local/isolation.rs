@@ -48,25 +48,33 @@ impl Prepared {
 
     /// Returns the sources of the jobs in `plan`.
     pub(super) fn of_plan(self, plan: &Plan, project: &LocalProject) -> Sources {
+        self.for_users(users(plan), project)
+    }
+
+    /// Returns the sources of the jobs of several pipelines.
+    pub(super) fn for_many(self, project: &LocalProject) -> Sources {
+        self.for_users(SnapshotUsers::Many, project)
+    }
+
+    fn for_users(self, users: SnapshotUsers, project: &LocalProject) -> Sources {
         match self {
-            Self::Snapshot(snapshot) => {
-                Sources::Snapshot(Arc::new(snapshot.with_users(users(plan))))
-            }
+            Self::Snapshot(snapshot) => Sources::Snapshot(Arc::new(snapshot.with_users(users))),
             Self::Worktree(worktree) => Sources::Worktree(Arc::new(worktree)),
             Self::InPlace => Sources::InPlace(project.root().to_owned()),
         }
     }
 }
 
-/// One job without a second try needs no snapshot beside its own files.
+/// One job without a second try, which starts no other pipeline, needs no snapshot beside its own files.
 fn users(plan: &Plan) -> SnapshotUsers {
     match plan.jobs() {
         [job]
-            if job
-                .definition
-                .retry
-                .as_ref()
-                .is_none_or(|retry| retry.max.unwrap_or_default() == 0) =>
+            if !job.is_bridge()
+                && job
+                    .definition
+                    .retry
+                    .as_ref()
+                    .is_none_or(|retry| retry.max.unwrap_or_default() == 0) =>
         {
             SnapshotUsers::One
         }

@@ -1,3 +1,4 @@
+use super::children::ReadPipeline;
 use super::elsewhere::{ApiMode, GitLabVariables, Merged, Outside, ProjectIncludes};
 use super::error::LocalError;
 use super::file::optional;
@@ -24,14 +25,12 @@ use std::sync::{Arc, OnceLock};
 /// on it needs git to be read.
 #[derive(Debug)]
 pub struct LocalPipeline {
-    loaded: Pipeline,
+    read: Arc<ReadPipeline>,
     resolved: ResolvedPipeline,
-    surroundings: Surroundings,
     decorations: Decorations,
     notes: Vec<String>,
     /// What was noted elsewhere after it was read, when the jobs were created.
     late_notes: OnceLock<Vec<String>>,
-    outside: Arc<Outside>,
 }
 
 impl LocalPipeline {
@@ -101,16 +100,19 @@ impl LocalPipeline {
         let mut decorations = includes.tree().take_decorations();
         texts.each(|text| decorations.extend(Decorations::read(text)));
         drop(texts);
+        drop(includes);
         let asked = Arc::clone(&outside);
         let checked = checked.and_then(|loaded, diagnostics| {
+            let resolved = loaded.resolve(diagnostics);
+            let sources = diagnostics.sources();
+            let root = project.root();
+            let read = ReadPipeline::new(loaded, sources, root, surroundings, outside, options);
             Some(Self {
-                resolved: loaded.resolve(diagnostics),
-                loaded,
-                surroundings,
+                read: Arc::new(read),
+                resolved,
                 decorations,
                 notes,
                 late_notes: OnceLock::new(),
-                outside,
             })
         });
         Ok((checked, asked))
@@ -118,7 +120,12 @@ impl LocalPipeline {
 
     /// Returns the files' keywords, merged.
     pub fn loaded(&self) -> &Pipeline {
-        &self.loaded
+        &self.read.loaded
+    }
+
+    /// Returns what it takes to read the pipelines that its jobs start.
+    pub(super) fn read_pipeline(&self) -> &Arc<ReadPipeline> {
+        &self.read
     }
 
     /// Returns what they mean, whatever the situation.
@@ -138,7 +145,7 @@ impl LocalPipeline {
 
     /// Begins to look at the repository, beside what the caller does meanwhile.
     pub(super) fn look_ahead(&self) {
-        self.surroundings.look_ahead();
+        self.read.surroundings.look_ahead();
     }
 
     /// Returns what the jobs know: the commit, the project, the situation and the given variables.
@@ -147,7 +154,7 @@ impl LocalPipeline {
     ///
     /// When git cannot be asked.
     pub fn context(&self) -> Result<&PipelineContext, LocalError> {
-        self.surroundings.context()
+        self.read.surroundings.context()
     }
 
     /// Returns the repository, as rules ask about it in this situation.
@@ -157,13 +164,13 @@ impl LocalPipeline {
     /// When git cannot be asked.
     pub fn repository(&self) -> Result<&GitRepository, LocalError> {
         // Without the situation it does not know what changed.
-        self.surroundings.context()?;
-        Ok(self.surroundings.repository())
+        self.read.surroundings.context()?;
+        Ok(self.read.surroundings.repository())
     }
 
     /// Returns what was asked elsewhere until now, and what was answered: what a lock file is made of.
     pub fn asked_elsewhere(&self) -> Vec<includes::Record> {
-        self.outside.records()
+        self.read.outside.records()
     }
 
     /// Returns what the comments above the jobs ask for.
@@ -178,8 +185,10 @@ impl LocalPipeline {
     ///
     /// When git cannot be asked.
     pub fn notes(&self) -> Result<Vec<&str>, LocalError> {
-        let of_situation = self.surroundings.notes()?;
-        let late = self.late_notes.get_or_init(|| self.outside.take_notes());
+        let of_situation = self.read.surroundings.notes()?;
+        let late = self
+            .late_notes
+            .get_or_init(|| self.read.outside.take_notes());
         let notes = self.notes.iter().chain(late).chain(of_situation);
         Ok(notes.map(String::as_str).collect())
     }

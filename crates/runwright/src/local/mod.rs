@@ -5,6 +5,7 @@
 
 mod artifacts;
 mod bitrab;
+mod children;
 mod elsewhere;
 mod environments;
 mod error;

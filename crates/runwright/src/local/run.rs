@@ -1,5 +1,8 @@
 //! One run of a project's pipeline on this machine.
 
+use super::children::{
+    FamilyArtifacts, Household, HouseholdOptions, LocalDownstream, ReadPipeline,
+};
 use super::environments::EnvironmentRunner;
 use super::error::LocalError;
 use super::isolation::{self, Isolation, Prepared};
@@ -12,8 +15,10 @@ use super::runs::{
 };
 use super::situation::stamp;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
-use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, JobProducts, RunnerConfig};
-use job_runner::{BuildRunner, BuildRunnerOptions, Sources};
+use executor_core::{
+    ActiveJobs, Cancellation, ExecutorProvider, JobProducts, JobRunner, RunnerConfig,
+};
+use job_runner::{ArtifactStore, BuildRunner, BuildRunnerOptions, Sources, StoredArtifacts};
 use pipeline::{Driver, EventSink, PipelineReport, Plan, Selection, create};
 use process::{Settings, Supervisor, TempDir};
 use std::num::NonZeroU32;
@@ -50,9 +55,11 @@ pub struct RunOptions {
 pub struct LocalRun {
     project: LocalProject,
     plan: Arc<Plan>,
+    read: Arc<ReadPipeline>,
     options: RunOptions,
     sources: Sources,
     supervisor: Supervisor,
+    state_dir: StateDir,
     state: ProjectState,
     directory: PipelineDir,
     earlier: Option<Earlier>,
@@ -98,6 +105,7 @@ impl LocalRun {
         options: RunOptions,
         supervisor: Supervisor,
     ) -> Result<Self, LocalError> {
+        let state_dir = state.clone();
         let state = state.project(project.root());
         let sources = Prepared::new(options.isolation, &project, &state);
         // Two tools of git side by side: a trivial run is not much longer than one of them.
@@ -128,8 +136,10 @@ impl LocalRun {
             sources: sources.of_plan(&plan, &project),
             project,
             plan,
+            read: Arc::clone(pipeline.read_pipeline()),
             options,
             supervisor,
+            state_dir,
             state,
             directory,
             earlier,
@@ -199,11 +209,14 @@ impl LocalRun {
         events: Arc<dyn EventSink>,
         cancellation: &Cancellation,
     ) -> Result<PipelineReport, LocalError> {
-        let report = match self.begin(executor, events) {
+        let report = match self.begin(executor, Arc::clone(&events)) {
             Ok((builds, journal)) => {
-                let driver = self.driver(executor, provider, journal, &builds);
+                let household = self.household(executor, events);
+                let mut driver = self.driver(executor, provider, journal, &builds);
+                driver.downstream = Some(Arc::new(self.downstream(&household)));
                 let report = self.drive(driver, cancellation).await;
                 isolation::discard(&self.sources).await;
+                household.discard().await;
                 if let Err(error) = builds.remove().await {
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,
@@ -305,27 +318,20 @@ impl LocalRun {
         builds: &TempDir,
     ) -> Driver {
         let directory = &self.directory.path;
-        let runner = BuildRunner::new(
-            BuildRunnerOptions {
-                sources: self.sources.clone(),
-                artifacts: Some(Arc::new(self.state.kept_files().of_run(directory))),
-                spool_dir: Some(logs_of_life(directory, self.life)),
-                // Whoever reads the log here folds nothing, so the markers would only be in the way.
-                sections: false,
-                ..BuildRunnerOptions::default()
-            },
-            self.supervisor.clone(),
-        );
+        let runner = runner_of(&RunnerParts {
+            sources: &self.sources,
+            directory,
+            life: self.life,
+            supervisor: &self.supervisor,
+            state: &self.state,
+            above: &[],
+        });
         let mut config = RunnerConfig::new("local", executor);
         config.builds_dir = Some(builds.path().display().to_string());
         config.cache_dir = Some(directory.join("cache").display().to_string());
         config.output_limit = u64::MAX;
         config.graceful_kill_timeout = GRACE;
-        let runner = EnvironmentRunner {
-            inner: Arc::new(runner),
-            environments: self.state.environments(),
-        };
-        let mut driver = Driver::new(provider, Arc::new(runner), Arc::new(config), events);
+        let mut driver = Driver::new(provider, runner, Arc::new(config), events);
         driver.active = self.options.active.clone();
         driver.concurrency = self.concurrency();
         driver.timeout = self.options.timeout;
@@ -348,6 +354,31 @@ impl LocalRun {
         products(&kept, job)
     }
 
+    /// Returns what the pipeline shares with those that its jobs start.
+    fn household(&self, executor: &str, events: Arc<dyn EventSink>) -> Arc<Household> {
+        let options = HouseholdOptions {
+            state: self.state_dir.clone(),
+            supervisor: self.supervisor.clone(),
+            isolation: self.options.isolation,
+            executor: executor.to_owned(),
+            command: self.options.command.clone(),
+            events,
+        };
+        Arc::new(Household::new(options, self.directory.id))
+    }
+
+    fn downstream(&self, household: &Arc<Household>) -> LocalDownstream {
+        LocalDownstream::new(
+            Arc::clone(household),
+            self.project.clone(),
+            Arc::clone(&self.read),
+            self.state.clone(),
+            self.sources.clone(),
+            self.directory.path.clone(),
+            &self.plan,
+        )
+    }
+
     fn concurrency(&self) -> NonZeroU32 {
         let processors = || std::thread::available_parallelism().ok()?.try_into().ok();
         self.options
@@ -355,6 +386,49 @@ impl LocalRun {
             .or_else(processors)
             .unwrap_or(NonZeroU32::MIN)
     }
+}
+
+/// What the jobs of one pipeline of a run are run with.
+pub(super) struct RunnerParts<'a> {
+    /// Where their files come from.
+    pub(super) sources: &'a Sources,
+    /// The directory of the pipeline.
+    pub(super) directory: &'a Path,
+    /// For the how manieth time it is begun.
+    pub(super) life: u32,
+    /// What starts processes.
+    pub(super) supervisor: &'a Supervisor,
+    /// The state of its project.
+    pub(super) state: &'a ProjectState,
+    /// What the jobs of the pipelines above it left, for a child pipeline.
+    pub(super) above: &'a [StoredArtifacts],
+}
+
+/// Returns who runs the jobs of one pipeline of a run.
+pub(super) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
+    let directory = parts.directory;
+    let own = parts.state.kept_files().of_run(directory);
+    let artifacts: Arc<dyn ArtifactStore> = if parts.above.is_empty() {
+        Arc::new(own)
+    } else {
+        let above = parts.above.to_vec();
+        Arc::new(FamilyArtifacts { own, above })
+    };
+    let runner = BuildRunner::new(
+        BuildRunnerOptions {
+            sources: parts.sources.clone(),
+            artifacts: Some(artifacts),
+            spool_dir: Some(logs_of_life(directory, parts.life)),
+            // Whoever reads the log here folds nothing, so the markers would only be in the way.
+            sections: false,
+            ..BuildRunnerOptions::default()
+        },
+        parts.supervisor.clone(),
+    );
+    Arc::new(EnvironmentRunner {
+        inner: Arc::new(runner),
+        environments: parts.state.environments(),
+    })
 }
 
 /// How long a job that was told to stop may take: somebody sits there and waits.

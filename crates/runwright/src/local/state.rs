@@ -168,13 +168,22 @@ impl ProjectState {
     ///
     /// When the state cannot be written.
     pub fn new_pipeline(&self) -> Result<PipelineDir, StateError> {
+        self.new_pipeline_above(0)
+    }
+
+    /// Makes the directory of a new pipeline, with an id that is above this one too.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be written.
+    pub(super) fn new_pipeline_above(&self, least: u64) -> Result<PipelineDir, StateError> {
         let pipelines = self.dir.join(PIPELINES);
         make_dir(&pipelines)?;
         let last_file = self.dir.join("last-pipeline");
         let last = fs::read_to_string(&last_file)
             .ok()
             .and_then(|text| text.trim().parse().ok());
-        let mut id: u64 = last.unwrap_or(0);
+        let mut id: u64 = last.unwrap_or(0).max(least);
         loop {
             id = id.saturating_add(1);
             let path = pipelines.join(id.to_string());

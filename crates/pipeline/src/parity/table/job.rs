@@ -146,11 +146,11 @@ pub(super) static ROWS: [Row; 56] = [
         "needs",
         "also `optional`, `artifacts` and `parallel:matrix`",
     ),
-    Row::error(
+    Row::honoured(
         "needs:pipeline",
-        "another pipeline is on a server: neither its status nor its files can be had here",
-    )
-    .in_job(|job| needs_cross(job, |need| need.pipeline.is_some())),
+        "the jobs of child pipelines fetch what those of the pipelines above left; to wait for \
+         another project's pipeline is refused",
+    ),
     Row::error(
         "needs:project",
         "the artifacts of another project are on a server, and the job cannot do without them",
@@ -213,11 +213,11 @@ pub(super) static ROWS: [Row; 56] = [
         .in_job(|job| job.tags.as_ref().is_some_and(|tags| !tags.is_empty()))
         .unless_empty(),
     Row::honoured("timeout", "a job whose time is up is stopped"),
-    Row::error(
+    Row::honoured(
         "trigger",
-        "no other pipeline is started from a local run, and the job does nothing else",
-    )
-    .in_job(|job| job.trigger.is_some()),
+        "child pipelines run in the same run; so do those of other projects that your settings \
+         name the checkouts of",
+    ),
     Row::honoured("variables", "also `expand: false`"),
     Row::honoured("when", "manual jobs start when named with `--manual`"),
     Row::honoured("rules:variables", "they win over those of the job"),

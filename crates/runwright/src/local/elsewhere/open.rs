@@ -108,6 +108,11 @@ impl Outside {
         opened.as_ref().map_err(Clone::clone)
     }
 
+    /// Returns the user's settings.
+    pub(in crate::local) fn settings(&self) -> Result<Arc<Settings>, ElsewhereError> {
+        Ok(Arc::clone(&self.known()?.settings))
+    }
+
     /// Returns the files that are elsewhere.
     pub(in crate::local) fn elsewhere(&self) -> Result<&Elsewhere, IncludeError> {
         let found = self.found.get_or_init(|| {

@@ -20,3 +20,4 @@ pub use error::SituationError;
 pub use options::{Situation, SituationOptions, SituationRef};
 pub(super) use remote::{path_of_url, server_of_url};
 pub use source::SOURCES;
+pub(super) use source::{PARENT, UPSTREAM};

@@ -30,7 +30,7 @@ pub(super) const MERGE_REQUEST: &str = "merge_request_event";
 pub(super) const EXTERNAL_PULL_REQUEST: &str = "external_pull_request_event";
 
 /// What starts the child of another pipeline, which is in the situation of its parent.
-pub(super) const PARENT: &str = "parent_pipeline";
+pub(in crate::local) const PARENT: &str = "parent_pipeline";
 
 /// What starts a pipeline from one of another project.
-pub(super) const UPSTREAM: &str = "pipeline";
+pub(in crate::local) const UPSTREAM: &str = "pipeline";

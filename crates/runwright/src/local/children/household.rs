@@ -1,0 +1,118 @@
+use super::refusal::Refusal;
+use crate::local::isolation::{self, Isolation, Prepared};
+use crate::local::project::LocalProject;
+use crate::local::runs::RunCommand;
+use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
+use executor_core::FailureReason;
+use job_runner::Sources;
+use pipeline::EventSink;
+use process::Supervisor;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The most pipelines that one may have below it, as in GitLab.
+const MOST_PIPELINES: usize = 1000;
+
+/// What all pipelines of a run share.
+#[derive(Debug)]
+pub(in crate::local) struct Household {
+    pub(super) options: HouseholdOptions,
+    /// The highest number that one of them has. Numbers of jobs follow from it, and no two jobs of a
+    /// run may have the same, also if they are of different projects.
+    last_id: AtomicU64,
+    pipelines: AtomicUsize,
+    /// Where the files of other projects come from, by the tops of those.
+    guests: Mutex<HashMap<PathBuf, Guest>>,
+}
+
+/// How the pipelines of a run are run.
+#[derive(Debug)]
+pub(in crate::local) struct HouseholdOptions {
+    /// Where what outlives the run is kept.
+    pub(in crate::local) state: StateDir,
+    /// What starts processes.
+    pub(in crate::local) supervisor: Supervisor,
+    /// What keeps jobs apart.
+    pub(in crate::local) isolation: Isolation,
+    /// The kind of executor.
+    pub(in crate::local) executor: String,
+    /// The command that asked for the run.
+    pub(in crate::local) command: RunCommand,
+    /// Takes the events of all of them.
+    pub(in crate::local) events: Arc<dyn EventSink>,
+}
+
+/// Another project that jobs of the run work with.
+#[derive(Debug)]
+struct Guest {
+    sources: Sources,
+    _in_place: Option<InPlaceLock>,
+}
+
+impl Household {
+    /// Returns the household of a run whose first pipeline has this number.
+    pub(in crate::local) fn new(options: HouseholdOptions, first_id: u64) -> Self {
+        Self {
+            options,
+            last_id: AtomicU64::new(first_id),
+            pipelines: AtomicUsize::new(0),
+            guests: Mutex::default(),
+        }
+    }
+
+    /// Counts one more pipeline, if there may be one.
+    pub(super) fn admit(&self) -> Result<(), Refusal> {
+        if self.pipelines.fetch_add(1, Ordering::Relaxed) < MOST_PIPELINES {
+            return Ok(());
+        }
+        let message = format!("a pipeline has at most {MOST_PIPELINES} others below it");
+        let reason = FailureReason::ReachedMaxPipelineHierarchySize;
+        Err(Refusal::new(reason, message))
+    }
+
+    /// Makes the directory of a pipeline, with a number that none of this run has.
+    pub(super) fn new_pipeline(&self, state: &ProjectState) -> Result<PipelineDir, StateError> {
+        // Numbers are given one at a time: who is second has to know of the first.
+        let _guests = self.lock();
+        let directory = state.new_pipeline_above(self.last_id.load(Ordering::Relaxed))?;
+        self.last_id.fetch_max(directory.id, Ordering::Relaxed);
+        Ok(directory)
+    }
+
+    /// Returns where the jobs of another project take its files from.
+    pub(super) fn sources_of(
+        &self,
+        project: &LocalProject,
+        state: &ProjectState,
+    ) -> Result<Sources, StateError> {
+        let mut guests = self.lock();
+        if let Some(guest) = guests.get(project.root()) {
+            return Ok(guest.sources.clone());
+        }
+        let in_place = match self.options.isolation {
+            Isolation::None => Some(state.lock_in_place()?),
+            Isolation::Snapshot(_) | Isolation::Worktree => None,
+        };
+        let sources = Prepared::new(self.options.isolation, project, state).for_many(project);
+        let guest = Guest {
+            sources: sources.clone(),
+            _in_place: in_place,
+        };
+        guests.insert(project.root().to_owned(), guest);
+        Ok(sources)
+    }
+
+    /// Removes what was kept for the jobs of other projects.
+    pub(in crate::local) async fn discard(&self) {
+        let guests = std::mem::take(&mut *self.lock());
+        for guest in guests.values() {
+            isolation::discard(&guest.sources).await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Guest>> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
