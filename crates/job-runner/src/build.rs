@@ -169,9 +169,14 @@ impl Build<'_> {
         if !self.job.run.is_empty() {
             return Err(BuildError::config("steps of `run` are not supported yet"));
         }
-        if !self.job.cache.is_empty() {
+        let wants_caches = self
+            .job
+            .cache
+            .iter()
+            .any(|it| it.untracked || !it.paths.is_empty());
+        if wants_caches && self.options.caches.is_none() {
             self.log
-                .warning_line("caches are not supported yet; the job runs without");
+                .warning_line("no caches are kept here; the job runs without");
         }
         Ok(())
     }
@@ -185,7 +190,14 @@ impl Build<'_> {
             .artifacts
             .iter()
             .any(|it| it.when != ArtifactWhen::OnSuccess);
-        let something_follows = runs_after || (keeps && self.options.artifacts.is_some());
+        let saves = self
+            .job
+            .cache
+            .iter()
+            .any(|it| it.when != ArtifactWhen::OnSuccess);
+        let something_follows = runs_after
+            || (keeps && self.options.artifacts.is_some())
+            || (saves && self.options.caches.is_some());
         match self.options.finalisation_budget {
             _ if !something_follows => Duration::ZERO,
             Some(budget) => budget.min(job / 2),

@@ -94,7 +94,9 @@ impl Stages<'_, '_> {
         let log = self.log();
         let paths = self.expand_all("a path of artifacts", &artifact.paths)?;
         let exclude = self.expand_all("a path of artifacts:exclude", &artifact.exclude)?;
-        let untracked = self.untracked(artifact, &project, cancellation).await?;
+        let untracked = self
+            .untracked(artifact.untracked, &project, cancellation)
+            .await?;
         let directory = project.clone();
         let collected = off_thread(move || collect(&directory, &paths, &untracked, &exclude)).await;
         let collected = collected
@@ -158,14 +160,14 @@ impl Stages<'_, '_> {
         }
     }
 
-    /// Lists what git does not know of, ignored files included, when the artifact asks for it.
-    async fn untracked(
+    /// Lists what git does not know of, ignored files included, if that is wanted.
+    pub(crate) async fn untracked(
         &mut self,
-        artifact: &Artifact,
+        is_wanted: bool,
         project: &Path,
         cancellation: &Cancellation,
     ) -> Result<Vec<PathBuf>, BuildError> {
-        if !artifact.untracked || GitDir::at(project).is_none() {
+        if !is_wanted || GitDir::at(project).is_none() {
             return Ok(Vec::new());
         }
         let args = ["ls-files", "-z", "--others"];

@@ -75,8 +75,8 @@ pub use cache::{
 pub use options::BuildRunnerOptions;
 pub use reports::{DotenvError, DotenvProblem, JunitError, read_dotenv, read_junit};
 pub use repository::{
-    Commit, Head, RepositoryError, RepositoryFacts, RepositoryRefs, ask_git, glance, inspect,
-    project_files, toplevel,
+    Commit, Head, RepositoryError, RepositoryFacts, RepositoryRefs, ask_git, common_dir, glance,
+    inspect, project_files, toplevel,
 };
 pub use runner::{BuildRunner, spool_file};
 pub use sources::{

@@ -30,12 +30,13 @@ impl Stages<'_, '_> {
         within(canceled_means_aborted(work, &job, &setup), limits).await
     }
 
-    /// Brings sources and artifacts. A cancelled job is stopped at once here.
+    /// Brings sources, caches and artifacts. A cancelled job is stopped at once here.
     pub(crate) async fn set_up(&mut self) -> Result<(), BuildError> {
         let (setup, limits) = self.setup_limits();
         let job = self.build.cancellation.clone();
         let work = async {
             self.get_sources(&setup).await?;
+            self.restore_caches(&setup).await?;
             self.download_artifacts(&setup).await?;
             // A script must not begin after a stop that came between two stages.
             setup

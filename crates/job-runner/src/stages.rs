@@ -1,4 +1,5 @@
 use crate::build::{Build, Settings};
+use crate::cache::JobCaches;
 use crate::log::JobLog;
 use crate::sources::{GitSources, Sources};
 use crate::variables;
@@ -29,6 +30,8 @@ pub(crate) struct Stages<'b, 'r> {
     pub(crate) variables: Arc<StageVariables>,
     pub(crate) scripts: JobScripts,
     pub(crate) git: Option<GitSources>,
+    /// The caches of the job, once it was looked at them.
+    pub(crate) caches: Option<JobCaches>,
 }
 
 /// A stage that has begun; its section ends when it is dropped.
@@ -65,6 +68,7 @@ impl<'b, 'r> Stages<'b, 'r> {
         if stages.build.cancellation.is_aborted() || environment_is_lost(&work) {
             return work;
         }
+        stages.archive_caches(work.is_ok()).await;
         let kept = stages.upload_artifacts(work.is_ok()).await;
         stages.cleanup_file_variables().await;
         work.and(kept)
@@ -106,6 +110,7 @@ impl<'b, 'r> Stages<'b, 'r> {
             variables,
             scripts,
             git,
+            caches: None,
         })
     }
 

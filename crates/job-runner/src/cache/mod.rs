@@ -1,9 +1,19 @@
 //! Caches: what jobs keep for later runs. See `docs/design/data-between-jobs.md`.
 
+mod files;
+mod in_time;
+mod job_cache;
 mod key;
 mod local;
 mod look;
+mod planned;
+mod policy;
+mod restoring;
+mod saving;
+mod settings;
 mod store;
+
+pub(crate) use planned::JobCaches;
 
 pub use key::CacheKey;
 pub use local::{LocalCacheEntry, LocalCaches, RemovedCache};

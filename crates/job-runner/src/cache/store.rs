@@ -13,6 +13,9 @@ use std::time::Duration;
 /// A cache is a help and no more: whoever calls goes on without it after any error.
 #[async_trait]
 pub trait CacheStore: Send + Sync + Debug {
+    /// Returns whether there is something to restore.
+    async fn contains(&self, key: &CacheKey) -> bool;
+
     /// Puts the files of a cache below `into`; `None` when there is no such cache.
     ///
     /// Nothing is written outside of `into`, whatever symbolic links lie in it. A reader has the
@@ -78,12 +81,14 @@ pub struct RestoredCache {
 }
 
 /// What became of files that were to be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SavedCache {
-    /// They are kept in a new archive of this size.
+    /// They are kept in a new archive.
     Created {
         /// How large it is.
         size: u64,
+        /// Which of them are not in it, and why.
+        skipped: Vec<String>,
     },
     /// They are what is kept already.
     UpToDate,

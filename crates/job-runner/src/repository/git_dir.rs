@@ -47,6 +47,13 @@ fn pointer(file: &Path, prefix: &str) -> Option<PathBuf> {
     text.trim_end().strip_prefix(prefix).map(PathBuf::from)
 }
 
+/// Returns where the history of the repository is that `directory` lies in, without starting git: all
+/// worktrees of a repository have the same.
+pub fn common_dir(directory: &Path) -> Option<PathBuf> {
+    let common = GitDir::containing(directory)?.common;
+    Some(fs::canonicalize(&common).unwrap_or(common))
+}
+
 /// Returns the top of the working tree that `directory` lies in, without starting git.
 pub fn toplevel(directory: &Path) -> Option<PathBuf> {
     GitDir::containing(directory).map(|found| found.toplevel)

@@ -8,7 +8,7 @@ mod refs;
 
 pub use ask::{ask_git, project_files};
 pub(crate) use git_dir::GitDir;
-pub use git_dir::toplevel;
+pub use git_dir::{common_dir, toplevel};
 pub(crate) use inspect::origin;
 pub use inspect::{Commit, Head, RepositoryError, RepositoryFacts, glance, inspect};
 pub use known_refs::RepositoryRefs;

@@ -4,6 +4,7 @@ mod support;
 
 mod artifacts;
 mod bad_input;
+mod cache;
 mod git;
 mod handover;
 mod life;

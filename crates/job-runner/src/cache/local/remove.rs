@@ -23,6 +23,12 @@ impl LocalCaches {
         self.remove_key(&self.place().of_digest(id))
     }
 
+    /// Returns whether something is being written or removed, or was when a process was killed.
+    pub fn has_leftovers(&self) -> bool {
+        let found = fs::read_dir(self.place().temporary());
+        found.is_ok_and(|mut found| found.next().is_some())
+    }
+
     /// Removes what killed processes have left half written or half removed.
     pub fn sweep(&self) {
         temporary::sweep(self.place());

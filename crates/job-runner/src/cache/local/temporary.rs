@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Temporary {
     path: PathBuf,
     /// Tells the others that somebody lives in it.
-    lock: PathLock,
+    _lock: PathLock,
 }
 
 impl Temporary {
@@ -31,7 +31,7 @@ impl Temporary {
             // Until it is locked it looks like a dead one's, so it may have been removed.
             let locked = PathLock::of_directory(&path, Hold::Alone);
             if let Locked::Held(lock) = locked.map_err(file_error("lock", &path))? {
-                return Ok(Self { path, lock });
+                return Ok(Self { path, _lock: lock });
             }
         }
     }
@@ -42,7 +42,7 @@ impl Temporary {
         let path = new_name(&place.temporary());
         let moved = fail_point!("job_runner::cache::take_away", fs::rename(from, &path));
         moved.map_err(file_error("take away", from))?;
-        Ok(Self { path, lock })
+        Ok(Self { path, _lock: lock })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -77,7 +77,7 @@ pub(super) fn sweep(place: &Place) {
     };
     for path in found.filter_map(|entry| Some(entry.ok()?.path())) {
         if let Ok(Locked::Held(lock)) = PathLock::of_directory(&path, Hold::Alone) {
-            drop(Temporary { path, lock });
+            drop(Temporary { path, _lock: lock });
         }
     }
 }

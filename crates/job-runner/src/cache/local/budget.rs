@@ -1,0 +1,88 @@
+use super::caches::LocalCaches;
+use super::listed::{LocalCacheEntry, RemovedCache};
+
+impl LocalCaches {
+    /// Removes what was used longest ago until all caches together are within the budget. What is
+    /// read or written just now stays.
+    pub(super) fn keep_within_budget(&self) {
+        let entries = match self.entries() {
+            Ok(entries) => entries,
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "Nobody knows how large the caches are."
+                );
+                return;
+            }
+        };
+        let remove = |entry: &LocalCacheEntry| match self.remove(&entry.id) {
+            Ok(removed) => removed,
+            Err(error) => {
+                tracing::debug!(key = entry.key, %error, "An old cache stays.");
+                RemovedCache::InUse
+            }
+        };
+        spend(&entries, self.bytes(), remove);
+    }
+}
+
+/// Lets entries go from the first on until those that are left fit into `budget`.
+fn spend(
+    entries: &[LocalCacheEntry],
+    budget: u64,
+    mut remove: impl FnMut(&LocalCacheEntry) -> RemovedCache,
+) {
+    let mut total: u64 = entries.iter().map(|entry| entry.size).sum();
+    for entry in entries {
+        if total <= budget {
+            return;
+        }
+        match remove(entry) {
+            RemovedCache::Freed(_) | RemovedCache::Gone => total = total.saturating_sub(entry.size),
+            RemovedCache::InUse => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+
+    fn check(sizes: &[u64], budget: u64, in_use: &[&str], expect: &[&str]) {
+        let names = ["a", "b", "c", "d"];
+        let entries: Vec<LocalCacheEntry> = names
+            .iter()
+            .zip(sizes)
+            .map(|(name, size)| LocalCacheEntry {
+                id: (*name).to_owned(),
+                key: String::new(),
+                project: String::new(),
+                format: String::new(),
+                files: 0,
+                size: *size,
+                used: SystemTime::UNIX_EPOCH,
+            })
+            .collect();
+        let mut removed = Vec::new();
+        spend(&entries, budget, |entry| {
+            if in_use.contains(&entry.id.as_str()) {
+                return RemovedCache::InUse;
+            }
+            removed.push(entry.id.clone());
+            RemovedCache::Freed(entry.size)
+        });
+        assert_eq!(removed, expect, "of {sizes:?} within {budget}");
+    }
+
+    #[test]
+    fn the_oldest_go_until_the_rest_fits() {
+        check(&[5, 5, 5], 15, &[], &[]);
+        check(&[5, 5, 5], 14, &[], &["a"]);
+        check(&[1, 9, 5], 5, &[], &["a", "b"]);
+        check(&[5, 5, 5], 0, &[], &["a", "b", "c"]);
+        check(&[5, 5, 5, 5], 10, &["a"], &["b", "c"]);
+        check(&[5, 5], 0, &["a", "b"], &[]);
+        check(&[], 0, &[], &[]);
+    }
+}
