@@ -13,7 +13,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Returns the finding as one sentence without its dot: `` `cache`: nothing keeps caches ... ``
+    /// Returns the finding as one sentence without its dot: `` `tags`: every job runs ... ``
     pub fn message(&self) -> String {
         format!("`{}`: {}", self.keyword, self.text)
     }
@@ -24,16 +24,16 @@ impl Finding {
 /// # Examples
 ///
 /// ```
-/// use executor_core::job::{CacheDefinition, JobDefinition};
+/// use executor_core::job::JobDefinition;
 /// use pipeline::parity::{Class, check_job};
 ///
 /// let job = JobDefinition {
-///     cache: Some(vec![CacheDefinition::default()]),
+///     tags: Some(vec!["linux".to_owned()]),
 ///     ..JobDefinition::default()
 /// };
 /// let findings = check_job(&job);
-/// assert_eq!(findings[0].keyword, "cache");
-/// assert_eq!(findings[0].class, Class::Warning);
+/// assert_eq!(findings[0].keyword, "tags");
+/// assert_eq!(findings[0].class, Class::Note);
 /// ```
 pub fn check_job(job: &JobDefinition) -> Vec<Finding> {
     let rows = table::of_jobs().iter();

@@ -1,5 +1,6 @@
 //! From a created pipeline to a graph of jobs that can be handed out.
 
+mod caches;
 mod dependencies;
 mod error;
 mod expanded;

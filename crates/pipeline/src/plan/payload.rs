@@ -1,4 +1,4 @@
-use super::{Plan, PlannedJob, expanded, relatives, variables};
+use super::{Plan, PlannedJob, caches, expanded, relatives, variables};
 use crate::context::PipelineContext;
 use crate::create::Creation;
 use executor_core::job::{
@@ -31,6 +31,7 @@ pub(super) fn of(plan: &Plan, index: usize, dotenv: &[JobVariable]) -> Job {
         image: definition.image.as_deref().map(image).unwrap_or_default(),
         services: definition.services.iter().flatten().map(service).collect(),
         artifacts: artifacts(definition.artifacts.as_deref()),
+        cache: caches::of(definition.cache.as_deref(), context.commit.is_protected),
         dependencies: dependencies(plan, index),
         features: JobFeatures {
             trace_sections: true,

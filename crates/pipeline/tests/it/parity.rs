@@ -48,8 +48,8 @@ fn a_file_and_its_jobs_have_the_same_findings() {
         "j: {script: x, retry: 1, needs: [], artifacts: {paths: [a]}}",
         &[],
     );
-    check("j: {script: x, cache: {paths: [a]}}", &["cache"]);
-    check("default: {cache: {paths: [a]}}\nj: {script: x}", &["cache"]);
+    check("j: {script: x, cache: {paths: [a]}}", &[]);
+    check("default: {image: ruby}\nj: {script: x}", &["image"]);
     check("image: ruby\nj: {script: x}", &["image"]);
     check(
         "j: {script: x, services: [pg], tags: [a]}",
@@ -114,15 +114,15 @@ fn a_word_that_asks_for_nothing_is_honoured() {
 #[test]
 fn what_is_right_in_gitlab_is_no_error_and_is_told_once() {
     let text = "
-.hidden: {cache: {paths: [h]}}
-a: {script: x, cache: {paths: [a]}}
-b: {script: x, cache: {paths: [b]}, secrets: {P: {vault: a/b}}}
-c: {script: x, cache: {paths: [c]}, tags: [t]}
+.hidden: {services: [h]}
+a: {script: x, services: [a]}
+b: {script: x, services: [b], secrets: {P: {vault: a/b}}}
+c: {script: x, services: [c], tags: [t]}
 ";
     let found = findings(text);
     let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
     insta::assert_snapshot!(messages.join("\n"), @r"
-    `cache` (and in 2 more places): nothing keeps caches between runs yet: a job starts without them, and none is saved
+    `services` (and in 2 more places): the shell executor starts no containers: what a service offers has to be here already
     `secrets`: no store of secrets is asked, so the job would run without them; remove the keyword for local runs and give the variables with `--secret`
     `tags`: every job runs on this machine, whatever its tags
     ");

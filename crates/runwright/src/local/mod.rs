@@ -5,6 +5,7 @@
 
 mod artifacts;
 mod bitrab;
+mod caches;
 mod children;
 mod elsewhere;
 mod environments;
@@ -31,9 +32,9 @@ mod vendor;
 pub use artifacts::PipelineArtifacts;
 pub use bitrab::{BitrabSettings, ParallelBackend};
 pub use elsewhere::{
-    ApiModeError, ElsewhereError, ElsewhereOptions, GitLabStatus, GitUse, IncludeSettings,
-    InstanceSettings, Settings, SettingsError, SshServer, StatusAnswer, TokenSource, UserAccounts,
-    UserSurroundings, Variables, VariablesError,
+    ApiModeError, CacheSettings, ElsewhereError, ElsewhereOptions, GitLabStatus, GitUse,
+    IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer, StatusAnswer,
+    TokenSource, UserAccounts, UserSurroundings, Variables, VariablesError,
 };
 pub use environments::{
     Deployment, Environment, EnvironmentRunner, EnvironmentState, EnvironmentStep, Environments,
@@ -61,7 +62,8 @@ pub use vendor::{Vendor, VendorError};
 
 #[doc(no_inline)]
 pub use job_runner::{
-    ArtifactError, RepositoryError, SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts,
+    ArtifactError, CacheError, LocalCacheEntry, LocalCaches, RemovedCache, RepositoryError,
+    SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts,
 };
 #[doc(no_inline)]
 pub use process::{ProcessError, Supervisor, can_mount, enter_user_namespace};

@@ -1,5 +1,6 @@
 //! One run of a project's pipeline on this machine.
 
+use super::caches;
 use super::children::{
     FamilyArtifacts, Household, HouseholdOptions, LocalDownstream, ReadPipeline,
 };
@@ -18,7 +19,9 @@ use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use executor_core::{
     ActiveJobs, Cancellation, ExecutorProvider, JobProducts, JobRunner, RunnerConfig,
 };
-use job_runner::{ArtifactStore, BuildRunner, BuildRunnerOptions, Sources, StoredArtifacts};
+use job_runner::{
+    ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, Sources, StoredArtifacts,
+};
 use pipeline::{Driver, EventSink, PipelineReport, Plan, Selection, create};
 use process::{Settings, Supervisor, TempDir};
 use std::num::NonZeroU32;
@@ -58,6 +61,7 @@ pub struct LocalRun {
     read: Arc<ReadPipeline>,
     options: RunOptions,
     sources: Sources,
+    caches: Option<Arc<dyn CacheStore>>,
     supervisor: Supervisor,
     state_dir: StateDir,
     state: ProjectState,
@@ -90,6 +94,7 @@ impl LocalRun {
         state.make_unseen_in(&root)?;
         recover(state.clone()).await?;
         state.kept_files().recover();
+        caches::sweep(state).await;
         let supervisor = supervise(state)?;
         let prepared = Self::reserve(project, pipeline, state, options, supervisor.clone()).await;
         if prepared.is_err() {
@@ -132,8 +137,15 @@ impl LocalRun {
             earlier.check(directory.id, &plan)?;
             notes = earlier.changes(&plan);
         }
+        let caches = caches::of_plan(
+            &plan,
+            &pipeline.read_pipeline().outside,
+            &state_dir,
+            project.root(),
+        )?;
         Ok(Self {
             sources: sources.of_plan(&plan, &project),
+            caches,
             project,
             plan,
             read: Arc::clone(pipeline.read_pipeline()),
@@ -325,6 +337,7 @@ impl LocalRun {
             supervisor: &self.supervisor,
             state: &self.state,
             above: &[],
+            caches: self.caches.clone(),
         });
         let mut config = RunnerConfig::new("local", executor);
         config.builds_dir = Some(builds.path().display().to_string());
@@ -402,6 +415,8 @@ pub(super) struct RunnerParts<'a> {
     pub(super) state: &'a ProjectState,
     /// What the jobs of the pipelines above it left, for a child pipeline.
     pub(super) above: &'a [StoredArtifacts],
+    /// Where its jobs keep caches.
+    pub(super) caches: Option<Arc<dyn CacheStore>>,
 }
 
 /// Returns who runs the jobs of one pipeline of a run.
@@ -418,6 +433,7 @@ pub(super) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
         BuildRunnerOptions {
             sources: parts.sources.clone(),
             artifacts: Some(artifacts),
+            caches: parts.caches.clone(),
             spool_dir: Some(logs_of_life(directory, parts.life)),
             // Whoever reads the log here folds nothing, so the markers would only be in the way.
             sections: false,

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 /// ```text
 /// config.toml                         what the user wants to be so
 /// cache/                              answers of servers
+/// caches/                             what jobs keep for later runs, of all projects
 /// content/                            files that jobs left, each once
 /// git/                                repositories of other projects, where they are read by Git
 /// journal/                            what runs have made and must remove

@@ -57,12 +57,10 @@ pub(super) static ROWS: [Row; 56] = [
         "before_script",
         "it runs before the script, in the same shell",
     ),
-    Row::warning(
+    Row::honoured(
         "cache",
-        "nothing keeps caches between runs yet: a job starts without them, and none is saved",
-    )
-    .in_job(|job| job.cache.as_ref().is_some_and(|caches| !caches.is_empty()))
-    .unless_empty(),
+        "kept on this machine for later runs of the project, with all that belongs to it",
+    ),
     Row::honoured(
         "coverage",
         "the log is searched line by line, as GitLab does",

@@ -1,6 +1,7 @@
 use super::household::Household;
 use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, say};
+use crate::local::caches;
 use crate::local::project::LocalProject;
 use crate::local::run::{RunnerParts, runner_of};
 use crate::local::runs::{Journal, RunRecord};
@@ -159,6 +160,11 @@ impl Upper {
             ancestry,
         } = created;
         let options = &self.household.options;
+        let caches = caches::of_plan(&plan, &read.outside, &options.state, project.root());
+        let caches = caches.map_err(|error| {
+            let chain = executor_core::chain(&error);
+            Refusal::new(FailureReason::RunnerSystemFailure, chain)
+        })?;
         let parent = ParentJob {
             pipeline: bridge.plan.id(),
             job: bridge.plan.jobs()[bridge.index].name().into(),
@@ -188,6 +194,7 @@ impl Upper {
             supervisor: &options.supervisor,
             state: &state,
             above: &above,
+            caches,
         });
         let below = Self {
             household: Arc::clone(&self.household),

@@ -20,7 +20,8 @@ pub(super) use open::{Outside, OwnServer};
 pub use options::ElsewhereOptions;
 pub(super) use project_includes::ProjectIncludes;
 pub use settings::{
-    GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer, TokenSource,
+    CacheSettings, GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer,
+    TokenSource,
 };
 pub(super) use settings::{Table, Value, parse_toml};
 pub use status::{GitLabStatus, StatusAnswer};

@@ -9,10 +9,11 @@ mod read;
 mod reader;
 #[expect(clippy::module_inception, reason = "the noun of this directory")]
 mod settings;
+mod size;
 #[cfg(test)]
 mod tests;
 
 pub use error::SettingsError;
 pub use instance::{GitUse, InstanceSettings, SshServer, TokenSource};
 pub(in crate::local) use reader::{Table, Value, parse as parse_toml};
-pub use settings::{IncludeSettings, Settings};
+pub use settings::{CacheSettings, IncludeSettings, Settings};

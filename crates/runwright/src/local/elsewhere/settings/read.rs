@@ -1,6 +1,8 @@
 use super::reader::{Table, Value, parse};
+use super::size::parse_size;
 use super::{
-    GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer, TokenSource,
+    CacheSettings, GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer,
+    TokenSource,
 };
 use crate::local::elsewhere::accounts::is_private;
 use crate::local::file::{ReadError, read_text};
@@ -59,7 +61,7 @@ impl Settings {
     pub fn parse(file: &Path, text: &str, home: Option<&Path>) -> Result<Self, SettingsError> {
         let parsed = parse(file, text)?;
         let whole = Table::whole(file, text, &parsed);
-        whole.only(&["gitlab", "include", "projects"])?;
+        whole.only(&["gitlab", "include", "projects", "cache"])?;
         let mut settings = Self {
             file: Some(file.to_owned()),
             ..Self::default()
@@ -79,6 +81,9 @@ impl Settings {
         }
         if let Some(include) = whole.get("include") {
             settings.include = read_include(&include.table("[include]")?)?;
+        }
+        if let Some(cache) = whole.get("cache") {
+            settings.cache = read_cache(&cache.table("[cache]")?)?;
         }
         if let Some(projects) = whole.get("projects") {
             for checkout in projects.table("[projects]")?.values() {
@@ -220,6 +225,22 @@ fn read_include(table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {
             .transpose()?,
         allow_http: list("allow-http")?.unwrap_or_default(),
         allow_private: list("allow-private")?.unwrap_or_default(),
+    })
+}
+
+fn read_cache(table: &Table<'_>) -> Result<CacheSettings, SettingsError> {
+    table.only(&["size"])?;
+    let size = table.get("size").map(|it| {
+        parse_size(it.text()?).ok_or_else(|| {
+            let help = "for example size = \"10 GB\"; with \"0\" nothing is kept".to_owned();
+            it.refuse(
+                "`size` says how many bytes all caches may have".to_owned(),
+                help,
+            )
+        })
+    });
+    Ok(CacheSettings {
+        size: size.transpose()?,
     })
 }
 

@@ -18,9 +18,18 @@ pub struct Settings {
     pub instances: Vec<InstanceSettings>,
     /// What is said about included files.
     pub include: IncludeSettings,
+    /// What is said about the caches of jobs.
+    pub cache: CacheSettings,
     /// Where other projects are checked out, by their paths on the GitLab: those that jobs may start
     /// pipelines of.
     pub projects: BTreeMap<String, PathBuf>,
+}
+
+/// The user's settings about the caches of jobs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CacheSettings {
+    /// How many bytes all caches together may have; with none, none is kept.
+    pub size: Option<u64>,
 }
 
 /// The user's settings about included files.

@@ -107,6 +107,11 @@ fn mistakes_are_shown_at_their_place() {
          `token-env`?)",
     );
     check(
+        "[cache]\nsize = '10 apples'",
+        "config.toml:2:8: `size` says how many bytes all caches may have (for example size = \
+         \"10 GB\"; with \"0\" nothing is kept)",
+    );
+    check(
         "[projects]\napp = '/srv/app'",
         "config.toml:2:7: `app` is no path of a project (for example \"group/project\" = \
          \"~/src/project\")",
