@@ -1,3 +1,4 @@
+use super::ReportFile;
 use crate::output::{Layout, Progress};
 use clap::Args;
 use std::path::PathBuf;
@@ -17,6 +18,9 @@ pub(crate) struct OutputArgs {
     /// Write all events as JSON lines to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
+    /// Tell in this file how the run ended: `.xml` is JUnit, else `.json` or `.txt`; may be repeated
+    #[arg(long, value_name = "[FORMAT=]FILE")]
+    pub(crate) report: Vec<ReportFile>,
 }
 
 impl OutputArgs {
@@ -33,6 +37,7 @@ impl OutputArgs {
             output: self.output.or(earlier.output),
             verbose: self.verbose || earlier.verbose,
             events: self.events.clone(),
+            report: self.report.clone(),
         }
     }
 }

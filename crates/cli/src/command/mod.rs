@@ -14,6 +14,7 @@ mod manual;
 mod parallel;
 mod past;
 mod plan;
+mod report_files;
 mod run;
 mod secrets;
 mod show;

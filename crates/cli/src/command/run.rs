@@ -3,6 +3,7 @@ use super::audience::Audience;
 use super::isolation;
 use super::parallel::Parallel;
 use super::past::tell_killed;
+use super::report_files::ReportFiles;
 use super::{find_project, pipeline_options, print};
 use crate::args::RunArgs;
 use crate::exit_code::Exit;
@@ -168,6 +169,7 @@ async fn execute(
         .map_err(Failure::environment)?;
     let interrupted = signals.seen();
     let cancellation = Cancellation::new();
+    let reports = ReportFiles::check(&args.shown.report)?;
     let audience = Arc::new(Audience::of(&args.shown)?);
 
     let work = work(args, project, pipeline, options, &audience, &cancellation);
@@ -180,7 +182,9 @@ async fn execute(
             return Err(Failure::environment(anyhow!("the signal handler ended")));
         }
     };
+    let mut written = Ok(());
     if let Ok(done) = &done {
+        written = reports.write(&done.report).map_err(Failure::environment);
         audience.show_summary(&done.summary(args, audience.style()));
     }
     let was_interrupted = interrupted.load(Ordering::SeqCst);
@@ -197,6 +201,7 @@ async fn execute(
         () = tokio::time::sleep(LAST_WORDS), if was_interrupted => Ok(()),
     };
     let done = done?;
+    written?;
     if interrupted.load(Ordering::SeqCst) {
         return Ok(Exit::Interrupted);
     }

@@ -45,6 +45,7 @@ mod outcome;
 mod place;
 pub(crate) mod plan;
 mod printer;
+mod products;
 mod region;
 mod sarif;
 mod screen;

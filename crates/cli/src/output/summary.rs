@@ -1,11 +1,12 @@
 //! How a run ended, in a few lines.
 
 use super::clean::{last_state, shown_name, strip_controls};
+use super::products::products;
 use super::style::{Mark, Style, Tone};
 use super::time::seconds;
 use super::width::{cut, fit};
 use crate::quoted::quoted;
-use runwright::core::chain;
+use runwright::core::{BuildError, chain};
 use runwright::pipeline::{JobReport, PipelineReport, Status};
 use std::fmt::{self, Write};
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ impl fmt::Debug for Advice<'_> {
 }
 
 /// Returns the summary of a run: each job that made it fail with its exit code, its last lines, its
-/// log and how to run it again; then one sentence on the whole.
+/// log and how to run it again; what the jobs left; then one sentence on the whole.
 pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> String {
     let mut text = String::new();
     for job in report.failed_jobs() {
@@ -38,6 +39,7 @@ pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> St
         let chain = strip_controls(&chain(error));
         let _ = writeln!(text, "\n{} {chain}", style.paint(Tone::Bad, "error:"));
     }
+    products(&mut text, report, style);
     whole(&mut text, report, style);
     text
 }
@@ -56,9 +58,8 @@ fn failed_job(text: &mut String, job: &JobReport, style: Style, advice: &Advice<
         let _ = write!(text, ", after {} attempts", job.attempts);
     }
     let _ = writeln!(text, ", {}", seconds(job.duration));
-    if job.exit_code.is_none()
-        && let Some(error) = &job.error
-    {
+    let is_script = |error: &BuildError| matches!(error, BuildError::Script { .. });
+    if let Some(error) = job.error.as_deref().filter(|error| !is_script(error)) {
         let _ = writeln!(text, "  {}", strip_controls(&error.chain()));
     }
     let bar = style.paint(Tone::Quiet, "|");

@@ -27,6 +27,7 @@ mod not_local;
 mod own_pipeline;
 mod plan;
 mod project;
+mod reports;
 mod run;
 mod schedule;
 mod secrets;

@@ -131,8 +131,10 @@ impl Stage {
 
     /// Plays the scenario while something happens at a point.
     pub(super) fn play(&self, scenario: Scenario, what: &str) -> std::process::Output {
+        let report = self.project.scratch().join("report.json");
+        let report = report.display().to_string();
         let arguments: &[&str] = match scenario {
-            Scenario::Copies => &["run"],
+            Scenario::Copies => &["run", "--report", &report],
             Scenario::InPlace => &["run", "--in-place", "probe"],
             Scenario::Overlays => &["run", "--snapshot", "overlay"],
             Scenario::Worktree => &["run", "--isolation", "worktree", "probe"],

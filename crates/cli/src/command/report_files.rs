@@ -1,0 +1,181 @@
+use crate::args::ReportFile;
+use crate::failure::Failure;
+use anyhow::Context;
+use fail_point::fail_point;
+use runwright::pipeline::PipelineReport;
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::{Builder, NamedTempFile};
+
+/// How the name of a report ends while it is written.
+const PARTIAL: &str = ".partial";
+/// After this time nobody writes such a file any more.
+const STALE: Duration = Duration::from_mins(1);
+
+/// The files that are to tell how a run ends.
+#[derive(Debug)]
+pub(super) struct ReportFiles<'a>(&'a [ReportFile]);
+
+impl<'a> ReportFiles<'a> {
+    /// Returns the files that were asked for.
+    ///
+    /// # Errors
+    ///
+    /// When one could not be written at the end: better now than after an hour.
+    pub(super) fn check(files: &'a [ReportFile]) -> Result<Self, Failure> {
+        for file in files {
+            check(&file.path)
+                .with_context(|| format!("write the report {}", file.path.display()))
+                .map_err(Failure::usage)?;
+        }
+        Ok(Self(files))
+    }
+
+    /// Writes them all, also when one of them cannot be written.
+    ///
+    /// # Errors
+    ///
+    /// That of the first which could not.
+    pub(super) fn write(&self, report: &PipelineReport) -> anyhow::Result<()> {
+        let mut written = Ok(());
+        for file in self.0 {
+            let result = write(&file.path, &file.format.write(report))
+                .with_context(|| format!("write the report {}", file.path.display()));
+            written = written.and(result);
+        }
+        written
+    }
+}
+
+fn check(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(metadata) if !metadata.is_file() => return Ok(()),
+        _ => {}
+    }
+    let target = target_of(path);
+    remove_stale(&target);
+    partial_file(&target).map(drop)
+}
+
+/// Puts a file where another one may be, at once.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        // A pipe or a device cannot be replaced.
+        return fs::OpenOptions::new()
+            .write(true)
+            .open(path)?
+            .write_all(text.as_bytes());
+    }
+    let target = target_of(path);
+    let replace = || {
+        let mut file = partial_file(&target)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(&target).map_err(|error| error.error)?;
+        Ok(())
+    };
+    fail_point!("cli::report_files::replace", replace())
+}
+
+/// Returns the file that a path means: what a link leads to is what is replaced.
+fn target_of(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn partial_file(target: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    let prefix = prefix(target);
+    builder.prefix(&prefix).suffix(PARTIAL);
+    // Like any other file of the user, within his umask.
+    builder.permissions(Permissions::from_mode(0o666));
+    builder.tempfile_in(directory(target))
+}
+
+fn prefix(target: &Path) -> String {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    format!(".{name}.")
+}
+
+fn directory(target: &Path) -> &Path {
+    let parent = target.parent();
+    parent
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+/// Removes what a run left that was killed while it wrote this report.
+fn remove_stale(target: &Path) {
+    let prefix = prefix(target);
+    let entries = fs::read_dir(directory(target)).into_iter().flatten();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+        if name.starts_with(&prefix)
+            && name.ends_with(PARTIAL)
+            && age().is_some_and(|age| age > STALE)
+        {
+            // What cannot be removed is in nobody's way.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{File, FileTimes};
+    use std::time::SystemTime;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn files_are_checked_first_and_replaced_at_once() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().join(name);
+        assert!(check(&path("none/a.xml")).is_err());
+        assert!(check(root.path()).is_err());
+        assert!(check(Path::new("/dev/null")).is_ok());
+        assert!(write(Path::new("/dev/null"), "x").is_ok());
+
+        check(&path("a.xml")).unwrap();
+        assert!(names(root.path()).is_empty(), "a check leaves nothing");
+        write(&path("a.xml"), "one").unwrap();
+        std::os::unix::fs::symlink("a.xml", path("link")).unwrap();
+        check(&path("link")).unwrap();
+        write(&path("link"), "two").unwrap();
+        assert_eq!(fs::read_to_string(path("a.xml")).unwrap(), "two");
+        assert!(path("link").is_symlink());
+        assert_eq!(names(root.path()), ["a.xml", "link"]);
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_removed_by_the_next() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().join(name);
+        for name in [
+            ".a.xml.old.partial",
+            ".a.xml.new.partial",
+            ".b.xml.old.partial",
+        ] {
+            let file = File::create(path(name)).unwrap();
+            if name.contains("old") {
+                let past = SystemTime::now() - Duration::from_hours(1);
+                file.set_times(FileTimes::new().set_modified(past)).unwrap();
+            }
+        }
+        check(&path("a.xml")).unwrap();
+        let expect = [".a.xml.new.partial", ".b.xml.old.partial"];
+        assert_eq!(names(root.path()), expect);
+    }
+}
