@@ -18,6 +18,7 @@ mod flood;
 mod gitlab;
 mod gitlab_variables;
 mod guide;
+mod handover;
 mod history;
 mod isolation;
 mod lint;

@@ -130,8 +130,8 @@ fn what_is_shown_is_what_the_job_gets() {
     shown(&project, &["run", "deploy: [b]"]);
     let json = shown(&project, &["variables", "deploy: [b]", "--json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
-    let artifacts = crate::project::files_below(&project.home());
-    let all = artifacts.iter().find(|path| path.ends_with("all.txt"));
+    let objects = crate::project::files_below(&project.home().join("content/objects"));
+    let all = objects.iter().find(|path| path.is_file());
     let all = std::fs::read_to_string(all.expect("the job's artifact")).unwrap();
     let got: HashMap<&str, &str> = all
         .split('\0')

@@ -186,6 +186,8 @@ impl Stage {
             .iter()
             .find(|path| path.extension().is_some_and(|it| it == "partial"));
         assert_eq!(partial, None, "{when}");
+        let half = files_below(&self.project.home().join("content/tmp"));
+        assert_eq!(half, Vec::<PathBuf>::new(), "{when}");
         let tree = fs::read_dir(self.project.dir()).unwrap();
         let names: BTreeSet<_> = tree.map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(

@@ -1,0 +1,100 @@
+//! Which jobs get whose artifacts, in whole pipelines.
+
+use crate::project::{Project, files_below};
+use std::fs;
+use std::path::PathBuf;
+
+const PIPELINE: &str = "\
+stages: [build, test, last]
+one:
+  stage: build
+  script: [mkdir out, echo one > out/one, echo one > out/same]
+  artifacts: {paths: [out]}
+two:
+  stage: build
+  script: [mkdir out, echo two > out/two, echo two > out/same]
+  artifacts: {paths: [out]}
+shard:
+  stage: build
+  parallel: {matrix: [{N: [a, b]}]}
+  script: [mkdir out, echo $N > out/shard-$N]
+  artifacts: {paths: [out]}
+late:
+  stage: test
+  script: [mkdir -p out, echo late > out/late]
+  artifacts: {paths: [out/late], exclude: [out/one]}
+all: {stage: last, script: ['echo all: $(ls out) $(cat out/same)']}
+nothing: {stage: last, dependencies: [], script: ['test ! -e out && echo nothing: none']}
+named: {stage: last, dependencies: [one], script: ['echo named: $(ls out)']}
+instances: {stage: last, dependencies: [shard], script: ['echo instances: $(ls out)']}
+needed: {stage: last, needs: [two], script: ['echo needed: $(ls out)']}
+without:
+  stage: last
+  needs: [{job: one, artifacts: false}]
+  script: ['test ! -e out && echo without: none']
+mixed:
+  stage: last
+  needs: [{job: one, artifacts: false}, two, {job: absent, optional: true}]
+  script: ['echo mixed: $(ls out)']
+both:
+  stage: last
+  needs: [one, two, late]
+  dependencies: [late, one]
+  script: ['echo both: $(ls out) $(cat out/same)']
+one-of-matrix:
+  stage: last
+  needs: [{job: shard, parallel: {matrix: [{N: b}]}}]
+  script: ['echo one-of-matrix: $(ls out)']
+";
+
+#[test]
+fn each_job_gets_what_it_asks_for_and_nothing_else() {
+    let project = Project::with_pipeline(PIPELINE);
+    for isolation in ["snapshot", "worktree"] {
+        let done = project.runwright(&["run", "--isolation", isolation]);
+        let out = done.expect_code(0).stdout;
+        for line in [
+            "all: late one same shard-a shard-b two two",
+            "nothing: none",
+            "named: one same",
+            "instances: shard-a shard-b",
+            "needed: same two",
+            "without: none",
+            "mixed: same two",
+            "both: late one same one",
+            "one-of-matrix: shard-b",
+        ] {
+            assert!(out.contains(&format!("| {line}\n")), "{isolation}: {line}\n{out}");
+        }
+    }
+    assert_eq!(project.leftovers(), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn artifacts_go_when_their_time_is_up_and_the_same_is_kept_once() {
+    let project = Project::with_pipeline(
+        "brief:\n  script: [echo brief > brief]\n  artifacts: {paths: [brief], expire_in: 1 second}
+build:\n  script: [echo same > file]\n  artifacts: {paths: [file], expose_as: the file}
+never:\n  script: [echo same > file]\n  artifacts: {paths: [file], expire_in: never}\n",
+    );
+    let kept = || {
+        let found = files_below(&project.home().join("content/objects"));
+        found.iter().filter(|path| path.is_file()).count()
+    };
+    project.runwright(&["run"]).expect_code(0);
+    project.runwright(&["run"]).expect_code(0);
+    assert_eq!(kept(), 2);
+    let lists = files_below(&project.home().join("projects"));
+    let lists = lists.iter().filter(|path| path.extension().is_some_and(|it| it == "json"));
+    let texts = lists.filter_map(|path| fs::read_to_string(path).ok());
+    let told = texts.filter(|text| text.contains("\"expose_as\": \"the file\""));
+    assert_eq!(told.count(), 2);
+    // What was given a second is over when two have passed; who sweeps finds that out.
+    let due = std::time::Instant::now() + std::time::Duration::from_millis(1_200);
+    while std::time::Instant::now() < due {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    fs::remove_file(project.home().join("content/swept")).unwrap();
+    project.runwright(&["run", "build"]).expect_code(0);
+    assert_eq!(kept(), 1);
+}
