@@ -16,8 +16,6 @@ pub struct Row {
     pub(super) in_job: Option<fn(&JobDefinition) -> bool>,
     /// Whether a value of the keyword asks for anything.
     in_file: fn(&Node) -> bool,
-    /// The word that asks for nothing.
-    nothing: Option<&'static str>,
 }
 
 impl Row {
@@ -48,7 +46,6 @@ impl Row {
             text,
             in_job: None,
             in_file: is_given,
-            nothing: None,
         }
     }
 
@@ -64,15 +61,9 @@ impl Row {
         self
     }
 
-    /// Says which word asks for nothing.
-    pub(super) const fn unless(mut self, word: &'static str) -> Self {
-        self.nothing = Some(word);
-        self
-    }
-
     /// Returns whether a value of the keyword in a file asks for something.
     pub(super) fn is_asked_by(&self, node: &Node) -> bool {
-        (self.in_file)(node) && (self.nothing.is_none() || node.as_str() != self.nothing)
+        (self.in_file)(node)
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct GroupWaits {
 #[derive(Debug)]
 struct Group {
     name: String,
-    /// How many of its jobs are still to ask for it.
+    /// How many of its jobs are still to get it.
     coming: usize,
 }
 
@@ -78,7 +78,11 @@ impl GroupWaits {
         let Some(member) = self.members.get_mut(&job) else {
             return;
         };
-        let is_coming = matches!(status, Status::Created | Status::Scheduled);
+        // Also while it waits: others would slip in before it has asked.
+        let is_coming = matches!(
+            status,
+            Status::Created | Status::Scheduled | Status::WaitingForResource
+        );
         if std::mem::replace(&mut member.is_coming, is_coming) == is_coming {
             return;
         }

@@ -25,6 +25,29 @@ pub struct Contender {
 }
 
 impl ProcessMode {
+    /// All modes, the usual one first.
+    pub const ALL: [Self; 4] = [
+        Self::Unordered,
+        Self::OldestFirst,
+        Self::NewestFirst,
+        Self::NewestReadyFirst,
+    ];
+
+    /// Returns GitLab's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unordered => "unordered",
+            Self::OldestFirst => "oldest_first",
+            Self::NewestFirst => "newest_first",
+            Self::NewestReadyFirst => "newest_ready_first",
+        }
+    }
+
+    /// Returns the mode that GitLab calls so.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
+    }
+
     /// Returns the place of the one that is next; nobody is while one is awaited that has not asked.
     pub fn next(self, contenders: &[Contender]) -> Option<usize> {
         let asked = |contender: &Contender| contender.asked.unwrap_or(u64::MAX);
@@ -59,13 +82,7 @@ mod tests {
             .iter()
             .map(|&(pipeline, asked)| Contender { pipeline, asked })
             .collect();
-        let modes = [
-            ProcessMode::Unordered,
-            ProcessMode::OldestFirst,
-            ProcessMode::NewestFirst,
-            ProcessMode::NewestReadyFirst,
-        ];
-        assert_eq!(modes.map(|mode| mode.next(&contenders)), expect);
+        assert_eq!(ProcessMode::ALL.map(|mode| mode.next(&contenders)), expect);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 /// Lets one job of each resource group run at a time.
 #[async_trait]
 pub trait ResourceGroups: Debug + Send + Sync {
-    /// Says whether a pipeline has jobs that are still to ask for a group. Some groups make later
-    /// pipelines wait for them.
+    /// Says whether a pipeline has jobs that are still to get a group, also such as have asked for it.
+    /// Some groups make other pipelines wait for them.
     fn expect(&self, group: &str, pipeline: PipelineId, expected: bool);
 
     /// Waits until it is the job's turn; the group is taken until the lease is dropped.
@@ -62,12 +62,11 @@ impl Debug for ResourceLease {
     }
 }
 
-/// A resource group could not be asked for.
+/// A resource group could not be asked for. Its name, which may hold the value of a variable, is not
+/// told.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot wait for the resource group {group:?}")]
+#[error("cannot wait for the job's resource group")]
 pub struct ResourceError {
-    /// The group.
-    pub group: String,
     /// What failed.
     #[source]
     pub source: std::io::Error,

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use executor_core::{
     AcquireError, BuildError, BuildStage, CancelCause, Cancellation, ConfigInfo,
     DefaultExecutorProvider, Dialect, Executor, ExecutorData, ExecutorProvider, ExitCode,
-    FeaturesInfo, JobAssignment, JobOutcome, JobRunner, JobSlot, ProviderError, RunContext,
-    RunnerConfig, StageReport, TraceStream,
+    FeaturesInfo, JobAssignment, JobOutcome, JobRunner, JobSlot, JobVariables, ProviderError,
+    RunContext, RunnerConfig, StageReport, TraceStream,
 };
 use pipeline::context::PipelineContext;
 use pipeline::event::{EventKind, EventSink, PipelineEvent};
@@ -22,9 +22,13 @@ use tokio::time::Instant;
 pub(crate) enum Act {
     Succeed,
     Fail(i32),
+    /// Its time is up.
+    TimeUp,
     SystemFailure,
     Panic,
     Take(Duration),
+    /// Takes so long, unless it is stopped.
+    TakeOrStop(Duration),
     /// Runs until it is stopped.
     Hang,
     Write(Vec<(TraceStream, Vec<u8>)>),
@@ -51,6 +55,7 @@ pub(crate) struct FakeRunner {
     acts: HashMap<String, Vec<Act>>,
     pub(crate) ran: Mutex<Vec<Ran>>,
     pub(crate) begun: tokio::sync::Notify,
+    variables: Mutex<HashMap<String, JobVariables>>,
 }
 
 impl FakeRunner {
@@ -68,6 +73,12 @@ impl FakeRunner {
     pub(crate) fn names(&self) -> Vec<String> {
         let ran = self.ran.lock().unwrap();
         ran.iter().map(|ran| ran.name.clone()).collect()
+    }
+
+    /// Returns the value of a variable that a job got.
+    pub(crate) fn variable(&self, job: &str, name: &str) -> Option<String> {
+        let variables = self.variables.lock().unwrap();
+        variables[job].get(name).map(ToOwned::to_owned)
     }
 
     pub(crate) fn ran(&self, name: &str) -> Ran {
@@ -88,6 +99,11 @@ impl JobRunner for FakeRunner {
             .or(acts.last())
             .unwrap_or(&Act::Succeed)
             .clone();
+        let variables = assignment.job.variables.iter().cloned().collect();
+        self.variables
+            .lock()
+            .unwrap()
+            .insert(name.clone(), variables);
         assignment.observer.started();
         self.begun.notify_one();
         let observer = &assignment.observer;
@@ -95,6 +111,10 @@ impl JobRunner for FakeRunner {
             Act::Succeed => JobOutcome::success(),
             Act::Fail(code) => JobOutcome::from_error(BuildError::Script {
                 exit_code: ExitCode(code),
+            }),
+            Act::TimeUp => JobOutcome::from_error(BuildError::Timeout {
+                phase: "execution",
+                limit: Duration::from_secs(60),
             }),
             Act::SystemFailure => {
                 JobOutcome::from_error(BuildError::system("fake", "the disk is full", "ENOSPC"))
@@ -104,6 +124,12 @@ impl JobRunner for FakeRunner {
                 tokio::time::sleep(time).await;
                 JobOutcome::success()
             }
+            Act::TakeOrStop(time) => tokio::select! {
+                () = tokio::time::sleep(time) => JobOutcome::success(),
+                () = assignment.cancellation.canceled() => {
+                    JobOutcome::from_error(BuildError::Canceled(CancelCause::SiblingFailure))
+                }
+            },
             Act::Hang => {
                 assignment.cancellation.canceled().await;
                 let cause = assignment

@@ -85,29 +85,11 @@ fn a_file_and_its_jobs_have_the_same_findings() {
     check("j: {script: x, id_tokens: {A: {aud: b}}}", &["id_tokens"]);
     check(
         "j: {script: x, identity: google_cloud, resource_group: g}",
-        &["identity", "resource_group"],
+        &["identity"],
     );
     check(
         "j: {script: x, coverage: '/a/', release: {tag_name: t, description: d}}",
         &["release"],
-    );
-}
-
-#[test]
-fn a_word_that_asks_for_nothing_is_honoured() {
-    let keywords = |auto_cancel: &str| {
-        let rules = format!("rules: [{{when: always, auto_cancel: {auto_cancel}}}]");
-        keywords_in_file(&format!(
-            "workflow: {{auto_cancel: {auto_cancel}, {rules}}}\nj: {{script: x}}"
-        ))
-    };
-    assert!(keywords("{on_job_failure: none}").is_empty());
-    assert_eq!(
-        keywords("{on_job_failure: all}"),
-        [
-            "workflow:auto_cancel:on_job_failure",
-            "workflow:rules:auto_cancel:on_job_failure"
-        ]
     );
 }
 

@@ -22,6 +22,7 @@ mod logs;
 mod pipeline_options;
 mod project;
 mod repository;
+mod resources;
 mod run;
 mod runs;
 mod situation;
@@ -50,6 +51,7 @@ pub use logs::RunLogs;
 pub use pipeline_options::PipelineOptions;
 pub use project::{BITRAB_FILE, DEFAULT_FILE, LocalProject};
 pub use repository::GitRepository;
+pub use resources::MachineResources;
 pub use run::{LocalRun, RunOptions};
 pub use runs::{
     Continuation, ContinuationKind, ControlReply, ControlRequest, JobHistory, JobStanding, Journal,

@@ -10,6 +10,7 @@ use super::isolation::{self, Isolation, Prepared};
 use super::local_pipeline::LocalPipeline;
 use super::logs::RunLogs;
 use super::project::LocalProject;
+use super::resources::{self, MachineResources};
 use super::runs::{
     Continuation, ControlServer, Earlier, JobHistory, Journal, Notices, ObedientRun, RunCommand,
     RunRecord, RunSituation, forget_told, logs_of_life, products, tell_older,
@@ -22,6 +23,7 @@ use executor_core::{
 use job_runner::{
     ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, Sources, StoredArtifacts,
 };
+use pipeline::scheduler::ResourceGroups;
 use pipeline::{Driver, EventSink, PipelineReport, Plan, Selection, create};
 use process::{Settings, Supervisor, TempDir};
 use std::num::NonZeroU32;
@@ -70,6 +72,7 @@ pub struct LocalRun {
     /// For the how manieth time it is begun.
     life: u32,
     notes: Vec<String>,
+    resources: Arc<MachineResources>,
     _in_place: Option<InPlaceLock>,
 }
 
@@ -112,6 +115,7 @@ impl LocalRun {
     ) -> Result<Self, LocalError> {
         let state_dir = state.clone();
         let state = state.project(project.root());
+        let resources = Arc::new(resources::of_project(&state_dir, &state)?);
         let sources = Prepared::new(options.isolation, &project, &state);
         // Two tools of git side by side: a trivial run is not much longer than one of them.
         pipeline.look_ahead();
@@ -157,6 +161,7 @@ impl LocalRun {
             earlier,
             life,
             notes,
+            resources,
             _in_place: in_place,
         })
     }
@@ -348,6 +353,7 @@ impl LocalRun {
         driver.active = self.options.active.clone();
         driver.concurrency = self.concurrency();
         driver.timeout = self.options.timeout;
+        driver.resources = Arc::clone(&self.resources) as Arc<dyn ResourceGroups>;
         if let Some(earlier) = &self.earlier {
             driver.progress = Arc::new(earlier.progress(|job| self.products(job)));
         }

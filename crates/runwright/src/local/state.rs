@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 /// journal/                            what runs have made and must remove
 /// projects/<key>/last-pipeline        the id given last
 /// projects/<key>/in-place.lock        held by a run in the working tree itself
+/// projects/<key>/resources/           who is in the resource groups, and who waits for them
 /// projects/<key>/snapshots/           the working tree as running pipelines see it
 /// projects/<key>/pipelines/<id>/      what is known of one run: record, journal, logs, artifacts
 /// ```
@@ -266,6 +267,11 @@ impl ProjectState {
     /// Returns what jobs left for others, of this and all other projects.
     pub fn kept_files(&self) -> &KeptFiles {
         &self.kept
+    }
+
+    /// Returns where the resource groups of the project are.
+    pub(super) fn resources(&self) -> PathBuf {
+        self.dir.join("resources")
     }
 
     /// Returns where the snapshots of running pipelines are.

@@ -29,22 +29,20 @@ pub(super) static ROWS: [Row; 15] = [
     Row::honoured("spec:inputs", "values are given with `--input NAME=VALUE`"),
     Row::honoured("stages", "they order the jobs"),
     Row::honoured("variables", "also `options`, `description` and `expand`"),
-    Row::warning(
+    Row::honoured(
         "workflow:auto_cancel:on_job_failure",
-        "the other jobs of a run go on when one fails",
-    )
-    .unless("none"),
+        "a job that fails cancels the others",
+    ),
     Row::note(
         "workflow:auto_cancel:on_new_commit",
         "a new commit starts no run here, so there is none to cancel",
     ),
     Row::honoured("workflow:name", "it is in `CI_PIPELINE_NAME`"),
     Row::honoured("workflow:rules", "they decide whether there is a pipeline"),
-    Row::warning(
+    Row::honoured(
         "workflow:rules:auto_cancel:on_job_failure",
-        "the other jobs of a run go on when one fails",
-    )
-    .unless("none"),
+        "a job that fails cancels the others",
+    ),
     Row::honoured(
         "workflow:rules:variables",
         "they are added to those of the file",

@@ -175,11 +175,10 @@ pub(super) static ROWS: [Row; 56] = [
         "the script runs; the release and its tag are made by a server only",
     )
     .in_job(|job| job.release.is_some()),
-    Row::warning(
+    Row::honoured(
         "resource_group",
-        "jobs of one group do not wait for each other yet; `--concurrency 1` keeps them apart",
-    )
-    .in_job(|job| job.resource_group.is_some()),
+        "jobs of one group run one after the other, in all runs of the project on this machine",
+    ),
     Row::honoured("retry", "also `when` and `exit_codes`"),
     Row::honoured("rules", "they are asked in the situation of the run"),
     Row::error(

@@ -1,6 +1,8 @@
 //! The driver with a fake job runner, in virtual time.
 
 mod children;
+mod controls;
+mod groups;
 mod manual;
 mod order;
 mod stop;

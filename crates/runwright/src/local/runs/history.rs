@@ -27,7 +27,7 @@ pub struct RunHistory {
     pub end: Option<RunEnd>,
     /// How many lines were no such thing.
     pub damaged: usize,
-    jobs: IndexMap<String, JobHistory>,
+    pub(super) jobs: IndexMap<String, JobHistory>,
 }
 
 /// How a run ended.

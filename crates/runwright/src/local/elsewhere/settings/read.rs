@@ -9,6 +9,7 @@ use crate::local::file::{ReadError, read_text};
 use executor_core::job::SecretString;
 use gitlab_api::{Instance, TokenKind};
 use pipeline::config::parse_duration;
+use pipeline::scheduler::ProcessMode;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -61,7 +62,7 @@ impl Settings {
     pub fn parse(file: &Path, text: &str, home: Option<&Path>) -> Result<Self, SettingsError> {
         let parsed = parse(file, text)?;
         let whole = Table::whole(file, text, &parsed);
-        whole.only(&["gitlab", "include", "projects", "cache"])?;
+        whole.only(&["gitlab", "include", "projects", "cache", "resource-groups"])?;
         let mut settings = Self {
             file: Some(file.to_owned()),
             ..Self::default()
@@ -89,6 +90,12 @@ impl Settings {
             for checkout in projects.table("[projects]")?.values() {
                 let path = project_path(&checkout)?;
                 settings.projects.insert(path, reading.path(&checkout)?);
+            }
+        }
+        if let Some(groups) = whole.get("resource-groups") {
+            for group in groups.table("[resource-groups]")?.values() {
+                let mode = process_mode(&group)?;
+                settings.resource_groups.insert(group.key.to_owned(), mode);
             }
         }
         Ok(settings)
@@ -207,6 +214,15 @@ fn project_path(value: &Value<'_>) -> Result<String, SettingsError> {
     let message = format!("`{}` is no path of a project", shown.escape_default());
     let help = "for example \"group/project\" = \"~/src/project\"".to_owned();
     Err(value.refuse(message, help))
+}
+
+/// Returns who is next in a resource group.
+fn process_mode(value: &Value<'_>) -> Result<ProcessMode, SettingsError> {
+    ProcessMode::from_word(value.text()?).ok_or_else(|| {
+        let words = ProcessMode::ALL.map(ProcessMode::as_str).join(", ");
+        let message = format!("`{}` has no such process mode", value.key.escape_default());
+        value.refuse(message, format!("the modes are {words}"))
+    })
 }
 
 fn read_include(table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {

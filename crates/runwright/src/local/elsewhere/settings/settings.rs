@@ -1,5 +1,6 @@
 use super::InstanceSettings;
 use gitlab_api::Instance;
+use pipeline::scheduler::ProcessMode;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub struct Settings {
     /// Where other projects are checked out, by their paths on the GitLab: those that jobs may start
     /// pipelines of.
     pub projects: BTreeMap<String, PathBuf>,
+    /// Who is next in resource groups, where that is not whoever came first.
+    pub resource_groups: BTreeMap<String, ProcessMode>,
 }
 
 /// The user's settings about the caches of jobs.

@@ -38,9 +38,15 @@ fn all_settings_are_read() {
         [projects]
         "group/app" = "~/src/app"
         "group/sub/Lib" = "/srv/lib"
+
+        [resource-groups]
+        production = "oldest_first"
         "#,
     )
     .expect("settings");
+    let modes: Vec<_> = settings.resource_groups.iter().collect();
+    let oldest = pipeline::scheduler::ProcessMode::OldestFirst;
+    assert_eq!(modes, [(&"production".to_owned(), &oldest)]);
     let own = Instance::parse("gitlab.example.com").expect("an address");
     assert_eq!(settings.gitlab, Some(own.clone()));
     let work = settings.instance(&own).expect("the one at this server");
@@ -120,6 +126,11 @@ fn mistakes_are_shown_at_their_place() {
         "[projects]\n'group/app' = '../app'",
         "config.toml:2:15: a path here is a whole one (begin with `/`, or with `~/` for the home \
          directory)",
+    );
+    check(
+        "[resource-groups]\nproduction = 'oldest'",
+        "config.toml:2:14: `production` has no such process mode (the modes are unordered, \
+         oldest_first, newest_first, newest_ready_first)",
     );
     check(
         "projects = ['group/app']",

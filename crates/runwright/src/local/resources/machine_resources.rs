@@ -1,0 +1,234 @@
+use super::group::{Group, Mark};
+use async_trait::async_trait;
+use content_store::Digest;
+use executor_core::{Cancellation, PipelineId};
+use pipeline::scheduler::{
+    ProcessMode, ResourceError, ResourceGroups, ResourceLease, ResourceRequest,
+};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// How long to wait before looking again: the first time, and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
+/// Lets one job of each resource group of a project run at a time on this machine, whatever run it
+/// belongs to.
+#[derive(Debug)]
+pub struct MachineResources {
+    directory: PathBuf,
+    modes: HashMap<String, ProcessMode>,
+    /// What is said of the groups and pipelines that others wait for.
+    expected: Mutex<HashMap<(String, u64), Mark>>,
+}
+
+impl MachineResources {
+    /// Returns the groups whose state is in `directory`; some have another mode than the usual one.
+    pub fn at(directory: PathBuf, modes: HashMap<String, ProcessMode>) -> Self {
+        Self {
+            directory,
+            modes,
+            expected: Mutex::default(),
+        }
+    }
+
+    fn group(&self, name: &str) -> Group {
+        // The name may hold the value of a variable, which is no file's name.
+        let digest = Digest::of(name.as_bytes()).to_string();
+        Group::at(self.directory.join(digest))
+    }
+
+    fn mode(&self, name: &str) -> ProcessMode {
+        self.modes.get(name).copied().unwrap_or_default()
+    }
+
+    async fn wait(
+        &self,
+        request: &ResourceRequest,
+        cancellation: &Cancellation,
+    ) -> std::io::Result<Option<ResourceLease>> {
+        let group = self.group(&request.group);
+        let mode = self.mode(&request.group);
+        let mut ticket = None;
+        let mut pause = FIRST_PAUSE;
+        while !cancellation.is_canceled() {
+            if ticket.is_none() {
+                ticket = group.enqueue(request.pipeline.0)?;
+            }
+            if let Some(ticket) = &ticket
+                && let Some(holder) = group.take(ticket, mode)?
+            {
+                return Ok(Some(ResourceLease::new(holder)));
+            }
+            tokio::select! {
+                () = sleep(pause) => {}
+                () = cancellation.canceled() => {}
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        Ok(None)
+    }
+}
+
+#[async_trait]
+impl ResourceGroups for MachineResources {
+    fn expect(&self, group: &str, pipeline: PipelineId, expected: bool) {
+        if !matches!(
+            self.mode(group),
+            ProcessMode::OldestFirst | ProcessMode::NewestFirst
+        ) {
+            return;
+        }
+        let key = (group.to_owned(), pipeline.0);
+        let marked = expected.then(|| self.group(group).expect(pipeline.0));
+        let mut marks = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+        match marked {
+            Some(Ok(mark)) => {
+                marks.insert(key, mark);
+            }
+            Some(Err(error)) => tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "Other runs do not wait for the jobs of this one in a resource group."
+            ),
+            None => {
+                marks.remove(&key);
+            }
+        }
+    }
+
+    async fn acquire(
+        &self,
+        request: &ResourceRequest,
+        cancellation: &Cancellation,
+    ) -> Result<Option<ResourceLease>, ResourceError> {
+        let lease = self.wait(request, cancellation).await;
+        lease.map_err(|source| ResourceError { source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::JobId;
+    use std::sync::Arc;
+
+    /// Another object has its own locks, as another process would.
+    fn machine(directory: &tempfile::TempDir, mode: ProcessMode) -> Arc<MachineResources> {
+        let modes = HashMap::from([("prod".to_owned(), mode)]);
+        Arc::new(MachineResources::at(directory.path().to_owned(), modes))
+    }
+
+    fn request(pipeline: u64) -> ResourceRequest {
+        ResourceRequest {
+            group: "prod".to_owned(),
+            pipeline: PipelineId(pipeline),
+            job: JobId(pipeline * 100),
+        }
+    }
+
+    /// Lets pipelines ask in this order while another holds the group, and returns the order in
+    /// which they get it.
+    async fn order(mode: ProcessMode, asking: &[u64], expected: &[u64]) -> Vec<u64> {
+        let directory = tempfile::tempdir().unwrap();
+        let resources = machine(&directory, mode);
+        let never = Cancellation::new();
+        let held = resources
+            .acquire(&request(1), &never)
+            .await
+            .unwrap()
+            .unwrap();
+        let (sender, mut got) = tokio::sync::mpsc::unbounded_channel();
+        let mut tasks = tokio::task::JoinSet::new();
+        let queue = resources.group("prod").queue();
+        for (place, &pipeline) in asking.iter().enumerate() {
+            let (other, sender) = (machine(&directory, mode), sender.clone());
+            tasks.spawn(async move {
+                let lease = other
+                    .acquire(&request(pipeline), &Cancellation::new())
+                    .await;
+                sender.send(pipeline).unwrap();
+                drop(lease.unwrap().unwrap());
+            });
+            while std::fs::read_dir(&queue).unwrap().count() <= place {
+                sleep(Duration::from_millis(2)).await;
+            }
+        }
+        for &pipeline in expected {
+            resources.expect("prod", PipelineId(pipeline), true);
+        }
+        drop(held);
+        let mut order = Vec::new();
+        while order.len() < asking.len() {
+            let wait = tokio::time::timeout(Duration::from_millis(500), got.recv());
+            match wait.await {
+                Ok(pipeline) => order.extend(pipeline),
+                // Nobody moves: they wait for one that is still to ask.
+                Err(_) => order.push(0),
+            }
+            if order.last() == Some(&0) {
+                for &pipeline in expected {
+                    resources.expect("prod", PipelineId(pipeline), false);
+                }
+                order.push(got.recv().await.unwrap());
+                order.retain(|&pipeline| pipeline != 0);
+                order.insert(0, 0);
+                break;
+            }
+        }
+        while let Some(done) = tasks.join_next().await {
+            done.unwrap();
+        }
+        assert_eq!(std::fs::read_dir(&queue).unwrap().count(), 0);
+        order
+    }
+
+    #[tokio::test]
+    async fn the_mode_says_who_is_next_between_runs() {
+        let asking = [6, 5, 7];
+        assert_eq!(order(ProcessMode::Unordered, &asking, &[]).await, asking);
+        let oldest = order(ProcessMode::OldestFirst, &asking, &[]).await;
+        assert_eq!(oldest, [5, 6, 7]);
+        let newest = order(ProcessMode::NewestFirst, &asking, &[]).await;
+        assert_eq!(newest, [7, 6, 5]);
+        let ready = order(ProcessMode::NewestReadyFirst, &asking, &[9]).await;
+        assert_eq!(ready, [7, 6, 5]);
+        let waited = order(ProcessMode::OldestFirst, &[6], &[2]).await;
+        assert_eq!(waited, [0, 6], "an older run is still to ask");
+    }
+
+    #[tokio::test]
+    async fn whoever_is_canceled_or_dead_stands_in_nobodys_way() {
+        let directory = tempfile::tempdir().unwrap();
+        let never = Cancellation::new();
+        let one = machine(&directory, ProcessMode::Unordered);
+        let held = one.acquire(&request(1), &never).await.unwrap();
+        let canceled = Cancellation::new();
+        let wait = tokio::spawn({
+            let (other, canceled) = (
+                machine(&directory, ProcessMode::Unordered),
+                canceled.clone(),
+            );
+            async move { other.acquire(&request(2), &canceled).await }
+        });
+        let queue = one.group("prod").queue();
+        while std::fs::read_dir(&queue).unwrap().count() == 0 {
+            sleep(Duration::from_millis(2)).await;
+        }
+        canceled.cancel(executor_core::CancelCause::User);
+        assert!(wait.await.unwrap().unwrap().is_none());
+        assert_eq!(std::fs::read_dir(&queue).unwrap().count(), 0);
+        // What a process has left that died: files without a lock.
+        std::fs::write(queue.join("0-1"), "").unwrap();
+        let expected = queue.parent().unwrap().join("expected/1");
+        std::fs::write(expected, "").unwrap();
+        drop(held);
+        let got = machine(&directory, ProcessMode::OldestFirst)
+            .acquire(&request(3), &never)
+            .await;
+        assert!(got.unwrap().is_some());
+        assert_eq!(std::fs::read_dir(&queue).unwrap().count(), 0);
+    }
+}
