@@ -23,7 +23,7 @@
 //! # The order of everything
 //!
 //! One file for each phase, in this order: `runner` opens the log, `prepare` gets an environment,
-//! `setup` and `get_sources` bring artifacts and sources, `scripts` runs what the user wrote, `finalise` keeps
+//! `setup` and `get_sources` bring sources, caches and artifacts, `scripts` runs what the user wrote, `finalise` keeps
 //! artifacts and removes secrets, `reports` reads those that others want to know of, `build` calls them, finishes and cleans up.
 //!
 //! | what happens | what still runs |

@@ -37,9 +37,10 @@ impl LocalCaches {
     fn remove_key(&self, key: &KeyPlace) -> Result<RemovedCache, CacheError> {
         let lock = key.lock();
         // A lock is made with the first cache of a key, so what has none has been removed.
-        let locked = match lock.exists() {
-            true => PathLock::of_file(&lock).map_err(file_error("lock", &lock))?,
-            false => Locked::Gone,
+        let locked = if lock.exists() {
+            PathLock::of_file(&lock).map_err(file_error("lock", &lock))?
+        } else {
+            Locked::Gone
         };
         let writing = match locked {
             Locked::Held(writing) => writing,

@@ -45,12 +45,14 @@ impl LocalCaches {
                 cancellation
             )
         );
-        let packed = packed.map_err(|source| match cancellation.is_canceled() {
-            true => CacheError::Stopped,
-            false => CacheError::Archive {
+        let packed = packed.map_err(|source| {
+            if cancellation.is_canceled() {
+                return CacheError::Stopped;
+            }
+            CacheError::Archive {
                 action: "write the archive",
                 source: source.into(),
-            },
+            }
         })?;
         let size = directory.archive_size().unwrap_or(0);
         let budget = self.bytes();
@@ -73,8 +75,10 @@ impl LocalCaches {
         let number = older.first().map_or(1, |newest| newest.saturating_add(1));
         temporary.publish(&place.generation(number))?;
         for number in older {
-            // One that is still read goes with the next that is written.
-            self.remove_generation(place, number)?;
+            // One that is still read, or cannot be removed now, goes with the next that is written.
+            if let Err(error) = self.remove_generation(place, number) {
+                tracing::debug!(key = key.shown(), %error, "An old cache stays for now.");
+            }
         }
         Ok(SavedCache::Created {
             size,
