@@ -50,9 +50,8 @@ pub struct Packed {
 /// Packs what is at `paths` below `root` into an archive that is made at `file`.
 ///
 /// A path is a file, a symbolic link, which is packed as one, or a directory, which is packed
-/// without what is in it. The archive of the same files is the same, whatever the order of the
-/// paths and the number of threads. What is something else, is gone, or lies behind a link is left
-/// out and told.
+/// without what is in it. Entries are in the order of their paths, each once, whatever the number
+/// of threads. What is something else, is gone, or lies behind a link is left out and told.
 ///
 /// Nobody but its owner may read the archive. It is whole when this returns, and gone when this
 /// fails; who wants it to appear whole under its name gives another name and renames it.
