@@ -67,7 +67,18 @@ impl Tools {
     }
 }
 
+/// What a job may have left in a repository, and git would run.
+const OBEY_NOBODY: [&str; 4] = [
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+];
+
 /// Runs a git command that only reads, in `directory`, and returns its standard output.
+///
+/// It runs neither hooks nor a monitor of files: those of the user are for what he does himself, and
+/// those that a job has left are for nobody.
 ///
 /// # Errors
 ///
@@ -83,6 +94,7 @@ pub(crate) async fn read<S: StopSignal + ?Sized>(
     stop: &S,
 ) -> Result<Vec<u8>, ToolError> {
     let command = Command::new("git")
+        .args(OBEY_NOBODY)
         .args(args.iter().copied())
         .envs(own_environment(processes))
         .env("GIT_OPTIONAL_LOCKS", "0")

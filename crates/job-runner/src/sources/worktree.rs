@@ -237,14 +237,12 @@ impl Git<'_> {
         directory: &Path,
         args: &[&str],
     ) -> Result<Vec<u8>, WorktreeError> {
-        // The user's hooks are for the user's own checkouts.
-        let args = [&["-c", "core.hooksPath=/dev/null"], args].concat();
         let Place {
             processes,
             cancellation,
             ..
         } = self.place;
-        let done = tool::read(processes, directory, &args, *cancellation).await;
+        let done = tool::read(processes, directory, args, *cancellation).await;
         done.map_err(|source| match source {
             ToolError::Run(ProcessError::Stopped { .. }) => WorktreeError::Stopped,
             source => WorktreeError::Git { action, source },
