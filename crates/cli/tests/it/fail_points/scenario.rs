@@ -8,25 +8,35 @@
 use super::cell::Cell;
 use crate::project::{Done, Project, files_below, processes_with};
 use fail_point::VARIABLE;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Two jobs with all that reaches outside: artifacts, background processes, a read-only directory.
+/// Jobs with all that reaches outside: artifacts, reports, caches, an environment, background
+/// processes, a read-only directory. Each job writes a line to `COUNT` at the end of its script.
 const PIPELINE: &str = "
 stages: [first, second]
 make:
   stage: first
+  resource_group: one
+  environment: {name: test}
+  cache: {key: kept, paths: [store]}
   script:
     - setsid nohup sleep 600 >/dev/null 2>&1 &
-    - mkdir -p out/deep && echo made >out/deep/file
+    - mkdir -p out/deep store && echo made >out/deep/file && cp out/deep/file store/file && ln -sf file store/link
+    - ln -s deep/file out/link
+    - echo VERSION=1 >build.env
     - mkdir kept && chmod 500 kept
+    - echo make >>COUNT
   after_script: [echo after]
-  artifacts: {paths: [out]}
+  artifacts: {paths: [out], reports: {dotenv: build.env}}
 use:
   stage: second
-  script: [cat out/deep/file]
+  resource_group: one
+  cache: {key: kept, paths: [store], policy: pull}
+  script: [cat out/link, 'echo version $VERSION', echo use >>COUNT]
 wait:
   stage: first
   when: manual
@@ -74,7 +84,11 @@ impl Stage {
     /// Makes a project; `None` where no cgroup can be made.
     pub(super) fn new() -> Option<Self> {
         let cell = Cell::new()?;
-        let project = Project::with_pipeline(PIPELINE);
+        let project = Project::empty_directory();
+        let count = project.scratch().join("count").display().to_string();
+        project.write(".gitlab-ci.yml", &PIPELINE.replace("COUNT", &count));
+        project.git(&["init", "-q", "-b", "main"]);
+        project.commit();
         let stage = Self { project, cell };
         stage.next_start("at the very first");
         Some(stage)
@@ -84,6 +98,7 @@ impl Stage {
     pub(super) fn set(&self, scenario: Scenario) {
         let state = self.state();
         let _ = fs::remove_dir_all(&state);
+        let _ = fs::remove_file(self.count());
         for id in 1..=OLD_PIPELINES {
             fs::create_dir_all(state.join("pipelines").join(id.to_string())).unwrap();
         }
@@ -97,6 +112,58 @@ impl Stage {
         let projects = fs::read_dir(self.project.home().join("projects")).unwrap();
         let only = projects.map(|entry| entry.unwrap().path()).next();
         only.expect("the project is known since its first run")
+    }
+
+    fn count(&self) -> PathBuf {
+        self.project.scratch().join("count")
+    }
+
+    /// Returns how often a job has come to the end of its script.
+    fn times(&self, job: &str) -> usize {
+        let lines = fs::read_to_string(self.count()).unwrap_or_default();
+        lines.lines().filter(|line| *line == job).count()
+    }
+
+    /// Returns whether the journal of the run that was played says that a job has finished.
+    ///
+    /// # Panics
+    ///
+    /// When a line of the journal that has an end cannot be read.
+    fn has_finished(&self, job: &str) -> bool {
+        let run = format!("pipelines/{}/journal.jsonl", OLD_PIPELINES + 1);
+        let journal = fs::read_to_string(self.state().join(run)).unwrap_or_default();
+        // What has no end was being written, and is no line.
+        let lines = journal
+            .split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'));
+        let mut lines = lines.map(|line| serde_json::from_str(line).expect("a line is JSON"));
+        lines.any(|line: Value| line["type"] == "job_finished" && line["job"] == job)
+    }
+
+    /// Goes on with the run that was played and killed, which ends well and runs no finished job again.
+    pub(super) fn resume(&self, when: &str) {
+        let jobs = ["make", "use"];
+        let before = jobs.map(|job| (job, self.has_finished(job), self.times(job)));
+        let run = (OLD_PIPELINES + 1).to_string();
+        let output = self.command(&["resume", &run], "").output().unwrap();
+        let done = Done::from(output);
+        for (job, has_finished, times) in before {
+            let now = self.times(job);
+            if has_finished {
+                assert_eq!((times, now), (1, 1), "{job} {when}: {done:?}");
+            } else if done.code == Some(0) {
+                assert!(now >= 1, "{job} {when}: {done:?}");
+            }
+        }
+        // Before there is a run, and after it has ended, there is nothing to go on with.
+        let is_over = before.iter().all(|(_, has_finished, _)| *has_finished);
+        let has_not_begun = before.iter().all(|(_, _, times)| *times == 0);
+        let is_right = match done.code {
+            Some(0) => true,
+            Some(2) => is_over || has_not_begun,
+            _ => false,
+        };
+        assert!(is_right, "{when}: {before:?} {done:?}");
     }
 
     /// Kills a run in the middle of a job, while its guardian is not there yet.
@@ -182,9 +249,11 @@ impl Stage {
         let scratch = self.project.scratch().display().to_string();
         assert_eq!(processes_with(&scratch), Vec::<u32>::new(), "{when}");
         let files = files_below(&self.project.home());
-        let partial = files
-            .iter()
-            .find(|path| path.extension().is_some_and(|it| it == "partial"));
+        // Half of an object, a cache or a record.
+        let partial = files.iter().find(|path| {
+            let is_tmp = path.parent().is_some_and(|parent| parent.ends_with("tmp"));
+            is_tmp || path.extension().is_some_and(|it| it == "partial")
+        });
         assert_eq!(partial, None, "{when}");
         let half = files_below(&self.project.home().join("content/tmp"));
         assert_eq!(half, Vec::<PathBuf>::new(), "{when}");

@@ -148,6 +148,7 @@ fn killed_at_any_point_nothing_is_left() {
                 let whole = &survey.logs[&name];
                 assert!(whole.starts_with(&log), "{what}: {log:?} of {whole:?}");
             }
+            stage.resume(what);
         }
     });
     let slowest = slowest.into_inner().unwrap();
