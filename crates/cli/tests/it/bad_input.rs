@@ -77,6 +77,7 @@ fn mistakes_in_jobs_are_named() {
 
 #[test]
 fn variable_names_that_no_process_can_have_are_refused() {
+    // input 16
     check_invalid("job:\n  variables: {\"A=B\": x}\n  script: x\n", &["A=B"]);
     check_invalid(
         "job:\n  variables: {\"A\\nB\": x}\n  script: x\n",
@@ -94,6 +95,7 @@ fn variable_names_that_no_process_can_have_are_refused() {
 
 #[test]
 fn odd_job_names_run_in_a_safe_place_or_are_refused() {
+    // input 15
     let project = Project::with_pipeline(
         "\"x/../../../y\":\n  script: [pwd, echo here > file]\n  artifacts: {paths: [file]}\n",
     );

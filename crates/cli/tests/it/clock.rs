@@ -57,6 +57,7 @@ fn stamps(project: &Project) -> BTreeMap<String, Vec<String>> {
 
 #[test]
 fn stamps_never_go_back_and_no_time_is_up_before_it_has_passed() {
+    // fault 20
     let Some(library) = library() else { return };
     let project = Project::with_pipeline(
         r#"job:
@@ -86,6 +87,7 @@ fn stamps_never_go_back_and_no_time_is_up_before_it_has_passed() {
 
 #[test]
 fn time_is_up_although_the_clock_was_set_back() {
+    // fault 20
     let Some(library) = library() else { return };
     let project = Project::with_pipeline(
         "job:

@@ -53,6 +53,7 @@ fn without_cgroups(command: &Command) -> Command {
 
 #[test]
 fn a_daemon_neither_holds_up_its_job_nor_outlives_it() {
+    // fault 34
     let pipeline = r#"
 job:
   script:
@@ -65,6 +66,7 @@ job:
 
 #[test]
 fn a_background_process_that_holds_the_output_is_cut_off() {
+    // fault 35
     let pipeline = r"
 job:
   script:
@@ -77,6 +79,7 @@ job:
 
 #[test]
 fn ten_thousand_zombies_are_collected() {
+    // fault 36
     let pipeline = r#"
 stages: [make, look]
 make:
@@ -122,6 +125,7 @@ impl Drop for Fuse {
 
 #[test]
 fn a_fork_bomb_ends_with_its_time() {
+    // fault 36
     let Some(fuse) = Fuse::new() else {
         eprintln!("NOT TESTED: a fork bomb, since there is no other limit to hold it");
         return;

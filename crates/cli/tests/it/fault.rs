@@ -89,6 +89,7 @@ fn start(project: &Project) -> Child {
 
 #[test]
 fn killing_the_runner_in_each_stage_leaves_nothing() {
+    // fault 1
     for stage in ["in-script", "in-after-script"] {
         let marker = format!("runwright-test-{stage}-{}", std::process::id());
         let project = Project::with_pipeline(&nasty(&marker));

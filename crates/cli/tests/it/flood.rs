@@ -28,6 +28,7 @@ fn run(project: &Project) -> (ExitStatus, u64) {
 
 #[test]
 fn a_flood_needs_no_memory_and_ends_nothing() {
+    // fault 37
     let project = Project::with_pipeline(
         r#"
 job:
@@ -50,6 +51,7 @@ job:
 
 #[test]
 fn a_line_without_end_and_bytes_that_are_no_text_do_no_harm() {
+    // fault 38
     let odd = r"\000<\377\303(\r\b\033[31m\033]0;title\007\033[2J\302\233>";
     // The two bytes of the last letter come with a pause that is longer than one is waited for.
     let project = Project::with_pipeline(&format!(

@@ -21,6 +21,8 @@ mod guide;
 mod handover;
 mod history;
 mod isolation;
+mod known_faults;
+mod known_inputs;
 mod lint;
 mod list;
 mod nasty_jobs;

@@ -15,6 +15,7 @@ fn fan_in(jobs: usize) -> String {
 
 #[test]
 fn three_hundred_jobs_come_together_in_one() {
+    // fault 39
     let project = Project::with_pipeline(&fan_in(300));
     let done = project.runwright(&["run"]).expect_code(0);
     let ran = done.stdout.matches(" | ran-").count();
@@ -26,6 +27,7 @@ fn three_hundred_jobs_come_together_in_one() {
 
 #[test]
 fn ten_thousand_jobs_are_planned() {
+    // fault 39
     let project = Project::with_pipeline(&fan_in(10_000));
     let done = project.runwright(&["run", "--dry-run"]).expect_code(0);
     assert_eq!(done.stdout.matches("$ echo ran-").count(), 10_000);
