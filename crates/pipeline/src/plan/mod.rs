@@ -19,6 +19,7 @@ pub(crate) use variables::{LAST, of_pipeline, predefined_of_job};
 use crate::config::Variables;
 use crate::context::PipelineContext;
 use crate::create::{CreatedJob, Creation, Layers, Refusal};
+use crate::dialect::Dialect;
 use crate::rules::{AutoCancel, OnJobFailure};
 use crate::slug::path_slug;
 use executor_core::job::{Job, JobDefinition, JobId, PipelineId, When};
@@ -45,6 +46,7 @@ pub struct Plan {
     global_variables: Arc<Variables>,
     workflow_variables: Arc<Variables>,
     auto_cancel: AutoCancel,
+    dialect: Dialect,
     /// What all jobs see, computed once.
     predefined: JobVariables,
     context: Arc<PipelineContext>,
@@ -127,6 +129,7 @@ impl Plan {
             global_variables: Arc::clone(&creation.global_variables),
             workflow_variables: Arc::clone(&creation.workflow_variables),
             auto_cancel: creation.auto_cancel,
+            dialect: Dialect::default(),
             predefined,
             context: Arc::new(context),
         })
@@ -176,6 +179,17 @@ impl Plan {
     /// Returns the place of the job of this name.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.places.get(name).copied()
+    }
+
+    /// Returns the plan as a tool runs it that has this dialect.
+    #[must_use]
+    pub fn in_dialect(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
+    }
+
+    /// Returns by whose rules it is run.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// Returns what the workflow says about canceling its jobs.

@@ -4,6 +4,7 @@ use super::node::Node;
 use super::stages::Stages;
 use super::tally::Tally;
 use super::{Status, StatusChange};
+use crate::dialect::Dialect;
 use crate::plan::Plan;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -28,6 +29,10 @@ pub struct Machine {
     pub(super) undecided: VecDeque<usize>,
     /// Whether the failure of one job stops all others.
     pub(super) stops_at_failure: bool,
+    /// Whose rules are followed.
+    dialect: Dialect,
+    /// Whether the failure of one job lets no other of its stage start.
+    stage_stops: bool,
     changes: Vec<StatusChange>,
 }
 
@@ -59,6 +64,9 @@ impl Machine {
             skipped: BTreeSet::new(),
             undecided: VecDeque::new(),
             stops_at_failure: plan.stops_at_failure(),
+            dialect: plan.dialect(),
+            stage_stops: plan.dialect() == Dialect::Bitrab
+                && plan.jobs().iter().all(|job| job.needs.is_none()),
             changes: Vec::new(),
         }
     }
@@ -93,10 +101,13 @@ impl Machine {
                 Status::Failed
             }
         };
-        let stops = self.stops_at_failure && status == Status::Failed && !node.may_fail;
+        let (stage, is_hard) = (node.stage, status == Status::Failed && !node.may_fail);
         self.set(job, status);
-        if stops {
+        if is_hard && self.stops_at_failure {
             return self.cancel();
+        }
+        if is_hard && self.stage_stops {
+            self.drop_pending(stage);
         }
         self.settle()
     }
@@ -206,7 +217,33 @@ impl Machine {
             return;
         }
         if let Some(before) = self.outcome_before(job) {
-            self.set(job, self.jobs[job].next(before));
+            let rescues = before == Status::Failed
+                || (self.dialect == Dialect::Bitrab
+                    && before == Status::Success
+                    && self.has_warned_before(job));
+            self.set(job, self.jobs[job].next(before, rescues));
+        }
+    }
+
+    /// Returns whether something that a job waited for failed, and is allowed to.
+    fn has_warned_before(&self, job: usize) -> bool {
+        match &self.jobs[job].needs {
+            Some(needs) => needs.has_warned(),
+            None => self.stages.has_warned(),
+        }
+    }
+
+    /// Lets no further job of a stage start that is for success: bitrab stops at the first failure.
+    fn drop_pending(&mut self, stage: usize) {
+        for job in self.stages.jobs_of(stage) {
+            let node = &self.jobs[job];
+            let waits = matches!(
+                node.status,
+                Status::Pending | Status::WaitingForResource | Status::Scheduled
+            );
+            if waits && node.is_for_success() {
+                self.set(job, Status::Skipped);
+            }
         }
     }
 

@@ -8,6 +8,8 @@ pub(super) enum Needed {
     Awaited,
     /// It is no obstacle.
     Passed,
+    /// Nor is it, but it failed.
+    Warned,
     /// It does not run at all.
     Absent,
     /// It failed.
@@ -19,7 +21,8 @@ pub(super) enum Needed {
 impl From<Weight> for Needed {
     fn from(weight: Weight) -> Self {
         match weight {
-            Weight::Warned | Weight::Plain(Status::Success) => Self::Passed,
+            Weight::Plain(Status::Success) => Self::Passed,
+            Weight::Warned => Self::Warned,
             Weight::Ignored | Weight::Plain(Status::Skipped) => Self::Absent,
             Weight::Plain(Status::Failed) => Self::Failed,
             Weight::Plain(Status::Canceled) => Self::Canceled,
@@ -32,6 +35,7 @@ impl From<Weight> for Needed {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Needs {
     awaited: usize,
+    warned: usize,
     absent: usize,
     failed: usize,
     canceled: usize,
@@ -42,6 +46,7 @@ impl Needs {
     pub(super) fn of(count: usize) -> Self {
         Self {
             awaited: count,
+            warned: 0,
             absent: 0,
             failed: 0,
             canceled: 0,
@@ -62,10 +67,16 @@ impl Needs {
         match needed {
             Needed::Awaited => Some(&mut self.awaited),
             Needed::Passed => None,
+            Needed::Warned => Some(&mut self.warned),
             Needed::Absent => Some(&mut self.absent),
             Needed::Failed => Some(&mut self.failed),
             Needed::Canceled => Some(&mut self.canceled),
         }
+    }
+
+    /// Returns whether one of them failed that is allowed to.
+    pub(super) fn has_warned(&self) -> bool {
+        self.warned > 0
     }
 
     /// Returns what they came to together, once it is certain.

@@ -38,8 +38,9 @@ impl Node {
         Weight::of(self.status, self.may_fail)
     }
 
-    /// Returns what becomes of it after what it waited for came to `before`.
-    pub(super) fn next(&self, before: Status) -> Status {
+    /// Returns what becomes of it after what it waited for came to `before`; `rescues` says whether
+    /// something failed, allowed or not, that jobs for failures are there for.
+    pub(super) fn next(&self, before: Status, rescues: bool) -> Status {
         let passed = match before {
             Status::Success => true,
             // Stages without anything to do are no obstacle, a need that does not run is one.
@@ -49,7 +50,7 @@ impl Node {
         let proceeds = match self.definition.when {
             When::OnSuccess | When::Manual | When::Delayed => passed,
             // Somebody who asked for a job by name wants it to run, failure or not.
-            When::OnFailure if !self.is_played => before == Status::Failed,
+            When::OnFailure if !self.is_played => rescues,
             When::Always | When::OnFailure => before != Status::Canceled,
             When::Never => false,
         };
@@ -59,6 +60,14 @@ impl Node {
             When::Delayed => Status::Scheduled,
             _ => self.ready(),
         }
+    }
+
+    /// Returns whether it runs only as long as nothing has failed.
+    pub(super) fn is_for_success(&self) -> bool {
+        matches!(
+            self.definition.when,
+            When::OnSuccess | When::Manual | When::Delayed
+        )
     }
 
     /// Returns where it stands when nothing but others of its resource group keeps it from starting.

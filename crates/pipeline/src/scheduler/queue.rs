@@ -204,7 +204,7 @@ impl Queue {
                 Status::WaitingForResource => self.ask_for_group(state, change.job),
                 // Told to stop by what became of another job; whoever meant this one said so first.
                 Status::Canceling => state.records[change.job].stop(CancelCause::SiblingFailure),
-                Status::Canceled => state.records[change.job].release(),
+                Status::Canceled | Status::Skipped => state.records[change.job].release(),
                 _ => {}
             }
             self.tell(state, change.job, change.status, change.attempt);

@@ -78,6 +78,16 @@ impl Stages {
         (stage == self.reached).then(|| self.passed.status())
     }
 
+    /// Returns whether a job before the stage that was reached failed and is allowed to.
+    pub(super) fn has_warned(&self) -> bool {
+        self.passed.has_warned()
+    }
+
+    /// Returns the places of the jobs of a stage.
+    pub(super) fn jobs_of(&self, stage: usize) -> Range<usize> {
+        self.list[stage].jobs.clone()
+    }
+
     /// Returns the place of the first job behind a stage.
     pub(super) fn end_of(&self, stage: usize) -> usize {
         self.list[stage].jobs.end

@@ -93,6 +93,11 @@ impl Tally {
         self.awaited > 0
     }
 
+    /// Returns whether one of them failed that is allowed to.
+    pub(super) fn has_warned(&self) -> bool {
+        self.counts[Self::WARNED] > 0
+    }
+
     fn has(&self, status: Status) -> bool {
         self.counts[status as usize] > 0
     }

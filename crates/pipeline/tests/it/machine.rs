@@ -266,3 +266,56 @@ c: {{stage: two, script: x, when: always}}
     );
     assert!(machine.is_finished());
 }
+
+#[test]
+fn bitrab_stops_at_the_first_failure_and_minds_allowed_ones() {
+    // R-PIPE-27 R-PIPE-41 R-PIPE-43
+    let check = |text: &str, inputs: &str, expect: &str| {
+        let plan = Plan::clone(&plan(text)).in_dialect(pipeline::Dialect::Bitrab);
+        let mut machine = Machine::new(&plan);
+        machine.start();
+        for input in inputs.split_whitespace() {
+            feed(&mut machine, &plan, input);
+        }
+        assert_eq!(
+            state(&machine, &plan),
+            expect,
+            "after {inputs:?} in\n{text}"
+        );
+    };
+    let text = "
+stages: [one, two]
+a: {stage: one, script: x}
+b: {stage: one, script: x}
+always: {stage: one, script: x, when: always}
+later: {stage: two, script: x}
+rescue: {stage: two, script: x, when: on_failure}
+";
+    check(
+        text,
+        "a-",
+        "a=failed b=skipped always=pending later=created rescue=created | running",
+    );
+    check(
+        text,
+        "a- always+ rescue+",
+        "a=failed b=skipped always=success later=skipped rescue=success | failed",
+    );
+    let allowed = "
+stages: [one, two]
+a: {stage: one, script: x, allow_failure: true}
+later: {stage: two, script: x}
+rescue: {stage: two, script: x, when: on_failure}
+needing: {stage: two, script: x, when: on_failure, needs: [a]}
+";
+    check(
+        allowed,
+        "a- later+ rescue+",
+        "a=failed later=success rescue=success needing=pending | running",
+    );
+    check(
+        allowed,
+        "a+ later+",
+        "a=success later=success rescue=skipped needing=skipped | success",
+    );
+}
