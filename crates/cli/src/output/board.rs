@@ -35,6 +35,8 @@ pub(super) struct Job {
     pub(super) since: Option<Instant>,
     pub(super) last_line: String,
     stage: usize,
+    /// The first stage of its pipeline.
+    first_stage: usize,
     needs: Option<Vec<usize>>,
     /// It failed, and that lets the pipeline pass.
     is_allowed: bool,
@@ -54,13 +56,19 @@ pub(super) struct Counts {
 impl Board {
     /// Begins a run with these jobs.
     pub(super) fn begin(&mut self, graph: &[JobNode], now: Instant) {
+        *self = Self {
+            begun: Some(now),
+            ..Self::default()
+        };
+        self.add(graph);
+    }
+
+    /// Adds the jobs of a pipeline that a job of another one started; no other job has their names.
+    pub(super) fn add(&mut self, graph: &[JobNode]) {
+        let (first_job, first_stage) = (self.jobs.len(), self.stages.len());
         let places = graph.iter().enumerate();
-        self.index = places
-            .map(|(at, node)| (Arc::clone(&node.job), at))
-            .collect();
-        self.begun = Some(now);
-        self.stages.clear();
-        self.jobs.clear();
+        let places = places.map(|(at, node)| (Arc::clone(&node.job), first_job + at));
+        self.index.extend(places);
         let mut stages: HashMap<&str, usize> = HashMap::new();
         for node in graph {
             // Jobs come by stage, so stages appear in their order.
@@ -80,6 +88,7 @@ impl Board {
                 since: None,
                 last_line: String::new(),
                 stage,
+                first_stage,
                 is_allowed: false,
                 needs: needs.map(|needs| needs.iter().filter_map(place).collect()),
             });
@@ -151,7 +160,7 @@ impl Board {
             let open = needs.filter(|need| !is_out_of_the_way(need.status));
             open.map(|need| need.name.as_str()).collect()
         } else {
-            let mut earlier = self.stages[..job.stage].iter().rev();
+            let mut earlier = self.stages[job.first_stage..job.stage].iter().rev();
             match earlier.find(|stage| stage.open > 0) {
                 Some(stage) => return format!("waits for stage {}", stage.name),
                 None => Vec::new(),

@@ -5,6 +5,7 @@ use super::clean::shown_name;
 use super::entry::{Entry, Source};
 use super::fold::Folding;
 use super::job::{Extent, Job, folding_of_block};
+use super::lineage::Lineage;
 use super::lines::Piece;
 use super::live::LiveFooter;
 use super::outcome::Outcome;
@@ -15,9 +16,10 @@ use super::style::{Mark, Tone};
 use super::view::{Layout, View};
 use super::width::{columns, fit};
 use crate::quoted::quoted;
+use runwright::core::PipelineId;
 use runwright::pipeline::Status;
 use runwright::pipeline::event::{
-    EventKind, EventSink, JobNode, LogLevel, LogStream, PipelineEvent, StageState,
+    EventKind, EventSink, JobNode, LogLevel, LogStream, ParentJob, PipelineEvent, StageState,
 };
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -35,6 +37,7 @@ pub struct Console {
 
 #[derive(Debug, Default)]
 struct State {
+    lineage: Lineage,
     numbers: HashMap<Arc<str>, usize>,
     /// The jobs that run, by their number.
     jobs: HashMap<usize, Job>,
@@ -117,9 +120,13 @@ impl Console {
     }
 
     /// Appends to `out` what is to be shown now that this has happened.
-    fn show(&self, state: &mut State, kind: &EventKind, out: &mut Vec<u8>) {
-        match kind {
-            EventKind::PipelineStarted { graph, .. } => self.begin(state, graph),
+    fn show(&self, state: &mut State, event: &PipelineEvent, out: &mut Vec<u8>) {
+        let pipeline = event.pipeline;
+        match &event.kind {
+            EventKind::PipelineStarted { graph, parent, .. } => match parent {
+                None => self.begin(state, graph),
+                Some(parent) => self.begin_child(state, pipeline, parent, graph),
+            },
             EventKind::JobLog {
                 job,
                 stream,
@@ -134,7 +141,8 @@ impl Console {
                     continues: *cont,
                     open: *open,
                 };
-                self.piece(state, job, piece, out);
+                let job = state.lineage.name(pipeline, job);
+                self.piece(state, &job, piece, out);
             }
             EventKind::JobStage {
                 job,
@@ -153,7 +161,8 @@ impl Console {
                         millis: duration_ms.unwrap_or_default(),
                     },
                 };
-                if let Some(job) = state.job(job) {
+                let job = state.lineage.name(pipeline, job);
+                if let Some(job) = state.job(&job) {
                     job.stage(entry, out);
                 }
             }
@@ -175,9 +184,18 @@ impl Console {
                     attempt: *attempt,
                     duration: Duration::from_millis(*duration_ms),
                 };
-                self.finished(state, job, &outcome, out);
+                let job = state.lineage.name(pipeline, job);
+                self.finished(state, &job, &outcome, out);
             }
-            EventKind::JobStatus { job, status, .. } => self.status(state, job, *status, out),
+            EventKind::JobStatus { job, status, .. } => {
+                let name = state.lineage.name(pipeline, job);
+                self.status(state, &name, *status, out);
+                if *status == Status::Manual {
+                    let is_first = state.lineage.is_first(pipeline);
+                    self.tell_of_manual(state, &name, is_first, out);
+                }
+            }
+            EventKind::PipelineDone { .. } if !state.lineage.is_first(pipeline) => {}
             EventKind::PipelineDone { .. } => {
                 *self.lock_board() = Board::default();
                 self.writer.footer_changed();
@@ -202,6 +220,30 @@ impl Console {
         }
     }
 
+    /// Begins a pipeline that a job of another one started.
+    fn begin_child(
+        &self,
+        state: &mut State,
+        pipeline: PipelineId,
+        parent: &ParentJob,
+        graph: &[JobNode],
+    ) {
+        let graph = state.lineage.add(pipeline, parent, graph);
+        for node in &graph {
+            let number = state.numbers.len();
+            state.numbers.insert(Arc::clone(&node.job), number);
+            let width = columns(&shown_name(&node.job));
+            if width <= WIDEST_NAME {
+                state.width = state.width.max(width);
+            }
+        }
+        state.alone = false;
+        if self.is_live() {
+            self.lock_board().add(&graph);
+            self.writer.footer_changed();
+        }
+    }
+
     fn status(&self, state: &mut State, job: &Arc<str>, status: Status, out: &mut Vec<u8>) {
         if self.is_live() {
             self.lock_board().set_status(job, status, Instant::now());
@@ -217,17 +259,24 @@ impl Console {
             };
             state.jobs.insert(number, view);
         }
-        if status == Status::Manual {
-            self.tell_of_manual(state, job, out);
+        // One that started a pipeline may wait, or be skipped, with that; then nothing ends it.
+        if matches!(status, Status::Manual | Status::Skipped)
+            && let Some(number) = state.number(job)
+            && let Some(mut ended) = state.jobs.remove(&number)
+        {
+            ended.end_stream(out);
         }
     }
 
-    fn tell_of_manual(&self, state: &mut State, job: &Arc<str>, out: &mut Vec<u8>) {
+    fn tell_of_manual(&self, state: &mut State, job: &Arc<str>, is_first: bool, out: &mut Vec<u8>) {
         let style = self.view.style;
-        let hint = style.paint(
-            Tone::Quiet,
-            &format!("manual: play it with --manual {}", quoted(job)),
-        );
+        let hint = if is_first {
+            format!("manual: play it with --manual {}", quoted(job))
+        } else {
+            // Only jobs of the first pipeline are named on the command line.
+            "manual: it waits for somebody".to_owned()
+        };
+        let hint = style.paint(Tone::Quiet, &hint);
         match self.view.layout {
             Layout::Prefix => {
                 let number = state.number(job).unwrap_or(0);
@@ -344,7 +393,7 @@ impl EventSink for Console {
     fn event(&self, event: &PipelineEvent) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = std::mem::take(&mut state.out);
-        self.show(&mut state, &event.kind, &mut out);
+        self.show(&mut state, event, &mut out);
         if out.len() >= ENOUGH {
             self.pass_on(&mut out);
         }

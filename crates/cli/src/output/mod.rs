@@ -37,6 +37,7 @@ mod fold;
 pub(crate) mod history;
 mod job;
 pub(crate) mod kept_log;
+mod lineage;
 mod lines;
 mod live;
 mod log;

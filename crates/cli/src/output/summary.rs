@@ -1,6 +1,7 @@
 //! How a run ended, in a few lines.
 
 use super::clean::{last_state, shown_name, strip_controls};
+use super::lineage::BELOW;
 use super::products::products;
 use super::style::{Mark, Style, Tone};
 use super::time::seconds;
@@ -29,12 +30,19 @@ impl fmt::Debug for Advice<'_> {
 }
 
 /// Returns the summary of a run: each job that made it fail with its exit code, its last lines, its
-/// log and how to run it again; what the jobs left; then one sentence on the whole.
+/// log and how to run it again, those of pipelines that jobs started too; what the jobs left; then one
+/// sentence on each pipeline.
 pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> String {
     let mut text = String::new();
     for job in report.failed_jobs() {
-        failed_job(&mut text, job, style, advice);
+        failed_job(&mut text, &job.name, job, style);
+        if let Some(log) = (advice.log)(job) {
+            hint(&mut text, style, "whole log:", &style.path(&log));
+        }
+        let command = style.paint(Tone::Strong, &(advice.again)(&job.name));
+        hint(&mut text, style, "run again:", &command);
     }
+    failed_below(&mut text, report, "", style);
     if let Some(error) = &report.error {
         let chain = strip_controls(&chain(error));
         let _ = writeln!(text, "\n{} {chain}", style.paint(Tone::Bad, "error:"));
@@ -44,8 +52,19 @@ pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> St
     text
 }
 
-fn failed_job(text: &mut String, job: &JobReport, style: Style, advice: &Advice<'_>) {
-    let name = shown_name(&job.name);
+/// Adds the failed jobs of the pipelines that the jobs of one started, which is called `above`.
+fn failed_below(text: &mut String, report: &PipelineReport, above: &str, style: Style) {
+    for child in &report.children {
+        let above = format!("{above}{}{BELOW}", child.job);
+        for job in child.report.failed_jobs() {
+            failed_job(text, &format!("{above}{}", job.name), job, style);
+        }
+        failed_below(text, &child.report, &above, style);
+    }
+}
+
+fn failed_job(text: &mut String, name: &str, job: &JobReport, style: Style) {
+    let name = shown_name(name);
     let mark = fit(style.mark(Mark::Failure), style.mark_width(), "");
     let head = style.paint(Tone::Bad, &format!("{mark} {name} failed"));
     let _ = write!(text, "\n{head} in stage {}", shown_name(&job.stage));
@@ -68,31 +87,48 @@ fn failed_job(text: &mut String, job: &JobReport, style: Style, advice: &Advice<
         let line = cut(&line, WIDEST_LINE, style.ellipsis());
         let _ = writeln!(text, "  {bar} {line}");
     }
-    if let Some(log) = (advice.log)(job) {
-        hint(text, style, "whole log:", &style.path(&log));
-    }
-    let command = style.paint(Tone::Strong, &(advice.again)(&job.name));
-    hint(text, style, "run again:", &command);
 }
 
 fn hint(text: &mut String, style: Style, what: &str, how: &str) {
     let _ = writeln!(text, "  {} {how}", style.paint(Tone::Quiet, what));
 }
 
-fn whole(text: &mut String, report: &PipelineReport, style: Style) {
+/// Adds a line for each pipeline that the jobs of one started, in the order of their ends.
+fn ends_below(text: &mut String, report: &PipelineReport, above: &str, style: Style) {
+    for child in &report.children {
+        let name = format!("{above}{}", child.job);
+        ends_below(text, &child.report, &format!("{name}{BELOW}"), style);
+        let project = child.project.as_ref();
+        let project = project.map_or_else(String::new, |it| format!(", in {}", shown_name(it)));
+        let _ = writeln!(
+            text,
+            "below {}{project}: {}",
+            shown_name(&name),
+            end(&child.report, style)
+        );
+    }
+}
+
+/// Returns how a pipeline ended: `pipeline 1: success (1 success), 0.1 s`.
+fn end(report: &PipelineReport, style: Style) -> String {
     let tone = match report.status {
         Status::Success => Tone::Good,
         Status::Failed | Status::Canceled => Tone::Bad,
         _ => Tone::Warning,
     };
-    let _ = writeln!(
-        text,
-        "\npipeline {}: {}{}, {}",
+    format!(
+        "pipeline {}: {}{}, {}",
         report.id,
         style.paint(tone, report.status.as_str()),
         counts(report),
         seconds(report.duration)
-    );
+    )
+}
+
+fn whole(text: &mut String, report: &PipelineReport, style: Style) {
+    text.push('\n');
+    ends_below(text, report, "", style);
+    let _ = writeln!(text, "{}", end(report, style));
     // Nothing waits for a manual job that may fail.
     let is_waiting = |job: &&JobReport| job.status == Status::Manual && !job.allow_failure;
     let waiting: Vec<_> = report.jobs.iter().filter(is_waiting).collect();

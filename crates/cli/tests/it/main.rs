@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod bitrab;
+mod children;
 mod clock;
 mod console;
 mod daemons;

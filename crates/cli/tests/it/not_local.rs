@@ -42,9 +42,7 @@ fn a_job_that_would_mean_something_else_is_refused_before_anything_starts() {
     project.runwright(&["run", "build"]).expect_code(0);
     let manual = project.runwright(&["run", "deploy"]).expect_code(2);
     assert!(
-        manual
-            .stderr
-            .contains("`deploy` cannot run here: `run`: "),
+        manual.stderr.contains("`deploy` cannot run here: `run`: "),
         "{}",
         manual.stderr
     );
