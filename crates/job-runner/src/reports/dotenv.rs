@@ -228,7 +228,8 @@ mod tests {
     #[test]
     fn limits_are_those_of_all_files_together() {
         let lines = |count: usize| -> String {
-            (0..count).map(|number| format!("V{number}=x\n")).collect()
+            let lines = (0..count).map(|number| format!("V{number}=x\n"));
+            lines.collect::<Vec<_>>().concat()
         };
         assert_eq!(
             read_dotenv([("a", lines(20).as_bytes())]).unwrap().len(),

@@ -75,8 +75,8 @@ impl Compiled {
         // Each search may look at all that is left, so their number is what bounds the time.
         let last = regex.find_iter(text.as_bytes()).take(MOST_PLACES).last()?;
         let captures = regex.captures_at(text.as_bytes(), last.start())?;
-        let groups = (1..captures.len()).rev();
-        let group = groups.filter_map(|group| captures.get(group)).next();
+        let mut groups = (1..captures.len()).rev();
+        let group = groups.find_map(|group| captures.get(group));
         text.get(group.unwrap_or(last).range())
     }
 

@@ -29,7 +29,8 @@ struct Document<'r> {
 
 #[derive(Serialize)]
 struct Pipeline<'r> {
-    pipeline: u64,
+    #[serde(rename = "pipeline")]
+    id: u64,
     status: Status,
     exit_code: u8,
     duration_ms: u64,
@@ -81,7 +82,7 @@ struct Job<'r> {
 impl<'r> Pipeline<'r> {
     fn of(report: &'r PipelineReport) -> Self {
         Self {
-            pipeline: report.id.0,
+            id: report.id.0,
             status: report.status,
             exit_code: report.exit.code(),
             duration_ms: millis(report.duration),

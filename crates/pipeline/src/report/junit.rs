@@ -39,7 +39,9 @@ fn write_suites(writer: &mut XmlWriter, report: &PipelineReport, prefix: &str) -
         let Some(first) = jobs.first() else { continue };
         let suite = format!("{prefix}{}", first.stage);
         let mut counts = Counts::default();
-        jobs.iter().for_each(|job| counts.add(job));
+        for job in jobs {
+            counts.add(job);
+        }
         let duration = jobs.iter().map(|job| job.duration).sum();
         let element = writer.create_element("testsuite");
         let element = element.with_attribute(attribute("name", &suite));
@@ -127,7 +129,9 @@ fn properties(job: &JobReport) -> Vec<(&'static str, String)> {
 }
 
 fn count_pipeline(counts: &mut Counts, report: &PipelineReport) {
-    report.jobs.iter().for_each(|job| counts.add(job));
+    for job in &report.jobs {
+        counts.add(job);
+    }
     for child in &report.children {
         count_pipeline(counts, &child.report);
     }

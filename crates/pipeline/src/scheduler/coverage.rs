@@ -172,7 +172,7 @@ mod tests {
             finder.take(TraceStream::STDERR, &line);
         });
         out.feed(b"al 42%", &mut |line| {
-            finder.take(TraceStream::STDOUT, &line)
+            finder.take(TraceStream::STDOUT, &line);
         });
         assert_eq!(finder.found(), Some(1.0));
         out.finish(&mut |line| finder.take(TraceStream::STDOUT, &line));
