@@ -16,7 +16,8 @@ use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use runwright::local::{
-    LocalError, LocalPipeline, LocalProject, LocalRun, RunCommand, RunLogs, RunOptions, StateDir,
+    LocalError, LocalPipeline, LocalProject, LocalRun, Notices, RunCommand, RunLogs, RunOptions,
+    StateDir,
 };
 use runwright::pipeline::config::parse_duration;
 use runwright::pipeline::parity::{Class, check_plan};
@@ -159,7 +160,7 @@ async fn execute(
     args: &RunArgs,
     project: LocalProject,
     pipeline: &LocalPipeline,
-    options: RunOptions,
+    mut options: RunOptions,
 ) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()
         .context("listen to signals")
@@ -171,6 +172,10 @@ async fn execute(
     let cancellation = Cancellation::new();
     let reports = ReportFiles::check(&args.shown.report)?;
     let audience = Arc::new(Audience::of(&args.shown)?);
+    options.notices = {
+        let audience = Arc::clone(&audience);
+        Notices::new(move |line| audience.tell(line))
+    };
 
     let work = work(args, project, pipeline, options, &audience, &cancellation);
     let done = tokio::select! {

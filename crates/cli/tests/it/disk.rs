@@ -124,3 +124,25 @@ fn without_any_room_no_run_begins() {
     home.project.runwright(&["run"]).expect_code(0);
     home.assert_nothing_left();
 }
+
+#[test]
+fn what_happens_while_the_disk_is_full_is_written_down_when_there_is_room() {
+    let Some(home) = SmallHome::with_pipeline(
+        "job:\n  script: [echo in-script, 'until test -e \"$FLAG\"; do sleep 0.02; done', echo ran]\n",
+    ) else {
+        return;
+    };
+    let flag = home.project.scratch().join("flag");
+    let variable = format!("FLAG={}", flag.display());
+    let run = home.project.start(&["run", "--variable", &variable]);
+    home.project.wait_for("job | in-script");
+    let full = home.fill();
+    fs::write(flag, "").unwrap();
+    let done = crate::project::Done::from(run.wait_with_output().unwrap());
+    assert_eq!(done.code, Some(0), "the job goes on: {done:?}");
+    fs::remove_file(full).unwrap();
+    // The build directory was removed, so that there was room in the end.
+    let done = home.project.runwright(&["history"]).expect_code(0);
+    assert!(done.expect_text("success").stderr.is_empty());
+    home.assert_nothing_left();
+}

@@ -229,7 +229,8 @@ impl LocalRun {
         let report = match self.begin(executor, Arc::clone(&events)) {
             Ok((builds, journal)) => {
                 let household = self.household(executor, events);
-                let mut driver = self.driver(executor, provider, journal, &builds);
+                let sink: Arc<dyn EventSink> = Arc::clone(&journal) as _;
+                let mut driver = self.driver(executor, provider, sink, &builds);
                 driver.downstream = Some(Arc::new(self.downstream(&household)));
                 let report = self.drive(driver, cancellation).await;
                 isolation::discard(&self.sources).await;
@@ -240,6 +241,7 @@ impl LocalRun {
                         "A build directory stays for the next run to remove."
                     );
                 }
+                journal.settle();
                 Ok(report)
             }
             Err(error) => Err(error),

@@ -1,11 +1,13 @@
 //! Where local runs keep what outlives them: logs, artifacts, locks, the journal.
 
+use super::elsewhere::Settings;
 use super::kept_files::KeptFiles;
 use super::runs::{RunLock, Runs};
 use fail_point::fail_point;
 use includes::LockFile;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
+use std::num::NonZeroUsize;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -63,7 +65,7 @@ pub enum StateError {
     },
 }
 
-/// How many ended pipelines of a project keep their logs and artifacts.
+/// How many runs of a project are kept when the settings do not say.
 const KEPT_PIPELINES: usize = 10;
 
 impl StateDir {
@@ -237,15 +239,7 @@ impl ProjectState {
     /// A pipeline that still runs is left alone, and so is one that cannot be removed now.
     pub fn prune(&self) {
         let mut freed = false;
-        let Ok(entries) = fs::read_dir(self.dir.join(PIPELINES)) else {
-            return;
-        };
-        let mut ids: Vec<u64> = entries
-            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-            .collect();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        for id in ids.into_iter().skip(KEPT_PIPELINES) {
-            let path = self.dir.join(PIPELINES).join(id.to_string());
+        for path in self.runs().superfluous(self.kept_runs()) {
             // Held until all is gone, so that nobody goes on with it meanwhile.
             let Some(_lock) = RunLock::take_dead(&path) else {
                 continue;
@@ -272,6 +266,14 @@ impl ProjectState {
     /// Returns where the resource groups of the project are.
     pub(super) fn resources(&self) -> PathBuf {
         self.dir.join("resources")
+    }
+
+    /// Returns how many runs the user wants to keep. Settings with mistakes are told of elsewhere.
+    fn kept_runs(&self) -> usize {
+        let root = self.dir.ancestors().nth(2);
+        let settings = root.map(|root| Settings::read(root, std::env::home_dir().as_deref()));
+        let keep = settings.and_then(|settings| settings.ok()?.kept_runs);
+        keep.map_or(KEPT_PIPELINES, NonZeroUsize::get)
     }
 
     /// Returns where the snapshots of running pipelines are.
@@ -373,7 +375,8 @@ fn lock_file(path: &Path) -> Result<File, StateError> {
         .create(true)
         .truncate(false)
         .mode(0o600);
-    fail_point!("runwright::state::open_lock", options.open(path)).map_err(io_error("open", path))
+    fail_point!("runwright::state::open_in_place", options.open(path))
+        .map_err(io_error("open", path))
 }
 
 fn io_error(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> StateError {

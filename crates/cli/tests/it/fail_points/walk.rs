@@ -37,6 +37,11 @@ const WARNED_OF: &[&str] = &[
     "process::recover::remove_journal",
     "process::recover::unmount",
     "process::temp_dir::remove",
+    // Nobody can tell the run what to do; its jobs run all the same.
+    "runwright::control::bind",
+    "runwright::control::remove_stale",
+    // Should the run be killed, some jobs run again.
+    "runwright::journal::append",
     // A job is worth more than its log.
     "trace::spool::append",
 ];
@@ -53,6 +58,10 @@ const MADE_UP_FOR: &[&str] = &[
     "process::cgroup::delegate",
     // There are two ways of making a journal.
     "process::journal::publish",
+    // Nobody answers at a socket that stays, and it goes with the directory of its run.
+    "runwright::control::remove",
+    // Of a run that was killed is told the next time.
+    "runwright::runs::tell",
     // An old pipeline is removed by a later run.
     "runwright::state::open_lock 2",
     "runwright::state::prune",

@@ -62,12 +62,19 @@ impl Journal {
             has_failed: false,
         };
         written.add(&Begun::new(plan, continues));
-        written.write().map_err(failed)?;
+        fail_point!("runwright::journal::begin", written.write()).map_err(failed)?;
         Ok(Self {
             pipeline: plan.id(),
             written: Mutex::new(written),
             next,
         })
+    }
+
+    /// Writes what could not be written before: the end of the run may have made room.
+    pub(in crate::local) fn settle(&self) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of the failure was told when it began.
+        let _ = written.write();
     }
 
     /// Reads the journal of a run; empty when there is none.
@@ -143,7 +150,7 @@ impl Written {
                 Ok(0) => Err(io::ErrorKind::WriteZero.into()),
                 written => written,
             };
-            let count = match fail_point!("runwright::journal::append", write(&mut self.file)) {
+            let count = match write(&mut self.file) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
                 written => written?,
             };
@@ -158,7 +165,7 @@ impl EventSink for Journal {
         if is_kept(&event.kind) && event.pipeline == self.pipeline {
             let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
             written.add(event);
-            if let Err(error) = written.write()
+            if let Err(error) = fail_point!("runwright::journal::append", written.write())
                 && !std::mem::replace(&mut written.has_failed, true)
             {
                 tracing::warn!(

@@ -15,6 +15,7 @@ mod obedient_run;
 mod past_run;
 mod products;
 mod record;
+mod retention;
 mod run_lock;
 mod run_state;
 mod runs;

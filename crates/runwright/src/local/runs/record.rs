@@ -18,6 +18,9 @@ const RECORD_VERSION: u32 = 1;
 /// The file in a run's directory.
 const FILE: &str = "run.json";
 
+/// What it is called until it is whole.
+const TEMP: &str = ".run.json.new";
+
 /// What was asked for when a run began: `run.json` in its directory.
 ///
 /// It is written before the first job starts and does not change. No value of a secret is in it, as
@@ -116,7 +119,7 @@ impl RunRecord {
     /// Writes the record into the directory of its run: all of it or nothing.
     pub(in crate::local) fn write(&self, directory: &Path) -> Result<(), RunsError> {
         let target = directory.join(FILE);
-        let temp = directory.join(".run.json.new");
+        let temp = directory.join(TEMP);
         let bytes = serde_json::to_vec_pretty(self)
             .map_err(io::Error::from)
             .map_err(RunsError::io("write", &target))?;
@@ -126,6 +129,11 @@ impl RunRecord {
         let written = fail_point!("runwright::record::write", write())
             .and_then(|()| fail_point!("runwright::record::publish", fs::rename(&temp, &target)));
         written.map_err(RunsError::io("write", target))
+    }
+
+    /// Returns whether a process died while it wrote the record: nothing was begun there.
+    pub(super) fn is_half_written(directory: &Path) -> bool {
+        directory.join(TEMP).exists() && !directory.join(FILE).exists()
     }
 
     /// Reads the record of a run; `None` when there is none, since nothing was begun there.

@@ -79,22 +79,15 @@ impl fmt::Display for RunState {
 
 #[cfg(test)]
 mod tests {
-    use super::super::history::RunEnd;
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn the_journal_says_how_a_run_ended_and_the_lock_whether_it_lives() {
         let check = |holder, status: Option<Status>, expect| {
-            let end = status.map(|status| RunEnd {
-                status,
-                exit_code: 0,
-                duration: Duration::ZERO,
+            let end = status.map(|status| {
+                format!("{{\"type\":\"pipeline_done\",\"status\":\"{status}\",\"exit_code\":0}}\n")
             });
-            let history = RunHistory {
-                end,
-                ..RunHistory::default()
-            };
+            let history = RunHistory::parse(end.unwrap_or_default().as_bytes());
             assert_eq!(
                 RunState::decide(holder, &history),
                 expect,

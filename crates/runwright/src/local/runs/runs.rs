@@ -5,6 +5,7 @@ use super::journal::Journal;
 use super::killed::KilledRun;
 use super::past_run::Run;
 use super::record::RunRecord;
+use super::retention::superfluous;
 use super::run_lock::{Holder, RunLock};
 use super::run_state::RunState;
 use fail_point::fail_point;
@@ -96,6 +97,23 @@ impl Runs {
         let living = ids.filter(|&it| it < id && RunLock::holder(&self.path(it)) != Holder::Nobody);
         let runs = living.filter_map(|it| self.open(it).ok().flatten());
         runs.filter(|run| run.record().parent.is_none()).collect()
+    }
+
+    /// Returns the directories that go when so many runs are kept, and those of runs that were killed
+    /// before anything of them was written down.
+    pub(in crate::local) fn superfluous(&self, keep: usize) -> Vec<PathBuf> {
+        let ids = self.ids().unwrap_or_default();
+        let mut going: Vec<u64> = Vec::new();
+        if ids.len() > keep {
+            let parent = |id| Some(self.open(id).ok()??.record().parent.as_ref()?.pipeline.0);
+            let runs: Vec<_> = ids.iter().map(|&id| (id, parent(id))).collect();
+            going = superfluous(&runs, keep);
+        }
+        let unborn = ids
+            .into_iter()
+            .filter(|&id| RunRecord::is_half_written(&self.path(id)));
+        going.extend(unborn);
+        going.into_iter().map(|id| self.path(id)).collect()
     }
 
     /// Returns the run that a job started last, if it is still there.

@@ -62,7 +62,7 @@ impl Settings {
     pub fn parse(file: &Path, text: &str, home: Option<&Path>) -> Result<Self, SettingsError> {
         let parsed = parse(file, text)?;
         let whole = Table::whole(file, text, &parsed);
-        whole.only(&["gitlab", "include", "projects", "cache", "resource-groups"])?;
+        whole.only(&["gitlab", "include", "projects", "cache", "resource-groups", "runs"])?;
         let mut settings = Self {
             file: Some(file.to_owned()),
             ..Self::default()
@@ -97,6 +97,11 @@ impl Settings {
                 let mode = process_mode(&group)?;
                 settings.resource_groups.insert(group.key.to_owned(), mode);
             }
+        }
+        if let Some(runs) = whole.get("runs") {
+            let runs = runs.table("[runs]")?;
+            runs.only(&["keep"])?;
+            settings.kept_runs = runs.get("keep").map(|it| it.count()).transpose()?;
         }
         Ok(settings)
     }

@@ -1,6 +1,7 @@
 use super::SettingsError;
 use super::place::place_of;
 use pipeline::did_you_mean;
+use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -160,6 +161,13 @@ impl<'a> Value<'a> {
     pub(in crate::local) fn flag(&self) -> Result<bool, SettingsError> {
         let flag = self.node.get_ref().as_bool();
         flag.ok_or_else(|| self.wrong_type("true or false"))
+    }
+
+    /// Returns the number of things that this is, at least one.
+    pub(in crate::local) fn count(&self) -> Result<NonZeroUsize, SettingsError> {
+        let number = self.node.get_ref().as_integer();
+        let number = number.and_then(|number| number.as_str().parse().ok());
+        number.ok_or_else(|| self.wrong_type("a number from 1"))
     }
 
     /// Returns the line and the column where this stands.

@@ -2,6 +2,7 @@ use super::InstanceSettings;
 use gitlab_api::Instance;
 use pipeline::scheduler::ProcessMode;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use web::{Origin, Url};
@@ -26,6 +27,8 @@ pub struct Settings {
     pub projects: BTreeMap<String, PathBuf>,
     /// Who is next in resource groups, where that is not whoever came first.
     pub resource_groups: BTreeMap<String, ProcessMode>,
+    /// How many runs of a project are kept, with their logs and artifacts.
+    pub kept_runs: Option<NonZeroUsize>,
 }
 
 /// The user's settings about the caches of jobs.

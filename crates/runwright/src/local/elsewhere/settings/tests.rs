@@ -1,6 +1,7 @@
 use super::{GitUse, Settings, TokenSource};
 use gitlab_api::{Instance, TokenKind};
 use std::fs;
+use std::num::NonZeroUsize;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -270,4 +271,22 @@ fn what_is_no_file_is_said() {
     fs::create_dir(home.path().join("config.toml")).expect("made");
     let error = Settings::read(home.path(), None).expect_err("refused");
     assert_eq!(error.message, "it is a directory");
+}
+
+#[test]
+fn how_many_runs_are_kept_is_a_number() {
+    let read = |text: &str| Settings::parse(Path::new("config.toml"), text, None);
+    let kept = |text: &str| read(text).expect("read").kept_runs.map(NonZeroUsize::get);
+    assert_eq!(kept("[runs]\nkeep = 25\n"), Some(25));
+    assert_eq!(kept("[runs]\n"), None);
+    for text in [
+        "keep = 0",
+        "keep = -1",
+        "keep = 1.5",
+        "keep = \"many\"",
+        "kept = 1",
+    ] {
+        let error = read(&format!("[runs]\n{text}\n")).expect_err("refused");
+        assert!(error.to_string().contains("config.toml:2:"), "{error}");
+    }
 }

@@ -1,0 +1,52 @@
+//! Which runs are kept.
+
+use std::collections::{HashMap, HashSet};
+
+/// Returns which of these runs go when so many are kept: the oldest. A run is given with the number of
+/// the one that started it; a child stays as long as the run above it, and counts with that.
+pub(super) fn superfluous(runs: &[(u64, Option<u64>)], keep: usize) -> Vec<u64> {
+    let parents: HashMap<u64, Option<u64>> = runs.iter().copied().collect();
+    let top = |mut id: u64| {
+        // A child is younger than what started it, so this ends.
+        while let Some(Some(parent)) = parents.get(&id).copied()
+            && parent < id
+            && parents.contains_key(&parent)
+        {
+            id = parent;
+        }
+        id
+    };
+    let mut tops: Vec<u64> = runs.iter().map(|&(id, _)| top(id)).collect();
+    tops.sort_unstable_by(|a, b| b.cmp(a));
+    tops.dedup();
+    let kept: HashSet<u64> = tops.into_iter().take(keep).collect();
+    let ids = runs.iter().map(|&(id, _)| id);
+    ids.filter(|&id| !kept.contains(&top(id))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_go_and_children_with_them() {
+        let check = |runs: &[(u64, Option<u64>)], keep, expect: &[u64]| {
+            assert_eq!(superfluous(runs, keep), expect, "{runs:?}");
+        };
+        check(&[(1, None), (2, None), (3, None)], 2, &[1]);
+        check(&[(1, None), (2, None)], 2, &[]);
+        // Run 1 has two children, and is gone on with after run 4 began.
+        let family = [
+            (1, None),
+            (2, Some(1)),
+            (3, Some(2)),
+            (4, None),
+            (5, Some(1)),
+        ];
+        check(&family, 2, &[]);
+        check(&family, 1, &[1, 2, 3, 5]);
+        // What started it is gone already.
+        check(&[(7, Some(3)), (8, None)], 1, &[7]);
+        check(&[(7, Some(7)), (8, Some(9)), (9, Some(8))], 1, &[7]);
+    }
+}
