@@ -64,7 +64,10 @@ fn each_job_gets_what_it_asks_for_and_nothing_else() {
             "both: late one same one",
             "one-of-matrix: shard-b",
         ] {
-            assert!(out.contains(&format!("| {line}\n")), "{isolation}: {line}\n{out}");
+            assert!(
+                out.contains(&format!("| {line}\n")),
+                "{isolation}: {line}\n{out}"
+            );
         }
     }
     assert_eq!(project.leftovers(), [] as [PathBuf; 0]);
@@ -85,7 +88,9 @@ never:\n  script: [echo same > file]\n  artifacts: {paths: [file], expire_in: ne
     project.runwright(&["run"]).expect_code(0);
     assert_eq!(kept(), 2);
     let lists = files_below(&project.home().join("projects"));
-    let lists = lists.iter().filter(|path| path.extension().is_some_and(|it| it == "json"));
+    let lists = lists
+        .iter()
+        .filter(|path| path.extension().is_some_and(|it| it == "json"));
     let texts = lists.filter_map(|path| fs::read_to_string(path).ok());
     let told = texts.filter(|text| text.contains("\"expose_as\": \"the file\""));
     assert_eq!(told.count(), 2);

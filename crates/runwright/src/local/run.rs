@@ -17,9 +17,7 @@ use super::runs::{
 };
 use super::situation::stamp;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
-use executor_core::{
-    ActiveJobs, Cancellation, ExecutorProvider, JobProducts, JobRunner, RunnerConfig,
-};
+use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, JobRunner, RunnerConfig};
 use job_runner::{
     ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, Sources, StoredArtifacts,
 };
@@ -357,25 +355,13 @@ impl LocalRun {
         driver.timeout = self.options.timeout;
         driver.resources = Arc::clone(&self.resources) as Arc<dyn ResourceGroups>;
         if let Some(earlier) = &self.earlier {
-            driver.progress = Arc::new(earlier.progress(|job| self.products(job)));
+            let kept = self.state.kept_files().of_run(&self.directory.path);
+            let left = |job: &JobHistory| products(&self.plan, &kept, job);
+            driver.progress = Arc::new(earlier.progress(left));
         }
         driver
     }
 
-    /// Returns what a job left in an earlier life of the run. Most jobs leave nothing, and are not asked.
-    fn products(&self, job: &JobHistory) -> JobProducts {
-        let planned = self
-            .plan
-            .position(&job.name)
-            .map(|at| &self.plan.jobs()[at]);
-        if planned.is_none_or(|planned| planned.definition.artifacts.is_none()) {
-            return job.products();
-        }
-        let kept = self.state.kept_files().of_run(&self.directory.path);
-        products(&kept, job)
-    }
-
-    /// Returns what the pipeline shares with those that its jobs start.
     fn household(&self, executor: &str, events: Arc<dyn EventSink>) -> Arc<Household> {
         let options = HouseholdOptions {
             state: self.state_dir.clone(),
@@ -383,6 +369,7 @@ impl LocalRun {
             isolation: self.options.isolation,
             executor: executor.to_owned(),
             command: self.options.command.clone(),
+            continues: self.earlier.as_ref().map(|it| it.kind.of_children()),
             events,
         };
         Arc::new(Household::new(options, self.directory.id))

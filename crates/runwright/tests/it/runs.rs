@@ -472,3 +472,39 @@ long: {{script: ['until test -e OUT/enough; do sleep 0.05; done']}}
     check(false, true, RunExit::Success, &[]).await;
     check(true, false, RunExit::Success, &[]).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_pipeline_is_gone_on_with_too() {
+    let scene = Scene::new(
+        "
+default: {before_script: ['echo $CI_JOB_NAME >>OUT/ran']}
+stages: [a, b]
+first: {stage: a, script: ['true']}
+below: {stage: a, trigger: {include: child.yml, strategy: depend}}
+last: {stage: b, script: ['true']}
+",
+    );
+    let child = "
+default: {before_script: ['echo $CI_JOB_NAME >>OUT/ran']}
+stages: [a, b]
+good: {stage: a, script: ['true']}
+bad: {stage: b, script: [test -e OUT/flag]}
+";
+    let out = scene.out().display().to_string();
+    scene.project.write("child.yml", child.replace("OUT", &out));
+    scene.project.commit("child");
+    let report = scene.run(RunOptions::default()).await.unwrap();
+    assert_eq!(report.exit, RunExit::JobFailed);
+    assert_eq!(scene.ran(), ran_once(&["first", "good", "bad"]));
+    fs::write(scene.out().join("flag"), "").unwrap();
+    let report = scene.go_on(1, ContinuationKind::Retry).await.unwrap();
+    assert_eq!(report.exit, RunExit::Success);
+    assert_eq!(scene.ran(), ran_once(&["bad", "last"]));
+    let runs = scene.runs().list().unwrap();
+    assert_eq!(runs.iter().map(Run::id).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(
+        scene.runs().latest().unwrap().id(),
+        1,
+        "a child is no run of its own"
+    );
+}

@@ -3,12 +3,14 @@ use super::downstream::{Created, Upper};
 use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, say, warn};
 use crate::local::artifacts::PipelineArtifacts;
+use crate::local::runs::Earlier;
 use crate::local::situation::stamp;
 use crate::local::state::{PipelineDir, ProjectState};
 use executor_core::{Cancellation, FailureReason, JobObserver};
 use job_runner::StoredArtifacts;
 use pipeline::context::PipelineContext;
 use pipeline::diagnostic::{Checked, Diagnostics};
+use pipeline::event::ParentJob;
 use pipeline::scheduler::Bridge;
 use pipeline::{Plan, Selection, create};
 use std::sync::Arc;
@@ -42,9 +44,15 @@ impl Upper {
             }
             return Err(invalid(observer, &diagnostics));
         };
-        let (plan, directory) = self.plan(
+        let parent = ParentJob {
+            pipeline: bridge.plan.id(),
+            job: bridge.plan.jobs()[bridge.index].name().into(),
+            project: None,
+        };
+        let (plan, directory, earlier) = self.plan(
             &read,
             &self.state,
+            Some(&parent),
             context,
             diagnostics,
             (observer, cancellation),
@@ -56,6 +64,7 @@ impl Upper {
             state: self.state.clone(),
             sources: self.sources.clone(),
             directory,
+            earlier,
             other: None,
             above: self.family(),
             ancestry: self.ancestry.clone(),
@@ -77,15 +86,17 @@ impl Upper {
         PipelineArtifacts::new(artifacts, jobs.map(|job| (job.name().to_owned(), job.id)))
     }
 
-    /// Plans a pipeline that was read, in a directory of its own.
+    /// Plans a pipeline that was read, in a directory of its own: that of an earlier life, when it is a
+    /// child of `parent` that had begun.
     pub(super) fn plan(
         &self,
         read: &ReadPipeline,
         state: &ProjectState,
+        parent: Option<&ParentJob>,
         mut context: PipelineContext,
         mut diagnostics: Diagnostics,
         (observer, cancellation): (&dyn JobObserver, &Cancellation),
-    ) -> Result<(Plan, PipelineDir), Refusal> {
+    ) -> Result<(Plan, PipelineDir, Option<Earlier>), Refusal> {
         let resolved = read.loaded.resolve(&mut diagnostics);
         if diagnostics.has_errors() {
             return Err(invalid(observer, &diagnostics));
@@ -103,17 +114,29 @@ impl Upper {
         if cancellation.is_canceled() {
             return Err(Refusal::not_created("the job was canceled"));
         }
-        let directory = self.household.new_pipeline(state).map_err(|error| {
-            let chain = executor_core::chain(&error);
-            Refusal::new(FailureReason::RunnerSystemFailure, chain)
-        })?;
+        let earlier = parent.map(|parent| self.household.earlier_pipeline(state, parent));
+        let (directory, earlier) = match earlier.transpose().map_err(|error| failure(&error))? {
+            Some(Some((directory, earlier))) => (directory, Some(earlier)),
+            Some(None) | None => {
+                let new = self.household.new_pipeline(state);
+                (new.map_err(|error| failure(&error))?, None)
+            }
+        };
         stamp(&mut context, directory.id);
         let creation = create(&resolved, &context, &**repository);
         let plan = Plan::new(&creation, context, &Selection::default());
         let plan = plan.and_then(|plan| plan.check_local().map(|()| plan));
-        let plan = plan.map_err(|error| Refusal::not_created(error.to_string()))?;
-        Ok((plan, directory))
+        let mut plan = plan.map_err(|error| Refusal::not_created(error.to_string()))?;
+        if let Some(earlier) = &earlier {
+            plan.keep_ids(&earlier.ids());
+        }
+        Ok((plan, directory, earlier))
     }
+}
+
+fn failure(error: &(dyn std::error::Error + 'static)) -> Refusal {
+    let chain = executor_core::chain(error);
+    Refusal::new(FailureReason::RunnerSystemFailure, chain)
 }
 
 fn invalid(observer: &dyn JobObserver, diagnostics: &Diagnostics) -> Refusal {

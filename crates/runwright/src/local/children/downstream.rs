@@ -4,7 +4,7 @@ use super::refusal::{Refusal, say};
 use crate::local::caches;
 use crate::local::project::LocalProject;
 use crate::local::run::{RunnerParts, runner_of};
-use crate::local::runs::{Journal, RunRecord};
+use crate::local::runs::{Earlier, JobHistory, Journal, RunRecord, products};
 use crate::local::state::{PipelineDir, ProjectState};
 use async_trait::async_trait;
 use executor_core::{BuildError, CancelCause, Cancellation, FailureReason};
@@ -48,6 +48,8 @@ pub(super) struct Created {
     pub(super) state: ProjectState,
     pub(super) sources: Sources,
     pub(super) directory: PipelineDir,
+    /// What happened in it before its run was killed or failed.
+    pub(super) earlier: Option<Earlier>,
     /// The project's path, if it is another one.
     pub(super) other: Option<Arc<str>>,
     /// What the jobs of the pipelines above left that its own may fetch.
@@ -155,6 +157,7 @@ impl Upper {
             state,
             sources,
             directory,
+            earlier,
             other,
             above,
             ancestry,
@@ -170,18 +173,27 @@ impl Upper {
             job: bridge.plan.jobs()[bridge.index].name().into(),
             project: other,
         };
-        let mut record = RunRecord::new(
-            &plan,
-            project.root(),
-            project.file(),
-            &Selection::default(),
-            &options.executor,
-            &options.command,
-        );
-        record.parent = Some(parent.clone());
-        let written = record.write(&directory.path).and_then(|()| {
+        let record = || {
+            let mut record = RunRecord::new(
+                &plan,
+                project.root(),
+                project.file(),
+                &Selection::default(),
+                &options.executor,
+                &options.command,
+            );
+            record.parent = Some(parent.clone());
+            record.write(&directory.path)
+        };
+        // One that goes on has its record.
+        let recorded = earlier.as_ref().map_or_else(record, |_| Ok(()));
+        let kind = earlier.as_ref().map(|earlier| &earlier.kind);
+        let life = earlier
+            .as_ref()
+            .map_or(1, |it| it.next_life(&directory.path));
+        let written = recorded.and_then(|()| {
             let next = Arc::clone(&options.events);
-            Journal::begin(&directory.path, &plan, None, next)
+            Journal::begin(&directory.path, &plan, kind, next)
         });
         let journal = written.map_err(|error| {
             let chain = executor_core::chain(&error);
@@ -190,12 +202,15 @@ impl Upper {
         let runner = runner_of(&RunnerParts {
             sources: &sources,
             directory: &directory.path,
-            life: 1,
+            life,
             supervisor: &options.supervisor,
             state: &state,
             above: &above,
             caches,
         });
+        let kept = state.kept_files().of_run(&directory.path);
+        let left = |job: &JobHistory| products(&plan, &kept, job);
+        let progress = earlier.map(|earlier| earlier.progress(left));
         let below = Self {
             household: Arc::clone(&self.household),
             project,
@@ -214,7 +229,7 @@ impl Upper {
             sink: Some(Arc::new(journal) as Arc<dyn EventSink>),
             downstream: Some(Arc::new(LocalDownstream(Arc::new(below)))),
             controls: Controls::default(),
-            progress: Arc::default(),
+            progress: Arc::new(progress.unwrap_or_default()),
         })
     }
 }

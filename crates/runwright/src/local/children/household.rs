@@ -1,13 +1,15 @@
 use super::refusal::Refusal;
+use crate::local::error::LocalError;
 use crate::local::isolation::{self, Isolation, Prepared};
 use crate::local::project::LocalProject;
-use crate::local::runs::RunCommand;
+use crate::local::runs::{ContinuationKind, Earlier, RunCommand};
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 use executor_core::FailureReason;
 use job_runner::Sources;
 use pipeline::EventSink;
+use pipeline::event::ParentJob;
 use process::Supervisor;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +25,8 @@ pub(in crate::local) struct Household {
     /// run may have the same, also if they are of different projects.
     last_id: AtomicU64,
     pipelines: AtomicUsize,
+    /// The numbers of those that an earlier run began.
+    gone_on_with: Mutex<HashSet<u64>>,
     /// Where the files of other projects come from, by the tops of those.
     guests: Mutex<HashMap<PathBuf, Guest>>,
 }
@@ -40,6 +44,8 @@ pub(in crate::local) struct HouseholdOptions {
     pub(in crate::local) executor: String,
     /// The command that asked for the run.
     pub(in crate::local) command: RunCommand,
+    /// How an earlier run is gone on with, if one is.
+    pub(in crate::local) continues: Option<ContinuationKind>,
     /// Takes the events of all of them.
     pub(in crate::local) events: Arc<dyn EventSink>,
 }
@@ -58,6 +64,7 @@ impl Household {
             options,
             last_id: AtomicU64::new(first_id),
             pipelines: AtomicUsize::new(0),
+            gone_on_with: Mutex::default(),
             guests: Mutex::default(),
         }
     }
@@ -79,6 +86,32 @@ impl Household {
         let directory = state.new_pipeline_above(self.last_id.load(Ordering::Relaxed))?;
         self.last_id.fetch_max(directory.id, Ordering::Relaxed);
         Ok(directory)
+    }
+
+    /// Opens the directory of the pipeline that a job began before its run was killed or failed, to go
+    /// on with it; `None` when there is none, or that was gone on with already.
+    pub(super) fn earlier_pipeline(
+        &self,
+        state: &ProjectState,
+        parent: &ParentJob,
+    ) -> Result<Option<(PipelineDir, Earlier)>, LocalError> {
+        let Some(kind) = &self.options.continues else {
+            return Ok(None);
+        };
+        let Some(run) = state.runs().child_of(parent)? else {
+            return Ok(None);
+        };
+        let mut gone_on_with = self
+            .gone_on_with
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if !gone_on_with.insert(run.id()) {
+            return Ok(None);
+        }
+        let directory = state.reopen_pipeline(run.id())?;
+        self.last_id.fetch_max(run.id(), Ordering::Relaxed);
+        let earlier = Earlier::read(&run, kind)?;
+        Ok(Some((directory, earlier)))
     }
 
     /// Returns where the jobs of another project take its files from.

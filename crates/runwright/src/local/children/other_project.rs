@@ -71,7 +71,9 @@ impl Upper {
         let state = self.household.options.state.project(project.root());
         let read = Arc::clone(pipeline.read_pipeline());
         let talk = (observer, cancellation);
-        let (plan, directory) = self.plan(&read, &state, context, Diagnostics::default(), talk)?;
+        // What the other project did before is not gone on with: it begins anew.
+        let none = Diagnostics::default();
+        let (plan, directory, earlier) = self.plan(&read, &state, None, context, none, talk)?;
         let mut ancestry = self.ancestry.clone();
         let origin = origin_of(&project, &plan);
         if ancestry.iter().filter(|it| **it == origin).count() >= MOST_CIRCLES {
@@ -89,6 +91,7 @@ impl Upper {
             state,
             sources,
             directory,
+            earlier,
             other: Some(path.into()),
             above: Vec::new(),
             ancestry,

@@ -25,6 +25,14 @@ pub enum ContinuationKind {
 }
 
 impl ContinuationKind {
+    /// Returns what it means to the child pipelines of the run.
+    pub(in crate::local) fn of_children(&self) -> Self {
+        match self {
+            Self::Retry => Self::Retry,
+            Self::Resume | Self::Play(_) => Self::Resume,
+        }
+    }
+
     /// Returns the word for it.
     pub const fn as_str(&self) -> &'static str {
         match self {

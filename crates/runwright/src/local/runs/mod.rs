@@ -1,6 +1,5 @@
 //! What is known of the runs of a project, living and past. See `docs/design/runs.md`.
 
-mod child_run;
 mod continuation;
 mod control;
 mod earlier;
@@ -35,7 +34,6 @@ pub use record::{RunCommand, RunRecord, RunSituation};
 pub use run_state::RunState;
 pub use runs::Runs;
 
-pub(super) use child_run::ChildRun;
 pub(super) use control::ControlServer;
 pub(super) use earlier::Earlier;
 pub(super) use newer::tell_older;

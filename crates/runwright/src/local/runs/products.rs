@@ -4,6 +4,7 @@ use super::history::JobHistory;
 use executor_core::JobProducts;
 use executor_core::variable::JobVariable;
 use job_runner::{ArtifactError, StoredArtifact, StoredArtifacts, read_dotenv};
+use pipeline::Plan;
 use std::io::Read as _;
 
 /// The kind of the reports that hold variables.
@@ -13,8 +14,17 @@ const DOTENV: &str = "dotenv";
 const LONGEST_REPORT: u64 = 1 << 20;
 
 /// Returns what a job left in an earlier life of its run. What has expired since is no longer there.
-pub(in crate::local) fn products(artifacts: &StoredArtifacts, job: &JobHistory) -> JobProducts {
+/// Most jobs leave nothing, and are not asked.
+pub(in crate::local) fn products(
+    plan: &Plan,
+    artifacts: &StoredArtifacts,
+    job: &JobHistory,
+) -> JobProducts {
     let mut products = job.products();
+    let planned = plan.position(&job.name).map(|at| &plan.jobs()[at]);
+    if planned.is_none_or(|planned| planned.definition.artifacts.is_none()) {
+        return products;
+    }
     let kept = artifacts.of_job(job.id);
     let read = kept.and_then(|kept| {
         for artifact in &kept {

@@ -117,7 +117,7 @@ impl Runs {
     }
 
     /// Returns the run that a job started last, if it is still there.
-    pub(super) fn child_of(&self, parent: &ParentJob) -> Result<Option<Run>, RunsError> {
+    pub(in crate::local) fn child_of(&self, parent: &ParentJob) -> Result<Option<Run>, RunsError> {
         for id in self.ids()? {
             if id <= parent.pipeline.0 {
                 break;

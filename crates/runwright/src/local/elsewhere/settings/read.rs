@@ -62,7 +62,14 @@ impl Settings {
     pub fn parse(file: &Path, text: &str, home: Option<&Path>) -> Result<Self, SettingsError> {
         let parsed = parse(file, text)?;
         let whole = Table::whole(file, text, &parsed);
-        whole.only(&["gitlab", "include", "projects", "cache", "resource-groups", "runs"])?;
+        whole.only(&[
+            "gitlab",
+            "include",
+            "projects",
+            "cache",
+            "resource-groups",
+            "runs",
+        ])?;
         let mut settings = Self {
             file: Some(file.to_owned()),
             ..Self::default()
