@@ -2,6 +2,7 @@
 
 use super::elsewhere::{ApiModeError, SettingsError, VariablesError};
 use super::environments::EnvironmentsError;
+use super::export::ExportError;
 use super::repository::GitError;
 use super::runs::RunsError;
 use super::state::StateError;
@@ -71,6 +72,12 @@ pub enum LocalError {
     /// The list of environments cannot be used.
     #[error(transparent)]
     Environments(#[from] EnvironmentsError),
+    /// The caches of jobs cannot be read.
+    #[error("read what jobs keep in caches")]
+    Cache(#[from] job_runner::CacheError),
+    /// What a job left cannot be got out.
+    #[error(transparent)]
+    Export(#[from] ExportError),
     /// The selected jobs cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -121,6 +128,7 @@ impl LocalError {
             | Self::Situation(_)
             | Self::Settings(_)
             | Self::Environments(EnvironmentsError::Unknown { .. })
+            | Self::Export(ExportError::InTheWay { .. } | ExportError::ThroughLink { .. })
             | Self::State(StateError::Running { .. })
             | Self::Runs(
                 RunsError::None { .. } | RunsError::NoneYet { .. } | RunsError::NothingToDo { .. },
@@ -130,6 +138,8 @@ impl LocalError {
             | Self::Git(_)
             | Self::Snapshot(_)
             | Self::State(_)
+            | Self::Cache(_)
+            | Self::Export(_)
             | Self::Environments(_)
             | Self::Runs(_)
             | Self::Process(_) => Fault::Environment,

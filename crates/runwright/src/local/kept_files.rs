@@ -20,12 +20,13 @@ pub struct KeptFiles {
     root: PathBuf,
 }
 
-/// Where, in the directory of a run, the lists of its jobs are.
-const ARTIFACTS: &str = "artifacts";
 /// How often it is looked for artifacts whose time is up, when nothing else asks for it.
 const OFTEN_ENOUGH: Duration = Duration::from_hours(1);
 
 impl KeptFiles {
+    /// Where, in the directory of a run, the lists of its jobs are.
+    pub(super) const DIRECTORY: &str = "artifacts";
+
     /// Returns those in the state below `root`.
     pub(super) fn at(root: &Path) -> Self {
         Self {
@@ -40,12 +41,12 @@ impl KeptFiles {
 
     /// Returns what the jobs of the run in this directory left.
     pub fn of_run(&self, directory: &Path) -> StoredArtifacts {
-        StoredArtifacts::new(self.store(), directory.join(ARTIFACTS))
+        StoredArtifacts::new(self.store(), directory.join(Self::DIRECTORY))
     }
 
     /// Returns whether a run that is going to be removed left anything.
     pub(super) fn has_any(directory: &Path) -> bool {
-        directory.join(ARTIFACTS).is_dir()
+        directory.join(Self::DIRECTORY).is_dir()
     }
 
     /// Forgets the artifacts of ended runs whose time is up, and removes the contents that nobody needs.

@@ -7,9 +7,11 @@ mod artifacts;
 mod bitrab;
 mod caches;
 mod children;
+mod clean;
 mod elsewhere;
 mod environments;
 mod error;
+mod export;
 mod file;
 mod gitlab_ci_local;
 mod given;
@@ -32,6 +34,7 @@ mod vendor;
 
 pub use artifacts::PipelineArtifacts;
 pub use bitrab::{BitrabSettings, ParallelBackend};
+pub use clean::{Cleaning, Fate, Removable, RemovableKind};
 pub use elsewhere::{
     ApiModeError, CacheSettings, ElsewhereError, ElsewhereOptions, GitLabStatus, GitUse,
     IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer, StatusAnswer,
@@ -42,6 +45,7 @@ pub use environments::{
     EnvironmentsError,
 };
 pub use error::{Fault, LocalError};
+pub use export::{Export, ExportError, Overwrite};
 pub use gitlab_ci_local::{Decoration, Decorations};
 pub use includes::LocalIncludes;
 pub use isolation::Isolation;

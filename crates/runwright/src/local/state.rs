@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 /// config.toml                         what the user wants to be so
 /// cache/                              answers of servers
 /// caches/                             what jobs keep for later runs, of all projects
+/// exports/                            what is being packed for somebody
 /// content/                            files that jobs left, each once
 /// git/                                repositories of other projects, where they are read by Git
 /// journal/                            what runs have made and must remove
@@ -137,6 +138,11 @@ impl StateDir {
         KeptFiles::at(&self.root)
     }
 
+    /// Returns where exports grow until they are whole.
+    pub fn exports(&self) -> PathBuf {
+        self.root.join("exports")
+    }
+
     /// Returns the runs of all projects, a project each.
     ///
     /// # Errors
@@ -251,6 +257,11 @@ impl ProjectState {
             }
         }
         self.kept.sweep_if_due(freed);
+    }
+
+    /// Returns the top of the project.
+    pub(super) fn root(&self) -> &Path {
+        &self.project
     }
 
     /// Returns the environments of the project.

@@ -2,6 +2,7 @@
 
 use super::error::RunsError;
 use executor_core::PipelineId;
+use executor_core::job::RefType;
 use fail_point::fail_point;
 use jiff::Timestamp;
 use pipeline::event::ParentJob;
@@ -72,6 +73,9 @@ pub struct RunSituation {
     /// The branch or tag; for a merge request its source branch.
     #[serde(rename = "ref")]
     pub reference: String,
+    /// Whether that is a tag.
+    #[serde(default)]
+    pub is_tag: bool,
     /// The commit.
     pub sha: String,
     /// What started it (`CI_PIPELINE_SOURCE`).
@@ -84,6 +88,7 @@ impl RunSituation {
         let context = plan.context();
         Self {
             reference: context.commit.ref_name.clone(),
+            is_tag: context.commit.ref_type == RefType::Tag,
             sha: context.commit.sha.clone(),
             source: context.source.clone(),
         }
@@ -137,7 +142,7 @@ impl RunRecord {
     }
 
     /// Reads the record of a run; `None` when there is none, since nothing was begun there.
-    pub(super) fn read(directory: &Path) -> Result<Option<Self>, RunsError> {
+    pub(in crate::local) fn read(directory: &Path) -> Result<Option<Self>, RunsError> {
         let path = directory.join(FILE);
         let bytes = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -68,6 +68,11 @@ impl RunLock {
         file.try_lock().is_ok().then_some(Self { _file: file })
     }
 
+    /// Returns whether the run lives.
+    pub(in crate::local) fn lives(directory: &Path) -> bool {
+        Self::holder(directory) != Holder::Nobody
+    }
+
     /// Returns who has the lock.
     pub(super) fn holder(directory: &Path) -> Holder {
         let Ok(mut file) = File::open(directory.join(FILE)) else {

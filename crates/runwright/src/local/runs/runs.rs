@@ -53,6 +53,21 @@ impl Runs {
         Ok(ids.filter_map(|id| self.open(id).transpose()).collect())
     }
 
+    /// Returns the directories of all runs by their numbers, the highest first, whatever is in them.
+    ///
+    /// # Errors
+    ///
+    /// When the directory of the runs cannot be read.
+    pub(in crate::local) fn directories(&self) -> Result<Vec<(u64, PathBuf)>, RunsError> {
+        let ids = self.ids()?.into_iter();
+        Ok(ids.map(|id| (id, self.path(id))).collect())
+    }
+
+    /// Returns the top of the project, where that is known.
+    pub(in crate::local) fn known_project(&self) -> Option<&Path> {
+        self.project.as_deref()
+    }
+
     /// Returns the run with this number.
     ///
     /// # Errors
