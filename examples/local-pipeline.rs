@@ -52,6 +52,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         // They go with the scratch directory when this program ends.
         log: &|_job| None,
         again: &|job| format!("runwright run {job}"),
+        play: &|job| format!("runwright run --manual {job}"),
     };
     console.write(&summary(&report, view.style, &advice));
     console.finish()?;

@@ -78,6 +78,7 @@ impl From<LocalError> for Failure {
             LocalError::Variables(error) => error.help(),
             LocalError::ApiMode(error) => error.help(),
             LocalError::Settings(error) => error.help.clone(),
+            LocalError::Export(error) => error.help().map(ToOwned::to_owned),
             LocalError::Environments(error) => error.help().map(ToOwned::to_owned),
             error => help_for(error).map(ToOwned::to_owned),
         };

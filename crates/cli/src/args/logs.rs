@@ -23,6 +23,9 @@ pub(crate) struct LogsArgs {
     /// Which attempt, from 1, over all lives of the run; default: the last
     #[arg(long, value_name = "N")]
     pub(crate) attempt: Option<usize>,
+    /// Show when each line was written
+    #[arg(short, long)]
+    pub(crate) timestamps: bool,
     /// Where the project is.
     #[command(flatten)]
     pub(crate) place: PlaceArgs,

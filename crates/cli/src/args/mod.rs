@@ -1,6 +1,10 @@
 //! The command line: what can be asked, and how it is explained.
 
+mod artifacts;
+mod cancel;
+mod clean;
 mod elsewhere;
+mod environments;
 mod explain;
 mod gitlab;
 mod history;
@@ -13,15 +17,21 @@ mod pairs;
 mod parallel;
 mod place;
 mod plan;
+mod play;
 mod project;
 mod report_file;
+mod resume;
 mod run;
 mod show;
 mod situation;
 mod variables;
 mod vendor;
 
+pub(crate) use artifacts::ArtifactsArgs;
+pub(crate) use cancel::CancelArgs;
+pub(crate) use clean::CleanArgs;
 pub(crate) use elsewhere::ElsewhereArgs;
+pub(crate) use environments::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use gitlab::GitLabArgs;
 pub(crate) use history::HistoryArgs;
@@ -34,8 +44,10 @@ pub(crate) use pairs::KeyValue;
 pub(crate) use parallel::ParallelArgs;
 pub(crate) use place::PlaceArgs;
 pub(crate) use plan::{PlanArgs, PlanFormat};
+pub(crate) use play::PlayArgs;
 pub(crate) use project::{DialectArg, ProjectArgs};
 pub(crate) use report_file::ReportFile;
+pub(crate) use resume::{ResumeArgs, RetryArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use show::{ShowArgs, ShowFormat};
 pub(crate) use situation::SituationArgs;
@@ -57,6 +69,9 @@ Examples:
   runwright run test --no-needs     run that job alone
   runwright history                 what was run, and how it ended
   runwright logs test               the log of `test` in the last run
+  runwright artifacts build         what `build` left; --output gets it out
+  runwright resume                  go on with a run that was killed or canceled
+  runwright retry                   run again what failed
   runwright list                    show the jobs, in the order of their stages
   runwright plan --tag v1.0         show the pipeline of a tag
   runwright explain test            why `test` runs or not, and where its settings come from
@@ -87,6 +102,20 @@ pub(crate) enum Command {
     History(HistoryArgs),
     /// Show the log of a job, of a run that lives or is past
     Logs(LogsArgs),
+    /// Show what the jobs of a run left, or get it out
+    Artifacts(ArtifactsArgs),
+    /// Go on with a run that was killed or canceled
+    Resume(ResumeArgs),
+    /// Run again what failed, and go on
+    Retry(RetryArgs),
+    /// Start a manual job of a run
+    Play(PlayArgs),
+    /// Cancel a run that goes on, or one of its jobs
+    Cancel(CancelArgs),
+    /// Show what runs have left, and remove it
+    Clean(CleanArgs),
+    /// Show the environments that jobs deployed to, or stop some
+    Environments(EnvironmentsArgs),
     /// Show the jobs of the pipeline
     List(ListArgs),
     /// Show what a pipeline would be, in any situation: jobs, order, and why

@@ -43,6 +43,18 @@ impl SituationArgs {
         }
     }
 
+    /// Means this branch or tag, where none is named: another one may be checked out by now.
+    pub(crate) fn pin(&mut self, reference: &str, is_tag: bool) {
+        if self.branch.is_some() || self.tag.is_some() || reference.is_empty() {
+            return;
+        }
+        if is_tag {
+            self.tag = Some(reference.to_owned());
+        } else {
+            self.branch = Some(reference.to_owned());
+        }
+    }
+
     /// Returns the options that ask for the same again.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();

@@ -6,55 +6,31 @@ use std::path::Path;
 /// How to run one job of a run again, with the same settings.
 pub(super) struct Again<'a> {
     settings: String,
+    directory: String,
     plan: &'a Plan,
 }
 
 impl<'a> Again<'a> {
     pub(super) fn new(args: &RunArgs, plan: &'a Plan) -> Self {
-        let mut words = Vec::new();
-        let mut option = |name: &str, value: &str| {
-            words.push(format!(" {name} {}", quoted(value)));
-        };
-        let path = |path: &Path| path.display().to_string();
-        if let Some(directory) = &args.project.cwd {
-            option("-C", &path(directory));
-        }
-        if let Some(file) = &args.project.file {
-            option("-f", &path(file));
-        }
-        if args.executor != runwright::shell::NAME {
-            option("--executor", &args.executor);
-        }
-        for pair in &args.project.variable {
-            option("--variable", &format!("{}={}", pair.key(), pair.value()));
-        }
-        for file in &args.project.variables_file {
-            option("--variables-file", &path(file));
-        }
-        for secret in &args.project.secret {
-            option("--secret", secret);
-        }
-        for pair in &args.project.input {
-            option("--input", &format!("{}={}", pair.key(), pair.value()));
-        }
-        if args.project.dialect == DialectArg::Bitrab {
-            option("--dialect", "bitrab");
-        }
-        let situation = args.project.situation.words();
-        words.extend(situation.iter().map(|word| format!(" {}", quoted(word))));
-        let elsewhere = args.project.elsewhere.words();
-        words.extend(elsewhere.iter().map(|word| format!(" {}", quoted(word))));
-        let isolation = args.isolation.words();
-        words.extend(isolation.iter().map(|word| format!(" {word}")));
-        let parallel = args.parallel.words();
-        words.extend(parallel.iter().map(|word| format!(" {word}")));
-        if args.login {
-            words.push(" --login".to_owned());
-        }
+        let words = settings(args);
+        let words = words.iter().map(|word| format!(" {}", quoted(word)));
         Self {
-            settings: words.concat(),
+            settings: words.collect(),
+            directory: args
+                .project
+                .cwd
+                .as_ref()
+                .map_or_else(String::new, |directory| {
+                    format!(" -C {}", quoted(&directory.display().to_string()))
+                }),
             plan,
         }
+    }
+
+    /// Returns the command line that starts a job which waits for somebody.
+    pub(super) fn play(&self, run: u64, job: &str) -> String {
+        let directory = &self.directory;
+        format!("runwright play{directory} {run} {}", quoted(job))
     }
 
     /// Returns the command line; a job that needs artifacts of others brings those jobs along.
@@ -69,4 +45,48 @@ impl<'a> Again<'a> {
         let needs = if alone { " --no-needs" } else { "" };
         format!("runwright run {}{needs}{}", quoted(job), self.settings)
     }
+}
+
+/// Returns the options that ask for a run with the same settings, whatever jobs it is for.
+pub(super) fn settings(args: &RunArgs) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    let path = |path: &Path| path.display().to_string();
+    let project = &args.project;
+    if let Some(directory) = &project.cwd {
+        option("-C", path(directory));
+    }
+    if let Some(file) = &project.file {
+        option("-f", path(file));
+    }
+    if args.executor != runwright::shell::NAME {
+        option("--executor", args.executor.clone());
+    }
+    for pair in &project.variable {
+        option("--variable", format!("{}={}", pair.key(), pair.value()));
+    }
+    for file in &project.variables_file {
+        option("--variables-file", path(file));
+    }
+    for secret in &project.secret {
+        option("--secret", secret.clone());
+    }
+    for pair in &project.input {
+        option("--input", format!("{}={}", pair.key(), pair.value()));
+    }
+    if project.dialect == DialectArg::Bitrab {
+        option("--dialect", "bitrab".to_owned());
+    }
+    words.extend(project.situation.words());
+    words.extend(project.elsewhere.words());
+    let rest = args
+        .isolation
+        .words()
+        .into_iter()
+        .chain(args.parallel.words());
+    words.extend(rest.map(ToOwned::to_owned));
+    if args.login {
+        words.push("--login".to_owned());
+    }
+    words
 }

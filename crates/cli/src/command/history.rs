@@ -3,7 +3,7 @@ use super::{print, print_json};
 use crate::args::HistoryArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::history::{ShownRun, table};
+use crate::output::history::{ShownRun, nested, table};
 use crate::output::{Style, error_line};
 use runwright::local::{LocalError, Runs, RunsError};
 
@@ -20,7 +20,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
     for runs in &projects {
         gather(runs, &mut shown, &mut unreadable)?;
     }
-    shown.sort_by(|a, b| (b.started_at, b.id).cmp(&(a.started_at, a.id)));
+    let mut shown = nested(shown);
     shown.truncate(args.number.unwrap_or(usize::MAX));
     if args.json {
         print_json(&shown)?;

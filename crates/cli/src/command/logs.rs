@@ -2,7 +2,7 @@ use super::past::{Past, history, job, run_and_job};
 use crate::args::LogsArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::kept_log::{KeptLog, Reader, wait};
+use crate::output::kept_log::{KeptLog, Reader, Stamps, wait};
 use anyhow::{Context, anyhow};
 use runwright::local::{JobHistory, Run, RunHistory, RunState};
 use runwright::pipeline::Status;
@@ -23,7 +23,10 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
     let past = Past::find(&args.place)?;
     let run = past.run(number)?;
     let mut reading = Reading {
-        shown: KeptLog::on_stdout(),
+        shown: KeptLog::on_stdout(match args.timestamps {
+            true => Stamps::Keep,
+            false => Stamps::LeaveOut,
+        }),
         open: None,
         next: None,
     };

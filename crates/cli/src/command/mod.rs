@@ -1,10 +1,15 @@
 //! What each command does.
 
 mod again;
+mod artifacts;
 mod audience;
+mod clean;
+mod control;
+mod environments;
 mod executors;
 mod explain;
 mod gitlab;
+mod go_on;
 mod history;
 mod isolation;
 mod lint;
@@ -23,10 +28,15 @@ mod variables;
 mod vectors;
 mod vendor;
 
+pub(crate) use artifacts::artifacts;
+pub(crate) use clean::clean;
+pub(crate) use control::{cancel, play};
+pub(crate) use environments::environments;
 pub(crate) use executors::executors;
 
 pub(crate) use explain::explain;
 pub(crate) use gitlab::gitlab;
+pub(crate) use go_on::{resume, retry};
 pub(crate) use history::history;
 pub(crate) use lint::lint;
 pub(crate) use list::list;

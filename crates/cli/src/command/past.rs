@@ -2,17 +2,17 @@
 
 use crate::args::PlaceArgs;
 use crate::failure::Failure;
-use crate::output::{Style, Tone, error_line};
+use crate::output::{Style, Tone, error_line, shown_name};
 use anyhow::anyhow;
+use jiff::Timestamp;
 use runwright::local::{
-    JobHistory, LocalError, LocalProject, ProjectState, Run, RunHistory, Runs, StateDir,
+    JobHistory, LocalError, LocalProject, ProjectState, Run, RunHistory, RunState, Runs, StateDir,
 };
 use runwright::pipeline::did_you_mean;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The runs of the project that a command is about.
 pub(super) struct Past {
-    pub(super) root: PathBuf,
     pub(super) state: StateDir,
     pub(super) project: ProjectState,
     pub(super) runs: Runs,
@@ -24,16 +24,24 @@ impl Past {
         let directory = place.cwd.as_deref().unwrap_or(Path::new("."));
         let project = LocalProject::find(directory, None)?;
         let state = StateDir::of_user().map_err(LocalError::from)?;
-        let root = project.root().to_owned();
-        let project = state.project(&root);
+        let project = state.project(project.root());
         let runs = project.runs();
-        tell_killed(&runs);
+        tell_left(&project);
         Ok(Self {
-            root,
             state,
             project,
             runs,
         })
+    }
+
+    /// Returns the runs that go on, the newest first.
+    pub(super) fn living(&self) -> Result<Vec<Run>, Failure> {
+        let mut living = self.runs.list().map_err(LocalError::from)?;
+        living.retain(|run| {
+            let history = run.history().unwrap_or_default();
+            matches!(run.state(&history), RunState::Running { .. })
+        });
+        Ok(living)
     }
 
     /// Returns the run of this number, or the last one.
@@ -43,6 +51,27 @@ impl Past {
             None => self.runs.latest(),
         };
         Ok(found.map_err(LocalError::from)?)
+    }
+}
+
+/// Says what earlier runs left for the user to do: runs that were killed, once, and environments whose
+/// time is up.
+pub(super) fn tell_left(project: &ProjectState) {
+    tell_killed(&project.runs());
+    // A list that cannot be read is told of where it is needed.
+    let due = project.environments().due(Timestamp::now());
+    let names: Vec<_> = due
+        .iter()
+        .flatten()
+        .map(|it| shown_name(&it.name))
+        .collect();
+    if !names.is_empty() {
+        let style = Style::of_stderr();
+        error_line(&format!(
+            "{} the time of {} is up; `runwright environments stop --due` stops what is due",
+            style.paint(Tone::Warning, "note:"),
+            names.join(", ")
+        ));
     }
 }
 

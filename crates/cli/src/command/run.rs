@@ -2,7 +2,7 @@ use super::again::Again;
 use super::audience::Audience;
 use super::isolation;
 use super::parallel::Parallel;
-use super::past::tell_killed;
+use super::past::tell_left;
 use super::report_files::ReportFiles;
 use super::{find_project, pipeline_options, print};
 use crate::args::RunArgs;
@@ -16,8 +16,8 @@ use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use runwright::local::{
-    LocalError, LocalPipeline, LocalProject, LocalRun, Notices, RunCommand, RunLogs, RunOptions,
-    StateDir,
+    Continuation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, RunCommand, RunLogs,
+    RunOptions, StateDir,
 };
 use runwright::pipeline::config::parse_duration;
 use runwright::pipeline::parity::{Class, check_plan};
@@ -34,20 +34,25 @@ pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
     let directory = std::env::current_dir()
         .context("find out the current directory")
         .map_err(Failure::usage)?;
-    perform(args, RunCommand { words, directory })
+    perform(args, RunCommand { words, directory }, None)
 }
 
-/// Runs what a command asks for.
-pub(super) fn perform(args: &RunArgs, command: RunCommand) -> Result<Exit, Failure> {
+/// Runs what a command asks for, or goes on with a run that it began.
+pub(super) fn perform(
+    args: &RunArgs,
+    command: RunCommand,
+    continues: Option<Continuation>,
+) -> Result<Exit, Failure> {
     check_executor(&args.executor)?;
     let project = find_project(&args.project)?;
     if !args.dry_run {
         let state = StateDir::of_user().map_err(LocalError::from)?;
-        tell_killed(&state.project(project.root()).runs());
+        tell_left(&state.project(project.root()));
     }
     let read = pipeline_options(&args.project)?;
     let mut options = options(args, &project)?;
     options.command = command;
+    options.continues = continues;
     let pipeline = match project.read(&read)?.into_result() {
         Ok((pipeline, warnings)) => {
             diagnostics(&warnings);
@@ -172,11 +177,8 @@ async fn execute(
     let cancellation = Cancellation::new();
     let reports = ReportFiles::check(&args.shown.report)?;
     let audience = Arc::new(Audience::of(&args.shown)?);
-    options.notices = {
-        let audience = Arc::clone(&audience);
-        Notices::new(move |line| audience.tell(line))
-    };
 
+    options.notices = Notices::new(|line| error_line(&strip_controls(line)));
     let work = work(args, project, pipeline, options, &audience, &cancellation);
     let done = tokio::select! {
         done = work => done,
@@ -245,6 +247,7 @@ impl Done {
         let advice = Advice {
             log: &|job| self.logs.of(job),
             again: &|job| again.command(job),
+            play: &|job| again.play(self.report.id.0, job),
         };
         let mut text = summary(&self.report, style, &advice);
         if let Some(limit) = &args.timeout
@@ -270,6 +273,8 @@ async fn work(
     let logs = run.logs();
     let plan = Arc::clone(run.plan());
     notes(&pipeline.notes()?);
+    let changes: Vec<&str> = run.notes().iter().map(String::as_str).collect();
+    notes(&changes);
     plan.refusal().into_iter().for_each(refusal);
     let shell = ShellConfig {
         login: args.login,

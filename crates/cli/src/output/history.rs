@@ -1,12 +1,13 @@
 //! The runs of a project in a table.
 
 use super::clean::{shown_name, strip_controls};
+use super::grid::{Row, grid};
 use super::style::{Style, Tone};
 use super::time::{age, seconds};
-use super::width::{columns, fit};
 use jiff::Timestamp;
 use runwright::local::{JobHistory, Run, RunHistory, RunState};
 use runwright::pipeline::Status;
+use runwright::pipeline::event::ParentJob;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,6 +39,12 @@ pub(crate) struct ShownRun {
     /// How often it was begun: 1, and one more for each time somebody went on with it.
     lives: u32,
     jobs: Vec<ShownJob>,
+    /// The job that started it, if it is a child pipeline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<ParentJob>,
+    /// The child pipelines that its jobs started.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    children: Vec<ShownRun>,
 }
 
 /// A job of a run.
@@ -82,21 +89,30 @@ impl ShownRun {
             exit_code: history.end.map(|end| end.exit_code),
             lives: history.lives,
             jobs: history.planned().map(shown_job).collect(),
+            parent: record.parent.clone(),
+            children: Vec::new(),
         }
     }
 
-    fn row(&self) -> [String; 6] {
+    fn is_child_of(&self, other: &Self) -> bool {
+        let parent = self.parent.as_ref();
+        let is_parent = |it: &ParentJob| it.project.is_none() && it.pipeline.0 == other.id;
+        self.project == other.project && parent.is_some_and(is_parent)
+    }
+
+    fn cells(&self, depth: usize) -> [String; 7] {
         let took = match self.stands {
             RunState::Running { .. } => "-".to_owned(),
             _ => seconds(Duration::from_millis(self.duration_ms)),
         };
         [
-            self.id.to_string(),
+            format!("{}{}", "  ".repeat(depth), self.id),
             self.state.to_owned(),
             age(Timestamp::now(), self.started_at),
             took,
             shown_name(&self.reference),
             self.counts(),
+            String::new(),
         ]
     }
 
@@ -117,7 +133,7 @@ impl ShownRun {
 
     fn tone(&self) -> Tone {
         match self.stands {
-            RunState::Success => Tone::Good,
+            RunState::Success => Tone::Plain,
             RunState::Failed | RunState::Canceled | RunState::Killed { .. } => Tone::Bad,
             RunState::Skipped => Tone::Quiet,
             _ => Tone::Warning,
@@ -142,41 +158,42 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The heads of the columns.
-const HEADS: [&str; 6] = ["run", "state", "started", "took", "ref", "jobs"];
+/// Returns the runs with child pipelines in those that started them, in the same order otherwise.
+pub(crate) fn nested(mut runs: Vec<ShownRun>) -> Vec<ShownRun> {
+    // A child is younger than its parent, so the youngest of all has no child that is not in it yet.
+    runs.sort_by_key(|run| std::cmp::Reverse(run.id));
+    let mut at = 0;
+    while at < runs.len() {
+        match runs.iter().position(|other| runs[at].is_child_of(other)) {
+            Some(parent) if parent > at => {
+                let child = runs.remove(at);
+                runs[parent - 1].children.insert(0, child);
+            }
+            _ => at += 1,
+        }
+    }
+    runs.sort_by_key(|run| std::cmp::Reverse((run.started_at, run.id)));
+    runs
+}
 
 /// Returns the runs as lines below each other; with their projects if those differ.
 pub(crate) fn table(runs: &[ShownRun], with_projects: bool, style: Style) -> String {
-    let rows: Vec<_> = runs.iter().map(ShownRun::row).collect();
-    let mut widths = HEADS.map(columns);
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = columns(cell).max(*width);
-        }
-    }
-    let line = |cells: &[String], tone: Tone| {
-        let mut line = String::new();
-        for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
-            let cell = fit(cell, width, "");
-            let gap = if at == 0 { "" } else { "  " };
-            // The state says how it went, and has the colour.
-            let cell = if at == 1 {
-                style.paint(tone, &cell)
-            } else {
-                cell
-            };
-            line = line + gap + &cell;
-        }
-        line.trim_end().to_owned()
-    };
-    let heads = line(&HEADS.map(ToOwned::to_owned), Tone::Plain);
-    let mut text = style.paint(Tone::Quiet, &heads) + "\n";
-    for (run, row) in runs.iter().zip(&rows) {
-        text += &line(row, run.tone());
+    let mut rows = Vec::new();
+    add_rows(&mut rows, runs, 0, with_projects);
+    let project = if with_projects { "project" } else { "" };
+    let heads = ["run", "state", "started", "took", "ref", "jobs", project];
+    grid(heads, &rows, style)
+}
+
+fn add_rows(rows: &mut Vec<Row<7>>, runs: &[ShownRun], depth: usize, with_projects: bool) {
+    for run in runs {
+        let mut cells = run.cells(depth);
         if with_projects {
-            text += &format!("  {}", strip_controls(&run.project.display().to_string()));
+            let project = run.project.display().to_string();
+            cells[6] = strip_controls(&project);
         }
-        text += "\n";
+        let tone = run.tone();
+        rows.push(Row { cells, tone });
+        add_rows(rows, &run.children, depth + 1, with_projects);
     }
-    text
 }

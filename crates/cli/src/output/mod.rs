@@ -26,14 +26,17 @@
 //! restore, whatever ends the program. Footer lines end before the last column. Of what jobs write,
 //! only colours pass, and they end with their line.
 
+pub(crate) mod artifacts;
 mod board;
 mod clean;
 mod console;
 mod count;
 mod entry;
+pub(crate) mod environments;
 mod explain;
 mod findings;
 mod fold;
+mod grid;
 pub(crate) mod history;
 mod job;
 pub(crate) mod kept_log;
@@ -52,6 +55,7 @@ mod sarif;
 mod screen;
 mod section;
 mod shared;
+mod size;
 mod spill;
 mod style;
 mod summary;
@@ -70,6 +74,7 @@ pub use ndjson::NdJson;
 pub use place::Place;
 pub(crate) use sarif::sarif;
 pub use shared::SharedWriter;
+pub(crate) use size::size;
 pub use style::{Mark, Style, Tone};
 pub use summary::{Advice, summary};
 pub use view::{Clash, Layout, Progress, Shown, View};

@@ -146,7 +146,7 @@ impl Style {
     }
 
     /// Returns a path, as a link where links are shown.
-    pub(super) fn path(self, path: &Path) -> String {
+    pub(crate) fn path(self, path: &Path) -> String {
         let shown = super::strip_controls(&path.display().to_string());
         if !self.links || !path.is_absolute() {
             return shown;

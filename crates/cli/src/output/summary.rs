@@ -6,7 +6,6 @@ use super::products::products;
 use super::style::{Mark, Style, Tone};
 use super::time::seconds;
 use super::width::{cut, fit};
-use crate::quoted::quoted;
 use runwright::core::{BuildError, chain};
 use runwright::pipeline::{JobReport, PipelineReport, Status};
 use std::fmt::{self, Write};
@@ -21,6 +20,8 @@ pub struct Advice<'a> {
     pub log: &'a dyn Fn(&JobReport) -> Option<PathBuf>,
     /// Returns the command that runs a job again.
     pub again: &'a dyn Fn(&str) -> String,
+    /// Returns the command that starts a job that waits for somebody.
+    pub play: &'a dyn Fn(&str) -> String,
 }
 
 impl fmt::Debug for Advice<'_> {
@@ -48,7 +49,7 @@ pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> St
         let _ = writeln!(text, "\n{} {chain}", style.paint(Tone::Bad, "error:"));
     }
     products(&mut text, report, style);
-    whole(&mut text, report, style);
+    whole(&mut text, report, style, advice);
     text
 }
 
@@ -125,7 +126,7 @@ fn end(report: &PipelineReport, style: Style) -> String {
     )
 }
 
-fn whole(text: &mut String, report: &PipelineReport, style: Style) {
+fn whole(text: &mut String, report: &PipelineReport, style: Style, advice: &Advice<'_>) {
     text.push('\n');
     ends_below(text, report, "", style);
     let _ = writeln!(text, "{}", end(report, style));
@@ -134,15 +135,9 @@ fn whole(text: &mut String, report: &PipelineReport, style: Style) {
     let waiting: Vec<_> = report.jobs.iter().filter(is_waiting).collect();
     if report.status == Status::Manual && !waiting.is_empty() {
         let names: Vec<_> = waiting.iter().map(|job| shown_name(&job.name)).collect();
-        let options = waiting
-            .iter()
-            .map(|job| format!(" --manual {}", quoted(&job.name)));
-        let _ = writeln!(
-            text,
-            "it waits for {}: go on with{}",
-            names.join(", "),
-            options.collect::<String>()
-        );
+        let command = (advice.play)(&waiting[0].name);
+        let command = style.paint(Tone::Strong, &command);
+        let _ = writeln!(text, "it waits for {}: {command} goes on", names.join(", "));
     }
 }
 

@@ -46,7 +46,7 @@ first: {stage: build, script: [echo done at once]}
 slow:
   script:
     - echo it begins
-    - while test ! -e $GO; do sleep 0.05; done
+    - for i in $(seq 1200); do test -e $GO && break; sleep 0.05; done
     - echo it ends
 ";
 
@@ -130,7 +130,10 @@ fn logs_are_shown_as_they_were_kept() {
         .unwrap();
     let log = project.runwright(&["logs", "good"]).expect_code(0).stdout;
     assert!(log.contains("all is good\n"), "{log}");
-    assert!(log.contains("token [MASKED]\n"), "{log}");
+    assert!(log.contains("\ntoken [MASKED]\n"), "{log}");
+    let words = ["logs", "good", "--timestamps"];
+    let stamped = project.runwright(&words).expect_code(0).stdout;
+    assert!(stamped.contains("Z 01O token [MASKED]\n"), "{stamped}");
     assert_eq!(
         project
             .runwright(&["logs", "1", "good"])

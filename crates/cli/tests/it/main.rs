@@ -2,14 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
+mod artifacts;
 mod bad_input;
 mod bitrab;
 mod children;
+mod clean;
 mod clock;
 mod console;
 mod daemons;
 mod disk;
 mod elsewhere;
+mod environments;
 mod events;
 mod explain;
 #[cfg(feature = "fail-points")]
@@ -18,6 +21,7 @@ mod fault;
 mod flood;
 mod gitlab;
 mod gitlab_variables;
+mod going_on;
 mod guide;
 mod handover;
 mod history;

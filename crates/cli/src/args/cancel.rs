@@ -1,0 +1,25 @@
+use super::PlaceArgs;
+use clap::Args;
+
+/// Arguments of `runwright cancel`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright cancel                  cancel the run that goes on
+  runwright cancel 12 test          cancel one job of run 12
+  runwright cancel --now            end everything at once
+
+after_script and cleanup still run; with --now, only cleanup does.
+
+Exit codes: 0 it was told; 2 no such run or job, or it has ended; 3 it does not answer")]
+pub(crate) struct CancelArgs {
+    /// The run, by its number; without one, that which goes on. Then the job, if only one is meant
+    #[arg(value_name = "[RUN] [JOB]", num_args = 0..=2)]
+    pub(crate) words: Vec<String>,
+    /// End everything at once
+    #[arg(long)]
+    pub(crate) now: bool,
+    /// Where the project is.
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+}

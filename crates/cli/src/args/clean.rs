@@ -1,0 +1,43 @@
+use super::PlaceArgs;
+use clap::Args;
+
+/// Arguments of `runwright clean`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright clean                             how much there is, and what could go
+  runwright clean --runs --older-than '1 week'  runs of this project that ended a week ago
+  runwright clean --cache                     caches of this project
+  runwright clean --all                       all of that, of all your projects
+  runwright clean --all --dry-run             what would go
+
+What a run that goes on uses stays.
+
+Exit codes: 0 shown or removed; 3 something stays")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub(crate) struct CleanArgs {
+    /// Remove runs that have ended: what is known of them, their logs and artifacts
+    #[arg(long)]
+    pub(crate) runs: bool,
+    /// Remove the artifacts of runs that have ended, and keep the rest
+    #[arg(long)]
+    pub(crate) artifacts: bool,
+    /// Remove caches
+    #[arg(long)]
+    pub(crate) cache: bool,
+    /// Remove all of that, of all projects
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Show what would go, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Only what ended, or was used last, longer ago: `2 days`, `1 week`
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) older_than: Option<String>,
+    /// Where the project is.
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+}

@@ -1,0 +1,28 @@
+use super::{KeyValue, OutputArgs, PlaceArgs};
+use clap::Args;
+
+/// Arguments of `runwright play`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright play deploy                       start the manual job `deploy` of the last run
+  runwright play 12 deploy                    the same in run 12
+  runwright play deploy --variable TO=blue    with a variable of its own
+
+A run that still goes on starts the job itself; one that has ended is gone on with here.
+
+Exit codes: 0 started; where the run is gone on with, as of `runwright run`; 2 no such run or manual job")]
+pub(crate) struct PlayArgs {
+    /// The run, by its number; without one, the last. Then the job
+    #[arg(value_name = "[RUN] JOB", num_args = 1..=2, required = true)]
+    pub(crate) words: Vec<String>,
+    /// Set a variable for the job
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) variable: Vec<KeyValue>,
+    /// What is shown, and where else it goes, where the run is gone on with here.
+    #[command(flatten)]
+    pub(crate) shown: OutputArgs,
+    /// Where the project is.
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+}

@@ -1,0 +1,46 @@
+use super::{OutputArgs, PlaceArgs};
+use clap::Args;
+
+/// Arguments of `runwright resume`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright resume                  go on with the last run
+  runwright resume 12               go on with run 12
+
+The pipeline file is read again, as it is now. Jobs that had finished are not run again; those that were
+running when the run ended begin anew. The options are those of the run.
+
+Exit codes: as of `runwright run`; 2 when there is nothing to go on with")]
+pub(crate) struct ResumeArgs {
+    /// The run, by its number; default: the last
+    pub(crate) run: Option<u64>,
+    /// What is shown, and where else it goes; what is not said is as it was.
+    #[command(flatten)]
+    pub(crate) shown: OutputArgs,
+    /// Where the project is.
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+}
+
+/// Arguments of `runwright retry`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright retry                   run again what failed in the last run, and go on
+  runwright retry 12                the same for run 12
+
+The pipeline file is read again, as it is now, so that what was mended is tried. Jobs that went well are not
+run again.
+
+Exit codes: as of `runwright run`; 2 when nothing failed")]
+pub(crate) struct RetryArgs {
+    /// The run, by its number; default: the last
+    pub(crate) run: Option<u64>,
+    /// What is shown, and where else it goes; what is not said is as it was.
+    #[command(flatten)]
+    pub(crate) shown: OutputArgs,
+    /// Where the project is.
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+}

@@ -1,0 +1,139 @@
+use super::past::{Past, history, job, split_run};
+use super::{print, print_json};
+use crate::args::ArtifactsArgs;
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::artifacts::{Left, table};
+use crate::output::{Style, counted, error_line, shown_name, size};
+use anyhow::anyhow;
+use jiff::Timestamp;
+use runwright::core::Cancellation;
+use runwright::local::{
+    Export, ExportError, LocalError, Overwrite, Run, StoredArtifact, StoredArtifacts,
+};
+use std::path::Path;
+
+/// Lists what jobs left, or gets it out.
+pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
+    let (number, names) = split_run(&args.words);
+    let name = match names {
+        [] => None,
+        [name] => Some(name.as_str()),
+        [first, ..] => {
+            let error = anyhow!("{first:?} is no number of a run");
+            return Err(Failure::usage(error).with_help(
+                "`runwright history` shows the runs; a job with blanks in its name needs quotes",
+            ));
+        }
+    };
+    let past = Past::find(&args.place)?;
+    let run = past.run(number)?;
+    let artifacts = past.state.kept_files().of_run(run.directory());
+    let left = left(&run, name, args.kind.as_deref(), &artifacts)?;
+    if let Some(output) = &args.output {
+        let one = the_one(&run, name, args.kind.as_deref(), &left)?;
+        let export = Export {
+            artifacts: &artifacts,
+            artifact: &one.stored,
+            overwrite: match args.force {
+                true => Overwrite::Files,
+                false => Overwrite::Nothing,
+            },
+        };
+        let written = if is_zip(output) {
+            let scratch = past.state.exports();
+            export.into_zip(output, &scratch, &Cancellation::new())
+        } else {
+            export.into_directory(output, &Cancellation::new())
+        };
+        written.map_err(LocalError::from)?;
+        tell(&one.stored, output);
+    } else if args.json {
+        print_json(&left)?;
+    } else if left.is_empty() {
+        let whose = name.map_or_else(String::new, |name| format!(" by {}", shown_name(name)));
+        error_line(&format!("nothing was left{whose} in run {}", run.id()));
+    } else {
+        print(table(&left, Timestamp::now(), Style::of_stdout()))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns what the jobs of a run left, by the order of its jobs.
+fn left(
+    run: &Run,
+    name: Option<&str>,
+    kind: Option<&str>,
+    artifacts: &StoredArtifacts,
+) -> Result<Vec<Left>, Failure> {
+    let history = history(run)?;
+    let jobs: Vec<_> = match name {
+        Some(name) => vec![job(run, &history, name)?],
+        None => history.planned().collect(),
+    };
+    let mut left = Vec::new();
+    for job in jobs {
+        let stored = artifacts.of_job(job.id).map_err(ExportError::from);
+        for stored in stored.map_err(LocalError::from)? {
+            if kind.is_none_or(|kind| kind == stored.artifact.artifact_type) {
+                let job = job.name.clone();
+                left.push(Left { job, stored });
+            }
+        }
+    }
+    Ok(left)
+}
+
+/// Returns what is to be got out: the only artifact, or what is no report.
+fn the_one<'l>(
+    run: &Run,
+    name: Option<&str>,
+    kind: Option<&str>,
+    left: &'l [Left],
+) -> Result<&'l Left, Failure> {
+    let Some(name) = name else {
+        let error = anyhow!("--output needs a job");
+        return Err(Failure::usage(error).with_help("`runwright artifacts` shows which left what"));
+    };
+    let archive = left
+        .iter()
+        .find(|it| it.stored.artifact.artifact_type == StoredArtifact::ARCHIVE);
+    let found = match (archive, left) {
+        (Some(archive), _) => Some(archive),
+        (None, [one]) => Some(one),
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        let id = run.id();
+        let what = kind.map_or_else(|| "nothing".to_owned(), |kind| format!("no {kind:?}"));
+        match left {
+            [] => Failure::usage(anyhow!("job {name:?} left {what} in run {id}")),
+            _ => {
+                let kinds = left
+                    .iter()
+                    .map(|it| it.stored.artifact.artifact_type.as_str());
+                let kinds: Vec<_> = kinds.collect();
+                Failure::usage(anyhow!("job {name:?} left several reports in run {id}"))
+                    .with_help(format!("choose with --type: {}", kinds.join(", ")))
+            }
+        }
+    })
+}
+
+fn is_zip(output: &Path) -> bool {
+    output
+        .extension()
+        .is_some_and(|it| it.eq_ignore_ascii_case("zip"))
+        && !output.is_dir()
+}
+
+fn tell(stored: &StoredArtifact, output: &Path) {
+    let artifact = &stored.artifact;
+    let files = counted(
+        usize::try_from(artifact.files).unwrap_or(usize::MAX),
+        "file",
+    );
+    let bytes = size(artifact.bytes);
+    let place = Style::of_stderr().path(output);
+    error_line(&format!("wrote {files}, {bytes}, to {place}"));
+}

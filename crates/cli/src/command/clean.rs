@@ -1,0 +1,104 @@
+use super::past::Past;
+use super::print;
+use crate::args::CleanArgs;
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::{counted, error_line, shown_name, size, strip_controls};
+use anyhow::anyhow;
+use jiff::Timestamp;
+use runwright::local::{Cleaning, Fate, Removable, RemovableKind};
+use runwright::pipeline::config::parse_duration;
+use std::fmt::Write;
+
+/// Removes what runs have left, or shows how much there is.
+pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
+    let past = Past::find(&args.place)?;
+    let asks = args.runs || args.artifacts || args.cache || args.all;
+    let cleaning = Cleaning {
+        state: &past.state,
+        project: (!args.all).then_some(&past.project),
+        before: before(args)?,
+        // Without a word on what is to go, nothing does.
+        dry_run: args.dry_run || !asks,
+    };
+    let mut found = Vec::new();
+    if args.cache || args.all || !asks {
+        found.extend(cleaning.caches()?);
+    }
+    let all_of_runs = args.runs || args.all || !asks;
+    if all_of_runs {
+        found.extend(cleaning.runs()?);
+    } else if args.artifacts {
+        found.extend(cleaning.artifacts()?);
+    }
+    print(text(&found, args, cleaning.dry_run))?;
+    if !asks && !found.is_empty() {
+        error_line("nothing is removed without --runs, --artifacts, --cache or --all");
+    }
+    for removable in &found {
+        if let Fate::Stays(why) = &removable.fate {
+            let what = what(removable);
+            error_line(&strip_controls(&format!("error: {what} stays: {why}")));
+        }
+    }
+    let stays = found.iter().any(|it| matches!(it.fate, Fate::Stays(_)));
+    Ok(if stays {
+        Exit::Environment
+    } else {
+        Exit::Success
+    })
+}
+
+/// Returns the moment before which something must have ended.
+fn before(args: &CleanArgs) -> Result<Option<Timestamp>, Failure> {
+    let Some(text) = &args.older_than else {
+        return Ok(None);
+    };
+    let age = parse_duration(text).ok_or_else(|| {
+        Failure::usage(anyhow!("--older-than {text:?} is no duration"))
+            .with_help("write it as `2 days` or `1 week`")
+    })?;
+    // What is older than all time is nothing.
+    let before = Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN);
+    Ok(Some(before))
+}
+
+fn text(found: &[Removable], args: &CleanArgs, dry_run: bool) -> String {
+    let mut text = String::new();
+    for removable in found {
+        let fate = match removable.fate {
+            Fate::Seen => "would go",
+            Fate::Removed => "removed",
+            Fate::InUse => "in use",
+            Fate::Stays(_) => "stays",
+        };
+        let _ = write!(
+            text,
+            "{fate}  {}  {}",
+            what(removable),
+            size(removable.bytes)
+        );
+        if args.all
+            && let Some(project) = &removable.project
+        {
+            let project = strip_controls(&project.display().to_string());
+            let _ = write!(text, "  {project}");
+        }
+        text.push('\n');
+    }
+    let goes = |it: &&Removable| matches!(it.fate, Fate::Seen | Fate::Removed);
+    let bytes = found.iter().filter(goes).map(|it| it.bytes).sum();
+    let count = counted(found.iter().filter(goes).count(), "thing");
+    let verb = if dry_run { "could go" } else { "removed" };
+    let _ = writeln!(text, "{count} {verb}, {}", size(bytes));
+    text
+}
+
+fn what(removable: &Removable) -> String {
+    let name = shown_name(&removable.name);
+    match removable.kind {
+        RemovableKind::Run => format!("run {name}"),
+        RemovableKind::Artifacts => format!("artifacts of run {name}"),
+        RemovableKind::Cache => format!("cache {name}"),
+    }
+}

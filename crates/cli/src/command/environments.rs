@@ -1,0 +1,128 @@
+use super::go_on::{go_on, run_alone};
+use super::past::{Past, history};
+use super::{print, print_json};
+use crate::args::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::environments::table;
+use crate::output::{Style, error_line, shown_name};
+use crate::quoted::quoted;
+use anyhow::anyhow;
+use jiff::Timestamp;
+use runwright::local::{ContinuationKind, Environment, LocalError, Run, RunState};
+use runwright::pipeline::Status;
+
+/// Lists the environments of the project, or stops some.
+pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {
+    if let Some(EnvironmentsAction::Stop(args)) = &args.action {
+        return stop(args);
+    }
+    let past = Past::find(&args.place)?;
+    let all = past
+        .project
+        .environments()
+        .list()
+        .map_err(LocalError::from)?;
+    if args.json {
+        print_json(&all)?;
+    } else if all.is_empty() {
+        error_line("nothing was deployed yet");
+    } else {
+        print(table(&all, Timestamp::now(), Style::of_stdout()))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn stop(args: &StopArgs) -> Result<Exit, Failure> {
+    let past = Past::find(&args.place)?;
+    let environments = past.project.environments();
+    let chosen = if args.due {
+        environments
+            .due(Timestamp::now())
+            .map_err(LocalError::from)?
+    } else {
+        let found = args.name.iter().map(|name| environments.find(name));
+        found.collect::<Result<_, _>>().map_err(LocalError::from)?
+    };
+    if chosen.is_empty() {
+        error_line("no environment is due");
+    }
+    // The first exit code that is not good is that of all.
+    let mut exit = Exit::Success;
+    for environment in &chosen {
+        let ended = stop_one(&past, environment, args)?;
+        if exit == Exit::Success {
+            exit = ended;
+        }
+    }
+    Ok(exit)
+}
+
+fn stop_one(past: &Past, environment: &Environment, args: &StopArgs) -> Result<Exit, Failure> {
+    let name = shown_name(&environment.name);
+    if !environment.is_available() {
+        error_line(&format!("{name} is stopped already"));
+        return Ok(Exit::Success);
+    }
+    let environments = past.project.environments();
+    let ended = match (&environment.on_stop, &environment.deployment) {
+        (Some(job), Some(deployment)) => {
+            let run = past.run(Some(deployment.pipeline)).map_err(|failure| {
+                let job = quoted(job);
+                failure.with_help(format!(
+                    "what deployed it is forgotten; `runwright run {job} --no-needs` runs the job, \
+                     with the options that it was deployed with"
+                ))
+            })?;
+            run_stop_job(&run, job, args)?
+        }
+        // Nothing has to be done.
+        _ => {
+            environments
+                .mark_stopped(&environment.name)
+                .map_err(LocalError::from)?;
+            Exit::Success
+        }
+    };
+    let now = environments
+        .find(&environment.name)
+        .map_err(LocalError::from)?;
+    if !now.is_available() {
+        error_line(&format!("{name} is stopped"));
+        return Ok(ended);
+    }
+    if ended == Exit::Success {
+        let error = anyhow!("{:?} is still available", environment.name);
+        return Err(Failure::usage(error).with_help(
+            "the job that `on_stop` names stops it with `environment: {action: stop}`, under the same name",
+        ));
+    }
+    Ok(ended)
+}
+
+/// Runs the job that stops an environment: in the run that deployed it if that came to its end, so
+/// that it has what other jobs left; alone otherwise, so that nothing else goes on.
+fn run_stop_job(run: &Run, job: &str, args: &StopArgs) -> Result<Exit, Failure> {
+    let history = history(run)?;
+    let state = run.state(&history);
+    if let RunState::Running { .. } = state {
+        let error = anyhow!("run {}, which deployed it, still runs", run.id());
+        let play = format!(
+            "`runwright play {} {}` starts the job",
+            run.id(),
+            quoted(job)
+        );
+        return Err(Failure::usage(error).with_help(play));
+    }
+    let came_to_its_end = matches!(
+        state,
+        RunState::Success | RunState::Failed | RunState::Manual
+    );
+    let mut planned = history.planned();
+    let waits = planned.any(|it| it.name == job && it.status == Status::Manual);
+    if came_to_its_end && waits {
+        let play = ContinuationKind::Play(vec![job.to_owned()]);
+        return go_on(run, play, &[], &args.shown);
+    }
+    run_alone(run, job, &args.shown)
+}

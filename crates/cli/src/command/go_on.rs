@@ -1,0 +1,109 @@
+//! Going on with earlier runs: `resume`, `retry` and what else begins one of them again.
+
+use super::again::settings;
+use super::past::Past;
+use super::run::perform;
+use crate::args::{Cli, Command, KeyValue, OutputArgs, ResumeArgs, RetryArgs, RunArgs};
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use anyhow::{Context, anyhow};
+use clap::Parser;
+use runwright::local::{Continuation, ContinuationKind, Run, RunCommand};
+use std::path::{Path, PathBuf};
+
+/// Goes on with what a run had not finished.
+pub(crate) fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
+    let run = Past::find(&args.place)?.run(args.run)?;
+    go_on(&run, ContinuationKind::Resume, &[], &args.shown)
+}
+
+/// Runs again what failed in a run, and goes on.
+pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
+    let run = Past::find(&args.place)?.run(args.run)?;
+    go_on(&run, ContinuationKind::Retry, &[], &args.shown)
+}
+
+/// Goes on with a run, with the options it had; those jobs that run now have these variables too.
+pub(super) fn go_on(
+    run: &Run,
+    kind: ContinuationKind,
+    variables: &[KeyValue],
+    shown: &OutputArgs,
+) -> Result<Exit, Failure> {
+    let mut args = asked(run)?;
+    args.project.variable.extend_from_slice(variables);
+    args.shown = over(shown, &args.shown)?;
+    stand_where_it_began(run)?;
+    let continues = Some(Continuation {
+        run: run.id(),
+        kind,
+    });
+    perform(&args, run.record().command.clone(), continues)
+}
+
+/// Runs one job alone in a run of its own, with the options that an earlier run had.
+pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit, Failure> {
+    let earlier = asked(run)?;
+    let mut words = vec!["run".to_owned(), job.to_owned(), "--no-needs".to_owned()];
+    words.extend(settings(&earlier));
+    let mut args = parsed(&words).ok_or_else(|| unknown(run))?;
+    args.shown = over(shown, &earlier.shown)?;
+    stand_where_it_began(run)?;
+    let directory = run.record().command.directory.clone();
+    perform(&args, RunCommand { words, directory }, None)
+}
+
+/// Returns what a run was asked for, as its command said, for the branch or tag it ran for.
+fn asked(run: &Run) -> Result<RunArgs, Failure> {
+    let record = run.record();
+    let mut args = parsed(&record.command.words).ok_or_else(|| unknown(run))?;
+    let situation = &record.situation;
+    let pinned = &mut args.project.situation;
+    pinned.pin(&situation.reference, situation.is_tag);
+    Ok(args)
+}
+
+/// Returns the arguments of a command `run`.
+fn parsed(words: &[String]) -> Option<RunArgs> {
+    let program = std::iter::once("runwright");
+    let words = program.chain(words.iter().map(String::as_str));
+    match Cli::try_parse_from(words).ok()?.command {
+        Command::Run(args) => Some(*args),
+        _ => None,
+    }
+}
+
+fn unknown(run: &Run) -> Failure {
+    let error = anyhow!("run {} does not say with which command it began", run.id());
+    Failure::environment(error)
+        .with_help("another version, or another program, began it; `runwright run` begins anew")
+}
+
+/// Returns what is to be shown; files are named from where the user stands now.
+fn over(shown: &OutputArgs, earlier: &OutputArgs) -> Result<OutputArgs, Failure> {
+    let mut shown = shown.over(earlier);
+    if let Some(file) = &mut shown.events {
+        *file = absolute(file)?;
+    }
+    Ok(shown)
+}
+
+/// The words of a command mean files as seen from where it was given.
+fn stand_where_it_began(run: &Run) -> Result<(), Failure> {
+    let directory = &run.record().command.directory;
+    std::env::set_current_dir(directory)
+        .with_context(|| {
+            format!(
+                "go to {}, where run {} began",
+                directory.display(),
+                run.id()
+            )
+        })
+        .map_err(Failure::usage)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path)
+        .with_context(|| format!("resolve {}", path.display()))
+        .map_err(Failure::usage)
+}

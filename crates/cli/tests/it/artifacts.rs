@@ -1,0 +1,165 @@
+//! What jobs left, shown and got out.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::project::{Done, Project};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+const PIPELINE: &str = "
+build:
+  script:
+    - mkdir -p out/empty; printf hello > out/hello; printf '#!/bin/sh' > out/tool; chmod 755 out/tool
+    - printf 1234567 > 'out/a b \u{1f680}'; ln -s hello out/link
+    - printf A=1 > a.env
+  artifacts: {name: built, paths: [out], expire_in: 2 days, reports: {dotenv: a.env}}
+tests:
+  script: [printf x > one.xml, printf A=1 > a.env]
+  artifacts: {when: always, reports: {dotenv: a.env, terraform: one.xml}}
+nothing: {script: ['true']}
+";
+
+fn project() -> Project {
+    let project = Project::with_pipeline(PIPELINE);
+    project.runwright(&["run"]).expect_code(0);
+    project
+}
+
+fn artifacts(project: &Project, words: &[&str]) -> Done {
+    project.runwright(&[&["artifacts"], words].concat())
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn what_jobs_left_is_listed() {
+    let project = project();
+    let table = artifacts(&project, &[]).expect_code(0).stdout;
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(
+        lines[0], "job    type       name       files  size  expires",
+        "{table}"
+    );
+    assert!(
+        lines[1].starts_with("build  archive    built      "),
+        "{table}"
+    );
+    assert!(lines[1].ends_with("in 1 day"), "{table}");
+    assert_eq!(lines.len(), 5, "{table}");
+    let done = artifacts(&project, &["1", "build", "--type", "dotenv", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&done.expect_code(0).stdout).unwrap();
+    assert_eq!(json[0]["job"], "build");
+    assert_eq!(json[0]["artifact_type"], "dotenv");
+    assert_eq!(json[0]["bytes"], 3);
+    assert_eq!(json.as_array().unwrap().len(), 1);
+    let done = artifacts(&project, &["nothing"]).expect_code(0);
+    assert_eq!(done.stderr, "nothing was left by nothing in run 1\n");
+    artifacts(&project, &["biuld"])
+        .expect_code(2)
+        .expect_text("did you mean `build`?");
+    artifacts(&project, &["2", "build"])
+        .expect_code(2)
+        .expect_text("there is no run 2");
+    let empty = Project::with_pipeline(PIPELINE);
+    artifacts(&empty, &[])
+        .expect_code(2)
+        .expect_text("nothing was run yet");
+}
+
+#[test]
+fn files_are_got_out_into_a_directory_and_never_over_others() {
+    let project = project();
+    let out = project.dir().join("got/here");
+    artifacts(&project, &["build", "-o", "got/here"])
+        .expect_code(0)
+        .expect_text("wrote ");
+    assert_eq!(read(&out.join("out/hello")), "hello");
+    assert_eq!(read(&out.join("out/a b \u{1f680}")), "1234567");
+    assert_eq!(
+        fs::read_link(out.join("out/link")).unwrap(),
+        Path::new("hello")
+    );
+    assert!(out.join("out/empty").is_dir());
+
+    fs::write(out.join("out/hello"), "mine").unwrap();
+    artifacts(&project, &["build", "-o", "got/here"])
+        .expect_code(2)
+        .expect_text("out/");
+    assert_eq!(read(&out.join("out/hello")), "mine");
+    artifacts(&project, &["build", "-o", "got/here", "--force"]).expect_code(0);
+    assert_eq!(read(&out.join("out/hello")), "hello");
+    // What is kept does not change with what was got out.
+    fs::write(out.join("out/hello"), "other").unwrap();
+    artifacts(&project, &["build", "-o", "again"]).expect_code(0);
+    assert_eq!(read(&project.dir().join("again/out/hello")), "hello");
+
+    let elsewhere = project.scratch().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::create_dir(project.dir().join("linked")).unwrap();
+    symlink(&elsewhere, project.dir().join("linked/out")).unwrap();
+    symlink(&elsewhere, project.dir().join("link")).unwrap();
+    for target in ["linked", "link"] {
+        artifacts(&project, &["build", "-o", target, "--force"])
+            .expect_code(2)
+            .expect_text("is a symbolic link");
+    }
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn an_archive_is_read_by_others() {
+    let project = project();
+    let zip = project.dir().join("built.zip");
+    artifacts(&project, &["build", "--output", "built.zip"]).expect_code(0);
+    let script = "import sys, zipfile
+z = zipfile.ZipFile(sys.argv[1])
+assert z.testzip() is None
+for name in sorted(z.namelist()): print(name, len(z.read(name)))";
+    let output = Command::new("python3")
+        .args(["-c", script])
+        .arg(&zip)
+        .env("PYTHONIOENCODING", "utf-8")
+        .output()
+        .unwrap();
+    let names = Done::from(output).expect_code(0).stdout;
+    assert!(names.contains("out/a b \u{1f680} 7\n"), "{names}");
+    assert!(names.contains("out/hello 5\n"), "{names}");
+    artifacts(&project, &["build", "--output", "built.zip"])
+        .expect_code(2)
+        .expect_text("--force writes over it");
+    artifacts(&project, &["build", "--output", "built.zip", "--force"]).expect_code(0);
+    symlink("built.zip", project.dir().join("link.zip")).unwrap();
+    artifacts(&project, &["build", "--output", "link.zip", "--force"]).expect_code(2);
+    artifacts(&project, &["build", "--output", "no/such/place.zip"]).expect_code(3);
+    let left = fs::read_dir(project.home().join("exports"))
+        .unwrap()
+        .count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn of_several_artifacts_one_is_meant() {
+    let project = project();
+    artifacts(&project, &["--output", "x"])
+        .expect_code(2)
+        .expect_text("--output needs a job");
+    artifacts(&project, &["tests", "--output", "x"])
+        .expect_code(2)
+        .expect_text("choose with --type: ");
+    artifacts(&project, &["tests", "--type", "terraform", "--output", "x"]).expect_code(0);
+    assert_eq!(read(&project.dir().join("x/one.xml")), "x");
+    artifacts(&project, &["nothing", "--output", "y"])
+        .expect_code(2)
+        .expect_text("left nothing in run 1");
+    artifacts(&project, &["build", "--type", "junit", "--output", "y"])
+        .expect_code(2)
+        .expect_text("left no \"junit\" in run 1");
+    assert!(!project.dir().join("y").exists());
+}

@@ -1,0 +1,242 @@
+//! Runs that others go on with, or tell what to do: `resume`, `retry`, `play` and `cancel`.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::project::{Project, wait_until};
+use std::fs;
+use std::process::Child;
+
+/// A job that is done at once, one that waits for the file `go`, and one behind it. Each says in a file
+/// that it ran.
+const PIPELINE: &str = "
+stages: [build, test, deploy]
+first: {stage: build, script: [echo first >> $OUT/ran]}
+slow:
+  stage: test
+  script:
+    - echo slow >> $OUT/ran
+    - echo it begins
+    - for i in $(seq 1200); do test -e $OUT/go && break; sleep 0.05; done
+last: {stage: deploy, script: [echo last >> $OUT/ran]}
+gate: {stage: deploy, when: manual, needs: [], script: [echo gate >> $OUT/ran, 'echo \"to <$TO>\"']}
+";
+
+fn out(project: &Project) -> String {
+    format!("OUT={}", project.scratch().display())
+}
+
+fn run(project: &Project) -> crate::project::Done {
+    project.runwright(&["run", "--variable", &out(project)])
+}
+
+/// Starts a run and waits until its job `slow` runs.
+fn start(project: &Project) -> Child {
+    let child = project.start(&["run", "--variable", &out(project)]);
+    project.wait_for("it begins");
+    child
+}
+
+fn go(project: &Project) {
+    fs::write(project.scratch().join("go"), "").unwrap();
+}
+
+/// Returns which jobs ran, in order.
+fn ran(project: &Project) -> Vec<String> {
+    let text = fs::read_to_string(project.scratch().join("ran")).unwrap_or_default();
+    text.lines().map(ToOwned::to_owned).collect()
+}
+
+fn kill(mut run: Child) {
+    run.kill().unwrap();
+    run.wait().unwrap();
+}
+
+fn state(project: &Project) -> String {
+    let done = project.runwright(&["history", "--json"]).expect_code(0);
+    let runs: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    runs[0]["state"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_killed_run_is_gone_on_with_and_no_job_runs_twice() {
+    let project = Project::with_pipeline(PIPELINE);
+    kill(start(&project));
+    assert_eq!(state(&project), "killed");
+    go(&project);
+    // Another branch is checked out by now, and another directory is current.
+    project.git(&["checkout", "-q", "-b", "other"]);
+    let at = project.dir().display().to_string();
+    let events = project.scratch().join("events");
+    let mut resume = project.command(&["resume", "-C", &at, "--events", "events"]);
+    let output = resume.current_dir(project.scratch()).output().unwrap();
+    crate::project::Done::from(output)
+        .expect_code(0)
+        .expect_text("last");
+    assert_eq!(ran(&project), ["first", "slow", "slow", "last"]);
+    assert!(
+        fs::read_to_string(events)
+            .unwrap()
+            .contains("pipeline_done")
+    );
+    let done = project.runwright(&["history", "--json"]).expect_code(0);
+    let runs: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(runs[0]["ref"], "main");
+    assert_eq!(runs[0]["lives"], 2);
+    assert_eq!(runs.as_array().unwrap().len(), 1);
+    project
+        .runwright(&["resume"])
+        .expect_code(2)
+        .expect_text("there is nothing to resume");
+}
+
+#[test]
+fn what_failed_is_tried_again_as_the_file_says_now() {
+    let project = Project::with_pipeline(
+        "good: {stage: build, script: [echo good >> $OUT/ran]}
+bad: {stage: build, script: [echo bad >> $OUT/ran, exit 1]}
+after: {stage: test, script: [echo after >> $OUT/ran]}\n",
+    );
+    project
+        .runwright(&["retry"])
+        .expect_code(2)
+        .expect_text("nothing was run yet");
+    run(&project).expect_code(1);
+    let text = fs::read_to_string(project.dir().join(".gitlab-ci.yml")).unwrap();
+    project.write(".gitlab-ci.yml", &text.replace(", exit 1", ""));
+    let done = project.runwright(&["retry", "1"]).expect_code(0);
+    assert_eq!(ran(&project)[2..], ["bad", "after"], "{}", done.stdout);
+    project
+        .runwright(&["retry"])
+        .expect_code(2)
+        .expect_text("there is nothing to retry");
+    project
+        .runwright(&["retry", "7"])
+        .expect_code(2)
+        .expect_text("there is no run 7");
+}
+
+#[test]
+fn a_manual_job_is_played_while_its_run_goes_on_and_after_it_ended() {
+    let project = Project::with_pipeline(PIPELINE);
+    let mut running = start(&project);
+    let words = ["play", "gate", "--variable", "TO=here"];
+    let done = project.runwright(&words);
+    let done = done.expect_code(0);
+    assert_eq!(done.stdout, "run 1 starts gate\n");
+    project
+        .runwright(&["play", "gat"])
+        .expect_code(2)
+        .expect_text("gate");
+    go(&project);
+    assert_eq!(running.wait().unwrap().code(), Some(0));
+    assert!(
+        project.printed().contains("to <here>"),
+        "{}",
+        project.printed()
+    );
+
+    run(&project).expect_code(0);
+    let words = ["play", "2", "gate", "--variable", "TO=there"];
+    let done = project.runwright(&words).expect_code(0);
+    assert!(done.stdout.contains("to <there>"), "{}", done.stdout);
+    let again = ["first", "slow", "last", "gate"];
+    assert_eq!(ran(&project)[4..], again, "nothing else ran");
+    project
+        .runwright(&["play", "2", "gate"])
+        .expect_code(2)
+        .expect_text("is success");
+    project
+        .runwright(&["play", "gate", "--variable", "1=x"])
+        .expect_code(2)
+        .expect_text("no name for a variable");
+}
+
+#[test]
+fn a_run_is_canceled_from_another_terminal() {
+    let project = Project::with_pipeline(PIPELINE);
+    project
+        .runwright(&["cancel"])
+        .expect_code(2)
+        .expect_text("no run goes on here");
+    let mut running = start(&project);
+    project
+        .runwright(&["cancel", "slwo"])
+        .expect_code(2)
+        .expect_text("slow");
+    project
+        .runwright(&["cancel", "slow", "--now"])
+        .expect_code(2);
+    let done = project.runwright(&["cancel"]).expect_code(0);
+    assert_eq!(done.stdout, "run 1 is being canceled\n");
+    assert_eq!(running.wait().unwrap().code(), Some(130));
+    wait_until("the end", || state(&project) == "canceled");
+    project
+        .runwright(&["cancel", "1"])
+        .expect_code(2)
+        .expect_text("has ended: canceled");
+    go(&project);
+    project.runwright(&["resume"]).expect_code(0);
+    assert_eq!(ran(&project), ["first", "slow", "slow", "last"]);
+
+    fs::remove_file(project.scratch().join("go")).unwrap();
+    let mut running = start(&project);
+    let done = project.runwright(&["cancel", "2", "slow"]).expect_code(0);
+    assert_eq!(done.stdout, "slow of run 2 is being canceled\n");
+    assert_ne!(running.wait().unwrap().code(), Some(0));
+    let mut running = start(&project);
+    project.runwright(&["cancel", "--now"]).expect_code(0);
+    assert_eq!(running.wait().unwrap().code(), Some(130));
+    assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn of_several_runs_one_has_to_be_named() {
+    let project = Project::with_pipeline(PIPELINE);
+    let mut first = start(&project);
+    let mut second = start(&project);
+    wait_until("both", || {
+        let done = project.runwright(&["history", "--json"]);
+        done.stdout.matches("\"state\": \"running\"").count() == 2
+    });
+    project
+        .runwright(&["cancel"])
+        .expect_code(2)
+        .expect_text("several runs go on: 2, 1");
+    project
+        .runwright(&["resume"])
+        .expect_code(2)
+        .expect_text("still runs");
+    go(&project);
+    assert_eq!(first.wait().unwrap().code(), Some(0));
+    assert_eq!(second.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_record_that_says_no_command_is_told() {
+    let project = Project::with_pipeline("a: {script: ['exit 1']}");
+    project.runwright(&["run"]).expect_code(1);
+    let projects = fs::read_dir(project.home().join("projects")).unwrap();
+    let directory = projects
+        .flatten()
+        .next()
+        .unwrap()
+        .path()
+        .join("pipelines/1");
+    let record = directory.join("run.json");
+    let text = fs::read_to_string(&record).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    value["command"]["words"] = serde_json::json!(["run", "--such-an-option"]);
+    fs::write(&record, value.to_string()).unwrap();
+    project
+        .runwright(&["retry"])
+        .expect_code(3)
+        .expect_text("does not say with which command it began");
+    fs::write(&record, "{").unwrap();
+    project
+        .runwright(&["retry"])
+        .expect_code(3)
+        .expect_text("run.json");
+}
