@@ -82,7 +82,8 @@ fn unknown(run: &Run) -> Failure {
 /// Returns what is to be shown; files are named from where the user stands now.
 fn over(shown: &OutputArgs, earlier: &OutputArgs) -> Result<OutputArgs, Failure> {
     let mut shown = shown.over(earlier);
-    if let Some(file) = &mut shown.events {
+    let reports = shown.report.iter_mut().map(|report| &mut report.path);
+    for file in shown.events.iter_mut().chain(reports) {
         *file = absolute(file)?;
     }
     Ok(shown)

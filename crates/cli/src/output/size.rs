@@ -2,7 +2,7 @@
 
 /// Returns a size in the unit that suits it: `812 B`, `1.2 MB`.
 pub(crate) fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if bytes < 1000 {
         return format!("{bytes} B");
     }
@@ -13,7 +13,7 @@ pub(crate) fn size(bytes: u64) -> String {
         }
         tenths /= 1000;
     }
-    format!("{} PB", tenths * 100)
+    format!("{}.{} PB", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]
@@ -28,6 +28,6 @@ mod tests {
         check(1000, "1.0 kB");
         check(123_456, "123.4 kB");
         check(1_234_567_890, "1.2 GB");
-        check(u64::MAX, "1844600 PB");
+        check(u64::MAX, "18446.7 PB");
     }
 }
