@@ -71,7 +71,7 @@ fn runs_and_what_they_left_are_removed_when_that_is_asked_for() {
 
 #[test]
 fn caches_of_the_project_are_removed() {
-    let pipeline = "a: {script: [mkdir c, echo x > c/x], cache: {key: k/1, paths: [c]}}";
+    let pipeline = "a: {script: [mkdir c, echo x > c/x], cache: {key: k-1, paths: [c]}}";
     let (project, other) = (
         Project::with_pipeline(pipeline),
         Project::with_pipeline(pipeline),
@@ -80,7 +80,7 @@ fn caches_of_the_project_are_removed() {
     let other = other.dir().display().to_string();
     project.runwright(&["run", "-C", &other]).expect_code(0);
     let done = clean(&project, &["--cache"]).expect_code(0).stdout;
-    assert!(done.starts_with("removed  cache k/1"), "{done}");
+    assert!(done.starts_with("removed  cache k-1"), "{done}");
     assert!(done.contains("1 thing removed"), "{done}");
     let done = clean(&project, &["--cache", "-C", &other, "--dry-run"]);
     let done = done.expect_code(0).stdout;
