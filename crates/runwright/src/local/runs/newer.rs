@@ -57,6 +57,7 @@ fn concerns(older: &RunSituation, newer: &RunSituation) -> bool {
     let is_merge_request = |it: &RunSituation| it.source == MERGE_REQUEST;
     !older.reference.is_empty()
         && older.reference == newer.reference
+        && older.is_tag == newer.is_tag
         && older.sha != newer.sha
         && is_merge_request(older) == is_merge_request(newer)
 }
@@ -71,6 +72,7 @@ mod tests {
             reference: reference.to_owned(),
             sha: sha.to_owned(),
             source: source.to_owned(),
+            is_tag: false,
         };
         let newer = situation("main", "2", "push");
         let check = |older: RunSituation, expect| {
@@ -81,6 +83,11 @@ mod tests {
         check(situation("main", "2", "push"), false);
         check(situation("other", "1", "push"), false);
         check(situation("main", "1", MERGE_REQUEST), false);
+        let tag = RunSituation {
+            is_tag: true,
+            ..situation("main", "1", "push")
+        };
+        check(tag, false);
         assert!(!concerns(
             &situation("", "1", "push"),
             &situation("", "2", "push")
