@@ -1,7 +1,6 @@
 use super::process_mode::{Contender, ProcessMode};
 use async_trait::async_trait;
 use executor_core::{Cancellation, JobId, PipelineId};
-use std::any::Any;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::fmt::Debug;
@@ -44,12 +43,12 @@ pub struct ResourceRequest {
 
 /// A resource group is taken until this is dropped.
 pub struct ResourceLease {
-    _held: Box<dyn Any + Send + Sync>,
+    _held: Box<dyn Send + Sync>,
 }
 
 impl ResourceLease {
     /// Returns the lease of what dropping `held` gives back.
-    pub fn new(held: impl Any + Send + Sync) -> Self {
+    pub fn new(held: impl Send + Sync + 'static) -> Self {
         Self {
             _held: Box::new(held),
         }
