@@ -111,6 +111,37 @@ next:\n  script: [echo next]\n",
 }
 
 #[test]
+fn a_cache_that_fills_the_disk_is_not_saved_and_the_old_one_stays() {
+    // fault 22
+    let Some(home) = SmallHome::with_pipeline(
+        "job:
+  cache: {key: kept, paths: [kept]}
+  script:
+    - wc -c <kept/file || echo nothing-kept
+    - mkdir -p kept && head -c $SIZE /dev/urandom >kept/file
+    - echo it-ended
+",
+    ) else {
+        return;
+    };
+    let run = |size: &str| {
+        let size = format!("SIZE={size}");
+        let done = home.project.runwright(&["run", "--variable", &size]);
+        let done = done.expect_code(0).expect_text("it-ended");
+        home.assert_nothing_left();
+        done
+    };
+    run("100000").expect_text("nothing-kept");
+    // The file has room, and its archive beside it has none.
+    let done = run("1100000").expect_text("job | 100000\n");
+    let done = done.expect_text("WARNING: ").expect_text(FULL);
+    done.expect_text("job | success");
+    let done = run("1000").expect_text("job | 100000\n");
+    assert!(!done.all().contains(FULL), "{done:?}");
+    run("1000").expect_text("job | 1000\n");
+}
+
+#[test]
 fn without_any_room_no_run_begins() {
     let Some(home) = SmallHome::with_pipeline("job:\n  script: [echo ran]\n") else {
         return;

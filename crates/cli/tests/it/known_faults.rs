@@ -6,7 +6,7 @@
 //! | 6 | it is told to end a second time | here |
 //! | 20 | the clock is set | `clock` |
 //! | 21 | the disk is full while a log is written | `disk` |
-//! | 22 | the disk is full while artifacts are kept | `disk`; `round_trip` of `archive` |
+//! | 22 | the disk is full while artifacts or a cache are kept | `disk`; `round_trip` of `archive` |
 //! | 34 | a job leaves a daemon | `daemons` |
 //! | 35 | a background process holds the output | `daemons` |
 //! | 36 | ten thousand zombies, a fork bomb | `daemons` |

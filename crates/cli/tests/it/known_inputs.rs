@@ -12,8 +12,8 @@
 //! | 22, 23, 26 | zip archives that leave their directory, follow links, explode or lie | `hostile_zip`, `mutated` of `archive` |
 //! | 22 to 26 | the same of tar archives | `hostile_tar`, `mutated` of `archive` |
 //! | 27 | artifacts from elsewhere, and what is no file | here; `round_trip` of `archive` |
-//! | 28 | keys of caches | `cache::key` of `job-runner` |
-//! | 29 | dotenv reports | `reports` of `job-runner` |
+//! | 28 | keys of caches | `known_data`; `cache::key` of `job-runner` |
+//! | 29 | dotenv reports | `known_data`; `reports` of `job-runner` |
 //! | 30 | secrets in pieces and in one another | here; `masking`, `pipeline` of `trace` |
 //! | 31 | secrets in other forms, of many lines, empty | here; `masking` of `trace` |
 //! | 32 | output that means something to terminals and other runners | here; `terminal` |

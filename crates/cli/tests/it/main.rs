@@ -26,6 +26,7 @@ mod guide;
 mod handover;
 mod history;
 mod isolation;
+mod known_data;
 mod known_faults;
 mod known_inputs;
 mod lint;
