@@ -6,6 +6,7 @@ use super::children::{
 };
 use super::environments::EnvironmentRunner;
 use super::error::LocalError;
+use super::export;
 use super::isolation::{self, Isolation, Prepared};
 use super::local_pipeline::LocalPipeline;
 use super::logs::RunLogs;
@@ -96,6 +97,7 @@ impl LocalRun {
         recover(state.clone()).await?;
         state.kept_files().recover();
         caches::sweep(state).await;
+        export::sweep(&state.exports());
         let supervisor = supervise(state)?;
         let prepared = Self::reserve(project, pipeline, state, options, supervisor.clone()).await;
         if prepared.is_err() {

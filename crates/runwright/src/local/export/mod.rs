@@ -8,6 +8,7 @@ mod scratch;
 mod zip;
 
 pub use error::ExportError;
+pub(super) use scratch::sweep;
 
 use executor_core::Cancellation;
 use job_runner::{StoredArtifact, StoredArtifacts};

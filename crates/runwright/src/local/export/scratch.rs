@@ -48,7 +48,7 @@ impl Drop for Scratch {
 }
 
 /// Removes what killed processes have left.
-fn sweep(root: &Path) {
+pub(in crate::local) fn sweep(root: &Path) {
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         let path = entry.path();
         let left = File::open(&path).is_ok_and(|directory| directory.try_lock().is_ok());
