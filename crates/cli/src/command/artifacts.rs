@@ -27,7 +27,12 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
         }
     };
     let past = Past::find(&args.place)?;
-    let run = past.run(number)?;
+    let mut run = past.run(number)?;
+    let mut name = name;
+    if let Some(shown) = name {
+        let (owner, job) = past.owner(run, shown)?;
+        (run, name) = (owner, Some(job));
+    }
     let artifacts = past.state.kept_files().of_run(run.directory());
     let left = left(&run, name, args.kind.as_deref(), &artifacts)?;
     if let Some(output) = &args.output {

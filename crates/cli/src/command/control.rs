@@ -7,9 +7,11 @@ use crate::args::{CancelArgs, PlayArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::shown_name;
+use crate::quoted::quoted;
 use anyhow::{Context, anyhow};
 use runwright::local::{
-    ContinuationKind, ControlReply, ControlRequest, PlayVariable, Run, RunControlError, RunState,
+    ContinuationKind, ControlReply, ControlRequest, JobHistory, PlayVariable, Run, RunControlError,
+    RunState,
 };
 use runwright::pipeline::Status;
 
@@ -19,7 +21,8 @@ pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
     for pair in &args.variable {
         check_name(pair.key())?;
     }
-    let run = Past::find(&args.place)?.run(number)?;
+    let past = Past::find(&args.place)?;
+    let (run, name) = past.owner(past.run(number)?, name)?;
     let history = history(&run)?;
     if let RunState::Running { .. } = run.state(&history) {
         let variables = args.variable.iter().map(|pair| PlayVariable {
@@ -48,15 +51,54 @@ pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
             "only a job that waits for somebody can be started; `runwright retry` runs what failed again",
         ));
     }
-    let play = ContinuationKind::Play(vec![name.to_owned()]);
-    go_on(&run, play, &args.variable, &args.shown)
+    refuse_waiting_bridge(&past, &run, name)?;
+    let jobs = vec![name.to_owned()];
+    let top = past.top(&run)?;
+    if top.id() == run.id() {
+        return go_on(
+            &run,
+            ContinuationKind::Play(jobs),
+            &args.variable,
+            &args.shown,
+        );
+    }
+    if !args.variable.is_empty() {
+        let error = anyhow!("run {} is a child pipeline and has ended", run.id());
+        return Err(Failure::usage(error)
+            .with_help("variables reach its jobs only while it runs; play the job without"));
+    }
+    let play = ContinuationKind::PlayBelow {
+        run: run.id(),
+        jobs,
+    };
+    go_on(&top, play, &[], &args.shown)
+}
+
+/// Refuses to play a job that waits for its pipeline, in which a job waits for somebody.
+fn refuse_waiting_bridge(past: &Past, run: &Run, name: &str) -> Result<(), Failure> {
+    let Some(child) = past.child(run, name)? else {
+        return Ok(());
+    };
+    let below = history(&child)?;
+    if !matches!(child.state(&below), RunState::Manual) {
+        return Ok(());
+    }
+    let waits = |job: &&JobHistory| job.status == Status::Manual;
+    let waiting = below.planned().find(waits).map_or("JOB", |job| &job.name);
+    let id = child.id();
+    let error = anyhow!("job {name:?} of run {} waits for run {id}", run.id());
+    let help = format!(
+        "`runwright play {id} {}` starts what that waits for",
+        quoted(waiting)
+    );
+    Err(Failure::usage(error).with_help(help))
 }
 
 /// Cancels a run that goes on, or one of its jobs.
 pub(crate) fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
     let (number, jobs) = split_run(&args.words);
     let past = Past::find(&args.place)?;
-    let run = match number {
+    let mut run = match number {
         Some(number) => past.run(Some(number))?,
         None => living(&past)?,
     };
@@ -67,7 +109,13 @@ pub(crate) fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
             let error = anyhow!("--now ends a whole run, not a job");
             return Err(Failure::usage(error).with_help("leave out the job, or --now"));
         }
-        [name] => ControlRequest::CancelJob { job: name.clone() },
+        [name] => {
+            let (owner, job) = past.owner(run, name)?;
+            run = owner;
+            ControlRequest::CancelJob {
+                job: job.to_owned(),
+            }
+        }
         _ => {
             let error = anyhow!("{:?} is no number of a run", args.words[0]);
             return Err(Failure::usage(error).with_help("`runwright history` shows the runs"));

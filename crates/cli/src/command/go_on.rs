@@ -13,14 +13,26 @@ use std::path::{Path, PathBuf};
 
 /// Goes on with what a run had not finished.
 pub(crate) fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
-    let run = Past::find(&args.place)?.run(args.run)?;
+    let run = whole_run(&Past::find(&args.place)?, args.run, "resume")?;
     go_on(&run, ContinuationKind::Resume, &[], &args.shown)
 }
 
 /// Runs again what failed in a run, and goes on.
 pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
-    let run = Past::find(&args.place)?.run(args.run)?;
+    let run = whole_run(&Past::find(&args.place)?, args.run, "retry")?;
     go_on(&run, ContinuationKind::Retry, &[], &args.shown)
+}
+
+/// Returns the run of this number, which must not be a part of another one.
+fn whole_run(past: &Past, number: Option<u64>, verb: &str) -> Result<Run, Failure> {
+    let run = past.run(number)?;
+    let top = past.top(&run)?;
+    if top.id() == run.id() {
+        return Ok(run);
+    }
+    let (id, top) = (run.id(), top.id());
+    let error = anyhow!("run {id} is a child pipeline of run {top}");
+    Err(Failure::usage(error).with_help(format!("`runwright {verb} {top}` goes on with both")))
 }
 
 /// Goes on with a run, with the options it had; those jobs that run now have these variables too.

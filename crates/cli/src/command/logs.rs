@@ -21,7 +21,7 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(anyhow!("attempts are counted from 1")));
     }
     let past = Past::find(&args.place)?;
-    let run = past.run(number)?;
+    let (run, name) = past.owner(past.run(number)?, name)?;
     let mut reading = Reading {
         shown: KeptLog::on_stdout(match args.timestamps {
             true => Stamps::Keep,

@@ -2,13 +2,15 @@
 
 use crate::args::PlaceArgs;
 use crate::failure::Failure;
-use crate::output::{Style, Tone, error_line, shown_name};
+use crate::output::{BELOW, Style, Tone, error_line, shown_name};
+use crate::quoted::quoted;
 use anyhow::anyhow;
 use jiff::Timestamp;
 use runwright::local::{
     JobHistory, LocalError, LocalProject, ProjectState, Run, RunHistory, RunState, Runs, StateDir,
 };
 use runwright::pipeline::did_you_mean;
+use runwright::pipeline::event::ParentJob;
 use std::path::Path;
 
 /// The runs of the project that a command is about.
@@ -34,10 +36,14 @@ impl Past {
         })
     }
 
-    /// Returns the runs that go on, the newest first.
+    /// Returns the runs that go on, the newest first, child pipelines left out.
     pub(super) fn living(&self) -> Result<Vec<Run>, Failure> {
         let mut living = self.runs.list().map_err(LocalError::from)?;
         living.retain(|run| {
+            // Whoever cancels a run cancels what its jobs started.
+            if run.record().parent.is_some() {
+                return false;
+            }
             let history = run.history().unwrap_or_default();
             matches!(run.state(&history), RunState::Running { .. })
         });
@@ -51,6 +57,66 @@ impl Past {
             None => self.runs.latest(),
         };
         Ok(found.map_err(LocalError::from)?)
+    }
+
+    /// Returns the run that has the job of this name: `deploy > build` is a job of a child pipeline, as
+    /// it is shown while it runs.
+    pub(super) fn owner<'n>(&self, run: Run, name: &'n str) -> Result<(Run, &'n str), Failure> {
+        let history = history(&run)?;
+        if history.job(name).is_some() {
+            return Ok((run, name));
+        }
+        for (at, _) in name.match_indices(BELOW) {
+            let (job, below) = (&name[..at], &name[at + BELOW.len()..]);
+            if history.job(job).is_some()
+                && let Some(child) = self.child(&run, job)?
+            {
+                return self.owner(child, below);
+            }
+        }
+        Ok((run, name))
+    }
+
+    /// Returns the child pipeline that a job of a run started last.
+    pub(super) fn child(&self, run: &Run, job: &str) -> Result<Option<Run>, Failure> {
+        Ok(self.runs.child_of(run, job).map_err(LocalError::from)?)
+    }
+
+    /// Returns the run that somebody asked for which a run is a part of: itself, unless it is a child
+    /// pipeline. What a run of another project started is none of this one's.
+    pub(super) fn top(&self, run: &Run) -> Result<Run, Failure> {
+        let mut top = run.clone();
+        while let Some(parent) = top.record().parent.clone() {
+            if parent.project.is_some() {
+                return Err(started_elsewhere(&top, &parent));
+            }
+            // A child is younger than its parent.
+            if parent.pipeline.0 >= top.id() {
+                break;
+            }
+            top = self.run(Some(parent.pipeline.0))?;
+        }
+        Ok(top)
+    }
+}
+
+fn started_elsewhere(run: &Run, parent: &ParentJob) -> Failure {
+    let error = anyhow!(
+        "run {} was started by job {:?} of run {} of another project",
+        run.id(),
+        parent.job,
+        parent.pipeline
+    );
+    let failure = Failure::usage(error);
+    match &run.record().above {
+        Some(above) => {
+            let above = quoted(&above.display().to_string());
+            let pipeline = parent.pipeline;
+            failure.with_help(format!(
+                "`runwright resume -C {above} {pipeline}` goes on with both"
+            ))
+        }
+        None => failure,
     }
 }
 

@@ -245,9 +245,9 @@ impl Done {
     fn summary(&self, args: &RunArgs, style: Style) -> String {
         let again = Again::new(args, &self.plan);
         let advice = Advice {
-            log: &|job| self.logs.of(job),
+            log: &|pipeline, job| self.logs.of(pipeline, job),
             again: &|job| again.command(job),
-            play: &|job| again.play(self.report.id.0, job),
+            play: &|pipeline, job| again.play(pipeline.0, job),
         };
         let mut text = summary(&self.report, style, &advice);
         if let Some(limit) = &args.timeout

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What stands between the job that started a pipeline and a job of that.
-pub(super) const BELOW: &str = " > ";
+pub(crate) const BELOW: &str = " > ";
 
 /// The pipelines of a run by their numbers, and what their jobs are called.
 #[derive(Debug, Default)]

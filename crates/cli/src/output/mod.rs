@@ -69,6 +69,7 @@ pub(crate) use count::counted;
 pub(crate) use explain::{explained_variables, explanation, variables, variables_head};
 pub use findings::diagnostics;
 pub(crate) use findings::{findings, in_order, notes, refusal, refused};
+pub(crate) use lineage::BELOW;
 pub(crate) use log::{ErrorStream, show_errors_above, show_errors_directly};
 pub use ndjson::NdJson;
 pub use place::Place;

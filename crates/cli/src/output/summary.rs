@@ -6,7 +6,7 @@ use super::products::products;
 use super::style::{Mark, Style, Tone};
 use super::time::seconds;
 use super::width::{cut, fit};
-use runwright::core::{BuildError, chain};
+use runwright::core::{BuildError, PipelineId, chain};
 use runwright::pipeline::{JobReport, PipelineReport, Status};
 use std::fmt::{self, Write};
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ const WIDEST_LINE: usize = 400;
 /// What a summary adds for the reader to go on with.
 pub struct Advice<'a> {
     /// Returns the file with the whole log of a job, where logs are kept.
-    pub log: &'a dyn Fn(&JobReport) -> Option<PathBuf>,
+    pub log: &'a dyn Fn(PipelineId, &JobReport) -> Option<PathBuf>,
     /// Returns the command that runs a job again.
     pub again: &'a dyn Fn(&str) -> String,
     /// Returns the command that starts a job that waits for somebody.
-    pub play: &'a dyn Fn(&str) -> String,
+    pub play: &'a dyn Fn(PipelineId, &str) -> String,
 }
 
 impl fmt::Debug for Advice<'_> {
@@ -37,13 +37,11 @@ pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> St
     let mut text = String::new();
     for job in report.failed_jobs() {
         failed_job(&mut text, &job.name, job, style);
-        if let Some(log) = (advice.log)(job) {
-            hint(&mut text, style, "whole log:", &style.path(&log));
-        }
+        log_hint(&mut text, report, job, style, advice);
         let command = style.paint(Tone::Strong, &(advice.again)(&job.name));
         hint(&mut text, style, "run again:", &command);
     }
-    failed_below(&mut text, report, "", style);
+    failed_below(&mut text, report, "", style, advice);
     if let Some(error) = &report.error {
         let chain = strip_controls(&chain(error));
         let _ = writeln!(text, "\n{} {chain}", style.paint(Tone::Bad, "error:"));
@@ -54,13 +52,20 @@ pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> St
 }
 
 /// Adds the failed jobs of the pipelines that the jobs of one started, which is called `above`.
-fn failed_below(text: &mut String, report: &PipelineReport, above: &str, style: Style) {
+fn failed_below(
+    text: &mut String,
+    report: &PipelineReport,
+    above: &str,
+    style: Style,
+    advice: &Advice<'_>,
+) {
     for child in &report.children {
         let above = format!("{above}{}{BELOW}", child.job);
         for job in child.report.failed_jobs() {
             failed_job(text, &format!("{above}{}", job.name), job, style);
+            log_hint(text, &child.report, job, style, advice);
         }
-        failed_below(text, &child.report, &above, style);
+        failed_below(text, &child.report, &above, style, advice);
     }
 }
 
@@ -87,6 +92,18 @@ fn failed_job(text: &mut String, name: &str, job: &JobReport, style: Style) {
         let line = strip_controls(last_state(line));
         let line = cut(&line, WIDEST_LINE, style.ellipsis());
         let _ = writeln!(text, "  {bar} {line}");
+    }
+}
+
+fn log_hint(
+    text: &mut String,
+    report: &PipelineReport,
+    job: &JobReport,
+    style: Style,
+    advice: &Advice<'_>,
+) {
+    if let Some(log) = (advice.log)(report.id, job) {
+        hint(text, style, "whole log:", &style.path(&log));
     }
 }
 
@@ -130,15 +147,46 @@ fn whole(text: &mut String, report: &PipelineReport, style: Style, advice: &Advi
     text.push('\n');
     ends_below(text, report, "", style);
     let _ = writeln!(text, "{}", end(report, style));
-    // Nothing waits for a manual job that may fail.
-    let is_waiting = |job: &&JobReport| job.status == Status::Manual && !job.allow_failure;
-    let waiting: Vec<_> = report.jobs.iter().filter(is_waiting).collect();
-    if report.status == Status::Manual && !waiting.is_empty() {
-        let names: Vec<_> = waiting.iter().map(|job| shown_name(&job.name)).collect();
-        let command = (advice.play)(&waiting[0].name);
+    let waiting = waiting(report, "");
+    if let [first, ..] = &*waiting
+        && report.status == Status::Manual
+    {
+        let names: Vec<_> = waiting.iter().map(|it| shown_name(&it.name)).collect();
+        let command = (advice.play)(first.pipeline, first.job);
         let command = style.paint(Tone::Strong, &command);
         let _ = writeln!(text, "it waits for {}: {command} goes on", names.join(", "));
     }
+}
+
+/// A job that waits for somebody.
+struct Waiting<'r> {
+    /// What it is called among those of all pipelines.
+    name: String,
+    pipeline: PipelineId,
+    job: &'r str,
+}
+
+/// Returns what a pipeline waits for: of a job that waits for its own pipeline, what that waits for.
+fn waiting<'r>(report: &'r PipelineReport, above: &str) -> Vec<Waiting<'r>> {
+    let mut found = Vec::new();
+    // Nothing waits for a manual job that may fail.
+    let is_waiting = |job: &&JobReport| job.status == Status::Manual && !job.allow_failure;
+    for job in report.jobs.iter().filter(is_waiting) {
+        let name = format!("{above}{}", job.name);
+        let mut children = report.children.iter().rev();
+        // Whoever stands in this project cannot play jobs of another one.
+        let child = children.find(|it| it.job == job.name && it.project.is_none());
+        let below = child.map(|it| waiting(&it.report, &format!("{name}{BELOW}")));
+        match below.filter(|below| !below.is_empty()) {
+            Some(below) => found.extend(below),
+            None => found.push(Waiting {
+                name,
+                pipeline: report.id,
+                job: &job.name,
+            }),
+        }
+    }
+    found
 }
 
 /// Returns how many jobs came to which end: ` (3 success, 1 failed, 1 allowed failure)`.

@@ -6,6 +6,7 @@ mod artifacts;
 mod bad_input;
 mod bitrab;
 mod children;
+mod children_again;
 mod clean;
 mod clock;
 mod console;

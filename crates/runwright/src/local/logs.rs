@@ -1,27 +1,49 @@
 use super::runs::logs_of_life;
+use executor_core::PipelineId;
 use job_runner::spool_file;
 use pipeline::{JobReport, Plan};
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Where the logs of a run are.
-#[derive(Debug, Clone)]
-pub struct RunLogs {
-    /// The directory of the run.
-    pub(super) directory: PathBuf,
+/// Where the logs of a run's pipelines are. Clones know the same.
+#[derive(Debug, Clone, Default)]
+pub struct RunLogs(Arc<Mutex<HashMap<PipelineId, Place>>>);
+
+/// Where the logs of one pipeline are.
+#[derive(Debug)]
+struct Place {
+    /// The directory of the pipeline.
+    directory: PathBuf,
     /// For the how manieth time it was begun.
-    pub(super) life: u32,
-    pub(super) plan: Arc<Plan>,
+    life: u32,
+    plan: Arc<Plan>,
 }
 
 impl RunLogs {
-    /// Returns the file with the whole log of the job's last attempt, if it is there.
-    pub fn of(&self, job: &JobReport) -> Option<PathBuf> {
-        let id = self.plan.jobs()[self.plan.position(&job.name)?].id;
+    /// Takes note of a pipeline in this directory, which is begun for the `life`th time.
+    pub(super) fn add(&self, directory: PathBuf, life: u32, plan: &Arc<Plan>) {
+        let place = Place {
+            directory,
+            life,
+            plan: Arc::clone(plan),
+        };
+        self.lock().insert(plan.id(), place);
+    }
+
+    /// Returns the file with the whole log of the last attempt of a pipeline's job, if it is there.
+    pub fn of(&self, pipeline: PipelineId, job: &JobReport) -> Option<PathBuf> {
+        let places = self.lock();
+        let place = places.get(&pipeline)?;
+        let id = place.plan.jobs()[place.plan.position(&job.name)?].id;
         // What had finished before somebody went on with the run did not run again.
-        let lives = (1..=self.life).rev();
+        let lives = (1..=place.life).rev();
         let mut files =
-            lives.map(|life| spool_file(&logs_of_life(&self.directory, life), id, job.attempts));
+            lives.map(|life| spool_file(&logs_of_life(&place.directory, life), id, job.attempts));
         files.find(|file| file.is_file())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PipelineId, Place>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,8 +13,8 @@ use super::logs::RunLogs;
 use super::project::LocalProject;
 use super::resources::{self, MachineResources};
 use super::runs::{
-    Continuation, ControlServer, Earlier, JobHistory, Journal, Notices, ObedientRun, RunCommand,
-    RunRecord, RunSituation, forget_told, logs_of_life, products, tell_older,
+    Continuation, ControlServer, Earlier, Family, JobHistory, Journal, Notices, ObedientRun,
+    RunCommand, RunRecord, RunSituation, forget_told, logs_of_life, products, tell_older,
 };
 use super::situation::stamp;
 use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
@@ -22,6 +22,7 @@ use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, JobRunner, Runne
 use job_runner::{
     ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, Sources, StoredArtifacts,
 };
+use pipeline::plan::PlannedJob;
 use pipeline::scheduler::ResourceGroups;
 use pipeline::{Driver, EventSink, PipelineReport, Plan, Selection, create};
 use process::{Settings, Supervisor, TempDir};
@@ -72,6 +73,9 @@ pub struct LocalRun {
     life: u32,
     notes: Vec<String>,
     resources: Arc<MachineResources>,
+    logs: RunLogs,
+    /// What the run had started that is gone on with.
+    family: Arc<Family>,
     _in_place: Option<InPlaceLock>,
 }
 
@@ -135,12 +139,20 @@ impl LocalRun {
             None => (state.new_pipeline()?, None),
         };
         let plan = Arc::new(plan(directory.id, pipeline, &options, earlier.as_ref())?);
-        let (mut life, mut notes) = (1, Vec::new());
-        if let Some(earlier) = &earlier {
+        let (mut life, mut notes, mut family) = (1, Vec::new(), Family::default());
+        let mut earlier = earlier;
+        if let Some(earlier) = &mut earlier {
+            if plan.jobs().iter().any(PlannedJob::is_bridge) {
+                family = Family::read(&state_dir);
+                let kind = earlier.kind.of_children();
+                earlier.look_below(&family, project.root(), directory.id, &kind);
+            }
             life = earlier.next_life(&directory.path);
             earlier.check(directory.id, &plan)?;
             notes = earlier.changes(&plan);
         }
+        let logs = RunLogs::default();
+        logs.add(directory.path.clone(), life, &plan);
         let caches = caches::of_plan(
             &plan,
             &pipeline.read_pipeline().outside,
@@ -162,6 +174,8 @@ impl LocalRun {
             life,
             notes,
             resources,
+            logs,
+            family: Arc::new(family),
             _in_place: in_place,
         })
     }
@@ -196,13 +210,9 @@ impl LocalRun {
         &self.notes
     }
 
-    /// Returns where the logs of the jobs will be.
+    /// Returns where the logs of the jobs will be, those of pipelines that jobs start too.
     pub fn logs(&self) -> RunLogs {
-        RunLogs {
-            directory: self.directory.path.clone(),
-            life: self.life,
-            plan: Arc::clone(&self.plan),
-        }
+        self.logs.clone()
     }
 
     /// Returns the directory with the logs of this run.
@@ -296,7 +306,7 @@ impl LocalRun {
         let obedient = Arc::new(ObedientRun {
             plan: Arc::clone(&self.plan),
             controls: driver.controls.clone(),
-            stop: stop.clone(),
+            stop: Some(stop.clone()),
             notices: self.options.notices.clone(),
         });
         let server = ControlServer::bind(&self.directory.path);
@@ -365,13 +375,16 @@ impl LocalRun {
     }
 
     fn household(&self, executor: &str, events: Arc<dyn EventSink>) -> Arc<Household> {
+        let continues = self.earlier.as_ref();
         let options = HouseholdOptions {
             state: self.state_dir.clone(),
             supervisor: self.supervisor.clone(),
             isolation: self.options.isolation,
             executor: executor.to_owned(),
             command: self.options.command.clone(),
-            continues: self.earlier.as_ref().map(|it| it.kind.of_children()),
+            continues: continues.map(|it| (it.kind.of_children(), Arc::clone(&self.family))),
+            logs: self.logs.clone(),
+            notices: self.options.notices.clone(),
             events,
         };
         Arc::new(Household::new(options, self.directory.id))

@@ -244,7 +244,7 @@ after: {stage: c, script: ['true'], when: always}
     assert_eq!((report.exit, report.id.0), (RunExit::Success, 1));
     assert_eq!(scene.ran(), ran_once(&["bad", "behind"]));
     for job in &report.jobs {
-        assert!(logs.of(job).is_some(), "{} has a log", job.name);
+        assert!(logs.of(report.id, job).is_some(), "{} has a log", job.name);
     }
     let run = scene.only_run();
     let history = run.history().unwrap();

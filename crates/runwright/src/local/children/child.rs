@@ -3,6 +3,7 @@ use super::downstream::{Created, Upper};
 use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, say, warn};
 use crate::local::artifacts::PipelineArtifacts;
+use crate::local::project::LocalProject;
 use crate::local::runs::Earlier;
 use crate::local::situation::stamp;
 use crate::local::state::{PipelineDir, ProjectState};
@@ -10,13 +11,23 @@ use executor_core::{Cancellation, FailureReason, JobObserver};
 use job_runner::StoredArtifacts;
 use pipeline::context::PipelineContext;
 use pipeline::diagnostic::{Checked, Diagnostics};
-use pipeline::event::ParentJob;
 use pipeline::scheduler::Bridge;
 use pipeline::{Plan, Selection, create};
 use std::sync::Arc;
 
 /// How deep child pipelines are nested at most.
 const DEEPEST: usize = 2;
+
+/// A pipeline that was read and is to be planned.
+pub(super) struct Below<'a> {
+    /// The job that starts it.
+    pub(super) bridge: &'a Bridge,
+    /// Its project.
+    pub(super) project: &'a LocalProject,
+    /// The state of that.
+    pub(super) state: &'a ProjectState,
+    pub(super) read: &'a ReadPipeline,
+}
 
 impl Upper {
     /// Creates the child pipeline of a job.
@@ -44,19 +55,13 @@ impl Upper {
             }
             return Err(invalid(observer, &diagnostics));
         };
-        let parent = ParentJob {
-            pipeline: bridge.plan.id(),
-            job: bridge.plan.jobs()[bridge.index].name().into(),
-            project: None,
+        let below = Below {
+            bridge,
+            project: &self.project,
+            state: &self.state,
+            read: &read,
         };
-        let (plan, directory, earlier) = self.plan(
-            &read,
-            &self.state,
-            Some(&parent),
-            context,
-            diagnostics,
-            (observer, cancellation),
-        )?;
+        let (plan, directory, earlier) = self.plan(&below, context, diagnostics, cancellation)?;
         Ok(Created {
             plan,
             project: self.project.clone(),
@@ -86,17 +91,22 @@ impl Upper {
         PipelineArtifacts::new(artifacts, jobs.map(|job| (job.name().to_owned(), job.id)))
     }
 
-    /// Plans a pipeline that was read, in a directory of its own: that of an earlier life, when it is a
-    /// child of `parent` that had begun.
+    /// Plans a pipeline that was read, in a directory of its own: that of an earlier life, when it had
+    /// begun before the run was gone on with.
     pub(super) fn plan(
         &self,
-        read: &ReadPipeline,
-        state: &ProjectState,
-        parent: Option<&ParentJob>,
+        below: &Below<'_>,
         mut context: PipelineContext,
         mut diagnostics: Diagnostics,
-        (observer, cancellation): (&dyn JobObserver, &Cancellation),
+        cancellation: &Cancellation,
     ) -> Result<(Plan, PipelineDir, Option<Earlier>), Refusal> {
+        let Below {
+            bridge,
+            project,
+            state,
+            read,
+        } = below;
+        let observer = &*bridge.observer;
         let resolved = read.loaded.resolve(&mut diagnostics);
         if diagnostics.has_errors() {
             return Err(invalid(observer, &diagnostics));
@@ -114,17 +124,26 @@ impl Upper {
         if cancellation.is_canceled() {
             return Err(Refusal::not_created("the job was canceled"));
         }
-        let earlier = parent.map(|parent| self.household.earlier_pipeline(state, parent));
-        let (directory, earlier) = match earlier.transpose().map_err(|error| failure(&error))? {
-            Some(Some((directory, earlier))) => (directory, Some(earlier)),
-            Some(None) | None => {
-                let new = self.household.new_pipeline(state);
+        let job = bridge.plan.jobs()[bridge.index].name();
+        let parent = (self.project.root(), bridge.plan.id().0, job);
+        let household = &self.household;
+        let earlier = household.earlier_pipeline(project.root(), state, parent);
+        let (directory, earlier) = match earlier.map_err(|error| failure(&error))? {
+            Some((directory, earlier)) => (directory, Some(earlier)),
+            None => {
+                let new = household.new_pipeline(state);
                 (new.map_err(|error| failure(&error))?, None)
             }
         };
         stamp(&mut context, directory.id);
         let creation = create(&resolved, &context, &**repository);
-        let plan = Plan::new(&creation, context, &Selection::default());
+        let mut selection = Selection::default();
+        if let Some(earlier) = &earlier {
+            earlier.add_played(&mut selection, |name| {
+                creation.job(name).is_some_and(|job| job.is_included)
+            });
+        }
+        let plan = Plan::new(&creation, context, &selection);
         let plan = plan.and_then(|plan| plan.check_local().map(|()| plan));
         let mut plan = plan.map_err(|error| Refusal::not_created(error.to_string()))?;
         if let Some(earlier) = &earlier {

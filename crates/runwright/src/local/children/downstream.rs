@@ -1,24 +1,22 @@
+use super::control::Control;
 use super::household::Household;
 use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, say};
-use crate::local::caches;
 use crate::local::project::LocalProject;
-use crate::local::run::{RunnerParts, runner_of};
-use crate::local::runs::{Earlier, JobHistory, Journal, RunRecord, products};
+use crate::local::runs::Earlier;
 use crate::local::state::{PipelineDir, ProjectState};
 use async_trait::async_trait;
-use executor_core::{BuildError, CancelCause, Cancellation, FailureReason};
+use executor_core::{BuildError, CancelCause, Cancellation};
 use job_runner::{Sources, StoredArtifacts};
-use pipeline::event::ParentJob;
-use pipeline::scheduler::{Bridge, Controls, Downstream, DownstreamPipeline};
-use pipeline::{EventSink, Plan, Selection};
+use pipeline::Plan;
+use pipeline::scheduler::{Bridge, Downstream, DownstreamPipeline};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Starts the pipelines of one pipeline's jobs on this machine.
 #[derive(Debug, Clone)]
-pub(in crate::local) struct LocalDownstream(Arc<Upper>);
+pub(in crate::local) struct LocalDownstream(pub(super) Arc<Upper>);
 
 /// The pipeline whose jobs start others.
 #[derive(Debug)]
@@ -33,6 +31,8 @@ pub(super) struct Upper {
     pub(super) path: PathBuf,
     /// What the jobs of the pipelines above left, the next one first.
     pub(super) above: Vec<StoredArtifacts>,
+    /// Tells it what to do; the first one is told by the run.
+    pub(super) _control: Option<Control>,
     /// Held as long as the pipeline runs; that of the first one belongs to the run.
     pub(super) _directory: Option<PipelineDir>,
     /// The pipelines above it and itself, children left out: where each is, for which ref, and from
@@ -77,6 +77,7 @@ impl LocalDownstream {
             sources,
             path,
             above: Vec::new(),
+            _control: None,
             _directory: None,
             ancestry,
         }))
@@ -146,90 +147,5 @@ impl Upper {
             ),
             _ => self.child(bridge, cancellation),
         }
-    }
-
-    /// Writes down that the pipeline begins, and returns it with who runs its jobs.
-    fn begin(&self, bridge: &Bridge, created: Created) -> Result<DownstreamPipeline, Refusal> {
-        let Created {
-            plan,
-            project,
-            read,
-            state,
-            sources,
-            directory,
-            earlier,
-            other,
-            above,
-            ancestry,
-        } = created;
-        let options = &self.household.options;
-        let caches = caches::of_plan(&plan, &read.outside, &options.state, project.root());
-        let caches = caches.map_err(|error| {
-            let chain = executor_core::chain(&error);
-            Refusal::new(FailureReason::RunnerSystemFailure, chain)
-        })?;
-        let parent = ParentJob {
-            pipeline: bridge.plan.id(),
-            job: bridge.plan.jobs()[bridge.index].name().into(),
-            project: other,
-        };
-        let record = || {
-            let mut record = RunRecord::new(
-                &plan,
-                project.root(),
-                project.file(),
-                &Selection::default(),
-                &options.executor,
-                &options.command,
-            );
-            record.parent = Some(parent.clone());
-            record.write(&directory.path)
-        };
-        // One that goes on has its record.
-        let recorded = earlier.as_ref().map_or_else(record, |_| Ok(()));
-        let kind = earlier.as_ref().map(|earlier| &earlier.kind);
-        let life = earlier
-            .as_ref()
-            .map_or(1, |it| it.next_life(&directory.path));
-        let written = recorded.and_then(|()| {
-            let next = Arc::clone(&options.events);
-            Journal::begin(&directory.path, &plan, kind, next)
-        });
-        let journal = written.map_err(|error| {
-            let chain = executor_core::chain(&error);
-            Refusal::new(FailureReason::RunnerSystemFailure, chain)
-        })?;
-        let runner = runner_of(&RunnerParts {
-            sources: &sources,
-            directory: &directory.path,
-            life,
-            supervisor: &options.supervisor,
-            state: &state,
-            above: &above,
-            caches,
-        });
-        let kept = state.kept_files().of_run(&directory.path);
-        let left = |job: &JobHistory| products(&plan, &kept, job);
-        let progress = earlier.map(|earlier| earlier.progress(left));
-        let below = Self {
-            household: Arc::clone(&self.household),
-            project,
-            read,
-            state,
-            sources,
-            path: directory.path.clone(),
-            above,
-            _directory: Some(directory),
-            ancestry,
-        };
-        Ok(DownstreamPipeline {
-            plan: Arc::new(plan),
-            parent,
-            runner: Some(runner),
-            sink: Some(Arc::new(journal) as Arc<dyn EventSink>),
-            downstream: Some(Arc::new(LocalDownstream(Arc::new(below)))),
-            controls: Controls::default(),
-            progress: Arc::new(progress.unwrap_or_default()),
-        })
     }
 }

@@ -1,16 +1,16 @@
 use super::refusal::Refusal;
 use crate::local::error::LocalError;
 use crate::local::isolation::{self, Isolation, Prepared};
+use crate::local::logs::RunLogs;
 use crate::local::project::LocalProject;
-use crate::local::runs::{ContinuationKind, Earlier, RunCommand};
+use crate::local::runs::{ContinuationKind, Earlier, Family, Notices, RunCommand};
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 use executor_core::FailureReason;
 use job_runner::Sources;
 use pipeline::EventSink;
-use pipeline::event::ParentJob;
 use process::Supervisor;
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -44,8 +44,12 @@ pub(in crate::local) struct HouseholdOptions {
     pub(in crate::local) executor: String,
     /// The command that asked for the run.
     pub(in crate::local) command: RunCommand,
-    /// How an earlier run is gone on with, if one is.
-    pub(in crate::local) continues: Option<ContinuationKind>,
+    /// How an earlier run is gone on with, if one is, and what its jobs had started.
+    pub(in crate::local) continues: Option<(ContinuationKind, Arc<Family>)>,
+    /// Where the logs of all of them are.
+    pub(in crate::local) logs: RunLogs,
+    /// Takes what people should read.
+    pub(in crate::local) notices: Notices,
     /// Takes the events of all of them.
     pub(in crate::local) events: Arc<dyn EventSink>,
 }
@@ -60,9 +64,12 @@ struct Guest {
 impl Household {
     /// Returns the household of a run whose first pipeline has this number.
     pub(in crate::local) fn new(options: HouseholdOptions, first_id: u64) -> Self {
+        // Whoever has a number may still be gone on with.
+        let below = options.continues.as_ref();
+        let below = below.map_or(0, |(_, family)| family.highest());
         Self {
             options,
-            last_id: AtomicU64::new(first_id),
+            last_id: AtomicU64::new(first_id.max(below)),
             pipelines: AtomicUsize::new(0),
             gone_on_with: Mutex::default(),
             guests: Mutex::default(),
@@ -92,13 +99,14 @@ impl Household {
     /// on with it; `None` when there is none, or that was gone on with already.
     pub(super) fn earlier_pipeline(
         &self,
+        project: &Path,
         state: &ProjectState,
-        parent: &ParentJob,
+        parent: (&Path, u64, &str),
     ) -> Result<Option<(PipelineDir, Earlier)>, LocalError> {
-        let Some(kind) = &self.options.continues else {
+        let Some((kind, family)) = &self.options.continues else {
             return Ok(None);
         };
-        let Some(run) = state.runs().child_of(parent)? else {
+        let Some(run) = family.child(project, parent) else {
             return Ok(None);
         };
         let mut gone_on_with = self
@@ -110,7 +118,8 @@ impl Household {
         }
         let directory = state.reopen_pipeline(run.id())?;
         self.last_id.fetch_max(run.id(), Ordering::Relaxed);
-        let earlier = Earlier::read(&run, kind)?;
+        let mut earlier = Earlier::read(run, &kind.of_pipeline(run.id()))?;
+        earlier.look_below(family, project, run.id(), kind);
         Ok(Some((directory, earlier)))
     }
 

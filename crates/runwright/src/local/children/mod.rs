@@ -1,8 +1,10 @@
 //! The pipelines that jobs with `trigger` start: children of this project, and those of other
 //! projects that are checked out here. See `docs/design/runs.md`.
 
+mod begin;
 mod child;
 mod context;
+mod control;
 mod downstream;
 mod family_artifacts;
 mod household;

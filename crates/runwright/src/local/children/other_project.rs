@@ -1,3 +1,4 @@
+use super::child::Below;
 use super::context::{forwarded, of_other_project};
 use super::downstream::{Created, Upper, origin_of};
 use super::refusal::{Refusal, say, warn};
@@ -70,10 +71,14 @@ impl Upper {
         }
         let state = self.household.options.state.project(project.root());
         let read = Arc::clone(pipeline.read_pipeline());
-        let talk = (observer, cancellation);
-        // What the other project did before is not gone on with: it begins anew.
+        let below = Below {
+            bridge,
+            project: &project,
+            state: &state,
+            read: &read,
+        };
         let none = Diagnostics::default();
-        let (plan, directory, earlier) = self.plan(&read, &state, None, context, none, talk)?;
+        let (plan, directory, earlier) = self.plan(&below, context, none, cancellation)?;
         let mut ancestry = self.ancestry.clone();
         let origin = origin_of(&project, &plan);
         if ancestry.iter().filter(|it| **it == origin).count() >= MOST_CIRCLES {

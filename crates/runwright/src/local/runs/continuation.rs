@@ -22,14 +22,30 @@ pub enum ContinuationKind {
     Retry,
     /// As [`Resume`](Self::Resume), and these manual jobs are played.
     Play(Vec<String>),
+    /// As [`Resume`](Self::Resume), and manual jobs of a pipeline below are played.
+    PlayBelow {
+        /// That pipeline.
+        run: u64,
+        /// The jobs.
+        jobs: Vec<String>,
+    },
 }
 
 impl ContinuationKind {
-    /// Returns what it means to the child pipelines of the run.
+    /// Returns what it means to the pipelines below the run.
     pub(in crate::local) fn of_children(&self) -> Self {
         match self {
-            Self::Retry => Self::Retry,
-            Self::Resume | Self::Play(_) => Self::Resume,
+            Self::Play(_) => Self::Resume,
+            Self::Resume | Self::Retry | Self::PlayBelow { .. } => self.clone(),
+        }
+    }
+
+    /// Returns what this, meant for all pipelines below a run, means to one of them.
+    pub(in crate::local) fn of_pipeline(&self, id: u64) -> Self {
+        match self {
+            Self::PlayBelow { run, jobs } if *run == id => Self::Play(jobs.clone()),
+            Self::PlayBelow { .. } => Self::Resume,
+            Self::Resume | Self::Retry | Self::Play(_) => self.clone(),
         }
     }
 
@@ -38,7 +54,7 @@ impl ContinuationKind {
         match self {
             Self::Resume => "resume",
             Self::Retry => "retry",
-            Self::Play(_) => "play",
+            Self::Play(_) | Self::PlayBelow { .. } => "play",
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use super::continuation::ContinuationKind;
 use super::error::RunsError;
+use super::family::Family;
 use super::history::{JobHistory, RunHistory};
 use super::line::planned;
 use super::past_run::{Run, logs_of_life};
+use executor_core::job::When;
 use executor_core::{JobId, JobProducts};
 use pipeline::scheduler::{BegunJob, FinishedJob, Progress};
 use pipeline::{Plan, Selection, Status};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +19,8 @@ use std::sync::Arc;
 pub(in crate::local) struct Earlier {
     pub(in crate::local) kind: ContinuationKind,
     history: RunHistory,
+    /// The jobs that started pipelines which have something to do.
+    unfinished: HashSet<String>,
 }
 
 impl Earlier {
@@ -26,7 +30,20 @@ impl Earlier {
         Ok(Self {
             kind: kind.clone(),
             history,
+            unfinished: HashSet::new(),
         })
+    }
+
+    /// Looks for what there is to do in the pipelines that its jobs started.
+    /// `kind` is what is wanted of those.
+    pub(in crate::local) fn look_below(
+        &mut self,
+        family: &Family,
+        project: &Path,
+        id: u64,
+        kind: &ContinuationKind,
+    ) {
+        self.unfinished = family.unfinished(project, id, kind);
     }
 
     /// Returns for the how manieth time the run in `directory` is begun now. No log of any earlier time
@@ -54,7 +71,7 @@ impl Earlier {
         let earlier = jobs.map(|job| &job.name).filter(|name| is_known(name));
         let now = match &self.kind {
             ContinuationKind::Play(jobs) => jobs.as_slice(),
-            ContinuationKind::Resume | ContinuationKind::Retry => &[],
+            _ => &[],
         };
         let is_narrow = !(selection.jobs.is_empty() && selection.stages.is_empty());
         let played = if is_narrow {
@@ -76,7 +93,11 @@ impl Earlier {
         };
         let would_run = plan.jobs().iter().any(|job| {
             let known = self.history.job(job.name());
-            known.is_none_or(|known| self.would_run(known, job.will_start()))
+            // A bridge that waits for somebody waits for what its pipeline waits for.
+            let waits = job.is_bridge() && job.definition.when != When::Manual;
+            self.unfinished.contains(job.name())
+                || known
+                    .is_none_or(|known| would_run(&self.kind, known, job.will_start() && !waits))
         });
         if would_run {
             return Ok(());
@@ -94,25 +115,15 @@ impl Earlier {
         })
     }
 
-    /// Returns whether a job of a run that has ended is run.
-    fn would_run(&self, job: &JobHistory, is_played: bool) -> bool {
-        match job.status {
-            Status::Success => false,
-            Status::Failed => self.kind == ContinuationKind::Retry && job.has_run(),
-            // Behind one of the others; by itself it stays what it is.
-            Status::Skipped => false,
-            Status::Manual => is_played,
-            _ => true,
-        }
-    }
-
     /// Returns how far the pipeline has come, in the sense of what is wanted: what is not mentioned is
     /// decided as if the pipeline had just come so far.
     pub(in crate::local) fn progress(
         &self,
         products: impl Fn(&JobHistory) -> JobProducts,
     ) -> Progress {
+        let is_unfinished = |job: &JobHistory| self.unfinished.contains(&job.name);
         let keeps = |job: &&JobHistory| match job.status {
+            _ if is_unfinished(job) => false,
             Status::Success => job.is_finished(),
             Status::Failed => job.is_finished() && self.kind != ContinuationKind::Retry,
             _ => false,
@@ -139,11 +150,11 @@ impl Earlier {
         let begun = self
             .history
             .all()
-            .filter(|job| !goes_back && job.has_begun());
+            .filter(|job| !goes_back && (job.has_begun() || is_unfinished(job)));
         let begun = begun.map(|job| {
             let begun = BegunJob {
                 // How it ended is not known, if it did.
-                status: if job.status.is_final() {
+                status: if job.status.is_final() || is_unfinished(job) {
                     Status::Running
                 } else {
                     job.status
@@ -193,6 +204,18 @@ impl Earlier {
         notes.extend(note("not there any more", &gone));
         notes.extend(note("changed since then", &changed));
         notes
+    }
+}
+
+/// Returns whether a job of a run that has ended is run.
+pub(super) fn would_run(kind: &ContinuationKind, job: &JobHistory, is_played: bool) -> bool {
+    match job.status {
+        Status::Success => false,
+        Status::Failed => *kind == ContinuationKind::Retry && job.has_run(),
+        // Behind one of the others; by itself it stays what it is.
+        Status::Skipped => false,
+        Status::Manual => is_played,
+        _ => true,
     }
 }
 

@@ -4,6 +4,7 @@ mod continuation;
 mod control;
 mod earlier;
 mod error;
+mod family;
 mod history;
 mod journal;
 mod killed;
@@ -36,6 +37,7 @@ pub use runs::Runs;
 
 pub(super) use control::ControlServer;
 pub(super) use earlier::Earlier;
+pub(super) use family::Family;
 pub(super) use newer::tell_older;
 pub(super) use obedient_run::ObedientRun;
 pub(super) use past_run::logs_of_life;

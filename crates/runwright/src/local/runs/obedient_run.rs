@@ -14,8 +14,8 @@ use std::sync::Arc;
 pub(in crate::local) struct ObedientRun {
     pub(in crate::local) plan: Arc<Plan>,
     pub(in crate::local) controls: Controls,
-    /// Ends the run.
-    pub(in crate::local) stop: Cancellation,
+    /// Ends the run at once; a pipeline that a job started ends so with the run above only.
+    pub(in crate::local) stop: Option<Cancellation>,
     pub(in crate::local) notices: Notices,
 }
 
@@ -33,8 +33,11 @@ impl Obedience for ObedientRun {
                 self.controls.cancel()
             }
             ControlRequest::Abort => {
+                let Some(stop) = &self.stop else {
+                    return refused("only the run above it can be ended at once");
+                };
                 self.notices.tell("ended at once by another command");
-                self.stop.abort(CancelCause::User);
+                stop.abort(CancelCause::User);
                 Ok(())
             }
             ControlRequest::Superseded { by, sha } => return self.step_back(by, &sha),

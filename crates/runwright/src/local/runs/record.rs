@@ -35,6 +35,9 @@ pub struct RunRecord {
     /// The job that started it, when it is a child pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentJob>,
+    /// The top of the project of that job, when it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<PathBuf>,
     /// The top of the project.
     pub project: PathBuf,
     /// The pipeline file, relative to that unless it lies elsewhere.
@@ -109,6 +112,7 @@ impl RunRecord {
             v: RECORD_VERSION,
             id: plan.id(),
             parent: None,
+            above: None,
             project: project.to_owned(),
             file: file.to_owned(),
             command: command.clone(),

@@ -3,8 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 /// Returns which of these runs go when so many are kept: the oldest. A run is given with the number of
-/// the one that started it; a child stays as long as the run above it, and counts with that.
-pub(super) fn superfluous(runs: &[(u64, Option<u64>)], keep: usize) -> Vec<u64> {
+/// the one that started it; a child stays as long as the run above it, and counts with that. Nothing goes
+/// of one that lives.
+pub(super) fn superfluous(
+    runs: &[(u64, Option<u64>)],
+    keep: usize,
+    lives: impl Fn(u64) -> bool,
+) -> Vec<u64> {
     let parents: HashMap<u64, Option<u64>> = runs.iter().copied().collect();
     let top = |mut id: u64| {
         // A child is younger than what started it, so this ends.
@@ -19,7 +24,9 @@ pub(super) fn superfluous(runs: &[(u64, Option<u64>)], keep: usize) -> Vec<u64> 
     let mut tops: Vec<u64> = runs.iter().map(|&(id, _)| top(id)).collect();
     tops.sort_unstable_by(|a, b| b.cmp(a));
     tops.dedup();
-    let kept: HashSet<u64> = tops.into_iter().take(keep).collect();
+    let (first, rest) = tops.split_at(keep.min(tops.len()));
+    let living = rest.iter().copied().filter(|&top| lives(top));
+    let kept: HashSet<u64> = first.iter().copied().chain(living).collect();
     let ids = runs.iter().map(|&(id, _)| id);
     ids.filter(|&id| !kept.contains(&top(id))).collect()
 }
@@ -31,7 +38,7 @@ mod tests {
     #[test]
     fn the_oldest_go_and_children_with_them() {
         let check = |runs: &[(u64, Option<u64>)], keep, expect: &[u64]| {
-            assert_eq!(superfluous(runs, keep), expect, "{runs:?}");
+            assert_eq!(superfluous(runs, keep, |id| id == 11), expect, "{runs:?}");
         };
         check(&[(1, None), (2, None), (3, None)], 2, &[1]);
         check(&[(1, None), (2, None)], 2, &[]);
@@ -45,6 +52,8 @@ mod tests {
         ];
         check(&family, 2, &[]);
         check(&family, 1, &[1, 2, 3, 5]);
+        // It lives, and one of its children has ended.
+        check(&[(11, None), (12, Some(11)), (13, None)], 1, &[]);
         // What started it is gone already.
         check(&[(7, Some(3)), (8, None)], 1, &[7]);
         check(&[(7, Some(7)), (8, Some(9)), (9, Some(8))], 1, &[7]);

@@ -9,7 +9,6 @@ use super::retention::superfluous;
 use super::run_lock::{Holder, RunLock};
 use super::run_state::RunState;
 use fail_point::fail_point;
-use pipeline::event::ParentJob;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -98,6 +97,22 @@ impl Runs {
         })
     }
 
+    /// Returns the run that a job of another one started last in the same project, if it is still there.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be read.
+    pub fn child_of(&self, run: &Run, job: &str) -> Result<Option<Run>, RunsError> {
+        let younger = self.ids()?.into_iter().take_while(|&id| id > run.id());
+        let mut younger = younger.filter_map(|id| self.open(id).ok().flatten());
+        Ok(younger.find(|child| {
+            let parent = child.record().parent.as_ref();
+            parent.is_some_and(|it| {
+                it.project.is_none() && it.pipeline.0 == run.id() && &*it.job == job
+            })
+        }))
+    }
+
     /// Returns the runs that were killed, as far as nobody was told of them yet, the oldest first. They
     /// count as told from now on.
     pub fn killed_since_last_look(&self) -> Vec<KilledRun> {
@@ -120,30 +135,21 @@ impl Runs {
         let ids = self.ids().unwrap_or_default();
         let mut going: Vec<u64> = Vec::new();
         if ids.len() > keep {
-            let parent = |id| Some(self.open(id).ok()??.record().parent.as_ref()?.pipeline.0);
+            // What a job of another project started belongs to that run, and is one of its own here.
+            let parent = |id| {
+                let run = self.open(id).ok()??;
+                let parent = run.record().parent.as_ref()?;
+                parent.project.is_none().then_some(parent.pipeline.0)
+            };
             let runs: Vec<_> = ids.iter().map(|&id| (id, parent(id))).collect();
-            going = superfluous(&runs, keep);
+            let lives = |id| RunLock::holder(&self.path(id)) != Holder::Nobody;
+            going = superfluous(&runs, keep, lives);
         }
         let unborn = ids
             .into_iter()
             .filter(|&id| RunRecord::is_half_written(&self.path(id)));
         going.extend(unborn);
         going.into_iter().map(|id| self.path(id)).collect()
-    }
-
-    /// Returns the run that a job started last, if it is still there.
-    pub(in crate::local) fn child_of(&self, parent: &ParentJob) -> Result<Option<Run>, RunsError> {
-        for id in self.ids()? {
-            if id <= parent.pipeline.0 {
-                break;
-            }
-            if let Ok(Some(run)) = self.open(id)
-                && run.record().parent.as_ref() == Some(parent)
-            {
-                return Ok(Some(run));
-            }
-        }
-        Ok(None)
     }
 
     fn killed(&self, id: u64) -> Option<KilledRun> {

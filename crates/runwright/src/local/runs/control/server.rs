@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -36,6 +37,7 @@ pub(in crate::local) trait Obedience: Debug + Send + Sync + 'static {
 pub(in crate::local) struct ControlServer {
     listener: UnixListener,
     place: Place,
+    is_retired: AtomicBool,
 }
 
 impl ControlServer {
@@ -49,9 +51,22 @@ impl ControlServer {
             _ => {}
         }
         let listener = fail_point!("runwright::control::bind", UnixListener::bind(path))?;
-        let server = Self { listener, place };
+        let server = Self {
+            listener,
+            place,
+            is_retired: AtomicBool::new(false),
+        };
         fs::set_permissions(server.place.path(), Permissions::from_mode(0o600))?;
         Ok(server)
+    }
+
+    /// Removes the socket: who comes now is told by nobody.
+    pub(in crate::local) fn retire(&self) {
+        if !self.is_retired.swap(true, Ordering::Relaxed) {
+            let path = self.place.path();
+            // One that stays is removed with the directory, and nobody answers there.
+            let _ = fail_point!("runwright::control::remove", fs::remove_file(path));
+        }
     }
 
     /// Listens for as long as it is polled.
@@ -80,9 +95,7 @@ impl ControlServer {
 
 impl Drop for ControlServer {
     fn drop(&mut self) {
-        let path = self.place.path();
-        // One that stays is removed with the directory, and nobody answers there.
-        let _ = fail_point!("runwright::control::remove", fs::remove_file(path));
+        self.retire();
     }
 }
 

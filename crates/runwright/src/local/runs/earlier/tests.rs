@@ -61,6 +61,7 @@ fn earlier(jobs: &str, kind: ContinuationKind) -> Earlier {
     Earlier {
         kind,
         history: RunHistory::parse(&journal(FILE, jobs)),
+        unfinished: HashSet::new(),
     }
 }
 

@@ -1,0 +1,292 @@
+//! Pipelines that jobs started, and that somebody tells what to do or goes on with.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::project::{Project, files_below, wait_until_told};
+use std::fs;
+use std::path::PathBuf;
+
+/// A project whose jobs write down that they ran; `OUT` in its files is a directory they share.
+struct Scene(Project);
+
+impl Scene {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let scene = Self(Project::with_pipeline(""));
+        fs::create_dir(scene.out()).unwrap();
+        for (name, text) in files {
+            scene.write(name, text);
+        }
+        scene.0.commit();
+        scene
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let text = text.replace("OUT", &self.out().display().to_string());
+        self.0.write(name, &text);
+    }
+
+    fn out(&self) -> PathBuf {
+        self.0.scratch().join("shared")
+    }
+
+    /// Returns who ran since the last time this was asked, in the order of the alphabet.
+    fn ran(&self) -> Vec<String> {
+        let ran = self.ran_so_far();
+        let _ = fs::remove_file(self.out().join("ran"));
+        ran
+    }
+
+    fn ran_so_far(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.out().join("ran")).unwrap_or_default();
+        let mut ran: Vec<String> = text.lines().map(str::to_owned).collect();
+        ran.sort();
+        ran
+    }
+
+    /// Starts a run, and waits until so many jobs have said that they run.
+    fn start(&self, count: usize) -> std::process::Child {
+        let run = self.0.start(&["run", "--concurrency", "16"]);
+        let told = || {
+            format!(
+                "{count} jobs: {:?}\n{}",
+                self.ran_so_far(),
+                self.0.printed()
+            )
+        };
+        wait_until_told(told, || self.ran_so_far().len() >= count);
+        run
+    }
+
+    /// Lets the jobs end that wait.
+    fn let_go(&self) {
+        fs::write(self.out().join("go"), "").unwrap();
+    }
+
+    fn sockets(&self) -> Vec<PathBuf> {
+        let mut files = files_below(&self.0.home());
+        files.retain(|path| path.file_name().is_some_and(|name| name == "control"));
+        files
+    }
+}
+
+const WAITS: &str = "until test -e OUT/go; do sleep 0.05; done";
+
+const CHILD: &str = "
+stages: [a, b]
+one: {stage: a, script: ['echo $BY one >>OUT/ran']}
+two: {stage: b, script: ['echo $BY two >>OUT/ran', 'WAITS']}
+";
+
+fn child(text: &str) -> String {
+    text.replace("WAITS", WAITS)
+}
+
+#[test]
+fn no_finished_job_of_a_killed_child_runs_again() {
+    // R-GLCI-44
+    let scene = Scene::new(&[
+        (
+            ".gitlab-ci.yml",
+            "
+stages: [a, b, c]
+follow: {stage: a, variables: {BY: follow}, trigger: {include: deep.yml, strategy: depend}}
+leave: {stage: a, variables: {BY: leave}, trigger: {include: child.yml}}
+quick: {stage: a, script: ['echo quick >>OUT/ran']}
+last: {stage: c, script: ['echo last >>OUT/ran']}
+",
+        ),
+        (
+            "deep.yml",
+            "
+stages: [a, b]
+top: {stage: a, script: ['echo top >>OUT/ran']}
+below: {stage: b, variables: {BY: below}, trigger: {include: child.yml}}
+",
+        ),
+        ("child.yml", &child(CHILD)),
+    ]);
+    let mut run = scene.start(6);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let first = [
+        "below one",
+        "below two",
+        "leave one",
+        "leave two",
+        "quick",
+        "top",
+    ];
+    // The one that does not wait lets the last stage begin.
+    let mut ran = scene.ran();
+    ran.retain(|job| job != "last");
+    assert_eq!(ran, first);
+    scene.let_go();
+    let done = scene.0.runwright(&["resume", "1"]).expect_code(0);
+    let mut ran = scene.ran();
+    ran.retain(|job| job != "last");
+    assert_eq!(ran, ["below two", "leave two"], "{done:?}");
+    done.expect_text("below follow > below: pipeline 4: success")
+        .expect_text("below leave: pipeline ");
+    scene
+        .0
+        .runwright(&["resume", "1"])
+        .expect_code(2)
+        .expect_text("there is nothing to resume");
+    assert_eq!(scene.0.leftovers(), [] as [PathBuf; 0]);
+    assert_eq!(scene.sockets(), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn another_projects_pipeline_is_gone_on_with_too() {
+    let scene = Scene::new(&[(
+        ".gitlab-ci.yml",
+        "
+ship: {variables: {BY: ship}, trigger: {project: group/other, strategy: depend}}
+leave: {variables: {BY: leave}, trigger: {project: group/other}}
+",
+    )]);
+    let other =
+        Project::with_pipeline(&child(CHILD).replace("OUT", &scene.out().display().to_string()));
+    other.commit();
+    fs::create_dir_all(scene.0.home()).unwrap();
+    let settings = format!(
+        "[projects]\n\"group/other\" = \"{}\"\n",
+        other.dir().display()
+    );
+    fs::write(scene.0.home().join("config.toml"), settings).unwrap();
+    let mut run = scene.start(4);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_eq!(
+        scene.ran(),
+        ["leave one", "leave two", "ship one", "ship two"]
+    );
+    let at = other.dir().display().to_string();
+    scene
+        .0
+        .runwright(&["resume", "-C", &at, "2"])
+        .expect_code(2)
+        .expect_text("of another project")
+        .expect_text("runwright resume -C ");
+    scene.let_go();
+    scene.0.runwright(&["resume"]).expect_code(0);
+    assert_eq!(scene.ran(), ["leave two", "ship two"]);
+}
+
+#[test]
+fn jobs_of_a_child_are_told_what_to_do_and_looked_at() {
+    let scene = Scene::new(&[
+        (
+            ".gitlab-ci.yml",
+            "deploy: {variables: {BY: deploy}, trigger: {include: child.yml, strategy: depend}}\n",
+        ),
+        (
+            "child.yml",
+            &child(
+                "
+long: {script: ['echo long >>OUT/ran', 'WAITS']}
+other: {script: ['echo other >>OUT/ran', 'sleep 100'], allow_failure: true}
+hand: {when: manual, allow_failure: true, script: ['echo hand $TO >>OUT/ran', 'echo by hand >left'], artifacts: {paths: [left]}}
+",
+            ),
+        ),
+    ]);
+    let mut run = scene.start(2);
+    let say = |words: &[&str]| scene.0.runwright(words);
+    say(&["play", "2", "hand", "--variable", "TO=there"]).expect_code(0);
+    let told = || format!("hand: {:?}", scene.ran_so_far());
+    wait_until_told(told, || {
+        scene.ran_so_far().contains(&"hand there".to_owned())
+    });
+    say(&["cancel", "1", "deploy > other"])
+        .expect_code(0)
+        .expect_text("other of run 2 is being canceled");
+    say(&["cancel", "2", "--now"])
+        .expect_code(2)
+        .expect_text("only the run above it");
+    say(&["play", "2", "hnd"]).expect_code(2);
+    scene.let_go();
+    assert!(run.wait().unwrap().success(), "{}", scene.0.printed());
+    say(&["logs", "deploy > hand"])
+        .expect_code(0)
+        .expect_text("by hand >left");
+    say(&["logs", "2", "hand"]).expect_code(0);
+    let out = scene.0.scratch().join("got");
+    let to = out.display().to_string();
+    say(&["artifacts", "1", "deploy > hand", "-o", &to]).expect_code(0);
+    assert_eq!(fs::read_to_string(out.join("left")).unwrap(), "by hand\n");
+    for verb in ["resume", "retry"] {
+        say(&[verb, "2"])
+            .expect_code(2)
+            .expect_text("run 2 is a child pipeline of run 1")
+            .expect_text(&format!("`runwright {verb} 1`"));
+    }
+    assert_eq!(scene.sockets(), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn a_job_that_a_child_waits_for_is_played_later() {
+    let scene = Scene::new(&[
+        (
+            ".gitlab-ci.yml",
+            "
+stages: [a, b]
+deploy: {stage: a, trigger: {include: child.yml, strategy: depend}}
+after: {stage: b, script: ['echo after >>OUT/ran']}
+",
+        ),
+        (
+            "child.yml",
+            "
+stages: [a, b]
+one: {stage: a, script: ['echo one >>OUT/ran']}
+hand: {stage: b, when: manual, allow_failure: false, script: ['echo hand >>OUT/ran']}
+",
+        ),
+    ]);
+    let say = |words: &[&str]| scene.0.runwright(words);
+    say(&["run"])
+        .expect_code(0)
+        .expect_text("it waits for deploy > hand: runwright play 2 hand goes on");
+    assert_eq!(scene.ran(), ["one"]);
+    say(&["resume"])
+        .expect_code(2)
+        .expect_text("waits for somebody");
+    say(&["play", "deploy"])
+        .expect_code(2)
+        .expect_text("job \"deploy\" of run 1 waits for run 2")
+        .expect_text("`runwright play 2 hand`");
+    say(&["play", "2", "hand"]).expect_code(0);
+    assert_eq!(scene.ran(), ["after", "hand"]);
+}
+
+#[test]
+fn what_failed_below_is_run_again_by_retry() {
+    let scene = Scene::new(&[
+        (
+            ".gitlab-ci.yml",
+            "follow: {variables: {BY: follow}, trigger: {include: child.yml, strategy: depend}}
+leave: {variables: {BY: leave}, trigger: {include: child.yml}}\n",
+        ),
+        (
+            "child.yml",
+            "good: {script: ['echo $BY good >>OUT/ran']}\nbad: {script: ['echo $BY bad >>OUT/ran', test -e OUT/go]}\n",
+        ),
+    ]);
+    let say = |words: &[&str]| scene.0.runwright(words);
+    let done = say(&["run"]).expect_code(1);
+    assert_eq!(done.all().matches("whole log:").count(), 3, "{done:?}");
+    assert_eq!(scene.ran().len(), 4);
+    say(&["resume"])
+        .expect_code(2)
+        .expect_text("nothing to resume");
+    scene.let_go();
+    say(&["retry"]).expect_code(0);
+    assert_eq!(scene.ran(), ["follow bad", "leave bad"]);
+    say(&["retry"])
+        .expect_code(2)
+        .expect_text("nothing to retry");
+}

@@ -1,0 +1,116 @@
+use super::control::Control;
+use super::downstream::{Created, LocalDownstream, Upper};
+use super::refusal::Refusal;
+use crate::local::caches;
+use crate::local::run::{RunnerParts, runner_of};
+use crate::local::runs::{JobHistory, Journal, RunRecord, forget_told, products};
+use executor_core::FailureReason;
+use pipeline::event::ParentJob;
+use pipeline::scheduler::{Bridge, Controls, DownstreamPipeline};
+use pipeline::{EventSink, Selection};
+use std::sync::Arc;
+
+impl Upper {
+    /// Writes down that the pipeline begins, and returns it with who runs its jobs.
+    pub(super) fn begin(
+        &self,
+        bridge: &Bridge,
+        created: Created,
+    ) -> Result<DownstreamPipeline, Refusal> {
+        let Created {
+            plan,
+            project,
+            read,
+            state,
+            sources,
+            directory,
+            earlier,
+            other,
+            above,
+            ancestry,
+        } = created;
+        let options = &self.household.options;
+        let caches = caches::of_plan(&plan, &read.outside, &options.state, project.root());
+        let caches = caches.map_err(|error| {
+            let chain = executor_core::chain(&error);
+            Refusal::new(FailureReason::RunnerSystemFailure, chain)
+        })?;
+        let parent = ParentJob {
+            pipeline: bridge.plan.id(),
+            job: bridge.plan.jobs()[bridge.index].name().into(),
+            project: other,
+        };
+        let record = || {
+            let mut record = RunRecord::new(
+                &plan,
+                project.root(),
+                project.file(),
+                &Selection::default(),
+                &options.executor,
+                &options.command,
+            );
+            record.parent = Some(parent.clone());
+            record.above = parent
+                .project
+                .is_some()
+                .then(|| self.project.root().to_owned());
+            record.write(&directory.path)
+        };
+        // One that goes on has its record.
+        let recorded = if earlier.is_some() {
+            forget_told(&directory.path);
+            Ok(())
+        } else {
+            record()
+        };
+        let kind = earlier.as_ref().map(|earlier| &earlier.kind);
+        let life = earlier
+            .as_ref()
+            .map_or(1, |it| it.next_life(&directory.path));
+        let written = recorded.and_then(|()| {
+            let next = Arc::clone(&options.events);
+            Journal::begin(&directory.path, &plan, kind, next)
+        });
+        let journal = written.map_err(|error| {
+            let chain = executor_core::chain(&error);
+            Refusal::new(FailureReason::RunnerSystemFailure, chain)
+        })?;
+        let runner = runner_of(&RunnerParts {
+            sources: &sources,
+            directory: &directory.path,
+            life,
+            supervisor: &options.supervisor,
+            state: &state,
+            above: &above,
+            caches,
+        });
+        let kept = state.kept_files().of_run(&directory.path);
+        let left = |job: &JobHistory| products(&plan, &kept, job);
+        let progress = earlier.map(|earlier| earlier.progress(left));
+        let plan = Arc::new(plan);
+        options.logs.add(directory.path.clone(), life, &plan);
+        let controls = Controls::default();
+        let control = Control::listen(&directory.path, &plan, &controls, &options.notices);
+        let below = Self {
+            household: Arc::clone(&self.household),
+            project,
+            read,
+            state,
+            sources,
+            path: directory.path.clone(),
+            above,
+            _control: control,
+            _directory: Some(directory),
+            ancestry,
+        };
+        Ok(DownstreamPipeline {
+            plan,
+            parent,
+            runner: Some(runner),
+            sink: Some(Arc::new(journal) as Arc<dyn EventSink>),
+            downstream: Some(Arc::new(LocalDownstream(Arc::new(below)))),
+            controls,
+            progress: Arc::new(progress.unwrap_or_default()),
+        })
+    }
+}
