@@ -189,9 +189,12 @@ impl Console {
             }
             EventKind::JobStatus { job, status, .. } => {
                 let name = state.lineage.name(pipeline, job);
+                // A job that ran and waits again waits for what its pipeline waits for.
+                let number = state.number(&name);
+                let has_run = number.is_some_and(|number| state.jobs.contains_key(&number));
                 self.status(state, &name, *status, out);
                 if *status == Status::Manual {
-                    let is_first = state.lineage.is_first(pipeline);
+                    let is_first = state.lineage.is_first(pipeline) && !has_run;
                     self.tell_of_manual(state, &name, is_first, out);
                 }
             }
@@ -273,7 +276,7 @@ impl Console {
         let hint = if is_first {
             format!("manual: play it with --manual {}", quoted(job))
         } else {
-            // Only jobs of the first pipeline are named on the command line.
+            // Only manual jobs of the first pipeline are named on the command line.
             "manual: it waits for somebody".to_owned()
         };
         let hint = style.paint(Tone::Quiet, &hint);

@@ -96,8 +96,10 @@ impl Earlier {
             // A bridge that waits for somebody waits for what its pipeline waits for.
             let waits = job.is_bridge() && job.definition.when != When::Manual;
             self.unfinished.contains(job.name())
-                || known
-                    .is_none_or(|known| would_run(&self.kind, known, job.will_start() && !waits))
+                || known.is_none_or(|known| {
+                    let is_played = job.will_start() && !waits;
+                    would_run(&self.kind, &self.history, known, is_played)
+                })
         });
         if would_run {
             return Ok(());
@@ -208,12 +210,20 @@ impl Earlier {
 }
 
 /// Returns whether a job of a run that has ended is run.
-pub(super) fn would_run(kind: &ContinuationKind, job: &JobHistory, is_played: bool) -> bool {
+pub(super) fn would_run(
+    kind: &ContinuationKind,
+    history: &RunHistory,
+    job: &JobHistory,
+    is_played: bool,
+) -> bool {
+    let waits = history.end.is_some_and(|end| end.status == Status::Manual);
     match job.status {
         Status::Success => false,
         Status::Failed => *kind == ContinuationKind::Retry && job.has_run(),
         // Behind one of the others; by itself it stays what it is.
         Status::Skipped => false,
+        // Behind a job that waits for somebody.
+        Status::Created if waits => false,
         Status::Manual => is_played,
         _ => true,
     }

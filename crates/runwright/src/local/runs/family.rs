@@ -4,7 +4,6 @@ use super::continuation::ContinuationKind;
 use super::earlier::would_run;
 use super::past_run::Run;
 use crate::local::state::StateDir;
-use pipeline::Status;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -72,7 +71,7 @@ impl Family {
         let is_played = |job: &str| matches!(&own, ContinuationKind::Play(jobs) if jobs.iter().any(|it| it == job));
         let mut jobs = history.planned();
         history.end.is_none()
-            || jobs.any(|job| job.status != Status::Manual && would_run(&own, job, false))
+            || jobs.any(|job| would_run(&own, &history, job, false))
             || history.planned().any(|job| is_played(&job.name))
             // A child is younger than its parent, so this ends.
             || !self.unfinished(&run.record().project, run.id(), kind).is_empty()
