@@ -5,6 +5,7 @@
 mod artifacts;
 mod bad_input;
 mod bitrab;
+mod caches;
 mod children;
 mod children_again;
 mod clean;
