@@ -54,6 +54,7 @@ mod limit;
 mod log;
 mod off_thread;
 mod options;
+mod plain_file;
 mod prepare;
 mod remove;
 mod reports;

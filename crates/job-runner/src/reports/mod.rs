@@ -3,7 +3,6 @@
 //! Reading is pure, from bytes; `read` alone touches files, at the end of a job.
 
 mod dotenv;
-mod file;
 mod junit;
 mod read;
 mod text;

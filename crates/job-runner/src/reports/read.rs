@@ -1,10 +1,10 @@
 use super::dotenv::{SIZE, read_dotenv};
-use super::file;
 use super::junit::read_junit;
 use super::text::{decode, merge};
 use crate::artifacts::ArtifactFiles;
 use crate::build::Build;
 use crate::off_thread::off_thread;
+use crate::plain_file;
 use executor_core::job::Artifact;
 use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariable;
@@ -85,7 +85,7 @@ fn read_dotenv_files(files: &ArtifactFiles) -> Result<Vec<JobVariable>, BuildErr
     for path in &files.paths {
         // Once there is too much, how much it is does not matter.
         let limit = u64::try_from(room).unwrap_or(u64::MAX);
-        let bytes = file::read(&files.project.join(path), limit)
+        let bytes = plain_file::read(&files.project.join(path), limit)
             .map_err(|error| refused("dotenv", &format!("{}: {error}", path.display()), None))?;
         room = room.saturating_sub(bytes.len());
         texts.push((path.display().to_string(), bytes));
@@ -126,7 +126,7 @@ fn read_junit_files(
 }
 
 fn read_junit_file(path: &Path) -> Result<TestTotals, String> {
-    let bytes = file::read(path, LARGEST_JUNIT + 1).map_err(|error| error.to_string())?;
+    let bytes = plain_file::read(path, LARGEST_JUNIT + 1).map_err(|error| error.to_string())?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > LARGEST_JUNIT) {
         return Err(format!("it is larger than {} MiB", LARGEST_JUNIT >> 20));
     }

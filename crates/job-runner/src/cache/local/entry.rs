@@ -1,5 +1,6 @@
 use super::super::CacheError;
 use super::place::file_error;
+use crate::plain_file;
 use fail_point::fail_point;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
@@ -29,6 +30,9 @@ pub(super) struct Entry {
     pub(super) look: String,
 }
 
+/// How many bytes are read of what is known of a cache; a key may be long, and is written here alone.
+const LONGEST: u64 = 16 << 20;
+
 /// A directory with a cache in it.
 #[derive(Debug, Clone)]
 pub(super) struct EntryDir {
@@ -55,10 +59,13 @@ impl EntryDir {
             what: what.to_owned(),
         };
         let path = self.metadata();
-        let text = match fs::read(&path) {
+        let text = match plain_file::read(&path, LONGEST) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(damaged("what is known of it is not there"));
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                return Err(damaged("what is known of it is in no plain file"));
             }
             Err(error) => return Err(file_error("read", &path)(error)),
         };

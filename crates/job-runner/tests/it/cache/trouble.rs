@@ -1,8 +1,9 @@
 use super::{Scene, cache, has, has_no, job, job_with};
 use crate::support::files_below;
 use executor_core::job::{Hook, HookName};
+use rustix::fs::{CWD, FileType, Mode};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 fn archives(scene: &Scene) -> Vec<PathBuf> {
@@ -29,7 +30,22 @@ async fn a_damaged_cache_is_removed_and_the_job_goes_on() {
         fs::write(archive.with_file_name("entry.json"), "{").expect("written");
     };
     let gone = |archive: &PathBuf| fs::remove_file(archive).expect("removed");
-    let ways: [&dyn Fn(&PathBuf); 4] = [&flip, &cut, &unknown, &gone];
+    // Nobody may wait for what a pipe will say.
+    let pipe = |path: &Path| {
+        fs::remove_file(path).expect("removed");
+        let kind = FileType::Fifo;
+        rustix::fs::mknodat(CWD, path, kind, Mode::RUSR | Mode::WUSR, 0).expect("made");
+    };
+    let pipe_of_entry = |archive: &PathBuf| pipe(&archive.with_file_name("entry.json"));
+    let pipe_of_archive = |archive: &PathBuf| pipe(archive);
+    let ways: [&dyn Fn(&PathBuf); 6] = [
+        &flip,
+        &cut,
+        &unknown,
+        &gone,
+        &pipe_of_entry,
+        &pipe_of_archive,
+    ];
     for damage in ways {
         let scene = Scene::new();
         let caches = [cache("k", &["dep"])];
