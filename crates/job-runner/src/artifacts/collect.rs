@@ -13,6 +13,8 @@ const MOST_FILES: usize = 500_000;
 pub(crate) struct Collected {
     /// Files, symbolic links and empty directories, relative to the project, sorted.
     pub(crate) paths: Vec<PathBuf>,
+    /// Directories that patterns took as a whole, and that hold something.
+    pub(crate) directories: BTreeSet<PathBuf>,
     /// How many files and directories each pattern found, as it was written.
     pub(crate) found: Vec<(String, usize)>,
     /// How many each pattern of `exclude` kept out, as it was written.
@@ -75,8 +77,13 @@ pub(crate) fn collect(
         collected.found.push((text.clone(), count));
         all.extend(found.paths);
         // An empty one is a result of the job; others come with what is in them.
-        let is_empty = |path: &PathBuf| found.empty.contains(path);
-        all.extend(found.directories.into_iter().filter(is_empty));
+        for directory in found.directories {
+            if found.empty.contains(&directory) {
+                all.insert(directory);
+            } else {
+                collected.directories.insert(directory);
+            }
+        }
     }
     for path in more.iter().filter(|path| is_taken(path)) {
         // Git knows of links and files alone, but something else may have taken their place.
@@ -135,12 +142,10 @@ pub(crate) enum CollectError {
         why: String,
     },
     /// There are more files than anybody can want to keep.
-    #[error(
-        "artifacts may have {0} files at most; name what later jobs need, or pack it into an archive"
-    )]
+    #[error("there are more than {0} files; name what later jobs need, or pack it into an archive")]
     TooMany(usize),
     /// A directory cannot be read.
-    #[error("look for artifacts")]
+    #[error("look for files")]
     Directory(#[from] io::Error),
 }
 
@@ -456,7 +461,7 @@ mod tests {
         let mut found = Found::at_most(2);
         let all = take_whole(project.path(), Path::new(""), &mut found);
         let error = all.expect_err("there are more");
-        assert!(error.to_string().contains("2 files at most"), "{error}");
+        assert!(error.to_string().contains("more than 2 files"), "{error}");
     }
 
     #[test]

@@ -3,10 +3,12 @@ use crate::artifacts::{CollectError, Collected, collect};
 use crate::off_thread::off_thread;
 use crate::stages::Stages;
 use executor_core::{BuildError, Cancellation};
-use std::path::Path;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 impl Stages<'_, '_> {
-    /// Finds what the paths of a cache hold now.
+    /// Finds what the paths of a cache hold now, with the directories whose modes are to be kept.
     pub(super) async fn files_of(
         &mut self,
         cache: &JobCache,
@@ -17,8 +19,29 @@ impl Stages<'_, '_> {
             .untracked(cache.untracked, project, cancellation)
             .await?;
         let (directory, paths) = (project.to_owned(), cache.paths.clone());
-        let collected = off_thread(move || collect(&directory, &paths, &untracked, &[])).await;
+        let collected = off_thread(move || {
+            let mut collected = collect(&directory, &paths, &untracked, &[])?;
+            let has_own_mode = |path: &PathBuf| has_own_mode(&directory.join(path));
+            collected.directories.retain(has_own_mode);
+            Ok(collected)
+        })
+        .await;
         let collected = collected.unwrap_or_else(|error| Err(CollectError::Directory(error)));
         collected.map_err(|error| BuildError::config(error.to_string()))
     }
+}
+
+/// Returns what is kept of files that were found: them, and directories with modes of their own.
+pub(super) fn kept(collected: Collected) -> Vec<PathBuf> {
+    let mut paths = collected.paths;
+    paths.extend(collected.directories);
+    paths.sort_unstable();
+    paths
+}
+
+/// Returns whether a directory has other permissions than one that is made where it was not there.
+/// What its owner may not do is no difference: he may do it when it is restored.
+fn has_own_mode(directory: &Path) -> bool {
+    let mode = fs::symlink_metadata(directory).map(|it| it.mode() & 0o777);
+    mode.is_ok_and(|mode| mode | 0o700 != 0o755)
 }

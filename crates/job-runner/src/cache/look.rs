@@ -27,9 +27,18 @@ pub(super) fn look(project: &Path, paths: &[PathBuf]) -> io::Result<String> {
         hasher.update(path.as_os_str().as_bytes());
         hasher.update(b"\0");
         let mode = u64::from(metadata.mode());
-        let numbers = [metadata.dev(), metadata.ino(), mode, metadata.size()];
+        // What changes in a directory are names, and they are looked at for themselves.
+        let size = if metadata.is_dir() {
+            0
+        } else {
+            metadata.size()
+        };
+        let numbers = [metadata.dev(), metadata.ino(), mode, size];
         for number in numbers {
             hasher.update(&number.to_le_bytes());
+        }
+        if metadata.is_dir() {
+            continue;
         }
         let (changed, modified) = (metadata.ctime_nsec(), metadata.mtime_nsec());
         for number in [metadata.ctime(), changed, metadata.mtime(), modified] {

@@ -1,3 +1,4 @@
+use super::files::kept;
 use super::in_time::in_time;
 use super::job_cache::JobCache;
 use super::look::{look, names};
@@ -147,7 +148,8 @@ impl Stages<'_, '_> {
         restored: &RestoredCache,
         own: &Cancellation,
     ) -> Option<String> {
-        let paths = self.paths_of(cache, way.project, own).await.ok()?;
+        let collected = self.files_of(cache, way.project, own).await;
+        let paths = kept(collected.ok()?);
         if names(&paths) != restored.names {
             return None;
         }

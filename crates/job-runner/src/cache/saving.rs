@@ -1,3 +1,4 @@
+use super::files::kept;
 use super::in_time::in_time;
 use super::job_cache::JobCache;
 use super::look::look;
@@ -101,11 +102,12 @@ impl Stages<'_, '_> {
             log.system_line("No files to cache");
             return Ok(());
         }
-        let (directory, paths) = (project.to_owned(), collected.paths.clone());
-        let looks = off_thread(move || look(&directory, &paths)).await.flatten();
+        let paths = kept(collected);
+        let (directory, files) = (project.to_owned(), paths.clone());
+        let looks = off_thread(move || look(&directory, &files)).await.flatten();
         let files = CacheFiles {
             project: project.to_owned(),
-            paths: collected.paths,
+            paths,
             are_as_restored: cache.restored.is_some() && cache.restored == looks.ok(),
             format: settings.format,
             level: settings.level,

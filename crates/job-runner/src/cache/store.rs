@@ -58,7 +58,8 @@ pub trait CacheStore: Send + Sync + Debug {
 pub struct CacheFiles {
     /// The job's directory.
     pub project: PathBuf,
-    /// Files, symbolic links and empty directories, relative to it, sorted, each once.
+    /// Files, symbolic links and directories that are empty or have a mode of their own, relative to it,
+    /// sorted, each once.
     pub paths: Vec<PathBuf>,
     /// Whether they are just what was restored from the very key they are kept under. Then there is
     /// nothing to do as long as something is kept there.

@@ -26,7 +26,9 @@ async fn a_later_run_finds_what_an_earlier_one_left() {
 async fn what_a_job_changes_is_saved_and_nothing_else() {
     let scene = Scene::new();
     let caches = [cache("k", &["dep"])];
-    scene.script("mkdir dep && echo one > dep/a", &caches).await;
+    scene
+        .script("mkdir -m 755 dep && echo one > dep/a", &caches)
+        .await;
     let changes = [
         "test $(cat dep/a) = one && echo two > dep/a",
         "test $(cat dep/a) = two && chmod 700 dep/a",
@@ -303,4 +305,46 @@ async fn a_secret_in_a_key_is_kept_nowhere() {
             file.display()
         );
     }
+}
+
+#[tokio::test]
+async fn directories_keep_modes_of_their_own() {
+    let scene = Scene::new();
+    for format in ["zip", "zipzstd", "tarzstd"] {
+        let caches = [cache(format, &["dep"])];
+        let format = [("CACHE_COMPRESSION_FORMAT", format)];
+        // What its owner may not write is a cache of Go's modules.
+        let make = "mkdir -p dep/private dep/shared dep/ro dep/plain && \
+                    for d in private shared ro plain; do echo x > dep/$d/a; done && chmod 755 dep dep/plain && \
+                    chmod 700 dep/private && chmod 777 dep/shared && chmod 555 dep/ro";
+        scene.run(job_with(make, &caches, &format), true).await;
+        let read = "test \"$(stat -c %a dep dep/private dep/shared dep/ro dep/plain | tr '\\n' ' ')\" = '755 700 777 755 755 '";
+        let log = scene.script(read, &caches).await;
+        has(&log, "up to date");
+        // A file that comes and goes is no change.
+        let log = scene.script("touch dep/private/b && rm dep/private/b", &caches);
+        has(&log.await, "up to date");
+        let log = scene.script("chmod 711 dep/private", &caches).await;
+        has(&log, "Created cache");
+        let log = scene.script("chmod 755 dep/private", &caches).await;
+        has(&log, "Created cache");
+        let log = scene.script("test $(stat -c %a dep/private) = 755", &caches);
+        has(&log.await, "up to date");
+    }
+}
+
+#[tokio::test]
+async fn what_is_packed_very_small_comes_back_too() {
+    let scene = Scene::new();
+    let caches = [cache("k", &["zeroes"])];
+    let make = job_with(
+        "truncate -s 300M zeroes",
+        &caches,
+        &[("CACHE_COMPRESSION_FORMAT", "tarzstd")],
+    );
+    scene.run(make, true).await;
+    let log = scene
+        .script("test $(stat -c %s zeroes) = 314572800", &caches)
+        .await;
+    has(&log, "Successfully extracted cache");
 }
