@@ -199,6 +199,12 @@ fn a_report_that_cannot_be_written_stops_the_run_before_it_begins() {
     check("-", "standard output shows the run itself; name a file");
     project.write("dir.xml/file", "");
     check("dir.xml", "write the report dir.xml");
+    let twice = ["run", "--report", "json=r", "--report", "junit=./r"];
+    let done = project.runwright(&twice).expect_code(2);
+    done.expect_text("write the report ./r: the report `json` is written to the same file");
+    // Nothing runs of which it could tell.
+    let dry = ["run", "--dry-run", "--report", "r.json"];
+    project.runwright(&dry).expect_code(2);
 }
 
 #[test]
@@ -221,6 +227,8 @@ fn a_run_that_is_cancelled_writes_its_reports_too() {
     let json: Value = serde_json::from_str(&read(&project, "r.json")).unwrap();
     assert_eq!(json["exit_code"], 130, "{json}");
     assert_eq!(json["jobs"][0]["status"], "canceled", "{json}");
+    let why = json["jobs"][0]["error"].as_str().unwrap_or_default();
+    assert!(why.contains("by the user"), "{json}");
     assert_eq!(json["jobs"][1]["attempts"], 0, "{json}");
     assert!(
         read(&project, "r.xml").contains("<error "),

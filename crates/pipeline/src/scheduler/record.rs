@@ -103,9 +103,11 @@ impl Record {
         self.attempts += 1;
     }
 
-    /// Tells the attempt that runs to stop.
+    /// Tells the attempt that runs to stop. Who told it before, or told the whole pipeline, is its cause.
     pub(super) fn stop(&self, cause: CancelCause) {
-        if let Some(running) = &self.running {
+        if let Some(running) = &self.running
+            && !running.cancellation.is_canceled()
+        {
             running.cancellation.cancel(cause);
         }
     }
