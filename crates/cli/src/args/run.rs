@@ -57,7 +57,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
     /// Show what would run, in order, and run nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "report")]
     pub(crate) dry_run: bool,
     /// What keeps jobs apart.
     #[command(flatten)]

@@ -26,8 +26,9 @@ impl<'a> ReportFiles<'a> {
     ///
     /// When one could not be written at the end: better now than after an hour.
     pub(super) fn check(files: &'a [ReportFile]) -> Result<Self, Failure> {
-        for file in files {
+        for (at, file) in files.iter().enumerate() {
             check(&file.path)
+                .and_then(|()| check_alone(file, &files[..at]))
                 .with_context(|| format!("write the report {}", file.path.display()))
                 .map_err(Failure::usage)?;
         }
@@ -61,6 +62,22 @@ fn check(path: &Path) -> io::Result<()> {
     partial_file(&target).map(drop)
 }
 
+/// Fails when a report of another format goes to the same file, where the last would be all there is.
+fn check_alone(file: &ReportFile, others: &[ReportFile]) -> io::Result<()> {
+    if fs::metadata(&file.path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Ok(());
+    }
+    let target = target_of(&file.path);
+    let mut others = others.iter().filter(|it| it.format != file.format);
+    match others.find(|it| target_of(&it.path) == target) {
+        Some(other) => Err(io::Error::other(format!(
+            "the report `{}` is written to the same file",
+            other.format.name()
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Puts a file where another one may be, at once.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
@@ -82,7 +99,15 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 
 /// Returns the file that a path means: what a link leads to is what is replaced.
 fn target_of(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+    let of_new = || {
+        Some(
+            fs::canonicalize(directory(path))
+                .ok()?
+                .join(path.file_name()?),
+        )
+    };
+    let target = fs::canonicalize(path).ok().or_else(of_new);
+    target.unwrap_or_else(|| path.to_owned())
 }
 
 fn partial_file(target: &Path) -> io::Result<NamedTempFile> {
@@ -91,7 +116,14 @@ fn partial_file(target: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(&prefix).suffix(PARTIAL);
     // Like any other file of the user, within his umask.
     builder.permissions(Permissions::from_mode(0o666));
-    builder.tempfile_in(directory(target))
+    // Of what went wrong nobody cares which name it went wrong with.
+    let of_system = |error: io::Error| {
+        let cause = error.get_ref().and_then(|it| it.source());
+        let cause = cause.and_then(|it| it.downcast_ref::<io::Error>());
+        let code = cause.and_then(io::Error::raw_os_error);
+        code.map_or(error, io::Error::from_raw_os_error)
+    };
+    builder.tempfile_in(directory(target)).map_err(of_system)
 }
 
 fn prefix(target: &Path) -> String {
@@ -127,6 +159,7 @@ fn remove_stale(target: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use runwright::pipeline::ReportFormat;
     use std::fs::{File, FileTimes};
     use std::time::SystemTime;
 
@@ -143,7 +176,8 @@ mod tests {
     fn files_are_checked_first_and_replaced_at_once() {
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| root.path().join(name);
-        assert!(check(&path("none/a.xml")).is_err());
+        let missing = check(&path("none/a.xml")).unwrap_err().to_string();
+        assert_eq!(missing, "No such file or directory (os error 2)");
         assert!(check(root.path()).is_err());
         assert!(check(Path::new("/dev/null")).is_ok());
         assert!(write(Path::new("/dev/null"), "x").is_ok());
@@ -157,6 +191,32 @@ mod tests {
         assert_eq!(fs::read_to_string(path("a.xml")).unwrap(), "two");
         assert!(path("link").is_symlink());
         assert_eq!(names(root.path()), ["a.xml", "link"]);
+    }
+
+    #[test]
+    fn a_file_takes_one_format() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("sub")).unwrap();
+        let file = |format, name: &str| ReportFile {
+            format,
+            path: root.path().join(name),
+        };
+        let check = |other, name: &str, expect: bool| {
+            let files = [file(ReportFormat::Json, "a.json"), file(other, name)];
+            assert_eq!(ReportFiles::check(&files).is_ok(), expect, "{name}");
+        };
+        check(ReportFormat::Junit, "a.json", false);
+        check(ReportFormat::Junit, "sub/../a.json", false);
+        check(ReportFormat::Junit, "b.json", true);
+        check(ReportFormat::Json, "a.json", true);
+        fs::write(root.path().join("a.json"), "old").unwrap();
+        std::os::unix::fs::symlink("a.json", root.path().join("link")).unwrap();
+        check(ReportFormat::Text, "link", false);
+        let null = [ReportFormat::Json, ReportFormat::Text].map(|format| ReportFile {
+            format,
+            path: PathBuf::from("/dev/null"),
+        });
+        assert!(ReportFiles::check(&null).is_ok());
     }
 
     #[test]
