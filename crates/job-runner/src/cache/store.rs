@@ -73,7 +73,7 @@ pub struct CacheFiles {
 /// A cache that was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredCache {
-    /// How many files, links and empty directories it has.
+    /// How many files, links and directories it names.
     pub files: usize,
     /// How large its archive is.
     pub size: u64,

@@ -18,7 +18,7 @@ pub(super) struct Entry {
     pub(super) scope: String,
     /// The kind of the archive.
     pub(super) format: String,
-    /// How many files, links and empty directories there are.
+    /// How many files, links and directories it names.
     pub(super) files: usize,
     /// How large the archive is.
     pub(super) size: u64,

@@ -17,7 +17,7 @@ pub struct LocalCacheEntry {
     pub project: String,
     /// The kind of its archive: `zip`, `zipzstd` or `tarzstd`.
     pub format: String,
-    /// How many files, links and empty directories it has.
+    /// How many files, links and directories it names.
     pub files: usize,
     /// How much room it takes, in bytes.
     pub size: u64,

@@ -57,9 +57,11 @@ impl CacheStore for LocalCaches {
         let (caches, key, cancellation) = (self.clone(), key.clone(), cancellation.clone());
         let saved = off_thread(move || {
             let saved = caches.pack(&place, &key, &files, &cancellation);
-            if let Ok(SavedCache::Created { .. }) = saved {
-                // With the lock still held: the newest is not the one to go.
-                caches.keep_within_budget();
+            // With the lock still held: the newest is not the one to go.
+            match saved {
+                Ok(SavedCache::Created { .. }) => caches.keep_within_budget(),
+                Ok(SavedCache::UpToDate) => {}
+                Err(_) => Self::forget_if_empty(&place),
             }
             drop(lock);
             saved

@@ -7,6 +7,7 @@ use super::place::{KeyPlace, file_error};
 use super::temporary::{self, Temporary};
 use fail_point::fail_point;
 use std::fs;
+use std::io;
 
 impl LocalCaches {
     /// Removes a cache by the id that [`entries`](Self::entries) tells. One that a job reads or writes
@@ -64,13 +65,18 @@ impl LocalCaches {
             drop(Temporary::take(self.place(), &path, lock)?);
             freed += size.unwrap_or(0);
         }
-        let emptied = fail_point!(
-            "job_runner::cache::remove_key",
-            fs::remove_file(&lock).and_then(|()| fs::remove_dir(&key.directory))
-        );
-        emptied.map_err(file_error("remove", &key.directory))?;
+        let forgotten = forget(key);
+        forgotten.map_err(file_error("remove", &key.directory))?;
         drop(writing);
         Ok(RemovedCache::Freed(freed))
+    }
+
+    /// Removes a key under which nothing is kept after all. Whoever calls holds its lock.
+    pub(super) fn forget_if_empty(key: &KeyPlace) {
+        let is_empty = key.generations().is_ok_and(|found| found.is_empty());
+        if is_empty && let Err(error) = forget(key) {
+            tracing::debug!(%error, "A key without a cache stays.");
+        }
     }
 
     /// Removes a generation that is damaged or was replaced, unless somebody reads it.
@@ -82,4 +88,12 @@ impl LocalCaches {
         }
         Ok(())
     }
+}
+
+/// Removes the directory of a key that has no generation any more.
+fn forget(key: &KeyPlace) -> io::Result<()> {
+    fail_point!(
+        "job_runner::cache::remove_key",
+        fs::remove_file(key.lock()).and_then(|()| fs::remove_dir(&key.directory))
+    )
 }

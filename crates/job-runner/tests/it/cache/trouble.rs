@@ -84,6 +84,13 @@ async fn a_cache_larger_than_all_may_be_is_not_kept() {
     let log = scene.run_with(&small, job, true).await;
     has(&log, "WARNING: cache k is not saved: it needs");
     scene.script("test $(cat a) = 1", &caches).await;
+    // And nothing is left of a key under which nothing was ever kept.
+    let keys = || fs::read_dir(scene.root.path().join("caches/keys")).expect("read");
+    assert_eq!(keys().count(), 1);
+    let script = "head -c 100000 /dev/urandom > a";
+    let large = super::job(script, &[cache("large", &["a"])]);
+    scene.run_with(&small, large, true).await;
+    assert_eq!(keys().count(), 1);
 }
 
 #[tokio::test]
