@@ -215,7 +215,10 @@ fn a_retried_job_passes_at_its_second_attempt() {
     let mark = format!("MARK={}", project.scratch().join("mark").display());
     project
         .runwright(&["run", "--variable", &mark])
-        .expect_code(0);
+        .expect_code(0)
+        .expect_text(
+            "Trying again, attempt 2: the one before ended with script_failure, exit code 1",
+        );
 }
 
 #[test]

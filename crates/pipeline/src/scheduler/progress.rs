@@ -1,6 +1,4 @@
 use super::Status;
-use crate::plan::Plan;
-use executor_core::job::When;
 use executor_core::{FailureReason, JobProducts, JobVariable};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -57,57 +55,6 @@ impl Progress {
     pub fn is_empty(&self) -> bool {
         self.finished.is_empty() && self.begun.is_empty()
     }
-
-    /// Returns the progress to go on from when all that was canceled is wanted after all.
-    #[must_use]
-    pub fn for_resume(&self, plan: &Plan) -> Self {
-        self.without(plan, |job| job.status == Status::Canceled)
-    }
-
-    /// Returns the progress to go on from when what failed or was canceled is tried again.
-    ///
-    /// A job that is allowed to fail is tried again as well, as with GitLab.
-    #[must_use]
-    pub fn for_retry(&self, plan: &Plan) -> Self {
-        self.without(plan, |job| {
-            matches!(job.status, Status::Failed | Status::Canceled)
-        })
-    }
-
-    /// Returns the progress as if some jobs had never run. What stood behind one of them, or was
-    /// skipped, is decided again; what has ended well stays.
-    fn without(&self, plan: &Plan, forgotten: impl Fn(&FinishedJob) -> bool) -> Self {
-        if !self.finished.values().any(&forgotten) {
-            return self.clone();
-        }
-        let is_manual = |name: &str| {
-            let job = plan.position(name).map(|at| &plan.jobs()[at]);
-            job.is_some_and(|job| job.definition.when == When::Manual)
-        };
-        let mut left = Self::default();
-        for (name, job) in &self.finished {
-            if forgotten(job) {
-                // Somebody started it, and now wants it once more.
-                if job.attempts > 0 && is_manual(name) {
-                    left.begun
-                        .insert(name.clone(), BegunJob::played(Vec::new()));
-                }
-            } else if job.status != Status::Skipped {
-                left.finished.insert(name.clone(), job.clone());
-            }
-        }
-        for (name, job) in &self.begun {
-            let played = job.played || (job.status.is_active() && is_manual(name));
-            let again = BegunJob {
-                status: Status::Created,
-                played,
-                since: None,
-                ..job.clone()
-            };
-            left.begun.insert(name.clone(), again);
-        }
-        left
-    }
 }
 
 impl BegunJob {
@@ -119,16 +66,6 @@ impl BegunJob {
             played: false,
             since: None,
             variables: Vec::new(),
-        }
-    }
-
-    /// Returns a manual job that somebody starts, with these variables, as soon as all before it has
-    /// passed.
-    pub fn played(variables: Vec<JobVariable>) -> Self {
-        Self {
-            played: true,
-            variables,
-            ..Self::new(Status::Created, 1)
         }
     }
 }

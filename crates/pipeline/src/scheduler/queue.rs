@@ -10,8 +10,8 @@ use crate::event::{EventKind, EventLog, JobNode, ParentJob};
 use crate::plan::{LAST, Plan};
 use crate::report::JobReport;
 use executor_core::{
-    CancelCause, Cancellation, FailureReason, JobAssignment, JobId, JobOutcome, JobState,
-    JobVariable,
+    CancelCause, Cancellation, FailureReason, JobAssignment, JobId, JobObserver, JobOutcome,
+    JobState, JobVariable, TraceStream,
 };
 use jiff::Timestamp;
 use std::cmp::Reverse;
@@ -202,8 +202,11 @@ impl Queue {
                         .extend(end.map(|end| Reverse((end, change.job))));
                 }
                 Status::WaitingForResource => self.ask_for_group(state, change.job),
-                // Told to stop by what became of another job; whoever meant this one said so first.
-                Status::Canceling => state.records[change.job].stop(CancelCause::SiblingFailure),
+                // Told to stop by what became of another job; whoever meant this one said so first,
+                // and who stops the pipeline tells all jobs that run why.
+                Status::Canceling if !self.cancellation.is_canceled() => {
+                    state.records[change.job].stop(CancelCause::SiblingFailure);
+                }
                 Status::Canceled | Status::Skipped => state.records[change.job].release(),
                 _ => {}
             }
@@ -284,11 +287,16 @@ impl Queue {
         let events = Arc::clone(&self.events);
         let observer = Arc::new(LogObserver::new(name, events, coverage));
         let cancellation = self.cancellation.child();
+        let again = record.why_again();
         record.begin(Arc::clone(&observer), cancellation.clone());
         let played_with = record.variables.clone();
         let changes = state.machine.started(job);
         self.apply(state, &changes);
         let attempt = state.machine.attempt(job);
+        if let Some(why) = again {
+            let line = format!("Trying again, attempt {attempt}: {why}\n");
+            observer.output(TraceStream::SYSTEM, line.as_bytes());
+        }
         let reported = self.reported_variables(state, job);
         let mut job = self.plan.payload_with(job, &reported);
         add_variables(&mut job.variables, played_with);

@@ -93,6 +93,16 @@ impl Record {
         self.lease = None;
     }
 
+    /// Returns how the attempt before has failed, if there was one in this run.
+    pub(super) fn why_again(&self) -> Option<String> {
+        let outcome = self.outcome.as_ref()?;
+        let reason = outcome.failure_reason()?.as_str();
+        Some(match outcome.exit_code() {
+            Some(code) => format!("the one before ended with {reason}, exit code {code}"),
+            None => format!("the one before ended with {reason}"),
+        })
+    }
+
     /// Notes that an attempt begins.
     pub(super) fn begin(&mut self, observer: Arc<LogObserver>, cancellation: Cancellation) {
         self.running = Some(Running {

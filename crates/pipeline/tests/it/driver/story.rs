@@ -48,17 +48,18 @@ notify: {stage: deploy, script: mail, when: on_failure}
     {"v":1,"seq":17,"at":null,"pipeline":1,"type":"job_finished","job":"test","stage":"test","status":"failed","exit_code":7,"failure_reason":"script_failure","allow_failure":false,"attempt":1,"duration_ms":null}
     {"v":1,"seq":18,"at":null,"pipeline":1,"type":"job_status","job":"test","stage":"test","status":"pending","attempt":2}
     {"v":1,"seq":19,"at":null,"pipeline":1,"type":"job_status","job":"test","stage":"test","status":"running","attempt":2}
-    {"v":1,"seq":20,"at":null,"pipeline":1,"type":"job_stage","job":"test","name":"prepare_executor","state":"started","user_code":false}
-    {"v":1,"seq":21,"at":null,"pipeline":1,"type":"job_stage","job":"test","name":"prepare_executor","state":"succeeded","user_code":false,"duration_ms":null}
-    {"v":1,"seq":22,"at":null,"pipeline":1,"type":"job_status","job":"test","stage":"test","status":"success","attempt":2}
-    {"v":1,"seq":23,"at":null,"pipeline":1,"type":"job_finished","job":"test","stage":"test","status":"success","exit_code":0,"failure_reason":null,"allow_failure":false,"attempt":2,"duration_ms":null}
-    {"v":1,"seq":24,"at":null,"pipeline":1,"type":"job_status","job":"lint","stage":"test","status":"running","attempt":1}
-    {"v":1,"seq":25,"at":null,"pipeline":1,"type":"job_stage","job":"lint","name":"prepare_executor","state":"started","user_code":false}
-    {"v":1,"seq":26,"at":null,"pipeline":1,"type":"job_stage","job":"lint","name":"prepare_executor","state":"failed","user_code":false,"duration_ms":null}
-    {"v":1,"seq":27,"at":null,"pipeline":1,"type":"job_status","job":"lint","stage":"test","status":"failed","attempt":1}
-    {"v":1,"seq":28,"at":null,"pipeline":1,"type":"job_finished","job":"lint","stage":"test","status":"failed","exit_code":1,"failure_reason":"script_failure","allow_failure":true,"attempt":1,"duration_ms":null}
-    {"v":1,"seq":29,"at":null,"pipeline":1,"type":"job_status","job":"notify","stage":"deploy","status":"skipped","attempt":1}
-    {"v":1,"seq":30,"at":null,"pipeline":1,"type":"pipeline_done","status":"success","exit_code":0,"duration_ms":null}
+    {"v":1,"seq":20,"at":null,"pipeline":1,"type":"job_log","job":"test","stream":"system","line":"Trying again, attempt 2: the one before ended with script_failure, exit code 7","level":"info"}
+    {"v":1,"seq":21,"at":null,"pipeline":1,"type":"job_stage","job":"test","name":"prepare_executor","state":"started","user_code":false}
+    {"v":1,"seq":22,"at":null,"pipeline":1,"type":"job_stage","job":"test","name":"prepare_executor","state":"succeeded","user_code":false,"duration_ms":null}
+    {"v":1,"seq":23,"at":null,"pipeline":1,"type":"job_status","job":"test","stage":"test","status":"success","attempt":2}
+    {"v":1,"seq":24,"at":null,"pipeline":1,"type":"job_finished","job":"test","stage":"test","status":"success","exit_code":0,"failure_reason":null,"allow_failure":false,"attempt":2,"duration_ms":null}
+    {"v":1,"seq":25,"at":null,"pipeline":1,"type":"job_status","job":"lint","stage":"test","status":"running","attempt":1}
+    {"v":1,"seq":26,"at":null,"pipeline":1,"type":"job_stage","job":"lint","name":"prepare_executor","state":"started","user_code":false}
+    {"v":1,"seq":27,"at":null,"pipeline":1,"type":"job_stage","job":"lint","name":"prepare_executor","state":"failed","user_code":false,"duration_ms":null}
+    {"v":1,"seq":28,"at":null,"pipeline":1,"type":"job_status","job":"lint","stage":"test","status":"failed","attempt":1}
+    {"v":1,"seq":29,"at":null,"pipeline":1,"type":"job_finished","job":"lint","stage":"test","status":"failed","exit_code":1,"failure_reason":"script_failure","allow_failure":true,"attempt":1,"duration_ms":null}
+    {"v":1,"seq":30,"at":null,"pipeline":1,"type":"job_status","job":"notify","stage":"deploy","status":"skipped","attempt":1}
+    {"v":1,"seq":31,"at":null,"pipeline":1,"type":"pipeline_done","status":"success","exit_code":0,"duration_ms":null}
     "#);
 }
 
