@@ -63,7 +63,7 @@ fn a_file_and_its_jobs_have_the_same_findings() {
     );
     check(
         "j: {script: x, pages: true, interruptible: true}",
-        &["interruptible", "pages"],
+        &["pages"],
     );
     check(
         "j: {script: x, artifacts: {access: none, expose_as: a, expire_in: 1 day, paths: [a]}}",

@@ -1,7 +1,7 @@
 use crate::parity::Row;
 
 /// The keywords of the top level.
-pub(super) static ROWS: [Row; 15] = [
+pub(super) static ROWS: [Row; 16] = [
     Row::honoured(
         "default",
         "jobs take from it what they do not say themselves",
@@ -33,15 +33,19 @@ pub(super) static ROWS: [Row; 15] = [
         "workflow:auto_cancel:on_job_failure",
         "a job that fails cancels the others",
     ),
-    Row::note(
+    Row::honoured(
         "workflow:auto_cancel:on_new_commit",
-        "a new commit starts no run here, so there is none to cancel",
+        "a run of a newer commit of the same ref cancels those of older ones that still run here",
     ),
     Row::honoured("workflow:name", "it is in `CI_PIPELINE_NAME`"),
     Row::honoured("workflow:rules", "they decide whether there is a pipeline"),
     Row::honoured(
         "workflow:rules:auto_cancel:on_job_failure",
         "a job that fails cancels the others",
+    ),
+    Row::honoured(
+        "workflow:rules:auto_cancel:on_new_commit",
+        "a run of a newer commit of the same ref cancels those of older ones that still run here",
     ),
     Row::honoured(
         "workflow:rules:variables",

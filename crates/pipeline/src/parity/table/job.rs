@@ -130,12 +130,10 @@ pub(super) static ROWS: [Row; 56] = [
     )
     .in_job(|job| job.inputs.as_ref().is_some_and(|inputs| !inputs.is_empty()))
     .unless_empty(),
-    Row::note(
+    Row::honoured(
         "interruptible",
-        "a new commit starts no run here, so nothing is cancelled for it",
-    )
-    .in_job(|job| job.interruptible == Some(true))
-    .unless_empty(),
+        "it says what a run of a newer commit of the same ref may cancel",
+    ),
     Row::note(
         "manual_confirmation",
         "whoever names a job with `--manual` has confirmed it",
