@@ -171,7 +171,7 @@ d: {script: x, except: [main]}
 
 #[test]
 fn jobs_that_cannot_run_here_are_refused_when_they_are_selected() {
-    let text = "t: {trigger: group/other}\na: {script: x}\n";
+    let text = "t: {needs: {pipeline: group/other}}\na: {script: x}\n";
     let check = |jobs: &[&str]| {
         let selection = Selection {
             jobs: jobs.iter().map(|&job| job.to_owned()).collect(),
@@ -183,7 +183,7 @@ fn jobs_that_cannot_run_here_are_refused_when_they_are_selected() {
     assert_eq!(check(&["a"]), Ok(()));
     let refused = check(&[]).unwrap_err();
     assert!(
-        refused.starts_with("`t` cannot run here: `trigger`:"),
+        refused.starts_with("`t` cannot run here: `needs:pipeline`:"),
         "{refused}"
     );
 }
