@@ -39,6 +39,7 @@ mod own_pipeline;
 mod plan;
 mod project;
 mod reports;
+mod resource_groups;
 mod run;
 mod schedule;
 mod secrets;

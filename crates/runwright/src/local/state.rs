@@ -257,6 +257,7 @@ impl ProjectState {
             }
         }
         self.kept.sweep_if_due(freed);
+        super::resources::remove_unused(&self.resources());
     }
 
     /// Returns the top of the project.

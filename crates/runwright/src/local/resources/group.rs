@@ -2,7 +2,7 @@ use fail_point::fail_point;
 use pipeline::scheduler::{Contender, ProcessMode};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// The directory of one group.
@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 /// ```
 ///
 /// All locks end with their process, so that a dead one never stands in the way: its files are
-/// removed by the next that looks.
+/// removed by the next that looks. What nobody uses is removed with the guard in hand; whoever gets
+/// the guard of a directory that has gone begins anew.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     directory: PathBuf,
@@ -49,18 +50,24 @@ impl Group {
 
     /// Says that jobs of a run are still to ask.
     pub(super) fn expect(&self, run: u64) -> io::Result<Mark> {
-        self.make_directories()?;
-        let _guard = self.guard_soon()?;
+        let _guard = loop {
+            make(&self.directory)?;
+            if let Some(guard) = self.guard_soon()? {
+                break guard;
+            }
+        };
+        make(&self.expected())?;
         mark(self.expected().join(run.to_string()))
     }
 
     /// Goes to the end of the queue; `None` when somebody else is just looking at it.
     pub(super) fn enqueue(&self, run: u64) -> io::Result<Option<Ticket>> {
-        self.make_directories()?;
+        make(&self.directory)?;
         let Some(_guard) = self.guard()? else {
             return Ok(None);
         };
-        let last = self.waiting()?.into_iter().map(|(number, _)| number).max();
+        make(&self.queue())?;
+        let last = self.last_number()?;
         let number = last.map_or(0, |last| last.saturating_add(1));
         let mark = mark(self.queue().join(format!("{number}-{run}")))?;
         Ok(Some(Ticket {
@@ -74,6 +81,10 @@ impl Group {
         let Some(_guard) = self.guard()? else {
             return Ok(None);
         };
+        // As long as somebody is in it, nobody need look through the queue, which may be long.
+        let Some(holder) = try_lock(open(&self.directory.join("holder"))?)? else {
+            return Ok(None);
+        };
         let mut contenders = Vec::new();
         for (number, run) in self.waiting()? {
             contenders.push(Contender {
@@ -81,35 +92,95 @@ impl Group {
                 asked: Some(number),
             });
         }
-        for run in living(&self.expected(), |name| name.parse().ok())? {
+        for run in self.still_to_ask()? {
             contenders.push(Contender {
                 pipeline: run,
                 asked: None,
             });
         }
         let next = mode.next(&contenders).map(|at| contenders[at].asked);
-        if next != Some(Some(ticket.number)) {
-            return Ok(None);
+        Ok((next == Some(Some(ticket.number))).then_some(holder))
+    }
+
+    /// Removes all of it, unless somebody is in the group, waits for it or will.
+    pub(super) fn remove_unused(&self) -> io::Result<()> {
+        let Some(_guard) = self.guard()? else {
+            return Ok(());
+        };
+        let is_awaited = !self.waiting()?.is_empty() || !self.still_to_ask()?.is_empty();
+        let holder = self.directory.join("holder");
+        if is_awaited || try_lock(open(&holder)?)?.is_none() {
+            return Ok(());
         }
-        try_lock(open(&self.directory.join("holder"))?)
+        let guard = self.guard_path();
+        let all = [
+            &self.queue(),
+            &self.expected(),
+            &holder,
+            &guard,
+            &self.directory,
+        ];
+        all.into_iter().try_for_each(|path| remove(path))
+    }
+
+    fn still_to_ask(&self) -> io::Result<Vec<u64>> {
+        living(&self.expected(), |name| name.parse().ok())
+    }
+
+    /// Returns the highest number in the queue, be it of a dead process.
+    fn last_number(&self) -> io::Result<Option<u64>> {
+        let mut last = None;
+        for entry in fs::read_dir(self.queue())? {
+            let name = entry?.file_name();
+            let place = name.to_str().and_then(place);
+            last = last.max(place.map(|(number, _)| number));
+        }
+        Ok(last)
     }
 
     fn waiting(&self) -> io::Result<Vec<(u64, u64)>> {
-        living(&self.queue(), |name| {
-            let (number, run) = name.split_once('-')?;
-            Some((number.parse().ok()?, run.parse().ok()?))
-        })
+        living(&self.queue(), place)
     }
 
+    /// Takes the guard; `None` when somebody else has it, or it has just been removed.
     fn guard(&self) -> io::Result<Option<File>> {
-        try_lock(open(&self.directory.join("guard"))?)
+        let Some(guard) = self.open_guard()? else {
+            return Ok(None);
+        };
+        match try_lock(guard)? {
+            Some(guard) if self.is_in_force(&guard)? => Ok(Some(guard)),
+            _ => Ok(None),
+        }
     }
 
-    /// Takes the guard, which nobody holds for longer than it takes to look at a few files.
-    fn guard_soon(&self) -> io::Result<File> {
-        let guard = open(&self.directory.join("guard"))?;
+    /// Takes the guard, which nobody holds for longer than it takes to look at a few files; `None`
+    /// when it has just been removed.
+    fn guard_soon(&self) -> io::Result<Option<File>> {
+        let Some(guard) = self.open_guard()? else {
+            return Ok(None);
+        };
         guard.lock()?;
-        Ok(guard)
+        Ok(self.is_in_force(&guard)?.then_some(guard))
+    }
+
+    fn open_guard(&self) -> io::Result<Option<File>> {
+        match open(&self.guard_path()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    /// Returns whether a guard is the one that others would find.
+    fn is_in_force(&self, guard: &File) -> io::Result<bool> {
+        let identity = |it: &fs::Metadata| (it.dev(), it.ino());
+        match fs::metadata(self.guard_path()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            found => Ok(identity(&found?) == identity(&guard.metadata()?)),
+        }
+    }
+
+    fn guard_path(&self) -> PathBuf {
+        self.directory.join("guard")
     }
 
     pub(super) fn queue(&self) -> PathBuf {
@@ -119,21 +190,28 @@ impl Group {
     fn expected(&self) -> PathBuf {
         self.directory.join("expected")
     }
+}
 
-    fn make_directories(&self) -> io::Result<()> {
-        for directory in [self.queue(), self.expected()] {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o700);
-            fail_point!("runwright::resources::make", builder.create(&directory))?;
-        }
-        Ok(())
-    }
+/// Returns the number in the queue and the run that the name of a file tells.
+fn place(name: &str) -> Option<(u64, u64)> {
+    let (number, run) = name.split_once('-')?;
+    Some((number.parse().ok()?, run.parse().ok()?))
+}
+
+fn make(directory: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    fail_point!("runwright::resources::make", builder.create(directory))
 }
 
 /// Returns what the names of those files mean that a living process holds, and removes the others.
 fn living<T>(directory: &Path, meaning: impl Fn(&str) -> Option<T>) -> io::Result<Vec<T>> {
     let mut living = Vec::new();
-    for entry in fs::read_dir(directory)? {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(living),
+        entries => entries?,
+    };
+    for entry in entries {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str());
         let Some(meant) = name.and_then(&meaning) else {
@@ -147,15 +225,33 @@ fn living<T>(directory: &Path, meaning: impl Fn(&str) -> Option<T>) -> io::Resul
         match try_lock(file)? {
             None => living.push(meant),
             Some(_dead) => {
-                let removed = fail_point!("runwright::resources::remove", fs::remove_file(&path));
-                removed.or_else(|error| match error.kind() {
-                    io::ErrorKind::NotFound => Ok(()),
-                    _ => Err(error),
-                })?;
+                remove(&path)?;
             }
         }
     }
     Ok(living)
+}
+
+/// Removes a file or an empty directory; a directory in which somebody begins anew stays.
+fn remove(path: &Path) -> io::Result<()> {
+    let remove = || {
+        if path.is_dir() {
+            fs::remove_dir(path)
+        } else {
+            fs::remove_file(path)
+        }
+    };
+    match fail_point!("runwright::resources::remove", remove()) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty
+            ) =>
+        {
+            Ok(())
+        }
+        removed => removed,
+    }
 }
 
 fn mark(path: PathBuf) -> io::Result<Mark> {

@@ -231,4 +231,51 @@ mod tests {
         assert!(got.unwrap().is_some());
         assert_eq!(std::fs::read_dir(&queue).unwrap().count(), 0);
     }
+
+    #[tokio::test]
+    async fn a_group_that_nobody_uses_is_removed_and_no_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let groups = || std::fs::read_dir(directory.path()).unwrap().count();
+        let never = Cancellation::new();
+        let one = machine(&directory, ProcessMode::OldestFirst);
+        one.expect("prod", PipelineId(1), true);
+        super::super::remove_unused(directory.path());
+        assert_eq!(groups(), 1, "a job is still to ask");
+        let held = one.acquire(&request(1), &never).await.unwrap();
+        one.expect("prod", PipelineId(1), false);
+        super::super::remove_unused(directory.path());
+        assert_eq!(groups(), 1, "a job is in it");
+        drop(held);
+        super::super::remove_unused(directory.path());
+        assert_eq!(groups(), 0);
+        // It can be used again.
+        assert!(one.acquire(&request(2), &never).await.unwrap().is_some());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn removing_groups_lets_no_two_jobs_in() {
+        let directory = tempfile::tempdir().unwrap();
+        let inside = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let mut tasks = tokio::task::JoinSet::new();
+        for run in 1..=4 {
+            let one = machine(&directory, ProcessMode::Unordered);
+            let (inside, path) = (Arc::clone(&inside), directory.path().to_owned());
+            tasks.spawn(async move {
+                let never = Cancellation::new();
+                for _ in 0..20 {
+                    let held = one.acquire(&request(run), &never).await.unwrap();
+                    let others = inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                    assert_eq!(others, 0);
+                    super::super::remove_unused(&path);
+                    tokio::task::yield_now().await;
+                    inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                    drop(held);
+                    super::super::remove_unused(&path);
+                }
+            });
+        }
+        while let Some(done) = tasks.join_next().await {
+            done.unwrap();
+        }
+    }
 }
