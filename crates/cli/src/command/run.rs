@@ -5,7 +5,7 @@ use super::parallel::Parallel;
 use super::past::tell_left;
 use super::report_files::ReportFiles;
 use super::{find_project, pipeline_options, print};
-use crate::args::RunArgs;
+use crate::args::{DialectArg, RunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{
@@ -21,7 +21,7 @@ use runwright::local::{
 };
 use runwright::pipeline::config::parse_duration;
 use runwright::pipeline::parity::{Class, check_plan};
-use runwright::pipeline::plan::NeedsMode;
+use runwright::pipeline::plan::{NeedsMode, UnknownNames};
 use runwright::pipeline::{PipelineReport, Plan, Selection};
 use runwright::shell::ShellConfig;
 use std::fmt::Write;
@@ -63,6 +63,11 @@ pub(super) fn perform(
             return Ok(Exit::Usage);
         }
     };
+    if args.project.dialect == DialectArg::Bitrab {
+        for unknown in options.selection.unknown_jobs(pipeline.resolved()) {
+            error_line(&strip_controls(&format!("warning: {unknown}")));
+        }
+    }
     if !args.dry_run {
         isolation::allow_mounts(options.isolation)?;
     }
@@ -114,6 +119,10 @@ fn options(args: &RunArgs, project: &LocalProject) -> Result<RunOptions, Failure
                 NeedsMode::Without
             },
             manual: args.manual.clone(),
+            unknown: match args.project.dialect {
+                DialectArg::Gitlab => UnknownNames::Refused,
+                DialectArg::Bitrab => UnknownNames::LeftOut,
+            },
         },
         concurrency: parallel.concurrency,
         timeout,

@@ -106,3 +106,111 @@ fn mistakes_in_the_settings_are_told_before_anything_runs() {
         .expect_code(2)
         .expect_text("--no-worktrees belongs to --dialect bitrab");
 }
+
+/// Returns the marks that jobs left by `echo NAME >> "$OUT/marks"`, in their order.
+fn marks(project: &Project) -> Vec<String> {
+    let file = project.scratch().join("out/marks");
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.lines().map(ToOwned::to_owned).collect()
+}
+
+#[test]
+fn a_serial_stage_stops_at_the_first_failure_and_rescue_jobs_still_run() {
+    // R-PIPE-27
+    let text = "
+stages: [one, two, three]
+default: {before_script: ['echo $CI_JOB_NAME >> \"$OUT/marks\"']}
+first: {stage: one, script: exit 3}
+dropped: {stage: one, script: 'true'}
+even-so: {stage: one, script: 'true', when: always}
+later: {stage: two, script: 'true'}
+rescue: {stage: two, script: 'true', when: on_failure}
+cleanup: {stage: three, script: 'true', when: always}
+";
+    let project = project(text);
+    let done = run(&project, &["--serial"]).expect_code(1);
+    assert_eq!(marks(&project), ["first", "even-so", "rescue", "cleanup"]);
+    done.expect_text("pipeline failed");
+    // GitLab lets the other job of the stage run.
+    fs::remove_file(project.scratch().join("out/marks")).unwrap();
+    let out = format!("OUT={}", project.scratch().join("out").display());
+    project
+        .runwright(&["run", "--concurrency", "1", "--variable", &out])
+        .expect_code(1);
+    assert_eq!(
+        marks(&project),
+        ["first", "dropped", "even-so", "rescue", "cleanup"]
+    );
+}
+
+#[test]
+fn running_jobs_of_a_stage_finish_and_an_allowed_failure_calls_the_rescue() {
+    // R-PIPE-26, R-PIPE-41, R-PIPE-43
+    let wait = |file: &str| {
+        format!("for i in $(seq 600); do test -e \"$OUT/{file}\" && break; sleep 0.1; done")
+    };
+    let text = format!(
+        "
+stages: [one, two]
+fails: {{stage: one, script: ['{}', 'touch \"$OUT/failed\"', exit 1]}}
+goes-on:
+  stage: one
+  script: ['touch \"$OUT/runs\"', '{}', 'echo goes-on >> \"$OUT/marks\"']
+dropped: {{stage: one, script: 'echo dropped >> \"$OUT/marks\"'}}
+later: {{stage: two, script: 'echo later >> \"$OUT/marks\"'}}
+rescue: {{stage: two, script: 'echo rescue >> \"$OUT/marks\"', when: on_failure}}
+",
+        wait("runs"),
+        wait("failed"),
+    );
+    let hard = project(&text);
+    run(&hard, &["--concurrency", "2"]).expect_code(1);
+    let found = marks(&hard);
+    assert!(found.contains(&"goes-on".to_owned()), "{found:?}");
+    assert!(!found.contains(&"later".to_owned()), "{found:?}");
+    assert_eq!(found.last().map(String::as_str), Some("rescue"));
+
+    let allowed = text.replace("exit 1]", "exit 1], allow_failure: true");
+    let project = project(&allowed);
+    run(&project, &["--concurrency", "2"]).expect_code(0);
+    let mut found = marks(&project);
+    found.sort();
+    assert_eq!(found, ["dropped", "goes-on", "later", "rescue"]);
+}
+
+#[test]
+fn jobs_with_needs_start_in_batches() {
+    // R-PIPE-31
+    let text = "
+stages: [one, two]
+default: {before_script: ['echo +$CI_JOB_NAME >> \"$OUT/marks\"']}
+short: {stage: one, script: 'true'}
+long: {stage: one, script: ['sleep 1', 'echo -long >> \"$OUT/marks\"']}
+next: {stage: two, script: 'true', needs: [short]}
+";
+    let project = project(text);
+    let at = |name: &str| {
+        let marks = marks(&project);
+        marks.iter().position(|mark| mark == name).unwrap()
+    };
+    run(&project, &["--concurrency", "2"]).expect_code(0);
+    assert!(at("-long") < at("+next"), "the batch was not waited for");
+    fs::remove_file(project.scratch().join("out/marks")).unwrap();
+    let out = format!("OUT={}", project.scratch().join("out").display());
+    let words = ["run", "--concurrency", "2", "--variable", &out];
+    project.runwright(&words).expect_code(0);
+    assert!(at("+next") < at("-long"), "GitLab waits for what is needed");
+}
+
+#[test]
+fn names_that_no_job_has_are_warnings() {
+    let project = project("one: {script: 'echo here'}\n");
+    let done = run(&project, &["one", "tow"]).expect_code(0);
+    assert!(done.stdout.contains("one | here"), "{}", done.stdout);
+    done.expect_text("warning: ").expect_text("\"tow\"");
+    // Nothing is left, which is not the whole pipeline.
+    let done = run(&project, &["tow"]).expect_code(0);
+    assert!(!done.stdout.contains("here"), "{}", done.stdout);
+    done.expect_text("\"tow\"");
+    project.runwright(&["run", "one", "tow"]).expect_code(2);
+}

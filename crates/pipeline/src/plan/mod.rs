@@ -13,7 +13,7 @@ mod selection;
 mod variables;
 
 pub use error::PlanError;
-pub use selection::{NeedsMode, Selection};
+pub use selection::{NeedsMode, Selection, UnknownNames};
 pub(crate) use variables::{LAST, of_pipeline, predefined_of_job};
 
 use crate::config::Variables;

@@ -32,6 +32,19 @@ pub struct Selection {
     pub needs: NeedsMode,
     /// Manual jobs that start all the same; jobs named in `jobs` do so anyway.
     pub manual: Vec<String>,
+    /// What becomes of names that no job has.
+    pub unknown: UnknownNames,
+}
+
+/// What becomes of names that no job of a pipeline has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownNames {
+    /// Nothing is run.
+    #[default]
+    Refused,
+    /// The others are run, which may be none: whoever asks should be [told](Selection::unknown_jobs).
+    LeftOut,
 }
 
 /// What a selection means in one pipeline, as places of its jobs.
@@ -50,11 +63,10 @@ impl Selection {
     ///
     /// When there is no such job or stage.
     pub fn check(&self, pipeline: &ResolvedPipeline) -> Result<(), PlanError> {
-        let jobs = pipeline.jobs.iter().map(|job| &*job.definition.name);
-        let known: HashSet<&str> = jobs.clone().chain(jobs.clone().map(group_name)).collect();
-        let mut named = self.jobs.iter().chain(&self.manual);
-        if let Some(unknown) = named.find(|name| !known.contains(name.as_str())) {
-            return Err(PlanError::unknown_job(unknown, jobs));
+        if self.unknown == UnknownNames::Refused
+            && let Some(unknown) = self.unknown_jobs(pipeline).into_iter().next()
+        {
+            return Err(unknown);
         }
         let stages = pipeline.stages.iter().map(String::as_str);
         let unknown = self
@@ -62,6 +74,17 @@ impl Selection {
             .iter()
             .find(|stage| !pipeline.stages.contains(stage));
         unknown.map_or(Ok(()), |stage| Err(PlanError::unknown_stage(stage, stages)))
+    }
+
+    /// Says of each name of a job that the file has none of that name, whatever rules say.
+    pub fn unknown_jobs(&self, pipeline: &ResolvedPipeline) -> Vec<PlanError> {
+        let jobs = pipeline.jobs.iter().map(|job| &*job.definition.name);
+        let known: HashSet<&str> = jobs.clone().chain(jobs.clone().map(group_name)).collect();
+        let named = self.jobs.iter().chain(&self.manual);
+        let unknown = named.filter(|name| !known.contains(name.as_str()));
+        unknown
+            .map(|name| PlanError::unknown_job(name, jobs.clone()))
+            .collect()
     }
 
     /// Finds the chosen jobs.
@@ -75,11 +98,11 @@ impl Selection {
         let names = Names::of(creation);
         let mut chosen = Chosen::default();
         for name in &self.jobs {
-            chosen.jobs.extend(names.find(name)?);
+            chosen.jobs.extend(self.find(&names, name)?);
         }
         chosen.played.extend(&chosen.jobs);
         for name in &self.manual {
-            chosen.played.extend(names.find(name)?);
+            chosen.played.extend(self.find(&names, name)?);
         }
         if !is_named {
             chosen.jobs = whole(creation);
@@ -93,6 +116,17 @@ impl Selection {
             add_needed(&names, &stages, &mut chosen.jobs);
         }
         Ok(chosen)
+    }
+
+    /// Returns the jobs that a name of the selection means.
+    fn find(&self, names: &Names<'_>, name: &str) -> Result<Vec<usize>, PlanError> {
+        match names.find(name) {
+            Ok(jobs) => Ok(jobs.collect()),
+            Err(PlanError::UnknownJob { .. }) if self.unknown == UnknownNames::LeftOut => {
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 

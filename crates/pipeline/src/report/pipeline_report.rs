@@ -1,3 +1,4 @@
+use crate::dialect::Dialect;
 use crate::scheduler::Status;
 use executor_core::{BuildError, FailureReason, JobProducts, PipelineId, TestTotals, WorkerError};
 use std::sync::Arc;
@@ -137,14 +138,18 @@ pub struct JobReport {
 /// Returns the exit code for a pipeline that nobody stopped.
 ///
 /// The jobs come first: a pipeline that waits at a manual job has the status of that job, also when
-/// another one failed beside it.
-pub(crate) fn exit_of(status: Status, jobs: &[JobReport]) -> RunExit {
+/// another one failed beside it. By bitrab's rules only the first stage that failed counts.
+pub(crate) fn exit_of(dialect: Dialect, status: Status, jobs: &[JobReport]) -> RunExit {
     let decides = |job: &&JobReport| {
         matches!(job.status, Status::Failed | Status::Canceled) && !job.allow_failure
     };
     let mut spoilt = jobs.iter().filter(decides).peekable();
-    if spoilt.peek().is_some() {
-        return if spoilt.all(|job| is_environmental(job.failure_reason)) {
+    if let Some(&first) = spoilt.peek() {
+        let counts = |job: &&JobReport| dialect == Dialect::GitLab || job.stage == first.stage;
+        return if spoilt
+            .filter(counts)
+            .all(|job| is_environmental(job.failure_reason))
+        {
             RunExit::Environment
         } else {
             RunExit::JobFailed
@@ -206,8 +211,9 @@ mod tests {
                 false,
             )
         };
-        let check =
-            |status, jobs: &[JobReport], code| assert_eq!(exit_of(status, jobs).code(), code);
+        let check = |status, jobs: &[JobReport], code| {
+            assert_eq!(exit_of(Dialect::GitLab, status, jobs).code(), code)
+        };
         check(Status::Success, &[], 0);
         check(Status::Manual, &[], 0);
         check(Status::Skipped, &[], 0);
@@ -220,11 +226,29 @@ mod tests {
     }
 
     #[test]
+    fn by_bitrabs_rules_the_first_error_is_the_result() {
+        // R-PIPE-27
+        let failed = |stage: &str, reason| JobReport {
+            stage: stage.to_owned(),
+            ..job(Status::Failed, Some(reason), false)
+        };
+        let system = failed("build", FailureReason::RunnerSystemFailure);
+        let jobs = [system, failed("rescue", FailureReason::ScriptFailure)];
+        let check = |dialect, code| {
+            assert_eq!(exit_of(dialect, Status::Failed, &jobs).code(), code);
+        };
+        check(Dialect::GitLab, 1);
+        check(Dialect::Bitrab, 3);
+    }
+
+    #[test]
     fn a_job_that_waits_does_not_hide_one_that_failed() {
         let waits = || job(Status::Manual, None, false);
         let of = |reason| job(Status::Failed, Some(reason), false);
         for status in [Status::Manual, Status::Scheduled, Status::Created] {
-            let check = |jobs: &[JobReport], expect| assert_eq!(exit_of(status, jobs), expect);
+            let check = |jobs: &[JobReport], expect| {
+                assert_eq!(exit_of(Dialect::GitLab, status, jobs), expect)
+            };
             check(&[waits()], RunExit::Success);
             check(
                 &[waits(), of(FailureReason::ScriptFailure)],

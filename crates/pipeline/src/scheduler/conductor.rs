@@ -146,7 +146,7 @@ impl Concluded {
         } else if stop.is_canceled() {
             RunExit::JobFailed
         } else {
-            exit_of(status, &jobs)
+            exit_of(self.queue.plan.dialect(), status, &jobs)
         };
         // A pipeline without a job would count as successful; that it did nothing says more.
         let status = if jobs.is_empty() {

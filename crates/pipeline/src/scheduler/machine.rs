@@ -33,6 +33,8 @@ pub struct Machine {
     dialect: Dialect,
     /// Whether the failure of one job lets no other of its stage start.
     stage_stops: bool,
+    /// Whether jobs start in batches: none before all of the one before have ended.
+    batches: bool,
     changes: Vec<StatusChange>,
 }
 
@@ -55,6 +57,8 @@ pub enum Finish<'a> {
 impl Machine {
     /// Returns the machine of a plan; nothing has begun.
     pub fn new(plan: &Plan) -> Self {
+        let is_bitrab = plan.dialect() == Dialect::Bitrab;
+        let has_needs = plan.jobs().iter().any(|job| job.needs.is_some());
         Self {
             jobs: plan.jobs().iter().map(Node::new).collect(),
             dependents: Dependents::new(plan),
@@ -65,8 +69,8 @@ impl Machine {
             undecided: VecDeque::new(),
             stops_at_failure: plan.stops_at_failure(),
             dialect: plan.dialect(),
-            stage_stops: plan.dialect() == Dialect::Bitrab
-                && plan.jobs().iter().all(|job| job.needs.is_none()),
+            stage_stops: is_bitrab && !has_needs,
+            batches: is_bitrab && has_needs,
             changes: Vec::new(),
         }
     }
@@ -200,15 +204,20 @@ impl Machine {
     /// Decides all jobs that can be decided, until nothing changes.
     pub(super) fn settle(&mut self) -> Vec<StatusChange> {
         loop {
-            while let Some(job) = self.undecided.pop_front() {
-                self.decide(job);
+            while let Some(jobs) = self.stages.advance() {
+                // Those with needs are decided by these.
+                let jobs = jobs.filter(|&job| self.jobs[job].needs.is_none());
+                self.undecided.extend(jobs);
             }
-            let Some(jobs) = self.stages.advance() else {
+            if self.undecided.is_empty() || (self.batches && self.active > 0) {
                 return std::mem::take(&mut self.changes);
-            };
-            // Those with needs are decided by these.
-            let jobs = jobs.filter(|&job| self.jobs[job].needs.is_none());
-            self.undecided.extend(jobs);
+            }
+            // What these lead to is another batch.
+            for _ in 0..self.undecided.len() {
+                if let Some(job) = self.undecided.pop_front() {
+                    self.decide(job);
+                }
+            }
         }
     }
 
@@ -221,7 +230,16 @@ impl Machine {
                 || (self.dialect == Dialect::Bitrab
                     && before == Status::Success
                     && self.has_warned_before(job));
-            self.set(job, self.jobs[job].next(before, rescues));
+            let node = &self.jobs[job];
+            // One that an earlier run had dropped, or that comes to a stage that was stopped.
+            let is_stopped =
+                self.stage_stops && node.is_for_success() && self.stages.has_failed(node.stage);
+            let next = if is_stopped {
+                Status::Skipped
+            } else {
+                node.next(before, rescues)
+            };
+            self.set(job, next);
         }
     }
 
@@ -234,6 +252,7 @@ impl Machine {
     }
 
     /// Lets no further job of a stage start that is for success: bitrab stops at the first failure.
+    /// One that is tried again has started, and one that somebody starts by hand is his wish.
     fn drop_pending(&mut self, stage: usize) {
         for job in self.stages.jobs_of(stage) {
             let node = &self.jobs[job];
@@ -241,7 +260,7 @@ impl Machine {
                 node.status,
                 Status::Pending | Status::WaitingForResource | Status::Scheduled
             );
-            if waits && node.is_for_success() {
+            if waits && node.attempt == 1 && node.is_for_success() {
                 self.set(job, Status::Skipped);
             }
         }

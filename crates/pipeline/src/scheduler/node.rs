@@ -62,12 +62,9 @@ impl Node {
         }
     }
 
-    /// Returns whether it runs only as long as nothing has failed.
+    /// Returns whether it starts by itself, and only as long as nothing has failed.
     pub(super) fn is_for_success(&self) -> bool {
-        matches!(
-            self.definition.when,
-            When::OnSuccess | When::Manual | When::Delayed
-        )
+        matches!(self.definition.when, When::OnSuccess | When::Delayed)
     }
 
     /// Returns where it stands when nothing but others of its resource group keeps it from starting.

@@ -83,6 +83,11 @@ impl Stages {
         self.passed.has_warned()
     }
 
+    /// Returns whether a job of a stage failed that is not allowed to.
+    pub(super) fn has_failed(&self, stage: usize) -> bool {
+        self.list[stage].tally.has(Status::Failed)
+    }
+
     /// Returns the places of the jobs of a stage.
     pub(super) fn jobs_of(&self, stage: usize) -> Range<usize> {
         self.list[stage].jobs.clone()

@@ -98,7 +98,8 @@ impl Tally {
         self.counts[Self::WARNED] > 0
     }
 
-    fn has(&self, status: Status) -> bool {
+    /// Returns whether one of it has this status, and nothing makes that matter less.
+    pub(super) fn has(&self, status: Status) -> bool {
         self.counts[status as usize] > 0
     }
 

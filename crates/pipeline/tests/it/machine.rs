@@ -270,19 +270,7 @@ c: {{stage: two, script: x, when: always}}
 #[test]
 fn bitrab_stops_at_the_first_failure_and_minds_allowed_ones() {
     // R-PIPE-27 R-PIPE-41 R-PIPE-43
-    let check = |text: &str, inputs: &str, expect: &str| {
-        let plan = Plan::clone(&plan(text)).in_dialect(pipeline::Dialect::Bitrab);
-        let mut machine = Machine::new(&plan);
-        machine.start();
-        for input in inputs.split_whitespace() {
-            feed(&mut machine, &plan, input);
-        }
-        assert_eq!(
-            state(&machine, &plan),
-            expect,
-            "after {inputs:?} in\n{text}"
-        );
-    };
+    let check = check_bitrab;
     let text = "
 stages: [one, two]
 a: {stage: one, script: x}
@@ -317,5 +305,78 @@ needing: {stage: two, script: x, when: on_failure, needs: [a]}
         allowed,
         "a+ later+",
         "a=success later=success rescue=skipped needing=skipped | success",
+    );
+}
+
+/// Feeds a machine of bitrab's dialect, and compares where all stands.
+fn check_bitrab(text: &str, inputs: &str, expect: &str) {
+    let plan = Plan::clone(&plan(text)).in_dialect(pipeline::Dialect::Bitrab);
+    let mut machine = Machine::new(&plan);
+    machine.start();
+    for input in inputs.split_whitespace() {
+        feed(&mut machine, &plan, input);
+    }
+    let found = state(&machine, &plan);
+    assert_eq!(found, expect, "after {inputs:?} in\n{text}");
+}
+
+#[test]
+fn bitrab_starts_jobs_in_batches_where_some_have_needs() {
+    // R-PIPE-31
+    let text = "
+stages: [one, two]
+a: {stage: one, script: x}
+b: {stage: one, script: x}
+quick: {stage: two, script: x, needs: [a]}
+last: {stage: two, script: x}
+behind: {stage: two, script: x, needs: [quick]}
+";
+    check_bitrab(
+        text,
+        "a+",
+        "a=success b=pending quick=created last=created behind=created | running",
+    );
+    // What b led to is in the batch with what a did.
+    check_bitrab(
+        text,
+        "a+ b+",
+        "a=success b=success quick=pending last=pending behind=created | running",
+    );
+    check_bitrab(
+        text,
+        "a+ b+ quick+",
+        "a=success b=success quick=success last=pending behind=created | running",
+    );
+    check_bitrab(
+        text,
+        "a+ b+ quick+ last+ behind+",
+        "a=success b=success quick=success last=success behind=success | success",
+    );
+    // A failure stops what needs it, and no others.
+    check_bitrab(
+        text,
+        "a- b+",
+        "a=failed b=success quick=skipped last=skipped behind=skipped | failed",
+    );
+}
+
+#[test]
+fn bitrab_lets_go_on_what_has_begun_when_a_stage_stops() {
+    // R-PIPE-41
+    let text = "
+a: {script: x}
+b: {script: x, retry: 1}
+c: {script: x}
+hand: {script: x, when: manual, allow_failure: false}
+";
+    check_bitrab(
+        text,
+        "b- a-",
+        "a=failed b=pending c=skipped hand=manual | running",
+    );
+    check_bitrab(
+        text,
+        "a- hand>",
+        "a=failed b=skipped c=skipped hand=pending | running",
     );
 }

@@ -24,7 +24,7 @@ fn check(jobs: &[&str], stages: &[&str], needs: NeedsMode, expect: &[&str]) {
         jobs: owned(jobs),
         stages: owned(stages),
         needs,
-        manual: Vec::new(),
+        ..Selection::default()
     };
     let plan = plan_of(FILE, &selection);
     let names: Vec<&str> = plan.jobs().iter().map(PlannedJob::name).collect();

@@ -123,6 +123,11 @@ impl LocalPipeline {
         &self.read.loaded
     }
 
+    /// Returns by whose rules it was read, and is to be run.
+    pub fn dialect(&self) -> Dialect {
+        self.read.options.dialect
+    }
+
     /// Returns what it takes to read the pipelines that its jobs start.
     pub(super) fn read_pipeline(&self) -> &Arc<ReadPipeline> {
         &self.read

@@ -493,17 +493,18 @@ fn plan(
     let mut context = pipeline.context()?.clone();
     stamp(&mut context, id);
     let creation = create(pipeline.resolved(), &context, pipeline.repository()?);
-    let Some(earlier) = earlier else {
-        let plan = Plan::new(&creation, context, &options.selection)?;
-        plan.check_local()?;
-        return Ok(plan);
-    };
     let mut selection = options.selection.clone();
+    let Some(earlier) = earlier else {
+        let plan = Plan::new(&creation, context, &selection)?;
+        plan.check_local()?;
+        return Ok(plan.in_dialect(pipeline.dialect()));
+    };
     earlier.add_played(&mut selection, |name| {
         creation.job(name).is_some_and(|job| job.is_included)
     });
-    let mut plan = Plan::new(&creation, context, &selection)?;
+    let plan = Plan::new(&creation, context, &selection)?;
     plan.check_local()?;
+    let mut plan = plan.in_dialect(pipeline.dialect());
     plan.keep_ids(&earlier.ids());
     Ok(plan)
 }

@@ -145,7 +145,8 @@ impl Upper {
         }
         let plan = Plan::new(&creation, context, &selection);
         let plan = plan.and_then(|plan| plan.check_local().map(|()| plan));
-        let mut plan = plan.map_err(|error| Refusal::not_created(error.to_string()))?;
+        let plan = plan.map_err(|error| Refusal::not_created(error.to_string()))?;
+        let mut plan = plan.in_dialect(read.options.dialect);
         if let Some(earlier) = &earlier {
             plan.keep_ids(&earlier.ids());
         }

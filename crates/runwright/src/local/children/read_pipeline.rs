@@ -20,7 +20,7 @@ pub(in crate::local) struct ReadPipeline {
     pub(in crate::local) surroundings: Arc<Surroundings>,
     pub(in crate::local) outside: Arc<Outside>,
     /// What the pipelines of a run have in common; what only the first one has is left out.
-    pub(super) options: PipelineOptions,
+    pub(in crate::local) options: PipelineOptions,
 }
 
 impl ReadPipeline {
