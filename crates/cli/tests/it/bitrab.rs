@@ -130,7 +130,7 @@ cleanup: {stage: three, script: 'true', when: always}
     let project = project(text);
     let done = run(&project, &["--serial"]).expect_code(1);
     assert_eq!(marks(&project), ["first", "even-so", "rescue", "cleanup"]);
-    done.expect_text("pipeline failed");
+    done.expect_text("pipeline 1: failed (1 failed, 2 skipped, 3 success)");
     // GitLab lets the other job of the stage run.
     fs::remove_file(project.scratch().join("out/marks")).unwrap();
     let out = format!("OUT={}", project.scratch().join("out").display());
@@ -207,10 +207,10 @@ fn names_that_no_job_has_are_warnings() {
     let project = project("one: {script: 'echo here'}\n");
     let done = run(&project, &["one", "tow"]).expect_code(0);
     assert!(done.stdout.contains("one | here"), "{}", done.stdout);
-    done.expect_text("warning: ").expect_text("\"tow\"");
+    done.expect_text("warning: ").expect_text("`tow`");
     // Nothing is left, which is not the whole pipeline.
     let done = run(&project, &["tow"]).expect_code(0);
     assert!(!done.stdout.contains("here"), "{}", done.stdout);
-    done.expect_text("\"tow\"");
+    done.expect_text("`tow`");
     project.runwright(&["run", "one", "tow"]).expect_code(2);
 }

@@ -294,8 +294,8 @@ impl Queue {
         self.apply(state, &changes);
         let attempt = state.machine.attempt(job);
         if let Some(why) = again {
-            let line = format!("Trying again, attempt {attempt}: {why}\n");
-            observer.output(TraceStream::SYSTEM, line.as_bytes());
+            let line = format!("WARNING: Trying again, attempt {attempt}: {why}\n");
+            observer.output(TraceStream::SYSTEM_WARNING, line.as_bytes());
         }
         let reported = self.reported_variables(state, job);
         let mut job = self.plan.payload_with(job, &reported);
