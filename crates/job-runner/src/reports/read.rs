@@ -1,6 +1,6 @@
 use super::dotenv::{SIZE, read_dotenv};
 use super::junit::read_junit;
-use super::text::{decode, merge};
+use super::text::{decode_xml, merge};
 use crate::artifacts::ArtifactFiles;
 use crate::build::Build;
 use crate::off_thread::off_thread;
@@ -130,5 +130,5 @@ fn read_junit_file(path: &Path) -> Result<TestTotals, String> {
     if u64::try_from(bytes.len()).is_ok_and(|length| length > LARGEST_JUNIT) {
         return Err(format!("it is larger than {} MiB", LARGEST_JUNIT >> 20));
     }
-    read_junit(&decode(&bytes)).map_err(|error| error.to_string())
+    read_junit(&decode_xml(&bytes)).map_err(|error| error.to_string())
 }

@@ -23,6 +23,18 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// Returns the text of an XML file, which may name an older encoding in its first line.
+pub(super) fn decode_xml(bytes: &[u8]) -> Cow<'_, str> {
+    let line = bytes.split(|byte| *byte == b'>').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(&line[..line.len().min(200)]).to_ascii_lowercase();
+    let is_latin = line.starts_with("<?xml") && line.contains("iso-8859-1");
+    if is_latin && std::str::from_utf8(bytes).is_err() {
+        // Its bytes are the first 256 characters.
+        return bytes.iter().map(|byte| char::from(*byte)).collect();
+    }
+    decode(bytes)
+}
+
 /// Adds the tests of one more report.
 pub(crate) fn merge(totals: &mut TestTotals, more: TestTotals) {
     totals.total += more.total;
@@ -52,6 +64,19 @@ mod tests {
         check(b"\xfe\xff\0A\0=\0\xe9", "A=\u{e9}");
         check(b"A=\xe9", "A=\u{fffd}");
         check(b"\xff\xfe\x00\xd8", "\u{fffd}");
+        check(b"", "");
+    }
+
+    #[test]
+    fn an_xml_file_may_name_an_older_encoding() {
+        let check =
+            |bytes: &[u8], expect: &str| assert_eq!(decode_xml(bytes), expect, "{bytes:x?}");
+        let head = "<?xml version='1.0' encoding='ISO-8859-1'?>";
+        let with = |text: &[u8]| [head.as_bytes(), text].concat();
+        check(&with(b"<a>\xe4</a>"), &format!("{head}<a>\u{e4}</a>"));
+        // Many tools write this line and then UTF-8.
+        check(&with("\u{e4}".as_bytes()), &format!("{head}\u{e4}"));
+        check(b"<a>iso-8859-1 \xe4", "<a>iso-8859-1 \u{fffd}");
         check(b"", "");
     }
 }
