@@ -1,4 +1,5 @@
 use super::CacheKey;
+use super::key::short;
 use super::policy::Policy;
 use executor_core::job::{ArtifactWhen, Cache};
 use executor_core::variable::JobVariables;
@@ -98,10 +99,11 @@ fn cleaned(text: &str, sight: &Sight<'_>, warnings: &mut Vec<String>) -> Option<
     let is_same = key.text() == text;
     // Before it is cleaned: a secret may hold what is cleaned away.
     let text = masked(text, sight.variables);
-    let shown = CacheKey::new(&text).map_or_else(String::new, |shown| shown.text().to_owned());
-    let key = key.shown_as(shown);
+    let shown = CacheKey::new(&text);
+    let key = key.shown_as(shown.as_ref().map_or("", CacheKey::text));
     if !is_same {
-        warnings.push(format!("the cache key {text:?} becomes {:?}", key.shown()));
+        let (text, shown) = (short(&text), key.shown());
+        warnings.push(format!("the cache key {text:?} becomes {shown:?}"));
     }
     Some(key)
 }

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 
 /// The key of a cache, ready for a store: cleaned, and with a form that may be shown.
@@ -17,13 +18,13 @@ impl CacheKey {
     /// `None` when nothing is left of it.
     pub fn new(text: &str) -> Option<Self> {
         let text = clean(text)?;
-        let shown = text.clone();
+        let shown = short(&text).into_owned();
         Some(Self { text, shown })
     }
 
     /// Shows these words in the place of the key, where it holds what nobody may read.
-    pub fn shown_as(mut self, shown: impl Into<String>) -> Self {
-        self.shown = shown.into();
+    pub fn shown_as(mut self, shown: &str) -> Self {
+        self.shown = short(shown).into_owned();
         self
     }
 
@@ -33,7 +34,7 @@ impl CacheKey {
         &self.text
     }
 
-    /// Returns the words for it in logs and lists.
+    /// Returns the words for it in logs and lists; of a long one its beginning.
     pub fn shown(&self) -> &str {
         &self.shown
     }
@@ -47,6 +48,17 @@ impl CacheKey {
 impl fmt::Debug for CacheKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("CacheKey").field(&self.shown).finish()
+    }
+}
+
+/// How many characters of a key are shown.
+const MOST_SHOWN: usize = 200;
+
+/// Returns a key as it is shown, cut if it is long.
+pub(super) fn short(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 
@@ -151,6 +163,17 @@ mod tests {
             let key = CacheKey::new(text).expect("a key");
             assert_eq!(key.is_reserved(), expect, "of {text:?}");
         }
+    }
+
+    #[test]
+    fn of_a_long_key_its_beginning_is_shown() {
+        let long = "\u{fc}".repeat(300);
+        let key = CacheKey::new(&long).expect("a key");
+        let expect = format!("{}...", "\u{fc}".repeat(200));
+        assert_eq!((key.text(), key.shown()), (&*long, &*expect));
+        assert_eq!(key.shown_as(&long).shown(), expect);
+        let key = CacheKey::new("k").expect("a key");
+        assert_eq!(key.shown(), "k");
     }
 
     #[test]

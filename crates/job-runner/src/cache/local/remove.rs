@@ -33,6 +33,14 @@ impl LocalCaches {
     /// Removes what killed processes have left half written or half removed.
     pub fn sweep(&self) {
         temporary::sweep(self.place());
+        let found = fs::read_dir(self.place().keys()).into_iter().flatten();
+        let ids = found.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        for key in ids.map(|id| self.place().of_digest(&id)) {
+            let is_empty = key.generations().is_ok_and(|found| found.is_empty());
+            if is_empty && let Ok(Locked::Held(_lock)) = PathLock::of_file(&key.lock()) {
+                Self::forget_if_empty(&key);
+            }
+        }
     }
 
     fn remove_key(&self, key: &KeyPlace) -> Result<RemovedCache, CacheError> {

@@ -122,8 +122,16 @@ async fn what_a_killed_writer_left_goes_with_the_next() {
     fs::create_dir(&alive).expect("made");
     let held = fs::File::open(&alive).expect("opened");
     held.lock().expect("locked");
+    // Keys under which nothing was kept so far; somebody writes the second.
+    let [empty, busy] = ["empty", "busy"].map(|name| root.path().join("keys").join(name));
+    let [_unlocked, locked] = [&empty, &busy].map(|key| {
+        fs::create_dir(key).expect("made");
+        fs::File::create(key.join("lock")).expect("made")
+    });
+    locked.lock().expect("locked");
     caches.sweep();
     assert!(!left.exists() && alive.exists());
+    assert!(!empty.exists() && busy.join("lock").exists());
     let into = tempfile::tempdir().expect("a directory");
     let never = Cancellation::new();
     let restored = caches
