@@ -290,3 +290,45 @@ leave: {variables: {BY: leave}, trigger: {include: child.yml}}\n",
         .expect_code(2)
         .expect_text("nothing to retry");
 }
+
+#[test]
+fn a_job_that_starts_a_pipeline_has_an_environment_as_any_other() {
+    let scene = Scene::new(&[
+        (
+            ".gitlab-ci.yml",
+            "
+good: {environment: {name: prod}, trigger: {include: child.yml, strategy: depend}}
+left: {environment: {name: stage}, trigger: {include: child.yml}}
+bad: {environment: {name: never}, trigger: {include: none.yml}}
+",
+        ),
+        ("child.yml", "unit: {script: ['true']}\n"),
+    ]);
+    scene.0.runwright(&["run"]).expect_code(1);
+    let told = scene.0.runwright(&["environments"]).expect_code(0).stdout;
+    assert!(told.contains("prod") && told.contains("stage"), "{told}");
+    assert!(!told.contains("never"), "{told}");
+}
+
+#[test]
+fn whoever_cancels_a_run_is_named_in_the_logs_of_its_children() {
+    let scene = Scene::new(&[
+        (
+            ".gitlab-ci.yml",
+            "deploy: {variables: {BY: deploy}, trigger: {include: child.yml, strategy: depend}}\n",
+        ),
+        ("child.yml", &child(CHILD)),
+    ]);
+    let mut run = scene.start(2);
+    scene.0.runwright(&["cancel"]).expect_code(0);
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    scene
+        .0
+        .runwright(&["logs", "deploy > two"])
+        .expect_code(0)
+        .expect_text("canceled by the user");
+    scene.ran();
+    scene.let_go();
+    scene.0.runwright(&["resume"]).expect_code(0);
+    assert_eq!(scene.ran(), ["deploy two"]);
+}

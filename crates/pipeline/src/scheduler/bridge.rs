@@ -42,6 +42,7 @@ async fn run(conductor: &Conductor, queue: &Queue, pending: &PendingBridge) -> O
     };
     let project = started.parent.project.clone();
     if strategy.is_none() {
+        succeed(conductor, pending).await;
         queue.finished(job, &JobOutcome::success());
     }
     let stop = cancellation.child();
@@ -49,6 +50,9 @@ async fn run(conductor: &Conductor, queue: &Queue, pending: &PendingBridge) -> O
     let concluded = child.conduct(&stop).await;
     let report = concluded.tell(&stop, stop.is_canceled(), None);
     if let Some(strategy) = strategy {
+        if ending(strategy, report.status) == Status::Success {
+            succeed(conductor, pending).await;
+        }
         follow(queue, pending, strategy, &report);
     }
     Some(ChildReport {
@@ -56,6 +60,13 @@ async fn run(conductor: &Conductor, queue: &Queue, pending: &PendingBridge) -> O
         project: project.map(|project| project.to_string()),
         report,
     })
+}
+
+/// Tells whoever creates pipelines that a job ended well which started one.
+async fn succeed(conductor: &Conductor, pending: &PendingBridge) {
+    if let Some(downstream) = &conductor.downstream {
+        downstream.succeeded(&pending.assignment.job).await;
+    }
 }
 
 /// Returns what `trigger:strategy` says; the file was checked before.

@@ -31,6 +31,11 @@ pub trait Downstream: Send + Sync + Debug {
         bridge: Bridge,
         cancellation: &Cancellation,
     ) -> Result<DownstreamPipeline, BuildError>;
+
+    /// Takes note that a job ended well which started a pipeline, before anybody else hears of it.
+    async fn succeeded(&self, job: &Arc<Job>) {
+        let _ = job;
+    }
 }
 
 /// A job that starts another pipeline, as whoever creates that sees it.

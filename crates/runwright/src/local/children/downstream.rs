@@ -2,10 +2,12 @@ use super::control::Control;
 use super::household::Household;
 use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, say};
+use crate::local::environments;
 use crate::local::project::LocalProject;
 use crate::local::runs::Earlier;
 use crate::local::state::{PipelineDir, ProjectState};
 use async_trait::async_trait;
+use executor_core::job::Job;
 use executor_core::{BuildError, CancelCause, Cancellation};
 use job_runner::{Sources, StoredArtifacts};
 use pipeline::Plan;
@@ -111,6 +113,10 @@ impl Downstream for LocalDownstream {
                 Err(BuildError::Canceled(cause))
             }
         }
+    }
+
+    async fn succeeded(&self, job: &Arc<Job>) {
+        environments::note(&self.0.state.environments(), job, &[]).await;
     }
 }
 

@@ -14,3 +14,5 @@ pub use error::EnvironmentsError;
 pub use runner::EnvironmentRunner;
 pub use step::EnvironmentStep;
 pub use store::Environments;
+
+pub(super) use runner::note;

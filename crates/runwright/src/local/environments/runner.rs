@@ -1,6 +1,8 @@
 use super::step::EnvironmentStep;
 use super::store::Environments;
 use async_trait::async_trait;
+use executor_core::job::Job;
+use executor_core::variable::JobVariable;
 use executor_core::{JobAssignment, JobOutcome, JobRunner, JobState, RunContext};
 use std::sync::Arc;
 
@@ -21,19 +23,26 @@ impl JobRunner for EnvironmentRunner {
     async fn run(&self, assignment: JobAssignment, context: RunContext) -> JobOutcome {
         let job = Arc::clone(&assignment.job);
         let outcome = self.inner.run(assignment, context).await;
-        if outcome.state == JobState::Success
-            && let Some(step) = EnvironmentStep::of(&job, &outcome.products.dotenv)
-        {
-            let environments = self.environments.clone();
-            let recorded = tokio::task::spawn_blocking(move || environments.record(&step)).await;
-            if let Ok(Err(error)) = recorded {
-                tracing::warn!(
-                    job = %job.job_info.name,
-                    error = &error as &dyn std::error::Error,
-                    "What the job did to its environment is not noted."
-                );
-            }
+        if outcome.state == JobState::Success {
+            note(&self.environments, &job, &outcome.products.dotenv).await;
         }
         outcome
+    }
+}
+
+/// Takes note of what a job that ended well did to its environment, if it has one; `dotenv` are the
+/// variables that it reported.
+pub(in crate::local) async fn note(environments: &Environments, job: &Job, dotenv: &[JobVariable]) {
+    let Some(step) = EnvironmentStep::of(job, dotenv) else {
+        return;
+    };
+    let environments = environments.clone();
+    let recorded = tokio::task::spawn_blocking(move || environments.record(&step)).await;
+    if let Ok(Err(error)) = recorded {
+        tracing::warn!(
+            job = %job.job_info.name,
+            error = &error as &dyn std::error::Error,
+            "What the job did to its environment is not noted."
+        );
     }
 }
