@@ -11,11 +11,10 @@ pub(super) static ROWS: [Row; 56] = [
     ),
     Row::honoured("allow_failure", "also with `exit_codes`"),
     Row::honoured("artifacts:exclude", "these files are left out"),
-    Row::note(
+    Row::honoured(
         "artifacts:name",
-        "files pass to later jobs without an archive, so nothing has that name",
-    )
-    .in_job(|job| artifacts(job, |artifacts| artifacts.name.is_some())),
+        "an archive that is exported has this name",
+    ),
     Row::honoured("artifacts:paths", "the files pass to later jobs of the run"),
     Row::honoured(
         "artifacts:untracked",
@@ -27,11 +26,10 @@ pub(super) static ROWS: [Row; 56] = [
         "nobody else can reach the files of a local run, so there is nothing to forbid",
     )
     .in_job(|job| artifacts(job, |artifacts| artifacts.access.is_some())),
-    Row::note(
+    Row::honoured(
         "artifacts:expire_in",
-        "the files stay as long as the run's directory does",
-    )
-    .in_job(|job| artifacts(job, |artifacts| artifacts.expire_in.is_some())),
+        "the files go when the time is up and the run has ended; without it they go with the run",
+    ),
     Row::honoured(
         "artifacts:expose_as",
         "the end of a run shows the kept files under this label",
