@@ -145,7 +145,8 @@ fn find64(archive: &File, end: u64) -> Result<Option<Place>, ArchiveError> {
         .map_err(unreadable)?;
     let mut fields = Fields(&record);
     let (signature, length) = (fields.u32()?, fields.u64()?);
-    if signature != END64 || start.checked_add(12 + length) != Some(at) {
+    let begins = start.checked_add(12);
+    if signature != END64 || begins.and_then(|it| it.checked_add(length)) != Some(at) {
         return Err(damaged("its end is not where it says"));
     }
     fields.bytes(4 + 8)?;

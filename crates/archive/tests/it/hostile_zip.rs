@@ -175,6 +175,11 @@ fn a_directory_that_lies_is_refused() {
         "its directory is not where it says",
     );
     check_untouched(&with(record(u64::MAX, 47, 35)), "more than 500000 entries");
+    for length in [u64::MAX, u64::MAX - 11, 43] {
+        let mut wrong = record(1, 47, 35);
+        wrong[4..12].copy_from_slice(&length.to_le_bytes());
+        check_untouched(&with(wrong), "its end is not where it says");
+    }
     check_untouched(&with(b"nothing at all".to_vec()), "not where it says");
     let scratch = Scratch::new();
     scratch.unpack_bytes(&with(record(1, 47, 35))).unwrap();
