@@ -8,8 +8,8 @@ use crate::workers;
 use executor_core::Cancellation;
 use fail_point::fail_point;
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, readlinkat, renameat, statat,
-    unlinkat,
+    AtFlags, FileType, Mode, OFlags, SeekFrom, Stat, fstat, ftruncate, mkdirat, openat, readlinkat,
+    renameat, seek, statat, unlinkat,
 };
 use rustix::io::{Errno, read, write};
 use std::collections::{BTreeMap, BTreeSet};
@@ -217,10 +217,15 @@ impl Keeping<'_> {
             }
             let content = &buffer[..filled];
             hasher.update(content);
-            partial.write(content)?;
+            if content.iter().all(|it| *it == 0) {
+                partial.skip(content.len())?;
+            } else {
+                partial.write(content)?;
+            }
             size += content.len() as u64;
             filled = read(file, &mut *buffer).map_err(cannot)?;
         }
+        partial.end_at(size)?;
         let digest = Digest::of_hasher(&hasher);
         if !self.is_kept(digest, size) {
             partial.publish(digest)?;
@@ -272,6 +277,21 @@ impl<'p> Partial<'p> {
             rest = &rest[written..];
         }
         Ok(())
+    }
+
+    /// Goes on behind zeros, which take no room: a disk image has more of them than there are disks.
+    fn skip(&self, count: usize) -> Result<(), StoreError> {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let skipped = seek(&self.file, SeekFrom::Current(count));
+        skipped
+            .map(drop)
+            .map_err(|error| StoreError::store("write", &self.path)(error.into()))
+    }
+
+    /// Gives the file its size, where it ends with what was skipped.
+    fn end_at(&self, size: u64) -> Result<(), StoreError> {
+        ftruncate(&self.file, size)
+            .map_err(|error| StoreError::store("write", &self.path)(error.into()))
     }
 
     fn publish(&self, digest: Digest) -> Result<(), StoreError> {

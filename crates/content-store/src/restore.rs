@@ -6,8 +6,8 @@ use crate::workers;
 use executor_core::Cancellation;
 use fail_point::fail_point;
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, copy_file_range, fchmod, fstat, futimens, ioctl_ficlone,
-    openat, statat, symlinkat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, SeekFrom, copy_file_range, fchmod, fstat, ftruncate, futimens,
+    ioctl_ficlone, openat, seek, statat, symlinkat, unlinkat,
 };
 use rustix::io::{Errno, read, write};
 use std::collections::BTreeMap;
@@ -137,6 +137,7 @@ impl Restoring<'_> {
             Some(Errno::ISDIR) => StoreError::InTheWay {
                 path: entry.path.clone(),
             },
+            Some(Errno::CANCELED) => StoreError::Stopped,
             _ => StoreError::file("restore", &entry.path)(source),
         })
     }
@@ -189,12 +190,14 @@ impl Restoring<'_> {
             }
         }
         if size > SMALL {
+            let room = u64::try_from(fstat(source)?.st_blocks).unwrap_or(u64::MAX);
+            if room.saturating_mul(512) < size {
+                return self.copy_around_holes(source, target, size, buffer);
+            }
             let step = usize::try_from(size).unwrap_or(usize::MAX).min(1 << 26);
             // Where the kernel cannot, or says so only halfway, the loop below goes on.
             while let Ok(1..) = copy_file_range(source, None, target, None, step) {
-                if self.cancellation.is_canceled() {
-                    return Err(Errno::CANCELED);
-                }
+                self.go_on()?;
             }
         }
         loop {
@@ -202,17 +205,65 @@ impl Restoring<'_> {
             if count == 0 {
                 return Ok(());
             }
-            let mut rest = &buffer[..count];
-            while !rest.is_empty() {
-                let written = write(target, rest)?;
-                rest = &rest[written..];
-            }
+            write_all(target, &buffer[..count])?;
             // A file that fitted into the buffer was read in one piece.
             if size <= SMALL && count as u64 == size {
                 return Ok(());
             }
+            self.go_on()?;
         }
     }
+
+    /// Copies what lies between the holes of a file, and leaves as many holes.
+    fn copy_around_holes(
+        &self,
+        source: &OwnedFd,
+        target: &OwnedFd,
+        size: u64,
+        buffer: &mut [u8],
+    ) -> rustix::io::Result<()> {
+        ftruncate(target, size)?;
+        let mut end = 0;
+        while end < size {
+            let start = match seek(source, SeekFrom::Data(end)) {
+                // The rest is a hole.
+                Err(Errno::NXIO) => break,
+                start => start?,
+            };
+            end = seek(source, SeekFrom::Hole(start))?.min(size);
+            seek(source, SeekFrom::Start(start))?;
+            seek(target, SeekFrom::Start(start))?;
+            let mut rest = end.saturating_sub(start);
+            while rest > 0 {
+                self.go_on()?;
+                let most = usize::try_from(rest).unwrap_or(usize::MAX);
+                let most = most.min(buffer.len());
+                let count = read(source, &mut buffer[..most])?;
+                if count == 0 {
+                    return Err(Errno::IO);
+                }
+                write_all(target, &buffer[..count])?;
+                rest -= count as u64;
+            }
+        }
+        Ok(())
+    }
+
+    fn go_on(&self) -> rustix::io::Result<()> {
+        match self.cancellation.is_canceled() {
+            true => Err(Errno::CANCELED),
+            false => Ok(()),
+        }
+    }
+}
+
+fn write_all(target: &OwnedFd, content: &[u8]) -> rustix::io::Result<()> {
+    let mut rest = content;
+    while !rest.is_empty() {
+        let written = write(target, rest)?;
+        rest = &rest[written..];
+    }
+    Ok(())
 }
 
 /// Makes something new, in the place of what has the name and is no directory.

@@ -5,10 +5,13 @@ use crate::manifest;
 use crate::tree::Tree;
 use executor_core::Cancellation;
 use fail_point::fail_point;
+use std::collections::hash_map::RandomState;
 use std::fs::{self, DirBuilder, File};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A directory of this host that keeps trees of files by their content.
@@ -21,6 +24,9 @@ pub struct ContentStore {
 
 /// Tells apart what one process writes at a time.
 static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Tells apart what two processes write.
+static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
 
 impl ContentStore {
     /// Returns the store in this directory, which is made when something is kept.
@@ -126,7 +132,8 @@ impl ContentStore {
     /// Returns a name for something that is not whole yet, which nobody else uses.
     pub(crate) fn partial(&self) -> PathBuf {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-{number}", std::process::id());
+        // Processes of two containers may have the same id.
+        let name = format!("{}-{:x}-{number}", std::process::id(), *PROCESS);
         self.root.join(TMP).join(name)
     }
 

@@ -4,7 +4,7 @@ use crate::support::{Bench, files_below, write};
 use content_store::StoreError;
 use executor_core::Cancellation;
 use std::fs::{self, FileTimes, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -84,6 +84,55 @@ fn what_is_restored_is_what_was_kept() {
     bench.store.verify(&read).expect("whole");
     fs::set_permissions(bench.target().join("closed"), Permissions::from_mode(0o700)).expect("set");
     fs::set_permissions(bench.source().join("closed"), Permissions::from_mode(0o700)).expect("set");
+}
+
+#[test]
+fn holes_take_no_room_in_the_store_and_where_it_is_put() {
+    let bench = Bench::new();
+    let size = 60_000_000;
+    for (name, text) in [("end", "x"), ("image", "data")] {
+        let path = bench.source().join(name);
+        let file = fs::File::create(&path).expect("made");
+        file.set_len(size).expect("made long");
+        file.write_all_at(text.as_bytes(), size / 2)
+            .expect("written");
+        if name == "end" {
+            file.write_all_at(text.as_bytes(), size).expect("written");
+        }
+    }
+    let kept = bench.keep(&["end", "image"]);
+    bench.restore(kept.tree()).expect("restored");
+    let room = 4 << 20;
+    let whole = bench.target().join("image");
+    let found = fs::metadata(&whole).expect("there");
+    assert_eq!(found.len(), size);
+    let mut read = [0; 6];
+    let file = fs::File::open(&whole).expect("there");
+    file.read_exact_at(&mut read, size / 2 - 1).expect("read");
+    assert_eq!(&read, b"\0data\0");
+    let end = fs::metadata(bench.target().join("end")).expect("there");
+    assert_eq!(end.len(), size + 1);
+    for (at, what) in [
+        (bench.target(), "restored"),
+        (bench.store.path().to_owned(), "kept"),
+    ] {
+        let blocks = room_below(&at);
+        assert!(blocks < room, "{what}: {blocks}");
+    }
+    bench.store.verify(kept.tree()).expect("whole");
+}
+
+/// Returns how many bytes of the disk all below a directory takes.
+fn room_below(path: &Path) -> u64 {
+    let found = fs::symlink_metadata(path).expect("there");
+    let own = found.blocks() * 512;
+    if !found.is_dir() {
+        return own;
+    }
+    let entries = fs::read_dir(path)
+        .expect("read")
+        .map(|it| it.expect("read"));
+    own + entries.map(|it| room_below(&it.path())).sum::<u64>()
 }
 
 #[test]
