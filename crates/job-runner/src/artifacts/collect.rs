@@ -1,9 +1,9 @@
-use globset::{GlobBuilder, GlobMatcher};
+use super::pattern::Pattern;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// So many files one artifact may have: each costs memory and time wherever it goes.
 const MOST_FILES: usize = 500_000;
@@ -107,7 +107,7 @@ pub(crate) fn collect(
 
 /// What one pattern found.
 #[derive(Debug)]
-struct Found {
+pub(super) struct Found {
     /// How many files there may be.
     most: usize,
     /// Files and links.
@@ -149,137 +149,12 @@ pub(crate) enum CollectError {
     Directory(#[from] io::Error),
 }
 
-/// A pattern, split where its first wildcard stands.
-#[derive(Debug)]
-struct Pattern {
-    /// The directories before the first wildcard.
-    base: PathBuf,
-    /// All of it, where there is a wildcard.
-    matcher: Option<GlobMatcher>,
-    /// What stands before a last `/**`, which names the directory too: as a pattern, or as it is.
-    all_below: Option<Result<GlobMatcher, PathBuf>>,
-    /// How many names a path that matches can have at most; `None` where `**` stands for any number.
-    depth: Option<usize>,
-}
-
-impl Pattern {
-    fn parse(project: &Path, text: &str) -> Result<Self, String> {
-        let inside = relative(project, text)?;
-        let is_wild = |part: &Path| part.to_string_lossy().contains(['*', '?', '[', '{']);
-        let base: PathBuf = inside
-            .iter()
-            .take_while(|part| !is_wild(Path::new(part)))
-            .collect();
-        let glob = inside.to_string_lossy();
-        let matcher = if base == inside {
-            None
-        } else {
-            Some(matcher_of(&glob)?)
-        };
-        let all_below = match glob.strip_suffix("/**") {
-            None => None,
-            Some(above) if base == Path::new(above) => Some(Err(base.clone())),
-            Some(above) => Some(Ok(matcher_of(above)?)),
-        };
-        // Each slash ends at most one name, also one between braces.
-        let depth = (!glob.contains("**")).then(|| glob.matches('/').count() + 1);
-        Ok(Self {
-            base,
-            matcher,
-            all_below,
-            depth,
-        })
-    }
-
-    fn matches(&self, path: &Path) -> bool {
-        let itself = match &self.matcher {
-            Some(matcher) => matcher.is_match(path),
-            None => path == self.base,
-        };
-        itself
-            || match &self.all_below {
-                Some(Ok(matcher)) => matcher.is_match(path),
-                Some(Err(base)) => path == base,
-                None => false,
-            }
-    }
-
-    fn find(&self, project: &Path, found: &mut Found) -> Result<(), CollectError> {
-        // A link on the way would lead out of the project, or to files that have another name.
-        let mut way = self.base.ancestors().skip(1);
-        if way.any(|parent| project.join(parent).is_symlink() && parent != Path::new("")) {
-            return Ok(());
-        }
-        match &self.matcher {
-            None => take_whole(project, &self.base, found),
-            Some(_) if matches!(&self.all_below, Some(Err(base)) if is_directory(&project.join(base))) => {
-                take_whole(project, &self.base, found)
-            }
-            Some(_) => self.walk(project, &self.base, found),
-        }
-    }
-
-    fn walk(
-        &self,
-        project: &Path,
-        directory: &Path,
-        found: &mut Found,
-    ) -> Result<(), CollectError> {
-        for name in names_in(project, directory)? {
-            let path = directory.join(name);
-            if self.matches(&path) {
-                take_whole(project, &path, found)?;
-            } else if self.reaches_below(&path) && is_directory(&project.join(&path)) {
-                self.walk(project, &path, found)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn reaches_below(&self, path: &Path) -> bool {
-        let names = || path.components().count();
-        self.depth.is_none_or(|depth| names() < depth)
-    }
-}
-
-/// Reads a pattern as GitLab's runner does: `{,a}` may name nothing.
-fn matcher_of(glob: &str) -> Result<GlobMatcher, String> {
-    let mut builder = GlobBuilder::new(glob);
-    let built = builder
-        .literal_separator(true)
-        .empty_alternates(true)
-        .build();
-    let built = built.map_err(|error| format!("is no pattern: {}", error.kind()))?;
-    Ok(built.compile_matcher())
-}
-
-/// Returns the path below the project that `text` means.
-fn relative(project: &Path, text: &str) -> Result<PathBuf, String> {
-    // All of the project is `.`; nothing is what a variable gives that is not set.
-    if text.is_empty() {
-        return Err("no matching files, the path is empty".to_owned());
-    }
-    let path = Path::new(text);
-    let path = if path.is_absolute() {
-        path.strip_prefix(project)
-            .map_err(|_| "is outside of the project directory")?
-    } else {
-        path
-    };
-    let mut inside = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::Normal(part) => inside.push(part),
-            Component::CurDir => {}
-            Component::ParentDir if inside.pop() => {}
-            _ => return Err("is outside of the project directory".to_owned()),
-        }
-    }
-    Ok(inside)
-}
-
 /// Takes `path`, and all that is in it when it is a directory.
-fn take_whole(project: &Path, path: &Path, found: &mut Found) -> Result<(), CollectError> {
+pub(super) fn take_whole(
+    project: &Path,
+    path: &Path,
+    found: &mut Found,
+) -> Result<(), CollectError> {
     let Ok(metadata) = fs::symlink_metadata(project.join(path)) else {
         return Ok(());
     };
@@ -320,7 +195,7 @@ fn kind_of(kind: fs::FileType) -> &'static str {
     }
 }
 
-fn names_in(project: &Path, directory: &Path) -> io::Result<Vec<std::ffi::OsString>> {
+pub(super) fn names_in(project: &Path, directory: &Path) -> io::Result<Vec<std::ffi::OsString>> {
     let path = project.join(directory);
     if !is_directory(&path) {
         return Ok(Vec::new());
@@ -337,7 +212,7 @@ fn names_in(project: &Path, directory: &Path) -> io::Result<Vec<std::ffi::OsStri
     Ok(names)
 }
 
-fn is_directory(path: &Path) -> bool {
+pub(super) fn is_directory(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 

@@ -2,7 +2,9 @@
 
 mod collect;
 mod error;
+mod glob;
 mod manifest;
+mod pattern;
 mod store;
 mod stored;
 
