@@ -49,9 +49,13 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
             let scratch = past.state.exports();
             export.into_zip(output, &scratch, &Cancellation::new())
         } else {
-            export.into_directory(output, &Cancellation::new())
+            let written = export.into_directory(output, &Cancellation::new());
+            written.map(|()| Vec::new())
         };
-        written.map_err(LocalError::from)?;
+        for skipped in written.map_err(LocalError::from)? {
+            let path = shown_name(&skipped.path.to_string_lossy());
+            error_line(&format!("warning: {path} {}; it is left out", skipped.why));
+        }
         tell(&one.stored, output);
     } else if args.json {
         print_json(&left)?;

@@ -163,3 +163,14 @@ fn of_several_artifacts_one_is_meant() {
         .expect_text("left no \"junit\" in run 1");
     assert!(!project.dir().join("y").exists());
 }
+
+#[test]
+fn what_no_zip_archive_can_hold_is_told_of() {
+    let project = Project::with_pipeline(
+        "odd: {script: ['echo x > \"a\\\\b\"; echo y > c'], artifacts: {paths: ['a*', c]}}\n",
+    );
+    project.runwright(&["run"]).expect_code(0);
+    let done = artifacts(&project, &["odd", "-o", "odd.zip"]).expect_code(0);
+    let expect = "warning: a\\b has a backslash in its name; it is left out";
+    assert!(done.stderr.contains(expect), "{}", done.stderr);
+}

@@ -10,6 +10,7 @@ mod zip;
 pub use error::ExportError;
 pub(super) use scratch::sweep;
 
+use archive::Skipped;
 use executor_core::Cancellation;
 use job_runner::{StoredArtifact, StoredArtifacts};
 use std::path::Path;
@@ -49,7 +50,8 @@ impl Export<'_> {
     }
 
     /// Packs the files into a zip archive. Blocks. `scratch` is a directory of ours in which it grows;
-    /// what a killed process left there is removed.
+    /// what a killed process left there is removed. Returns what no zip archive can hold, such as names
+    /// with a backslash.
     ///
     /// # Errors
     ///
@@ -59,7 +61,7 @@ impl Export<'_> {
         file: &Path,
         scratch: &Path,
         cancellation: &Cancellation,
-    ) -> Result<(), ExportError> {
+    ) -> Result<Vec<Skipped>, ExportError> {
         zip::write(self, file, scratch, cancellation)
     }
 }

@@ -23,6 +23,9 @@ impl Scratch {
             DirBuilder::new().recursive(true).mode(0o700).create(root)
         );
         made.map_err(ExportError::io("create", root))?;
+        // Nobody takes for left what another one has made and not locked yet.
+        let one_at_a_time = File::open(root).and_then(|it| it.lock().map(|()| it));
+        let _one_at_a_time = one_at_a_time.map_err(ExportError::io("lock", root))?;
         sweep(root);
         let path = root.join(std::process::id().to_string());
         let made = fail_point!("runwright::export::make_scratch", builder.create(&path));

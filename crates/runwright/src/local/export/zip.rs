@@ -2,7 +2,7 @@ use super::directory::{in_the_way, through_link};
 use super::error::ExportError;
 use super::scratch::Scratch;
 use super::{Export, Overwrite};
-use archive::{Packing, pack};
+use archive::{Packing, Skipped, pack};
 use executor_core::Cancellation;
 use fail_point::fail_point;
 use std::fs::{self, File, OpenOptions};
@@ -14,7 +14,7 @@ pub(super) fn write(
     file: &Path,
     scratch: &Path,
     cancellation: &Cancellation,
-) -> Result<(), ExportError> {
+) -> Result<Vec<Skipped>, ExportError> {
     look(file, export.overwrite)?;
     let scratch = Scratch::new(scratch)?;
     let tree = export.artifacts.tree_of(export.artifact)?;
@@ -26,8 +26,9 @@ pub(super) fn write(
     export
         .artifacts
         .extract(export.artifact, &files, cancellation)?;
-    pack(&files, &paths, &packed, &Packing::default(), cancellation)?;
-    publish(&packed, file, export.overwrite)
+    let done = pack(&files, &paths, &packed, &Packing::default(), cancellation)?;
+    publish(&packed, file, export.overwrite)?;
+    Ok(done.skipped)
 }
 
 fn look(file: &Path, overwrite: Overwrite) -> Result<(), ExportError> {
