@@ -39,6 +39,8 @@ pub enum FailureReason {
     UnknownFailure,
     /// What the job or the runner's settings ask for cannot be.
     RunnerConfigurationError,
+    /// What an earlier job left for this one is there no more.
+    MissingDependencyFailure,
     /// Something the runner depends on failed: a registry, a cloud.
     RunnerExternalDependencyFailure,
     /// The runner was stopped.
@@ -71,6 +73,7 @@ impl FailureReason {
             Self::ImagePullFailure => "image_pull_failure",
             Self::UnknownFailure => "unknown_failure",
             Self::RunnerConfigurationError => "runner_configuration_error",
+            Self::MissingDependencyFailure => "missing_dependency_failure",
             Self::RunnerExternalDependencyFailure => "runner_external_dependency_failure",
             Self::RunnerInterrupted => "runner_interrupted",
             Self::JobCanceled => "job_canceled",
@@ -168,6 +171,12 @@ pub enum BuildError {
     /// It was stopped.
     #[error("canceled {0}")]
     Canceled(CancelCause),
+    /// Earlier jobs left artifacts for it that are there no more. The words are GitLab's.
+    #[error("this job depends on other jobs with expired/erased artifacts: {jobs}")]
+    MissingDependency {
+        /// Their names.
+        jobs: String,
+    },
     /// The pipeline that it starts could not be created.
     #[error("{message}")]
     Downstream {
@@ -211,6 +220,7 @@ impl BuildError {
             Self::Config { .. } => FailureReason::RunnerConfigurationError,
             Self::ImagePull { .. } => FailureReason::ImagePullFailure,
             Self::ExternalDependency { .. } => FailureReason::RunnerExternalDependencyFailure,
+            Self::MissingDependency { .. } => FailureReason::MissingDependencyFailure,
             Self::Timeout { .. } | Self::Canceled(CancelCause::Timeout) => {
                 FailureReason::JobExecutionTimeout
             }
@@ -231,6 +241,7 @@ impl BuildError {
             | Self::Config { .. }
             | Self::Timeout { .. }
             | Self::Canceled(_)
+            | Self::MissingDependency { .. }
             | Self::Downstream { .. } => false,
         }
     }

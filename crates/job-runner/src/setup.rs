@@ -104,10 +104,18 @@ impl Stages<'_, '_> {
             return Ok(());
         };
         let mut wanted: Vec<Dependency> = Vec::new();
+        let mut lost = Vec::new();
         for dependency in &self.build.job.dependencies {
-            if store.contains(dependency.id).await {
+            if store.lost(dependency.id).await {
+                lost.push(dependency.name.as_str());
+            } else if store.contains(dependency.id).await {
                 wanted.push(dependency.clone());
             }
+        }
+        if !lost.is_empty() {
+            return Err(BuildError::MissingDependency {
+                jobs: lost.join(", "),
+            });
         }
         if wanted.is_empty() {
             return Ok(());

@@ -103,3 +103,20 @@ never:\n  script: [echo same > file]\n  artifacts: {paths: [file], expire_in: ne
     project.runwright(&["run", "build"]).expect_code(0);
     assert_eq!(kept(), 1);
 }
+
+#[test]
+fn a_run_that_goes_on_misses_artifacts_that_were_removed() {
+    let project = Project::with_pipeline(
+        "stages: [build, test]
+build: {stage: build, script: [echo x > file], artifacts: {paths: [file]}}
+test: {stage: test, script: [cat file, test -n \"$GO\"]}\n",
+    );
+    project.runwright(&["run"]).expect_code(1);
+    project.runwright(&["clean", "--artifacts"]).expect_code(0);
+    let done = project.runwright(&["clean", "--artifacts", "--dry-run"]);
+    assert_eq!(done.expect_code(0).stdout, "0 things could go, 0 B\n");
+    project
+        .runwright(&["retry"])
+        .expect_code(1)
+        .expect_text("this job depends on other jobs with expired/erased artifacts: build");
+}

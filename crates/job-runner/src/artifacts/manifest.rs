@@ -31,6 +31,9 @@ pub(super) struct Manifest {
     pub(super) version: u32,
     pub(super) job: JobId,
     pub(super) artifacts: Vec<StoredArtifact>,
+    /// The types of what it left that is there no more: its time was up, or somebody removed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) gone: Vec<String>,
 }
 
 /// How lists are written at present.
@@ -75,6 +78,7 @@ impl Manifest {
             version: VERSION,
             job,
             artifacts: Vec::new(),
+            gone: Vec::new(),
         }
     }
 
@@ -102,7 +106,18 @@ impl Manifest {
         let kind = &artifact.artifact.artifact_type;
         self.artifacts
             .retain(|it| it.artifact.artifact_type != *kind);
+        self.gone.retain(|it| it != kind);
         self.artifacts.push(artifact);
+    }
+
+    /// Takes artifacts out, notes that they were there, and returns whether there are any.
+    pub(super) fn remove(&mut self, is_over: impl Fn(&StoredArtifact) -> bool) -> bool {
+        let (gone, kept): (Vec<_>, Vec<_>) = self.artifacts.drain(..).partition(is_over);
+        self.artifacts = kept;
+        let is_any = !gone.is_empty();
+        self.gone
+            .extend(gone.into_iter().map(|it| it.artifact.artifact_type));
+        is_any
     }
 
     pub(super) fn of_type(&self, artifact_type: &str) -> Option<&StoredArtifact> {

@@ -13,6 +13,12 @@ pub trait ArtifactStore: Send + Sync + Debug {
     /// Returns whether there is an archive of this job to fetch.
     async fn contains(&self, job: JobId) -> bool;
 
+    /// Returns whether this job left an archive that is there no more: its time was up, or somebody
+    /// removed it.
+    async fn lost(&self, _job: JobId) -> bool {
+        false
+    }
+
     /// Forgets all that earlier attempts of this job left: the last attempt alone counts.
     ///
     /// # Errors

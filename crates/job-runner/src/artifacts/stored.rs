@@ -4,7 +4,7 @@ use super::store::{ArtifactFiles, ArtifactStore};
 use crate::off_thread::off_thread;
 use archive::{Packed, Packing};
 use async_trait::async_trait;
-use content_store::{ContentStore, Digest, EntryKind, LowerLayer, Tree};
+use content_store::{ContentStore, Digest, EntryKind, LowerLayer, StoreError, Tree};
 use executor_core::job::{Artifact, Dependency, JobId};
 use executor_core::{Cancellation, KeptArtifact};
 use fail_point::fail_point;
@@ -39,7 +39,7 @@ impl StoredArtifacts {
         &self.store
     }
 
-    /// Returns the jobs that left something, sorted. Blocks.
+    /// Returns the jobs that left something, be it gone by now, sorted. Blocks.
     ///
     /// # Errors
     ///
@@ -163,14 +163,34 @@ impl StoredArtifacts {
         let mut trees = Vec::new();
         for (job, _) in self.lists()? {
             let mut manifest = self.manifest(job)?;
-            let before = manifest.artifacts.len();
-            manifest.artifacts.retain(|it| !it.is_expired(now));
-            if manifest.artifacts.len() < before {
+            if manifest.remove(|it| it.is_expired(now)) {
                 self.write(&manifest)?;
             }
             trees.extend(manifest.artifacts.iter().filter_map(StoredArtifact::digest));
         }
         Ok(trees)
+    }
+
+    /// Takes all artifacts from the lists, which say from then on that there were some. Blocks.
+    ///
+    /// Their contents stay until the store is swept.
+    ///
+    /// # Errors
+    ///
+    /// When a list cannot be written. One that cannot be read is removed.
+    pub fn erase(&self) -> Result<(), ArtifactError> {
+        for (job, _) in self.lists()? {
+            match self.manifest(job) {
+                Ok(mut manifest) => {
+                    if manifest.remove(|_| true) {
+                        self.write(&manifest)?;
+                    }
+                }
+                Err(ArtifactError::Manifest { .. }) => self.forget(job)?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether the time of any artifact is up. Blocks.
@@ -246,9 +266,6 @@ impl StoredArtifacts {
 
     fn write(&self, manifest: &Manifest) -> Result<(), ArtifactError> {
         let path = self.list_of(manifest.job);
-        if manifest.artifacts.is_empty() {
-            return self.forget(manifest.job);
-        }
         Ok(self.store.write_note(&path, &manifest.to_json())?)
     }
 
@@ -302,6 +319,19 @@ impl StoredArtifacts {
         artifact.map(|it| self.tree_of(&it)).transpose()
     }
 
+    /// Returns whether there was an archive of this job that nobody can have any more.
+    fn lost(&self, job: JobId) -> Result<bool, ArtifactError> {
+        let manifest = self.manifest(job)?;
+        let Some(archive) = manifest.of_type(StoredArtifact::ARCHIVE) else {
+            return Ok(manifest.gone.iter().any(|it| it == StoredArtifact::ARCHIVE));
+        };
+        match self.tree_of(archive) {
+            Err(ArtifactError::Content(StoreError::NoTree(_))) => Ok(true),
+            // What cannot be read is there: to fetch it says what is wrong.
+            _ => Ok(false),
+        }
+    }
+
     /// Does what blocks elsewhere.
     async fn off_thread<T: Send + 'static>(
         &self,
@@ -324,6 +354,11 @@ impl ArtifactStore for StoredArtifacts {
         let found = self.of_type(job, StoredArtifact::ARCHIVE);
         // What cannot be read is there: to fetch it says what is wrong.
         found.map_or(true, |found| found.is_some())
+    }
+
+    async fn lost(&self, job: JobId) -> bool {
+        let found = self.off_thread(move |this| this.lost(job)).await;
+        found.unwrap_or(false)
     }
 
     async fn discard(&self, job: JobId) -> Result<(), ArtifactError> {

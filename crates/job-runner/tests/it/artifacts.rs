@@ -1,9 +1,10 @@
 //! Artifacts from one job to the next.
 
 use crate::support::{Bench, artifacts_below, kept};
-use executor_core::job::{Artifact, ArtifactWhen, Dependency};
+use executor_core::job::{Artifact, ArtifactWhen, Dependency, Job};
 use executor_core::{FailureReason, JobId, JobState, JobVariable};
 use executor_testkit::JobBuilder;
+use jiff::{SignedDuration, Timestamp};
 use job_runner::{BuildRunnerOptions, StoredArtifacts};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -224,6 +225,53 @@ async fn what_a_failed_attempt_kept_does_not_survive_the_next() {
         bench.run(job.build()).await;
         assert_eq!(kept(&store, 1, "archive"), expect, "{}", bench.log());
     }
+}
+
+#[tokio::test]
+async fn a_job_whose_inputs_are_gone_fails_and_says_so() {
+    let (root, store, bench) = bench();
+    let build = |id| {
+        let job = JobBuilder::new(id).script(["echo x > file"]);
+        let brief = |job: &mut Job| {
+            let expire_in = if id == 1 { "1 second" } else { "" };
+            job.artifacts.push(Artifact {
+                expire_in: expire_in.to_owned(),
+                ..artifact(&["file"], &[])
+            });
+        };
+        job.with(brief).build()
+    };
+    for id in [1, 2, 3] {
+        bench.run(build(id)).await;
+    }
+    let later = Timestamp::now() + SignedDuration::from_mins(1);
+    let live = store.expire(later).expect("expired");
+    assert_eq!(live.len(), 2);
+    // Nothing was left, which is nothing new.
+    let check = async |id, expect: Option<&str>| {
+        let job = JobBuilder::new(9).script(["cat file || true"]);
+        let job = job.with(|job| job.dependencies = vec![after(id), after(7)]);
+        let outcome = bench.run(job.build()).await;
+        let reason = outcome.failure_reason().map(FailureReason::as_str);
+        assert_eq!(reason, expect, "{}", bench.log());
+    };
+    let missing = Some("missing_dependency_failure");
+    check(1, missing).await;
+    let told = "this job depends on other jobs with expired/erased artifacts: build\n";
+    assert!(bench.log().contains(told), "{}", bench.log());
+    check(2, None).await;
+    check(8, None).await;
+    // Who builds again has something again.
+    bench.run(build(1)).await;
+    check(1, None).await;
+    store.erase().expect("erased");
+    assert_eq!(store.of_job(JobId(3)).expect("read"), []);
+    check(3, missing).await;
+    // A list is there, but nobody has what it names.
+    bench.run(build(2)).await;
+    std::fs::remove_dir_all(store.store().path().join("trees")).expect("removed");
+    check(2, missing).await;
+    drop(root);
 }
 
 #[tokio::test]

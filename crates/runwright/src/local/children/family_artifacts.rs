@@ -36,6 +36,15 @@ impl ArtifactStore for FamilyArtifacts {
         self.place_of(job).await.contains(job).await
     }
 
+    async fn lost(&self, job: JobId) -> bool {
+        for place in std::iter::once(&self.own).chain(&self.above) {
+            if place.lost(job).await {
+                return true;
+            }
+        }
+        false
+    }
+
     async fn discard(&self, job: JobId) -> Result<(), ArtifactError> {
         self.own.discard(job).await
     }

@@ -1,7 +1,7 @@
 use super::{Cleaning, Fate, Removable, RemovableKind};
 use crate::local::error::LocalError;
-use crate::local::kept_files::KeptFiles;
 use crate::local::runs::{RunLock, RunRecord, Runs};
+use executor_core::chain;
 use fail_point::fail_point;
 use jiff::Timestamp;
 use job_runner::StoredArtifacts;
@@ -21,7 +21,7 @@ pub(super) fn clean(
     for runs in &projects {
         for (id, directory) in runs.directories()? {
             let artifacts = kept.of_run(&directory);
-            if kind == RemovableKind::Artifacts && !KeptFiles::has_any(&directory) {
+            if kind == RemovableKind::Artifacts && !left_any(&artifacts) {
                 continue;
             }
             if !cleaning.is_old_enough(last_change(&directory)) {
@@ -36,7 +36,7 @@ pub(super) fn clean(
                     RemovableKind::Run => left + size_of(&directory),
                     _ => left,
                 },
-                fate: fate(cleaning, kind, &directory),
+                fate: fate(cleaning, kind, &directory, &artifacts),
             });
         }
     }
@@ -49,7 +49,12 @@ pub(super) fn clean(
     Ok(found)
 }
 
-fn fate(cleaning: &Cleaning<'_>, kind: RemovableKind, directory: &Path) -> Fate {
+fn fate(
+    cleaning: &Cleaning<'_>,
+    kind: RemovableKind,
+    directory: &Path,
+    artifacts: &StoredArtifacts,
+) -> Fate {
     if cleaning.dry_run {
         return match RunLock::lives(directory) {
             true => Fate::InUse,
@@ -60,14 +65,15 @@ fn fate(cleaning: &Cleaning<'_>, kind: RemovableKind, directory: &Path) -> Fate 
     let Some(_lock) = RunLock::take_dead(directory) else {
         return Fate::InUse;
     };
-    let path = match kind {
-        RemovableKind::Artifacts => directory.join(KeptFiles::DIRECTORY),
-        _ => directory.to_owned(),
+    let removed = match kind {
+        // The lists stay, and say to a run that goes on that there was something.
+        RemovableKind::Artifacts => artifacts.erase().map_err(|error| chain(&error)),
+        _ => {
+            let removed = fail_point!("runwright::clean::run", process::remove_tree(directory));
+            removed.map_err(|error| error.to_string())
+        }
     };
-    match fail_point!("runwright::clean::run", process::remove_tree(&path)) {
-        Ok(()) => Fate::Removed,
-        Err(error) => Fate::Stays(error.to_string()),
-    }
+    removed.map_or_else(Fate::Stays, |()| Fate::Removed)
 }
 
 /// Returns the project of a run: what its record says where nobody else knows.
@@ -84,6 +90,13 @@ fn last_change(directory: &Path) -> Timestamp {
         .and_then(|it| it.modified());
     let moment = modified.ok().and_then(|it| Timestamp::try_from(it).ok());
     moment.unwrap_or(Timestamp::MIN)
+}
+
+/// Returns whether anything is there of what the jobs of a run left; a list that nobody can read is.
+fn left_any(artifacts: &StoredArtifacts) -> bool {
+    let jobs = artifacts.jobs().unwrap_or_default();
+    let mut left = jobs.into_iter().map(|job| artifacts.of_job(job));
+    left.any(|left| left.map_or(true, |left| !left.is_empty()))
 }
 
 /// Returns how many bytes the artifacts of a run have, as far as that is known.
