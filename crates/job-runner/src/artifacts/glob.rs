@@ -3,8 +3,10 @@
 use regex::{Regex, RegexBuilder};
 use std::path::Path;
 
-/// What a longer pattern comes to is not worth its memory.
+/// What a larger pattern comes to is not worth its memory.
 const LARGEST: usize = 10 << 20;
+/// How many bytes a pattern may have.
+const LONGEST: usize = 16 << 10;
 
 /// A pattern that paths are compared with.
 ///
@@ -21,6 +23,10 @@ impl Glob {
     ///
     /// What is wrong with it, to be put behind it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let too_large = || "is too large a pattern".to_owned();
+        if text.len() > LONGEST {
+            return Err(too_large());
+        }
         let mut reader = Reader {
             rest: text.chars().collect(),
             at: 0,
@@ -36,7 +42,7 @@ impl Glob {
             .dot_matches_new_line(true)
             .size_limit(LARGEST)
             .build();
-        let regex = built.map_err(|_| "is too large a pattern".to_owned())?;
+        let regex = built.map_err(|_| too_large())?;
         Ok(Self { regex })
     }
 
@@ -282,8 +288,10 @@ mod tests {
             let error = Glob::parse(pattern).expect_err(pattern);
             assert_eq!(error, format!("is no pattern: {reason}"), "{pattern}");
         }
-        let large = "{a,b}[^c]?".repeat(1_000_000);
-        let error = Glob::parse(&large).expect_err("refused");
-        assert_eq!(error, "is too large a pattern");
+        let deep = [&*"{".repeat(1_000), &*"}".repeat(1_000)].concat();
+        for large in ["a".repeat(LONGEST + 1), deep] {
+            let error = Glob::parse(&large).expect_err("refused");
+            assert_eq!(error, "is too large a pattern");
+        }
     }
 }
