@@ -257,7 +257,7 @@ async fn a_job_whose_inputs_are_gone_fails_and_says_so() {
     };
     let missing = Some("missing_dependency_failure");
     check(1, missing).await;
-    let told = "this job depends on other jobs with expired/erased artifacts: build\n";
+    let told = "this job depends on other jobs with expired/erased artifacts: build";
     assert!(bench.log().contains(told), "{}", bench.log());
     check(2, None).await;
     check(8, None).await;
