@@ -38,6 +38,15 @@ pub(super) fn read_text(path: &Path) -> Result<String, ReadError> {
     Ok(decode(bytes)?)
 }
 
+/// Opens a file to read it. Opening a pipe would wait for somebody to write, so what it is is looked at
+/// before.
+pub(super) fn open_file(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    File::open(path)
+}
+
 /// Reads a file; of one that is too long, a byte more than is allowed.
 pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     // Opening a pipe would wait for somebody to write, so what it is is looked at before.

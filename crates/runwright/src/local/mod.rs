@@ -13,6 +13,7 @@ mod environments;
 mod error;
 mod export;
 mod file;
+mod fingerprint;
 mod gitlab_ci_local;
 mod given;
 mod given_files;

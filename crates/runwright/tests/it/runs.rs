@@ -148,7 +148,7 @@ five: {stage: c, script: ['true']}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_any_line_of_its_journal_a_run_is_finished_and_no_job_runs_twice() {
-    // R-GLCI-141 R-GLCI-142
+    // R-GLCI-141
     let scene = Scene::new(FIVE);
     let report = scene.run(RunOptions::default()).await.unwrap();
     assert_eq!(report.exit, RunExit::Success);

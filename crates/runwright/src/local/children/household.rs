@@ -3,7 +3,7 @@ use crate::local::error::LocalError;
 use crate::local::isolation::{self, Isolation, Prepared};
 use crate::local::logs::RunLogs;
 use crate::local::project::LocalProject;
-use crate::local::runs::{ContinuationKind, Earlier, Family, Notices, RunCommand};
+use crate::local::runs::{Continuation, ContinuationKind, Earlier, Family, Notices, RunCommand};
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 use executor_core::FailureReason;
 use job_runner::Sources;
@@ -116,9 +116,12 @@ impl Household {
         if !gone_on_with.insert(run.id()) {
             return Ok(None);
         }
-        let directory = state.reopen_pipeline(run.id())?;
         self.last_id.fetch_max(run.id(), Ordering::Relaxed);
-        let mut earlier = Earlier::read(run, &kind.of_pipeline(run.id()))?;
+        let continuation = Continuation {
+            run: run.id(),
+            kind: kind.of_pipeline(run.id()),
+        };
+        let (directory, mut earlier) = state.reopen(&continuation)?;
         earlier.look_below(family, project, run.id(), kind);
         Ok(Some((directory, earlier)))
     }

@@ -56,8 +56,11 @@ impl Earlier {
 
     /// Returns the ids that jobs have by their names, also those that are gone.
     pub(in crate::local) fn ids(&self) -> HashMap<String, JobId> {
+        let mut given = HashSet::new();
         let jobs = self.history.all();
-        jobs.map(|job| (job.name.clone(), job.id)).collect()
+        // No two jobs get the same, whatever a damaged journal says, and there is always one above.
+        let sound = jobs.filter(|job| job.id.0 < HIGHEST_ID && given.insert(job.id));
+        sound.map(|job| (job.name.clone(), job.id)).collect()
     }
 
     /// Adds to what was asked for the jobs that somebody played, now or earlier. Of the earlier ones
@@ -177,6 +180,13 @@ impl Earlier {
     /// Returns what is not as it was, a line each.
     pub(in crate::local) fn changes(&self, plan: &Plan) -> Vec<String> {
         let mut notes = Vec::new();
+        match self.history.damaged {
+            0 => {}
+            1 => notes.push("a line of its journal cannot be read, and counts for nothing".into()),
+            lines => notes.push(format!(
+                "{lines} lines of its journal cannot be read, and count for nothing"
+            )),
+        }
         if self.history.lives == 0 {
             return notes;
         }
@@ -228,6 +238,9 @@ pub(super) fn would_run(
         _ => true,
     }
 }
+
+/// No job that was ever planned has an id as high.
+const HIGHEST_ID: u64 = u64::MAX / 2;
 
 /// So many names are told; of more, how many there are.
 const MOST_NAMES: usize = 5;

@@ -38,6 +38,25 @@ pub enum RunsError {
         #[source]
         source: serde_json::Error,
     },
+    /// Another version of this program wrote the record of the run.
+    #[error(
+        "{} has version {version}, which this version of the program does not know",
+        path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// The record is that of another run.
+    #[error("{} is about run {id}, which is another one", path.display())]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// The run that it is about.
+        id: u64,
+    },
     /// The file system refused.
     #[error("{action} {}", path.display())]
     Io {

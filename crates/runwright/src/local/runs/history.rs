@@ -25,7 +25,7 @@ pub struct RunHistory {
     pub last_at: Option<Timestamp>,
     /// How it ended; `None` while it lives, and when it was killed.
     pub end: Option<RunEnd>,
-    /// How many lines were no such thing.
+    /// How many lines were no such thing, or those of another run.
     pub damaged: usize,
     pub(super) jobs: IndexMap<String, JobHistory>,
 }
@@ -82,8 +82,8 @@ pub struct JobHistory {
 }
 
 impl RunHistory {
-    /// Reads a journal. What is behind the last line's end was not finished, and is no line.
-    pub(super) fn parse(journal: &[u8]) -> Self {
+    /// Reads the journal of a run. What is behind the last line's end was not finished, and is no line.
+    pub(super) fn parse(journal: &[u8], run: u64) -> Self {
         let mut history = Self::default();
         let end = journal.iter().rposition(|&byte| byte == b'\n');
         let whole = journal.get(..end.unwrap_or(0)).unwrap_or_default();
@@ -91,9 +91,9 @@ impl RunHistory {
             .split(|&byte| byte == b'\n')
             .filter(|line| !line.is_empty())
         {
-            match serde_json::from_slice(line) {
-                Ok(line) => history.take(line),
-                Err(_) => history.damaged += 1,
+            match serde_json::from_slice::<Line<'_>>(line) {
+                Ok(line) if line.pipeline.is_none_or(|it| it == run) => history.take(line),
+                _ => history.damaged += 1,
             }
         }
         history

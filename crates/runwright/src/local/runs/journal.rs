@@ -3,6 +3,7 @@
 use super::continuation::ContinuationKind;
 use super::error::RunsError;
 use super::line::Begun;
+use crate::local::file::open_file;
 use executor_core::PipelineId;
 use fail_point::fail_point;
 use pipeline::Plan;
@@ -80,7 +81,12 @@ impl Journal {
     /// Reads the journal of a run; empty when there is none.
     pub(super) fn read(directory: &Path) -> Result<Vec<u8>, RunsError> {
         let path = directory.join(FILE);
-        match std::fs::read(&path) {
+        let read = || -> io::Result<Vec<u8>> {
+            let mut text = Vec::new();
+            open_file(&path)?.read_to_end(&mut text)?;
+            Ok(text)
+        };
+        match read() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             read => read.map_err(RunsError::io("read", path)),
         }
@@ -89,7 +95,7 @@ impl Journal {
     /// Returns whether the last line of the journal says that the run has ended.
     pub(super) fn says_done(directory: &Path) -> bool {
         let tail = || -> io::Result<Vec<u8>> {
-            let mut file = File::open(directory.join(FILE))?;
+            let mut file = open_file(&directory.join(FILE))?;
             let length = file.seek(SeekFrom::End(0))?;
             file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_END)))?;
             let mut tail = Vec::new();

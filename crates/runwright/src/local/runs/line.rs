@@ -1,14 +1,13 @@
 //! The lines of a journal.
 
 use super::continuation::ContinuationKind;
+use crate::local::fingerprint::fingerprint;
 use executor_core::{FailureReason, JobId, PipelineId, TestTotals};
 use jiff::Timestamp;
 use pipeline::event::EVENT_VERSION;
 use pipeline::{Plan, Status};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::hash::Hasher as _;
-use std::io;
 
 /// The line that no event stands behind: the run begins, for the first time or again.
 ///
@@ -63,51 +62,13 @@ pub(super) fn planned(plan: &Plan) -> Vec<PlannedJob<'_>> {
     jobs.collect()
 }
 
-/// Returns a number that changes with the value.
-fn fingerprint(value: &impl Serialize) -> u64 {
-    let mut hash = Fnv::default();
-    // A value that cannot be written is like any other of its kind.
-    let _ = serde_json::to_writer(&mut hash, value);
-    hash.finish()
-}
-
-/// FNV-1a: the numbers must stay the same from build to build, which std's hasher does not promise.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl std::hash::Hasher for Fnv {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-    }
-}
-
-impl io::Write for Fnv {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        std::hash::Hasher::write(self, bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Any line, as far as a reader needs it. Flat, since most of reading is telling lines apart.
 #[derive(Debug, Deserialize)]
 pub(super) struct Line<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
+    #[serde(default)]
+    pub(super) pipeline: Option<u64>,
     #[serde(default)]
     pub(super) at: Option<Timestamp>,
     #[serde(default)]

@@ -51,7 +51,10 @@ impl Run {
     ///
     /// When the journal cannot be read.
     pub fn history(&self) -> Result<RunHistory, RunsError> {
-        Ok(RunHistory::parse(&Journal::read(&self.directory)?))
+        Ok(RunHistory::parse(
+            &Journal::read(&self.directory)?,
+            self.id(),
+        ))
     }
 
     /// Returns where it stands, by what has happened so far.

@@ -1,6 +1,7 @@
 //! What was asked for when a run began.
 
 use super::error::RunsError;
+use crate::local::file::open_file;
 use executor_core::PipelineId;
 use executor_core::job::RefType;
 use fail_point::fail_point;
@@ -9,7 +10,7 @@ use pipeline::event::ParentJob;
 use pipeline::{Plan, Selection};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -140,21 +141,50 @@ impl RunRecord {
         written.map_err(RunsError::io("write", target))
     }
 
-    /// Returns whether a process died while it wrote the record: nothing was begun there.
-    pub(super) fn is_half_written(directory: &Path) -> bool {
-        directory.join(TEMP).exists() && !directory.join(FILE).exists()
+    /// Returns whether a run was begun in the directory, whatever its record says.
+    pub(super) fn is_in(directory: &Path) -> bool {
+        directory.join(FILE).symlink_metadata().is_ok()
     }
 
     /// Reads the record of a run; `None` when there is none, since nothing was begun there.
     pub(in crate::local) fn read(directory: &Path) -> Result<Option<Self>, RunsError> {
         let path = directory.join(FILE);
-        let bytes = match fs::read(&path) {
+        let bytes = match read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(RunsError::io("read", &path))?,
         };
-        let parsed = serde_json::from_slice(&bytes);
-        parsed
-            .map(Some)
-            .map_err(|source| RunsError::Damaged { path, source })
+        match Self::parse(&bytes) {
+            Ok(Ok(record)) => Ok(Some(record)),
+            Ok(Err(version)) => Err(RunsError::Version { path, version }),
+            Err(source) => Err(RunsError::Damaged { path, source }),
+        }
     }
+
+    /// Reads the text of a record; `Err(version)` inside when another version has another shape.
+    fn parse(text: &[u8]) -> Result<Result<Self, u32>, serde_json::Error> {
+        let Versioned { v } = serde_json::from_slice(text)?;
+        if v != RECORD_VERSION {
+            return Ok(Err(v));
+        }
+        serde_json::from_slice(text).map(Ok)
+    }
+}
+
+/// What all versions have in common.
+#[derive(Deserialize)]
+struct Versioned {
+    v: u32,
+}
+
+/// No record is longer: a command line has far fewer bytes.
+const LONGEST: u64 = 64 << 20;
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = open_file(path)?;
+    if file.metadata()?.len() > LONGEST {
+        return Err(io::Error::other("it is too long"));
+    }
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

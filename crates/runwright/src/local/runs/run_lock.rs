@@ -1,5 +1,6 @@
 //! The lock of a run: held while it lives, whatever kills it.
 
+use crate::local::file::open_file;
 use fail_point::fail_point;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -68,6 +69,12 @@ impl RunLock {
         file.try_lock().is_ok().then_some(Self { _file: file })
     }
 
+    /// Returns whether anybody ever had it.
+    pub(super) fn was_taken(directory: &Path) -> bool {
+        // Whoever has it writes down who he is.
+        fs::metadata(directory.join(FILE)).is_ok_and(|found| found.len() > 0)
+    }
+
     /// Returns whether the run lives.
     pub(in crate::local) fn lives(directory: &Path) -> bool {
         Self::holder(directory) != Holder::Nobody
@@ -75,7 +82,7 @@ impl RunLock {
 
     /// Returns who has the lock.
     pub(super) fn holder(directory: &Path) -> Holder {
-        let Ok(mut file) = File::open(directory.join(FILE)) else {
+        let Ok(mut file) = open_file(&directory.join(FILE)) else {
             return Holder::Nobody;
         };
         match file.try_lock_shared() {

@@ -87,7 +87,7 @@ mod tests {
             let end = status.map(|status| {
                 format!("{{\"type\":\"pipeline_done\",\"status\":\"{status}\",\"exit_code\":0}}\n")
             });
-            let history = RunHistory::parse(end.unwrap_or_default().as_bytes());
+            let history = RunHistory::parse(end.unwrap_or_default().as_bytes(), 1);
             assert_eq!(
                 RunState::decide(holder, &history),
                 expect,

@@ -130,25 +130,27 @@ impl Runs {
     }
 
     /// Returns the directories that go when so many runs are kept, and those of runs that were killed
-    /// before anything of them was written down.
+    /// before anything of them was written down. Some of them may live.
     pub(in crate::local) fn superfluous(&self, keep: usize) -> Vec<PathBuf> {
         let ids = self.ids().unwrap_or_default();
+        let (begun, unborn): (Vec<u64>, Vec<u64>) = ids
+            .into_iter()
+            .partition(|&id| RunRecord::is_in(&self.path(id)));
         let mut going: Vec<u64> = Vec::new();
-        if ids.len() > keep {
+        if begun.len() > keep {
             // What a job of another project started belongs to that run, and is one of its own here.
             let parent = |id| {
                 let run = self.open(id).ok()??;
                 let parent = run.record().parent.as_ref()?;
                 parent.project.is_none().then_some(parent.pipeline.0)
             };
-            let runs: Vec<_> = ids.iter().map(|&id| (id, parent(id))).collect();
+            let runs: Vec<_> = begun.iter().map(|&id| (id, parent(id))).collect();
             let lives = |id| RunLock::holder(&self.path(id)) != Holder::Nobody;
             going = superfluous(&runs, keep, lives);
         }
-        let unborn = ids
-            .into_iter()
-            .filter(|&id| RunRecord::is_half_written(&self.path(id)));
-        going.extend(unborn);
+        // One that is about to begin has not taken its lock yet.
+        let killed = unborn.into_iter();
+        going.extend(killed.filter(|&id| RunLock::was_taken(&self.path(id))));
         going.into_iter().map(|id| self.path(id)).collect()
     }
 
@@ -189,8 +191,13 @@ impl Runs {
     /// Returns the run in the directory of this number, if one began there.
     fn open(&self, id: u64) -> Result<Option<Run>, RunsError> {
         let directory = self.path(id);
-        let record = RunRecord::read(&directory)?;
-        Ok(record.map(|record| Run::new(directory, record)))
+        match RunRecord::read(&directory)? {
+            Some(record) if record.id.0 != id => Err(RunsError::Foreign {
+                path: directory,
+                id: record.id.0,
+            }),
+            record => Ok(record.map(|record| Run::new(directory, record))),
+        }
     }
 
     /// Returns the numbers there are, the highest first.

@@ -60,7 +60,7 @@ fn journal(file: &str, jobs: &str) -> Vec<u8> {
 fn earlier(jobs: &str, kind: ContinuationKind) -> Earlier {
     Earlier {
         kind,
-        history: RunHistory::parse(&journal(FILE, jobs)),
+        history: RunHistory::parse(&journal(FILE, jobs), 3),
         unfinished: HashSet::new(),
     }
 }
@@ -187,15 +187,49 @@ done: {stage: deploy, script: [done]}
 #[test]
 fn a_torn_line_is_no_line() {
     let whole = journal(FILE, KILLED);
-    let count = |text: &[u8]| RunHistory::parse(text).finished().count();
+    let count = |text: &[u8]| RunHistory::parse(text, 3).finished().count();
     assert_eq!(count(&whole), 1);
     for cut in 0..whole.len() {
-        let history = RunHistory::parse(&whole[..cut]);
+        let history = RunHistory::parse(&whole[..cut], 3);
         assert_eq!(history.damaged, 0, "cut at {cut}");
         assert!(history.finished().count() <= 1);
     }
     let mut damaged = whole.clone();
     damaged.extend(b"what?\n\0\n{\"type\":\"news\",\"job\":7}\n");
-    assert_eq!(RunHistory::parse(&damaged).damaged, 3);
+    assert_eq!(RunHistory::parse(&damaged, 3).damaged, 3);
     assert_eq!(count(&damaged), 1);
+    let earlier = Earlier {
+        kind: ContinuationKind::Resume,
+        history: RunHistory::parse(&damaged, 3),
+        unfinished: HashSet::new(),
+    };
+    let told = "3 lines of its journal cannot be read, and count for nothing";
+    assert_eq!(earlier.changes(&plan_of(FILE)), [told]);
+}
+
+#[test]
+fn a_journal_of_another_run_tells_nothing_of_this_one() {
+    let whole = journal(FILE, KILLED);
+    assert_eq!(RunHistory::parse(&whole, 3).lives, 1);
+    let foreign = RunHistory::parse(&whole, 4);
+    assert_eq!((foreign.lives, foreign.planned().count()), (0, 0));
+    assert!(foreign.damaged > 0);
+}
+
+#[test]
+fn no_two_jobs_have_the_same_id_whatever_the_journal_says() {
+    let whole = String::from_utf8(journal(FILE, KILLED)).unwrap();
+    let highest = u64::MAX.to_string();
+    let text = whole
+        .replace(":301", ":300")
+        .replace(":302", &format!(":{highest}"));
+    let earlier = Earlier {
+        kind: ContinuationKind::Resume,
+        history: RunHistory::parse(text.as_bytes(), 3),
+        unfinished: HashSet::new(),
+    };
+    let mut plan = plan_of(FILE);
+    plan.keep_ids(&earlier.ids());
+    let ids: Vec<u64> = plan.jobs().iter().map(|job| job.id.0).collect();
+    assert_eq!(ids, [300, 305, 306, 303, 304]);
 }

@@ -1,56 +1,33 @@
 //! One run of a project's pipeline on this machine.
 
-use super::caches;
-use super::children::{
-    FamilyArtifacts, Household, HouseholdOptions, LocalDownstream, ReadPipeline,
+use super::options::RunOptions;
+use super::planning::plan;
+use super::runner::{RunnerParts, runner_of};
+use super::supervision::{end, recover, supervise};
+use crate::local::caches;
+use crate::local::children::{Household, HouseholdOptions, LocalDownstream, ReadPipeline};
+use crate::local::error::LocalError;
+use crate::local::export;
+use crate::local::isolation::{self, Isolation, Prepared};
+use crate::local::local_pipeline::LocalPipeline;
+use crate::local::logs::RunLogs;
+use crate::local::project::LocalProject;
+use crate::local::resources::{self, MachineResources};
+use crate::local::runs::{
+    ControlServer, Earlier, Family, JobHistory, Journal, ObedientRun, RunRecord, RunSituation,
+    forget_told, products, tell_older,
 };
-use super::environments::EnvironmentRunner;
-use super::error::LocalError;
-use super::export;
-use super::isolation::{self, Isolation, Prepared};
-use super::local_pipeline::LocalPipeline;
-use super::logs::RunLogs;
-use super::project::LocalProject;
-use super::resources::{self, MachineResources};
-use super::runs::{
-    Continuation, ControlServer, Earlier, Family, JobHistory, Journal, Notices, ObedientRun,
-    RunCommand, RunRecord, RunSituation, forget_told, logs_of_life, products, tell_older,
-};
-use super::situation::stamp;
-use super::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
-use executor_core::{ActiveJobs, Cancellation, ExecutorProvider, JobRunner, RunnerConfig};
-use job_runner::{
-    ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, Sources, StoredArtifacts,
-};
+use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
+use executor_core::{Cancellation, ExecutorProvider, RunnerConfig};
+use job_runner::{CacheStore, Sources};
 use pipeline::plan::PlannedJob;
 use pipeline::scheduler::ResourceGroups;
-use pipeline::{Driver, EventSink, PipelineReport, Plan, Selection, create};
-use process::{Settings, Supervisor, TempDir};
+use pipeline::{Driver, EventSink, PipelineReport, Plan};
+use process::{Supervisor, TempDir};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How a pipeline is run. The default runs all of it, on a snapshot of the working tree.
-#[derive(Debug, Clone, Default)]
-pub struct RunOptions {
-    /// Which jobs.
-    pub selection: Selection,
-    /// How many jobs run at once; `None` means as many as there are processors.
-    pub concurrency: Option<NonZeroU32>,
-    /// The longest the whole pipeline may take; `None` means any time.
-    pub timeout: Option<Duration>,
-    /// What keeps jobs apart from each other and from the working tree.
-    pub isolation: Isolation,
-    /// The command that asks for the run, so that it can be asked again.
-    pub command: RunCommand,
-    /// The earlier run that is gone on with, in its directory and under its number.
-    pub continues: Option<Continuation>,
-    /// Takes what people should read while the run goes on.
-    pub notices: Notices,
-    /// Where the jobs are listed while they run: keep a clone to see them, or to tell metrics.
-    pub active: ActiveJobs,
-}
 
 /// A pipeline that is ready to run.
 ///
@@ -133,7 +110,7 @@ impl LocalRun {
         };
         let (directory, earlier) = match &options.continues {
             Some(continuation) => {
-                let (directory, earlier) = reopen(&state, continuation)?;
+                let (directory, earlier) = state.reopen(continuation)?;
                 (directory, Some(earlier))
             }
             None => (state.new_pipeline()?, None),
@@ -411,52 +388,6 @@ impl LocalRun {
     }
 }
 
-/// What the jobs of one pipeline of a run are run with.
-pub(super) struct RunnerParts<'a> {
-    /// Where their files come from.
-    pub(super) sources: &'a Sources,
-    /// The directory of the pipeline.
-    pub(super) directory: &'a Path,
-    /// For the how manieth time it is begun.
-    pub(super) life: u32,
-    /// What starts processes.
-    pub(super) supervisor: &'a Supervisor,
-    /// The state of its project.
-    pub(super) state: &'a ProjectState,
-    /// What the jobs of the pipelines above it left, for a child pipeline.
-    pub(super) above: &'a [StoredArtifacts],
-    /// Where its jobs keep caches.
-    pub(super) caches: Option<Arc<dyn CacheStore>>,
-}
-
-/// Returns who runs the jobs of one pipeline of a run.
-pub(super) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
-    let directory = parts.directory;
-    let own = parts.state.kept_files().of_run(directory);
-    let artifacts: Arc<dyn ArtifactStore> = if parts.above.is_empty() {
-        Arc::new(own)
-    } else {
-        let above = parts.above.to_vec();
-        Arc::new(FamilyArtifacts { own, above })
-    };
-    let runner = BuildRunner::new(
-        BuildRunnerOptions {
-            sources: parts.sources.clone(),
-            artifacts: Some(artifacts),
-            caches: parts.caches.clone(),
-            spool_dir: Some(logs_of_life(directory, parts.life)),
-            // Whoever reads the log here folds nothing, so the markers would only be in the way.
-            sections: false,
-            ..BuildRunnerOptions::default()
-        },
-        parts.supervisor.clone(),
-    );
-    Arc::new(EnvironmentRunner {
-        inner: Arc::new(runner),
-        environments: parts.state.environments(),
-    })
-}
-
 /// How long a job that was told to stop may take: somebody sits there and waits.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -466,83 +397,4 @@ fn refuse_without_repository(root: &Path) -> Result<(), LocalError> {
     }
     let directory = root.to_owned();
     Err(job_runner::RepositoryError::None { directory }.into())
-}
-
-/// Takes the directory of an earlier run, and reads what happened in it.
-fn reopen(
-    state: &ProjectState,
-    continuation: &Continuation,
-) -> Result<(PipelineDir, Earlier), LocalError> {
-    let runs = state.runs();
-    // What there is not is neither made nor locked.
-    runs.find(continuation.run)?;
-    let directory = state.reopen_pipeline(continuation.run)?;
-    // Whoever had the lock may have changed all of it.
-    let run = runs.find(continuation.run)?;
-    let earlier = Earlier::read(&run, &continuation.kind)?;
-    Ok((directory, earlier))
-}
-
-/// Creates the pipeline with this id and plans what was selected of it.
-fn plan(
-    id: u64,
-    pipeline: &LocalPipeline,
-    options: &RunOptions,
-    earlier: Option<&Earlier>,
-) -> Result<Plan, LocalError> {
-    let mut context = pipeline.context()?.clone();
-    stamp(&mut context, id);
-    let creation = create(pipeline.resolved(), &context, pipeline.repository()?);
-    let mut selection = options.selection.clone();
-    let Some(earlier) = earlier else {
-        let plan = Plan::new(&creation, context, &selection)?;
-        plan.check_local()?;
-        return Ok(plan.in_dialect(pipeline.dialect()));
-    };
-    earlier.add_played(&mut selection, |name| {
-        creation.job(name).is_some_and(|job| job.is_included)
-    });
-    let plan = Plan::new(&creation, context, &selection)?;
-    plan.check_local()?;
-    let mut plan = plan.in_dialect(pipeline.dialect());
-    plan.keep_ids(&earlier.ids());
-    Ok(plan)
-}
-
-/// Ends what dead runs have left. What cannot be removed now waits for the next run.
-async fn recover(state: StateDir) -> Result<(), LocalError> {
-    // Without a journal there is nothing to wait for, and a thread for it would cost more.
-    let journals = state.path().join("journal");
-    if std::fs::read_dir(journals).is_ok_and(|mut found| found.next().is_none()) {
-        return Ok(());
-    }
-    let recovered = tokio::task::spawn_blocking(move || process::recover(state.path())).await;
-    for run in recovered.unwrap_or_else(|_| Ok(Vec::new()))? {
-        tracing::info!(?run, "Removed what an earlier run left.");
-        for failure in &run.failures {
-            tracing::warn!(
-                run = run.run,
-                failure,
-                "Something of an earlier run is left for now."
-            );
-        }
-    }
-    Ok(())
-}
-
-fn supervise(state: &StateDir) -> Result<Supervisor, LocalError> {
-    let settings = Settings {
-        state_dir: Some(state.path().to_owned()),
-        ..Settings::default()
-    };
-    Ok(Supervisor::start(settings)?)
-}
-
-async fn end(supervisor: Supervisor) {
-    if let Err(error) = supervisor.shutdown().await {
-        tracing::warn!(
-            error = &error as &dyn std::error::Error,
-            "Processes of the run are left to its guardian."
-        );
-    }
 }

@@ -1,0 +1,12 @@
+//! Runs of a project's pipeline on this machine.
+
+mod local_run;
+mod options;
+mod planning;
+mod runner;
+mod supervision;
+
+pub use local_run::LocalRun;
+pub use options::RunOptions;
+
+pub(super) use runner::{RunnerParts, runner_of};

@@ -1,0 +1,29 @@
+//! How a pipeline is run.
+
+use crate::local::isolation::Isolation;
+use crate::local::runs::{Continuation, Notices, RunCommand};
+use executor_core::ActiveJobs;
+use pipeline::Selection;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// How a pipeline is run. The default runs all of it, on a snapshot of the working tree.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Which jobs.
+    pub selection: Selection,
+    /// How many jobs run at once; `None` means as many as there are processors.
+    pub concurrency: Option<NonZeroU32>,
+    /// The longest the whole pipeline may take; `None` means any time.
+    pub timeout: Option<Duration>,
+    /// What keeps jobs apart from each other and from the working tree.
+    pub isolation: Isolation,
+    /// The command that asks for the run, so that it can be asked again.
+    pub command: RunCommand,
+    /// The earlier run that is gone on with, in its directory and under its number.
+    pub continues: Option<Continuation>,
+    /// Takes what people should read while the run goes on.
+    pub notices: Notices,
+    /// Where the jobs are listed while they run: keep a clone to see them, or to tell metrics.
+    pub active: ActiveJobs,
+}

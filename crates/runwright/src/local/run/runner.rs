@@ -1,0 +1,59 @@
+//! Who runs the jobs of one pipeline of a run.
+
+use crate::local::children::FamilyArtifacts;
+use crate::local::environments::EnvironmentRunner;
+use crate::local::runs::logs_of_life;
+use crate::local::state::ProjectState;
+use executor_core::JobRunner;
+use job_runner::{
+    ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, Sources, StoredArtifacts,
+};
+use process::Supervisor;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the jobs of one pipeline of a run are run with.
+pub(in crate::local) struct RunnerParts<'a> {
+    /// Where their files come from.
+    pub(in crate::local) sources: &'a Sources,
+    /// The directory of the pipeline.
+    pub(in crate::local) directory: &'a Path,
+    /// For the how manieth time it is begun.
+    pub(in crate::local) life: u32,
+    /// What starts processes.
+    pub(in crate::local) supervisor: &'a Supervisor,
+    /// The state of its project.
+    pub(in crate::local) state: &'a ProjectState,
+    /// What the jobs of the pipelines above it left, for a child pipeline.
+    pub(in crate::local) above: &'a [StoredArtifacts],
+    /// Where its jobs keep caches.
+    pub(in crate::local) caches: Option<Arc<dyn CacheStore>>,
+}
+
+/// Returns who runs the jobs of one pipeline of a run.
+pub(in crate::local) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
+    let directory = parts.directory;
+    let own = parts.state.kept_files().of_run(directory);
+    let artifacts: Arc<dyn ArtifactStore> = if parts.above.is_empty() {
+        Arc::new(own)
+    } else {
+        let above = parts.above.to_vec();
+        Arc::new(FamilyArtifacts { own, above })
+    };
+    let runner = BuildRunner::new(
+        BuildRunnerOptions {
+            sources: parts.sources.clone(),
+            artifacts: Some(artifacts),
+            caches: parts.caches.clone(),
+            spool_dir: Some(logs_of_life(directory, parts.life)),
+            // Whoever reads the log here folds nothing, so the markers would only be in the way.
+            sections: false,
+            ..BuildRunnerOptions::default()
+        },
+        parts.supervisor.clone(),
+    );
+    Arc::new(EnvironmentRunner {
+        inner: Arc::new(runner),
+        environments: parts.state.environments(),
+    })
+}
