@@ -222,8 +222,9 @@ mod tests {
         assert_eq!(std::fs::read_dir(&queue).unwrap().count(), 0);
         // What a process has left that died: files without a lock.
         std::fs::write(queue.join("0-1"), "").unwrap();
-        let expected = queue.parent().unwrap().join("expected/1");
-        std::fs::write(expected, "").unwrap();
+        let expected = queue.parent().unwrap().join("expected");
+        std::fs::create_dir(&expected).unwrap();
+        std::fs::write(expected.join("1"), "").unwrap();
         drop(held);
         let got = machine(&directory, ProcessMode::OldestFirst)
             .acquire(&request(3), &never)
