@@ -29,7 +29,9 @@ pub(super) fn of(plan: &Plan, index: usize, dotenv: &[JobVariable]) -> JobVariab
         });
     }
     if forward.pipeline_variables {
-        dotenv.iter().for_each(|variable| forwarded.add(variable));
+        for variable in dotenv {
+            forwarded.add(variable);
+        }
         let given = plan.context.given.iter();
         let given = given.filter(|given| given.level == Level::Pipeline);
         given.for_each(|given| forwarded.add(&given.variable));

@@ -117,9 +117,10 @@ impl JobSource for Dispatcher {
     }
 
     async fn finished(&self, job: JobId, outcome: JobOutcome) {
-        match self.owner(job) {
-            Some(owner) => owner.queue.finished(job, &outcome),
-            None => tracing::warn!(%job, "A job ended that no pipeline has."),
+        if let Some(owner) = self.owner(job) {
+            owner.queue.finished(job, &outcome);
+        } else {
+            tracing::warn!(%job, "A job ended that no pipeline has.");
         }
     }
 }

@@ -9,6 +9,7 @@ mod dependents;
 mod dispatcher;
 mod downstream;
 mod driver;
+mod endings;
 mod group_waits;
 mod groups;
 mod machine;

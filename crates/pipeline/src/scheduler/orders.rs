@@ -3,6 +3,7 @@
 use super::Status;
 use super::controls::{ControlError, JobSnapshot, PipelineSnapshot};
 use super::queue::{Queue, State};
+use crate::plan::PlannedJob;
 use crate::suggest::nearest;
 use executor_core::{CancelCause, JobVariable};
 use std::sync::Arc;
@@ -71,7 +72,7 @@ impl Queue {
             return Err(ControlError::Ended);
         }
         self.plan.position(job).ok_or_else(|| {
-            let names = self.plan.jobs().iter().map(|job| job.name());
+            let names = self.plan.jobs().iter().map(PlannedJob::name);
             ControlError::UnknownJob {
                 job: job.to_owned(),
                 suggestion: nearest(job, names).map(ToOwned::to_owned),
