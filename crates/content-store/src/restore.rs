@@ -250,10 +250,10 @@ impl Restoring<'_> {
     }
 
     fn go_on(&self) -> rustix::io::Result<()> {
-        match self.cancellation.is_canceled() {
-            true => Err(Errno::CANCELED),
-            false => Ok(()),
+        if self.cancellation.is_canceled() {
+            return Err(Errno::CANCELED);
         }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Patterns of file names as GitLab's runner reads them, by the rules of Go's package doublestar.
 
 use regex::{Regex, RegexBuilder};
+use std::fmt::Write;
 use std::path::Path;
 
 /// What a larger pattern comes to is not worth its memory.
@@ -195,7 +196,8 @@ impl Reader {
             // A range the wrong way round has nothing in it.
             if from <= to {
                 let (from, to) = (u32::from(from), u32::from(to));
-                ranges.push_str(&format!("\\u{{{from:x}}}-\\u{{{to:x}}}"));
+                // Writing to a string does not fail.
+                let _ = write!(ranges, "\\u{{{from:x}}}-\\u{{{to:x}}}");
             }
         }
         self.regex.push_str(match (ranges.is_empty(), is_other) {
