@@ -93,7 +93,7 @@ fn settings_say_how_much_is_kept() {
     fs::write(project.home().join("config.toml"), "[cache]\nsize = '0'\n").unwrap();
     let done = project.runwright(&["run"]).expect_code(0);
     done.expect_text("no caches are kept here");
-    assert_eq!(archives(&project), [PathBuf::new(); 0]);
+    assert_eq!(archives(&project), Vec::<PathBuf>::new());
     fs::write(
         project.home().join("config.toml"),
         "[cache]\nsize = 'all'\n",

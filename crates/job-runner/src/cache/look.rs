@@ -59,7 +59,7 @@ mod tests {
         let project = tempfile::tempdir().expect("a directory");
         let file = project.path().join("a");
         fs::write(&file, "one").expect("written");
-        let old = SystemTime::now() - Duration::from_secs(60);
+        let old = SystemTime::now() - Duration::from_mins(1);
         let opened = File::options().write(true).open(&file).expect("opened");
         opened.set_modified(old).expect("set");
         let paths = [PathBuf::from("a")];

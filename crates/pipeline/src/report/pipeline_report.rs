@@ -212,7 +212,7 @@ mod tests {
             )
         };
         let check = |status, jobs: &[JobReport], code| {
-            assert_eq!(exit_of(Dialect::GitLab, status, jobs).code(), code)
+            assert_eq!(exit_of(Dialect::GitLab, status, jobs).code(), code);
         };
         check(Status::Success, &[], 0);
         check(Status::Manual, &[], 0);
@@ -247,7 +247,7 @@ mod tests {
         let of = |reason| job(Status::Failed, Some(reason), false);
         for status in [Status::Manual, Status::Scheduled, Status::Created] {
             let check = |jobs: &[JobReport], expect| {
-                assert_eq!(exit_of(Dialect::GitLab, status, jobs), expect)
+                assert_eq!(exit_of(Dialect::GitLab, status, jobs), expect);
             };
             check(&[waits()], RunExit::Success);
             check(

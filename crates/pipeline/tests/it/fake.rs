@@ -114,7 +114,7 @@ impl JobRunner for FakeRunner {
             }),
             Act::TimeUp => JobOutcome::from_error(BuildError::Timeout {
                 phase: "execution",
-                limit: Duration::from_secs(60),
+                limit: Duration::from_mins(1),
             }),
             Act::SystemFailure => {
                 JobOutcome::from_error(BuildError::system("fake", "the disk is full", "ENOSPC"))

@@ -24,7 +24,7 @@ fn forwarded(file: &str, forward: &str) -> Vec<String> {
         &format!("child.yml, forward: {{{forward}}}}}"),
     );
     let mut context = PipelineContext::default();
-    context.commit.ref_name = "main".to_owned();
+    "main".clone_into(&mut context.commit.ref_name);
     let secret = JobVariable::masked("KEY", "hidden-value");
     let cert = JobVariable::file("CERT", "-----BEGIN");
     context.given = vec![

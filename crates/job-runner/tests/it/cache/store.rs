@@ -87,7 +87,7 @@ async fn readers_and_writers_of_one_key_never_see_half() {
         done.expect("no panic");
     }
     save(&caches, "k", "the last").await.expect("saved");
-    assert_eq!(files_below(&root.path().join("tmp")), [PathBuf::new(); 0]);
+    assert_eq!(files_below(&root.path().join("tmp")), Vec::<PathBuf>::new());
     let archives = files_below(&root.path().join("keys"));
     assert_eq!(
         archives.iter().filter(|it| it.ends_with("archive")).count(),
@@ -174,7 +174,7 @@ async fn caches_are_listed_and_removed_unless_in_use() {
         RemovedCache::Gone
     );
     assert!(!directory.exists());
-    assert_eq!(files_below(root.path()), [PathBuf::new(); 0]);
+    assert_eq!(files_below(root.path()), Vec::<PathBuf>::new());
 }
 
 #[tokio::test]

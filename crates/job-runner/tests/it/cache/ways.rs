@@ -138,7 +138,7 @@ async fn fallback_keys_come_in_their_order_and_are_not_written() {
     let variables = [("WHO", "me"), ("CACHE_FALLBACK_KEY", "all")];
     let script = job_with(
         "test $(cat a) = first && echo mine > a",
-        &[wanted.clone()],
+        std::slice::from_ref(&wanted),
         &variables,
     );
     let log = scene.run(script, true).await;
