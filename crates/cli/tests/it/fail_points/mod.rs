@@ -4,6 +4,8 @@
 //! Only in a build with the feature `fail-points`; `cargo xtask test` makes one.
 
 mod cell;
+mod checks;
 mod scenario;
+mod stage;
 mod survey;
 mod walk;

@@ -1,6 +1,7 @@
 //! Where the points are, and what an undisturbed run keeps.
 
-use super::scenario::{SCENARIOS, Scenario, Stage};
+use super::scenario::{SCENARIOS, Scenario};
+use super::stage::Stage;
 use crate::project::Done;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

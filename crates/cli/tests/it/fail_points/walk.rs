@@ -5,7 +5,8 @@
     reason = "how long it took, and what could not be tested"
 )]
 
-use super::scenario::{Scenario, Stage};
+use super::scenario::Scenario;
+use super::stage::Stage;
 use super::survey::Survey;
 use crate::project::{Done, wait_until};
 use std::collections::BTreeSet;

@@ -1,0 +1,183 @@
+//! A project in which scenarios are played.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use super::cell::Cell;
+use super::scenario::{CHILD, OLD_PIPELINES, PIPELINE, RUN, Scenario};
+use crate::project::{Done, Project};
+use fail_point::VARIABLE;
+use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// A project with a cell for its processes.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) project: Project,
+    pub(super) cell: Cell,
+    /// On another file system than the project.
+    elsewhere: TempDir,
+}
+
+impl Stage {
+    /// Makes a project; `None` where no cgroup can be made.
+    pub(super) fn new() -> Option<Self> {
+        let cell = Cell::new()?;
+        let project = Project::empty_directory();
+        let count = project.scratch().join("count").display().to_string();
+        project.write(".gitlab-ci.yml", &PIPELINE.replace("COUNT", &count));
+        project.write("child.yml", &CHILD.replace("COUNT", &count));
+        // Where a cache has a link.
+        project.write("blocked/link/file", "");
+        project.git(&["init", "-q", "-b", "main"]);
+        project.commit();
+        let elsewhere = tempfile::tempdir_in("/dev/shm").unwrap();
+        let stage = Self {
+            project,
+            cell,
+            elsewhere,
+        };
+        stage.next_start("at the very first");
+        Some(stage)
+    }
+
+    /// Makes a home as it is after some use, and lets happen what comes before the scenario.
+    pub(super) fn set(&self, scenario: Scenario) {
+        let state = self.state();
+        let _ = fs::remove_dir_all(&state);
+        let _ = fs::remove_file(self.count());
+        let _ = fs::remove_dir_all(self.project.home().join("content"));
+        let _ = fs::remove_dir_all(self.project.home().join("caches"));
+        for id in 1..=OLD_PIPELINES {
+            fs::create_dir_all(state.join("pipelines").join(id.to_string())).unwrap();
+        }
+        fs::write(state.join("last-pipeline"), OLD_PIPELINES.to_string()).unwrap();
+        match scenario {
+            Scenario::AfterDeath => self.die(),
+            Scenario::Resumed => self.tear(),
+            Scenario::Inputs | Scenario::Packed | Scenario::GotOut | Scenario::Cleaned => {
+                self.fill();
+            }
+            Scenario::Copies | Scenario::InPlace | Scenario::Overlays | Scenario::Worktree => {}
+        }
+    }
+
+    /// Leaves artifacts, a layer of them and a cache, and what killed processes leave.
+    fn fill(&self) {
+        let content = self.project.home().join("content");
+        fs::create_dir_all(&content).unwrap();
+        // So the run leaves its layer for later.
+        fs::write(content.join("swept"), "").unwrap();
+        let done = Done::from(self.play(Scenario::Inputs, ""));
+        assert_eq!(done.code, Some(0), "{done:?}");
+        for left in ["content/tmp/left", "exports/left"] {
+            let left = self.project.home().join(left);
+            fs::create_dir_all(&left).unwrap();
+            fs::write(left.join("half"), "").unwrap();
+        }
+        let _ = fs::remove_dir_all(self.got_out());
+        fs::write(self.packed(), "old").unwrap();
+    }
+
+    /// Kills a run when one of its jobs has finished, in the middle of a line of its journal, and lets
+    /// people be told.
+    fn tear(&self) {
+        let killed = self.play(Scenario::Copies, "kill before archive::unpack::create_file");
+        assert_eq!(killed.status.signal(), Some(9), "{:?}", Done::from(killed));
+        self.cell.wait_until_empty("before a resume");
+        assert!(self.has_finished("make"));
+        let journal = self.state().join(RUN).join("journal.jsonl");
+        let mut journal = fs::File::options().append(true).open(journal).unwrap();
+        write!(journal, "{{\"type\":\"job_fin").unwrap();
+        // Another that was killed had a job in the queue.
+        for group in fs::read_dir(self.state().join("resources")).unwrap() {
+            fs::write(group.unwrap().path().join("queue/0-7"), "").unwrap();
+        }
+        let told = Done::from(self.command(&["history"], "").output().unwrap());
+        assert_eq!(told.code, Some(0), "{told:?}");
+    }
+
+    fn got_out(&self) -> PathBuf {
+        self.project.scratch().join("got-out")
+    }
+
+    pub(super) fn packed(&self) -> PathBuf {
+        self.elsewhere.path().join("packed.zip")
+    }
+
+    pub(super) fn state(&self) -> PathBuf {
+        let projects = fs::read_dir(self.project.home().join("projects")).unwrap();
+        let only = projects.map(|entry| entry.unwrap().path()).next();
+        only.expect("the project is known since its first run")
+    }
+
+    pub(super) fn count(&self) -> PathBuf {
+        self.project.scratch().join("count")
+    }
+
+    /// Kills a run in the middle of a job, while its guardian is not there yet.
+    fn die(&self) {
+        let pipe = self.project.scratch().join("never");
+        if !pipe.exists() {
+            assert!(
+                Command::new("mkfifo")
+                    .arg(&pipe)
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+        }
+        let what = format!("pause before process::guardian::start {}", pipe.display());
+        let out = fs::File::create(self.project.scratch().join("out")).unwrap();
+        let mut command = self.command(&["run", "wait", "--snapshot", "overlay"], &what);
+        let mut run = command.stdout(out).stderr(Stdio::null()).spawn().unwrap();
+        self.project.wait_for("wait | waiting");
+        run.kill().unwrap();
+        run.wait().unwrap();
+        assert!(!self.cell.processes().is_empty(), "the job lives on");
+    }
+
+    fn command(&self, arguments: &[&str], what: &str) -> Command {
+        let mut command = self.cell.around(&self.project.command(arguments));
+        if !what.is_empty() {
+            command.env(VARIABLE, what);
+        }
+        command
+    }
+
+    /// Plays the scenario while something happens at a point.
+    pub(super) fn play(&self, scenario: Scenario, what: &str) -> std::process::Output {
+        let scratch = self.project.scratch();
+        let report = scratch.join("report.json").display().to_string();
+        let packed = self.packed().display().to_string();
+        let got_out = self.got_out().display().to_string();
+        let run = (OLD_PIPELINES + 1).to_string();
+        let arguments: &[&str] = match scenario {
+            Scenario::Copies => &["run", "--report", &report],
+            Scenario::InPlace => &["run", "--in-place", "probe"],
+            Scenario::Overlays => &["run", "--snapshot", "overlay"],
+            Scenario::Worktree => &["run", "--isolation", "worktree", "probe"],
+            Scenario::AfterDeath => &["run", "probe"],
+            Scenario::Resumed => &["resume", &run],
+            Scenario::Inputs => &["run", "many", "take", "stumble", "--snapshot", "overlay"],
+            Scenario::Packed => &["artifacts", "many", "--force", "--output", &packed],
+            Scenario::GotOut => &["artifacts", "many", "--output", &got_out],
+            Scenario::Cleaned => &["clean", "--all"],
+        };
+        self.command(arguments, what).output().unwrap()
+    }
+
+    /// Runs something small, as somebody would who knows nothing of what happened.
+    pub(super) fn next_start(&self, when: &str) {
+        for arguments in [&["run", "probe"][..], &["run", "--in-place", "probe"]] {
+            let done: Done = self.command(arguments, "").output().unwrap().into();
+            assert_eq!(done.code, Some(0), "{arguments:?} {when}: {done:?}");
+        }
+    }
+}
