@@ -90,6 +90,8 @@ const MADE_UP_FOR: &[&str] = &[
     "runwright::export::sweep",
     // There is one sweep more.
     "runwright::kept_files::mark",
+    // It is seen to be dead, and the next that looks removes it.
+    "runwright::resources::remove",
     // Whoever kills the run again knows it.
     "runwright::runs::forget_told",
     // The job's end removes it with all else.
