@@ -206,7 +206,8 @@ mod tests {
         let one = machine(&directory, ProcessMode::Unordered);
         let held = one.acquire(&request(1), &never).await.unwrap();
         let canceled = Cancellation::new();
-        let wait = tokio::spawn({
+        let mut tasks = tokio::task::JoinSet::new();
+        tasks.spawn({
             let (other, canceled) = (
                 machine(&directory, ProcessMode::Unordered),
                 canceled.clone(),
@@ -218,7 +219,8 @@ mod tests {
             sleep(Duration::from_millis(2)).await;
         }
         canceled.cancel(executor_core::CancelCause::User);
-        assert!(wait.await.unwrap().unwrap().is_none());
+        let waited = tasks.join_next().await.unwrap();
+        assert!(waited.unwrap().unwrap().is_none());
         assert_eq!(std::fs::read_dir(&queue).unwrap().count(), 0);
         // What a process has left that died: files without a lock.
         std::fs::write(queue.join("0-1"), "").unwrap();
