@@ -3,7 +3,7 @@
 use crate::exit_code::Exit;
 use crate::output::{Style, Tone, error_line};
 use runwright::local::{
-    Fault, LocalError, ProcessError, RepositoryError, SnapshotError, StateError,
+    Fault, LocalError, ProcessError, RepositoryError, RunsError, SnapshotError, StateError,
 };
 use std::fmt;
 
@@ -97,6 +97,14 @@ fn help_for(error: &LocalError) -> Option<&'static str> {
         LocalError::Repository(RepositoryError::None { .. }) => {
             Some("jobs see the commit they run for; make a repository with `git init`")
         }
+        LocalError::Runs(RunsError::NothingToDo { ended, verb, .. }) => match (*ended, *verb) {
+            ("failed", "resume") => Some("`runwright retry` runs again what failed"),
+            (_, "resume" | "retry") if ended.contains("play") => {
+                Some("`runwright play JOB` starts it")
+            }
+            (_, "retry") => Some("`runwright retry JOB` runs a job again, however it ended"),
+            _ => None,
+        },
         LocalError::State(StateError::NoHome) => Some("set RUNWRIGHT_HOME to a directory"),
         LocalError::State(StateError::InPlace { .. }) => {
             Some("wait for it, or run in a copy, without --in-place")

@@ -16,6 +16,17 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// Returns `text` as a word behind which nothing follows, and that is no option though it begins with a
+/// dash.
+pub(crate) fn word(text: &str) -> String {
+    let text = quoted(text);
+    if text.starts_with('-') {
+        format!("-- {text}")
+    } else {
+        text
+    }
+}
+
 /// Returns whether the character would act on a terminal, or show a line in another order.
 fn misleads(c: char) -> bool {
     c.is_control() || is_direction(c)
@@ -38,6 +49,8 @@ mod tests {
         assert_eq!(quoted("unit-tests"), "unit-tests");
         assert_eq!(quoted("test 1/2"), "'test 1/2'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(word("-x"), "-- -x");
+        assert_eq!(word("x-"), "x-");
         assert_eq!(quoted("a\u{202e}\u{e9}b"), "$'a\\u202e\u{e9}b'");
         assert_eq!(quoted("red\u{1b}[31m's\\"), r"$'red\u001b[31m\'s\\'");
     }

@@ -1,5 +1,6 @@
 use super::PlaceArgs;
 use clap::Args;
+use std::num::NonZeroUsize;
 
 /// Arguments of `runwright history`.
 #[derive(Debug, Args)]
@@ -16,7 +17,7 @@ pub(crate) struct HistoryArgs {
     pub(crate) all: bool,
     /// How many runs, child pipelines not counted
     #[arg(short = 'n', long, value_name = "N")]
-    pub(crate) number: Option<usize>,
+    pub(crate) number: Option<NonZeroUsize>,
     /// Print them as a JSON array, with their jobs
     #[arg(long)]
     pub(crate) json: bool,

@@ -16,7 +16,7 @@ pub(crate) struct PlayArgs {
     /// The run, by its number; without one, the last. Then the job
     #[arg(value_name = "[RUN] JOB", num_args = 1..=2, required = true)]
     pub(crate) words: Vec<String>,
-    /// Set a variable for the job
+    /// Set a variable for the job, and for no other
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) variable: Vec<KeyValue>,
     /// What is shown, and where else it goes, where the run is gone on with here.

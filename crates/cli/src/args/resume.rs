@@ -29,14 +29,17 @@ pub(crate) struct ResumeArgs {
 Examples:
   runwright retry                   run again what failed in the last run, and go on
   runwright retry 12                the same for run 12
+  runwright retry test lint         run these two again, however they ended
+  runwright retry 12 test           the same in run 12
 
 The pipeline file is read again, as it is now, so that what was mended is tried. Jobs that went well are not
-run again.
+run again, unless they are named; with names, others that failed stay as they are.
 
-Exit codes: as of `runwright run`; 2 when nothing failed")]
+Exit codes: as of `runwright run`; 2 when nothing failed, or a job that is named did not run")]
 pub(crate) struct RetryArgs {
-    /// The run, by its number; default: the last
-    pub(crate) run: Option<u64>,
+    /// The run, by its number; without one, the last. Then the jobs; without any, all that failed
+    #[arg(value_name = "[RUN] [JOB]...")]
+    pub(crate) words: Vec<String>,
     /// What is shown, and where else it goes; what is not said is as it was.
     #[command(flatten)]
     pub(crate) shown: OutputArgs,

@@ -1,5 +1,5 @@
 use crate::args::{DialectArg, RunArgs};
-use crate::quoted::quoted;
+use crate::quoted::{quoted, word};
 use runwright::pipeline::Plan;
 use std::path::Path;
 
@@ -30,7 +30,7 @@ impl<'a> Again<'a> {
     /// Returns the command line that starts a job which waits for somebody.
     pub(super) fn play(&self, run: u64, job: &str) -> String {
         let directory = &self.directory;
-        format!("runwright play{directory} {run} {}", quoted(job))
+        format!("runwright play{directory} {run} {}", word(job))
     }
 
     /// Returns the command line; a job that needs artifacts of others brings those jobs along.
@@ -43,7 +43,11 @@ impl<'a> Again<'a> {
                 && self.plan.dependencies(at).is_empty()
         });
         let needs = if alone { " --no-needs" } else { "" };
-        format!("runwright run {}{needs}{}", quoted(job), self.settings)
+        let settings = &self.settings;
+        if job.starts_with('-') {
+            return format!("runwright run{needs}{settings} {}", word(job));
+        }
+        format!("runwright run {}{needs}{settings}", quoted(job))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::environments::table;
 use crate::output::{Style, error_line, shown_name};
-use crate::quoted::quoted;
+use crate::quoted::word;
 use anyhow::anyhow;
 use jiff::Timestamp;
 use runwright::local::{ContinuationKind, Environment, LocalError, Run, RunState};
@@ -50,9 +50,15 @@ fn stop(args: &StopArgs) -> Result<Exit, Failure> {
     // The first exit code that is not good is that of all.
     let mut exit = Exit::Success;
     for environment in &chosen {
-        let ended = stop_one(&past, environment, args)?;
+        // The one before may have stopped it too.
+        let environment = environments.find(&environment.name);
+        let environment = environment.map_err(LocalError::from)?;
+        let ended = stop_one(&past, &environment, args)?;
         if exit == Exit::Success {
             exit = ended;
+        }
+        if ended == Exit::Interrupted {
+            break;
         }
     }
     Ok(exit)
@@ -68,9 +74,9 @@ fn stop_one(past: &Past, environment: &Environment, args: &StopArgs) -> Result<E
     let ended = match (&environment.on_stop, &environment.deployment) {
         (Some(job), Some(deployment)) => {
             let run = past.run(Some(deployment.pipeline)).map_err(|failure| {
-                let job = quoted(job);
+                let job = word(job);
                 failure.with_help(format!(
-                    "what deployed it is forgotten; `runwright run {job} --no-needs` runs the job, \
+                    "what deployed it is forgotten; `runwright run --no-needs {job}` runs the job, \
                      with the options that it was deployed with"
                 ))
             })?;
@@ -107,11 +113,7 @@ fn run_stop_job(run: &Run, job: &str, args: &StopArgs) -> Result<Exit, Failure> 
     let state = run.state(&history);
     if let RunState::Running { .. } = state {
         let error = anyhow!("run {}, which deployed it, still runs", run.id());
-        let play = format!(
-            "`runwright play {} {}` starts the job",
-            run.id(),
-            quoted(job)
-        );
+        let play = format!("`runwright play {} {}` starts the job", run.id(), word(job));
         return Err(Failure::usage(error).with_help(play));
     }
     let came_to_its_end = matches!(

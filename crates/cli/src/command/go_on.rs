@@ -1,14 +1,17 @@
 //! Going on with earlier runs: `resume`, `retry` and what else begins one of them again.
 
 use super::again::settings;
-use super::past::Past;
+use super::past::{Past, history, job, split_run};
 use super::run::perform;
 use crate::args::{Cli, Command, KeyValue, OutputArgs, ResumeArgs, RetryArgs, RunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
+use crate::quoted::word;
 use anyhow::{Context, anyhow};
 use clap::Parser;
-use runwright::local::{Continuation, ContinuationKind, Run, RunCommand};
+use runwright::core::variable::JobVariable;
+use runwright::local::{Continuation, ContinuationKind, JobHistory, Run, RunCommand};
+use runwright::pipeline::Status;
 use std::path::{Path, PathBuf};
 
 /// Goes on with what a run had not finished.
@@ -17,10 +20,39 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     go_on(&run, ContinuationKind::Resume, &[], &args.shown)
 }
 
-/// Runs again what failed in a run, and goes on.
+/// Runs again what failed in a run, or some of its jobs, and goes on.
 pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
-    let run = whole_run(&Past::find(&args.place)?, args.run, "retry")?;
-    go_on(&run, ContinuationKind::Retry, &[], &args.shown)
+    let (number, names) = split_run(&args.words);
+    let run = whole_run(&Past::find(&args.place)?, number, "retry")?;
+    if names.is_empty() {
+        return go_on(&run, ContinuationKind::Retry, &[], &args.shown);
+    }
+    let history = history(&run)?;
+    for name in names {
+        let job = job(&run, &history, name)?;
+        if job.life == 0 {
+            return Err(did_not_run(&run, job));
+        }
+    }
+    let jobs = ContinuationKind::RetryJobs(names.to_vec());
+    go_on(&run, jobs, &[], &args.shown)
+}
+
+fn did_not_run(run: &Run, job: &JobHistory) -> Failure {
+    let (id, name) = (run.id(), &job.name);
+    let failure = Failure::usage(anyhow!(
+        "job {name:?} of run {id} did not run: it is {}",
+        job.status
+    ));
+    match job.status {
+        Status::Manual => {
+            failure.with_help(format!("`runwright play {id} {}` starts it", word(name)))
+        }
+        Status::Skipped => {
+            failure.with_help("it is decided anew when what stood before it is retried")
+        }
+        _ => failure,
+    }
 }
 
 /// Returns the run of this number, which must not be a part of another one.
@@ -35,7 +67,7 @@ fn whole_run(past: &Past, number: Option<u64>, verb: &str) -> Result<Run, Failur
     Err(Failure::usage(error).with_help(format!("`runwright {verb} {top}` goes on with both")))
 }
 
-/// Goes on with a run, with the options it had; those jobs that run now have these variables too.
+/// Goes on with a run, with the options it had; jobs that are played have these variables too.
 pub(super) fn go_on(
     run: &Run,
     kind: ContinuationKind,
@@ -43,12 +75,15 @@ pub(super) fn go_on(
     shown: &OutputArgs,
 ) -> Result<Exit, Failure> {
     let mut args = asked(run)?;
-    args.project.variable.extend_from_slice(variables);
     args.shown = over(shown, &args.shown)?;
     stand_where_it_began(run)?;
     let continues = Some(Continuation {
         run: run.id(),
         kind,
+        variables: variables
+            .iter()
+            .map(|pair| JobVariable::public(pair.key(), pair.value()))
+            .collect(),
     });
     perform(&args, run.record().command.clone(), continues)
 }
@@ -56,8 +91,10 @@ pub(super) fn go_on(
 /// Runs one job alone in a run of its own, with the options that an earlier run had.
 pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit, Failure> {
     let earlier = asked(run)?;
-    let mut words = vec!["run".to_owned(), job.to_owned(), "--no-needs".to_owned()];
+    let mut words = vec!["run".to_owned(), "--no-needs".to_owned()];
     words.extend(settings(&earlier));
+    // A name that begins with a dash is no option.
+    words.extend(["--".to_owned(), job.to_owned()]);
     let mut args = parsed(&words).ok_or_else(|| unknown(run))?;
     args.shown = over(shown, &earlier.shown)?;
     stand_where_it_began(run)?;

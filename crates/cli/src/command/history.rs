@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::output::history::{ShownRun, nested, table};
 use crate::output::{Style, error_line};
 use runwright::local::{LocalError, Runs, RunsError};
+use std::num::NonZeroUsize;
 
 /// Shows the runs of the project, or of all projects.
 pub(crate) fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
@@ -21,7 +22,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
         gather(runs, &mut shown, &mut unreadable)?;
     }
     let mut shown = nested(shown);
-    shown.truncate(args.number.unwrap_or(usize::MAX));
+    shown.truncate(args.number.map_or(usize::MAX, NonZeroUsize::get));
     if args.json {
         print_json(&shown)?;
     } else if shown.is_empty() && unreadable.is_empty() {

@@ -4,7 +4,7 @@ use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::kept_log::{KeptLog, Reader, Stamps, wait};
 use anyhow::{Context, anyhow};
-use runwright::local::{JobHistory, Run, RunHistory, RunState};
+use runwright::local::{JobHistory, Run, RunHistory, RunState, Runs};
 use runwright::pipeline::Status;
 use std::fs::File;
 use std::io::Read;
@@ -31,14 +31,15 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
         next: None,
     };
     if args.follow {
-        follow(&run, name, args.attempt, &mut reading)?;
+        follow(&past.runs, &run, name, args.attempt, &mut reading)?;
     } else {
         let history = history(&run)?;
         let job = job(&run, &history, name)?;
         let logs = run.logs(job);
         let wanted = args.attempt.unwrap_or(logs.len());
         let log = wanted.checked_sub(1).and_then(|at| logs.get(at));
-        let log = log.ok_or_else(|| no_log(&run, &history, job, logs.len(), args.attempt))?;
+        let log =
+            log.ok_or_else(|| no_log(&past.runs, &run, &history, job, logs.len(), args.attempt))?;
         if reading.begin(log)? == Reader::Reads && reading.go_on()? == Reader::Reads {
             reading.finish()?;
         }
@@ -48,6 +49,7 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
 
 /// Shows a log until the job has ended for good, with all attempts from the last one there is.
 fn follow(
+    runs: &Runs,
     run: &Run,
     name: &str,
     attempt: Option<usize>,
@@ -56,10 +58,10 @@ fn follow(
     loop {
         // What is known is looked at before the log: all it tells of is in there then.
         let history = history(run)?;
-        let runs = matches!(run.state(&history), RunState::Running { .. });
+        let lives = matches!(run.state(&history), RunState::Running { .. });
         let job = job(run, &history, name)?;
         let logs = run.logs(job);
-        let over = !runs || has_ended(job.status);
+        let over = !lives || has_ended(job.status);
         let first = reading
             .next
             .unwrap_or_else(|| attempt.unwrap_or(logs.len()).saturating_sub(1));
@@ -80,7 +82,7 @@ fn follow(
         let wanted_is_over = attempt.is_some_and(|wanted| logs.len() > wanted);
         if over || wanted_is_over {
             if reading.next.is_none() {
-                return Err(no_log(run, &history, job, logs.len(), attempt));
+                return Err(no_log(runs, run, &history, job, logs.len(), attempt));
             }
             return reading.finish();
         }
@@ -98,6 +100,7 @@ fn has_ended(status: Status) -> bool {
 }
 
 fn no_log(
+    runs: &Runs,
     run: &Run,
     history: &RunHistory,
     job: &JobHistory,
@@ -111,18 +114,28 @@ fn no_log(
             Failure::usage(error).with_help(format!("it has {logs}"))
         }
         _ if job.life == 0 => {
-            let runs = matches!(run.state(history), RunState::Running { .. });
+            let lives = matches!(run.state(history), RunState::Running { .. });
             let failure = Failure::usage(anyhow!(
                 "job {name:?} of run {id} has no log: it did not run, and is {}",
                 job.status
             ));
-            if runs {
+            if lives {
                 failure.with_help("-f waits for it")
             } else {
                 failure
             }
         }
-        _ => Failure::usage(anyhow!("the log of job {name:?} of run {id} is gone")),
+        _ => match runs.child_of(run, name) {
+            Ok(Some(child)) => {
+                let child = child.id();
+                let error =
+                    anyhow!("job {name:?} of run {id} has no log: it started pipeline {child}");
+                Failure::usage(error).with_help(format!(
+                    "`runwright logs {child} JOB` shows that of a job there"
+                ))
+            }
+            _ => Failure::usage(anyhow!("there is no log of job {name:?} of run {id}")),
+        },
     }
 }
 

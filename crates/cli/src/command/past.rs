@@ -162,13 +162,27 @@ pub(super) fn job<'h>(
 ) -> Result<&'h JobHistory, Failure> {
     history.job(name).ok_or_else(|| {
         let names = history.planned().map(|job| job.name.as_str());
-        let others = format!(
-            "`runwright history -n 1 --json` shows the jobs of run {}",
-            run.id()
-        );
-        let help = did_you_mean(name, names).unwrap_or(others);
-        Failure::usage(anyhow!("run {} has no job {name:?}", run.id())).with_help(help)
+        let help = did_you_mean(name, names).or_else(|| jobs_of(history));
+        let failure = Failure::usage(anyhow!("run {} has no job {name:?}", run.id()));
+        match help {
+            Some(help) => failure.with_help(help),
+            None => failure,
+        }
     })
+}
+
+/// So many jobs of a run are named to somebody who named none of them.
+const MOST_NAMES: usize = 10;
+
+fn jobs_of(history: &RunHistory) -> Option<String> {
+    let names: Vec<_> = history.planned().map(|job| shown_name(&job.name)).collect();
+    let told = names.get(..MOST_NAMES).unwrap_or(&names);
+    let list = told.join(", ");
+    match (names.len(), names.len() - told.len()) {
+        (0, _) => None,
+        (_, 0) => Some(format!("its jobs: {list}")),
+        (_, more) => Some(format!("its jobs: {list} and {more} more")),
+    }
 }
 
 /// Splits `[RUN] REST...`: a run is a number, and comes first.

@@ -15,7 +15,7 @@ use super::shared::SharedWriter;
 use super::style::{Mark, Tone};
 use super::view::{Layout, View};
 use super::width::{columns, fit};
-use crate::quoted::quoted;
+use crate::quoted::word;
 use runwright::core::PipelineId;
 use runwright::pipeline::Status;
 use runwright::pipeline::event::{
@@ -274,7 +274,7 @@ impl Console {
     fn tell_of_manual(&self, state: &mut State, job: &Arc<str>, is_first: bool, out: &mut Vec<u8>) {
         let style = self.view.style;
         let hint = if is_first {
-            format!("manual: play it with --manual {}", quoted(job))
+            format!("manual: `runwright play {}` starts it", word(job))
         } else {
             // Only manual jobs of the first pipeline are named on the command line.
             "manual: it waits for somebody".to_owned()

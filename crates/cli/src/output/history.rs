@@ -1,6 +1,7 @@
 //! The runs of a project in a table.
 
 use super::clean::{shown_name, strip_controls};
+use super::count::counted_ends;
 use super::grid::{Row, grid};
 use super::style::{Style, Tone};
 use super::time::{age, seconds};
@@ -9,6 +10,7 @@ use runwright::local::{JobHistory, Run, RunHistory, RunState};
 use runwright::pipeline::Status;
 use runwright::pipeline::event::ParentJob;
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -118,17 +120,17 @@ impl ShownRun {
 
     /// Returns how many jobs stand where: `3 success, 1 failed`.
     fn counts(&self) -> String {
-        let mut counts: Vec<(Status, usize)> = Vec::new();
-        for job in &self.jobs {
-            match counts.iter_mut().find(|(status, _)| *status == job.status) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((job.status, 1)),
-            }
-        }
-        let words = counts
+        let was_killed = matches!(self.stands, RunState::Killed { .. });
+        let (told, cut_off): (Vec<&ShownJob>, Vec<_>) = self
+            .jobs
             .iter()
-            .map(|(status, count)| format!("{count} {status}"));
-        words.collect::<Vec<_>>().join(", ")
+            .partition(|job| !was_killed || job.status.is_final());
+        let mut text = counted_ends(told.iter().map(|job| (job.status, job.allow_failure)));
+        if !cut_off.is_empty() {
+            let between = if text.is_empty() { "" } else { ", " };
+            let _ = write!(text, "{between}{} not finished", cut_off.len());
+        }
+        text
     }
 
     fn tone(&self) -> Tone {

@@ -1,6 +1,7 @@
 //! How a run ended, in a few lines.
 
 use super::clean::{last_state, shown_name, strip_controls};
+use super::count::counted_ends;
 use super::lineage::BELOW;
 use super::products::products;
 use super::style::{Mark, Style, Tone};
@@ -191,27 +192,12 @@ fn waiting<'r>(report: &'r PipelineReport, above: &str) -> Vec<Waiting<'r>> {
 
 /// Returns how many jobs came to which end: ` (3 success, 1 failed, 1 allowed failure)`.
 fn counts(report: &PipelineReport) -> String {
-    let mut counts: Vec<((Status, bool), usize)> = Vec::new();
-    for job in &report.jobs {
-        let end = (
-            job.status,
-            job.status == Status::Failed && job.allow_failure,
-        );
-        match counts.iter_mut().find(|(counted, _)| *counted == end) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((end, 1)),
-        }
-    }
-    if counts.is_empty() {
-        return ", no job to run".to_owned();
-    }
-    let words: Vec<_> = counts
+    let ends = report
+        .jobs
         .iter()
-        .map(|((status, is_allowed), count)| match (is_allowed, count) {
-            (false, _) => format!("{count} {status}"),
-            (true, 1) => "1 allowed failure".to_owned(),
-            (true, _) => format!("{count} allowed failures"),
-        })
-        .collect();
-    format!(" ({})", words.join(", "))
+        .map(|job| (job.status, job.allow_failure));
+    match counted_ends(ends) {
+        none if none.is_empty() => ", no job to run".to_owned(),
+        counts => format!(" ({counts})"),
+    }
 }

@@ -125,7 +125,7 @@ fn lines_come_behind_names_or_in_blocks() {
     bad-one | c
     good    | success, 1.2 s
     bad-one | failed, exit code 3, 1.2 s
-    later   | manual: play it with --manual later
+    later   | manual: `runwright play later` starts it
     "#);
     insta::assert_snapshot!(shown(Layout::Group, Style::PLAIN, two_jobs()), @r#"
     ok   good      1.2 s
@@ -136,7 +136,7 @@ fn lines_come_behind_names_or_in_blocks() {
       b
       c
 
-    hand later            manual: play it with --manual later
+    hand later            manual: `runwright play later` starts it
     "#);
 }
 

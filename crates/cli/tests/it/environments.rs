@@ -74,8 +74,9 @@ fn environments_are_listed_and_stopped() {
 
     // Another branch is checked out by now.
     project.git(&["checkout", "-q", "-b", "other"]);
-    let words = ["environments", "stop", "review/main"];
+    let words = ["environments", "stop", "review/main", "review/main"];
     let done = project.runwright(&words).expect_code(0);
+    assert_eq!(done.stdout.matches("stop it | success").count(), 1);
     assert!(
         done.stdout.contains("stopping review/main at main"),
         "{}",

@@ -119,6 +119,60 @@ after: {stage: test, script: [echo after >> $OUT/ran]}\n",
 }
 
 #[test]
+fn named_jobs_are_run_again_however_they_ended() {
+    let project = Project::with_pipeline(
+        "good: {stage: build, script: [echo good >> $OUT/ran]}
+bad: {stage: build, script: [echo bad >> $OUT/ran, exit 1]}
+-worse: {stage: build, script: [echo worse >> $OUT/ran, exit 1]}
+after: {stage: test, script: [echo after >> $OUT/ran]}
+hand: {stage: test, needs: [], when: manual, script: [echo hand >> $OUT/ran]}\n",
+    );
+    let done = run(&project).expect_code(1);
+    assert!(
+        done.stdout.contains("runwright run --no-needs --variable"),
+        "{}",
+        done.stdout
+    );
+    let again = |words: &[&str], code, expect: &[&str]| {
+        let before = ran(&project).len();
+        let done = project.runwright(words).expect_code(code);
+        let mut ran = ran(&project).split_off(before);
+        ran.sort();
+        assert_eq!(ran, expect, "{words:?}: {}", done.stdout);
+        done
+    };
+    again(&["retry", "good"], 1, &["good"]);
+    again(
+        &["retry", "1", "--", "-worse", "good"],
+        1,
+        &["good", "worse"],
+    );
+    let text = fs::read_to_string(project.dir().join(".gitlab-ci.yml")).unwrap();
+    project.write(".gitlab-ci.yml", &text.replace(", exit 1", ""));
+    again(&["retry", "bad"], 1, &["bad"]);
+    again(&["retry", "--", "-worse"], 0, &["after", "worse"]);
+    again(&["retry", "hand"], 2, &[]).expect_text("`runwright play 1 hand` starts it");
+    again(&["retry", "god"], 2, &[]).expect_text("did you mean `good`?");
+    again(&["retry", "nothing-like-it"], 2, &[]).expect_text("its jobs: good, bad, -worse");
+    again(&["retry"], 2, &[]).expect_text("runs a job again, however it ended");
+}
+
+#[test]
+fn a_variable_for_a_played_job_reaches_no_other() {
+    let project = Project::with_pipeline(
+        "stages: [a, b]
+gate: {stage: a, when: manual, allow_failure: false, script: ['echo \"gate <$TO>\"']}
+next: {stage: b, script: ['echo \"next <$TO>\"']}\n",
+    );
+    let done = project.runwright(&["run"]).expect_code(0);
+    done.expect_text("manual: `runwright play gate` starts it");
+    let words = ["play", "gate", "--variable", "TO=here"];
+    let done = project.runwright(&words).expect_code(0);
+    assert!(done.stdout.contains("gate <here>"), "{}", done.stdout);
+    assert!(done.stdout.contains("next <>"), "{}", done.stdout);
+}
+
+#[test]
 fn a_manual_job_is_played_while_its_run_goes_on_and_after_it_ended() {
     let project = Project::with_pipeline(PIPELINE);
     let mut running = start(&project);

@@ -85,7 +85,11 @@ impl Scene {
 
 fn going_on(run: u64, kind: ContinuationKind) -> RunOptions {
     RunOptions {
-        continues: Some(Continuation { run, kind }),
+        continues: Some(Continuation {
+            run,
+            kind,
+            variables: Vec::new(),
+        }),
         ..RunOptions::default()
     }
 }

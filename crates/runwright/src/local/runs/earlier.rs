@@ -7,10 +7,11 @@ use super::history::{JobHistory, RunHistory};
 use super::line::planned;
 use super::past_run::{Run, logs_of_life};
 use executor_core::job::When;
+use executor_core::variable::JobVariable;
 use executor_core::{JobId, JobProducts};
 use pipeline::scheduler::{BegunJob, FinishedJob, Progress};
 use pipeline::{Plan, Selection, Status};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(in crate::local) struct Earlier {
     pub(in crate::local) kind: ContinuationKind,
+    /// What the jobs that are played now have besides their own variables.
+    pub(in crate::local) variables: Vec<JobVariable>,
     history: RunHistory,
     /// The jobs that started pipelines which have something to do.
     unfinished: HashSet<String>,
@@ -29,6 +32,7 @@ impl Earlier {
         let history = run.history()?;
         Ok(Self {
             kind: kind.clone(),
+            variables: Vec::new(),
             history,
             unfinished: HashSet::new(),
         })
@@ -44,6 +48,9 @@ impl Earlier {
         kind: &ContinuationKind,
     ) {
         self.unfinished = family.unfinished(project, id, kind);
+        if let ContinuationKind::RetryJobs(jobs) = &self.kind {
+            self.unfinished.retain(|name| jobs.contains(name));
+        }
     }
 
     /// Returns for the how manieth time the run in `directory` is begun now. No log of any earlier time
@@ -127,12 +134,9 @@ impl Earlier {
         products: impl Fn(&JobHistory) -> JobProducts,
     ) -> Progress {
         let is_unfinished = |job: &JobHistory| self.unfinished.contains(&job.name);
-        let keeps = |job: &&JobHistory| match job.status {
-            _ if is_unfinished(job) => false,
-            Status::Success => job.is_finished(),
-            Status::Failed => job.is_finished() && self.kind != ContinuationKind::Retry,
-            _ => false,
-        };
+        let wants_again = |job: &JobHistory| self.kind.wants_again(&job.name, job.status);
+        let keeps =
+            |job: &&JobHistory| job.is_finished() && !is_unfinished(job) && !wants_again(job);
         let finished = self.history.all().filter(keeps).map(|job| {
             let finished = FinishedJob {
                 status: job.status,
@@ -147,11 +151,8 @@ impl Earlier {
         });
         let finished = finished.collect();
         // Where jobs that ran are to run again, all behind them has to wait for that.
-        let goes_back = self.history.all().any(|job| match job.status {
-            Status::Failed => self.kind == ContinuationKind::Retry,
-            Status::Canceled => true,
-            _ => false,
-        });
+        let goes_back = |job: &JobHistory| job.status == Status::Canceled || wants_again(job);
+        let goes_back = self.history.all().any(goes_back);
         let begun = self
             .history
             .all()
@@ -171,10 +172,18 @@ impl Earlier {
             };
             (job.name.clone(), begun)
         });
-        Progress {
-            finished,
-            begun: begun.collect(),
+        let mut begun: BTreeMap<_, _> = begun.collect();
+        if let ContinuationKind::Play(jobs) = &self.kind {
+            for name in jobs {
+                let played = BegunJob {
+                    played: true,
+                    variables: self.variables.clone(),
+                    ..BegunJob::new(Status::Created, 1)
+                };
+                begun.insert(name.clone(), played);
+            }
         }
+        Progress { finished, begun }
     }
 
     /// Returns what is not as it was, a line each.
@@ -227,9 +236,11 @@ pub(super) fn would_run(
     is_played: bool,
 ) -> bool {
     let waits = history.end.is_some_and(|end| end.status == Status::Manual);
+    if job.has_run() && kind.wants_again(&job.name, job.status) {
+        return true;
+    }
     match job.status {
-        Status::Success => false,
-        Status::Failed => *kind == ContinuationKind::Retry && job.has_run(),
+        Status::Success | Status::Failed => false,
         // Behind one of the others; by itself it stays what it is.
         Status::Skipped => false,
         // Behind a job that waits for somebody.

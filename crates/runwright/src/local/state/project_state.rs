@@ -104,7 +104,8 @@ impl ProjectState {
         let directory = Self::locked(run.id(), run.directory().to_owned())?;
         // Whoever had the lock may have changed all of it.
         let run = runs.find(continuation.run)?;
-        let earlier = Earlier::read(&run, &continuation.kind)?;
+        let mut earlier = Earlier::read(&run, &continuation.kind)?;
+    earlier.variables.clone_from(&continuation.variables);
         Ok((directory, earlier))
     }
 

@@ -60,6 +60,7 @@ fn journal(file: &str, jobs: &str) -> Vec<u8> {
 fn earlier(jobs: &str, kind: ContinuationKind) -> Earlier {
     Earlier {
         kind,
+        variables: Vec::new(),
         history: RunHistory::parse(&journal(FILE, jobs), 3),
         unfinished: HashSet::new(),
     }
@@ -107,8 +108,32 @@ fn what_has_finished_is_not_run_again() {
         WAITS,
         ContinuationKind::Play(vec!["ship".to_owned()]),
         &["done", "lint", "make", "unit"],
-        &[],
+        &["ship"],
     );
+    let named = |jobs: &[&str]| {
+        let jobs = jobs.iter().copied();
+        ContinuationKind::RetryJobs(jobs.map(ToOwned::to_owned).collect())
+    };
+    let unit_failed = ["lint", "make", "unit"];
+    check(ALL_RUN, named(&["lint"]), &["make", "unit"], &[]);
+    check(ALL_RUN, named(&["unit", "lint"]), &["make"], &[]);
+    check(ALL_RUN, named(&["ship"]), &unit_failed, &[]);
+    check(CANCELED, named(&["unit"]), &["make"], &[]);
+}
+
+#[test]
+fn only_a_job_that_is_played_has_the_variables_for_it() {
+    let play = ContinuationKind::Play(vec!["ship".to_owned()]);
+    let mut earlier = earlier(WAITS, play);
+    earlier.variables = vec![JobVariable::public("TO", "blue")];
+    let progress = earlier.progress(JobHistory::products);
+    let begun: Vec<_> = progress.begun.into_iter().collect();
+    let expect = BegunJob {
+        played: true,
+        variables: vec![JobVariable::public("TO", "blue")],
+        ..BegunJob::new(Status::Created, 1)
+    };
+    assert_eq!(begun, [("ship".to_owned(), expect)]);
 }
 
 #[test]
@@ -128,6 +153,10 @@ fn where_nothing_is_left_to_do_it_is_said() {
     check(KILLED, ContinuationKind::Resume, None);
     check(CANCELED, ContinuationKind::Resume, None);
     check(ALL_RUN, ContinuationKind::Retry, None);
+    let named = |job: &str| ContinuationKind::RetryJobs(vec![job.to_owned()]);
+    check(ALL_RUN, named("lint"), None);
+    let nothing = "run 7 failed: there is nothing to retry";
+    check(ALL_RUN, named("ship"), Some(nothing));
     let nothing = "run 7 failed: there is nothing to resume";
     check(ALL_RUN, ContinuationKind::Resume, Some(nothing));
     let nothing = "run 7 waits for somebody to play a job: there is nothing to retry";
