@@ -34,6 +34,12 @@ pub(crate) enum EnvironmentsAction {
 
 /// Arguments of `runwright environments stop`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright environments stop review/x      run the job that stops it
+  runwright environments stop --due         stop those whose time is up
+
+Exit codes: 0 stopped; of a job that stops one, as of `runwright run`; 2 no such environment")]
 pub(crate) struct StopArgs {
     /// The environments, by their names
     #[arg(value_name = "NAME", required_unless_present = "due")]

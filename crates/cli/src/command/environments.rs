@@ -1,5 +1,5 @@
 use super::go_on::{go_on, run_alone};
-use super::past::{Past, history};
+use super::past::{Past, history, tell_killed};
 use super::{print, print_json};
 use crate::args::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 use crate::exit_code::Exit;
@@ -34,7 +34,9 @@ pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {
 }
 
 fn stop(args: &StopArgs) -> Result<Exit, Failure> {
-    let past = Past::find(&args.place)?;
+    // Which environments are due need not be said to somebody who stops them.
+    let past = Past::open(&args.place)?;
+    tell_killed(&past.runs);
     let environments = past.project.environments();
     let chosen = if args.due {
         environments

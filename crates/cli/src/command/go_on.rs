@@ -2,7 +2,7 @@
 
 use super::again::settings;
 use super::past::{Past, history, job, split_run};
-use super::run::perform;
+use super::run::{perform, project};
 use crate::args::{Cli, Command, KeyValue, OutputArgs, ResumeArgs, RetryArgs, RunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
@@ -85,7 +85,12 @@ pub(super) fn go_on(
             .map(|pair| JobVariable::public(pair.key(), pair.value()))
             .collect(),
     });
-    perform(&args, run.record().command.clone(), continues)
+    perform(
+        &args,
+        project(&args)?,
+        run.record().command.clone(),
+        continues,
+    )
 }
 
 /// Runs one job alone in a run of its own, with the options that an earlier run had.
@@ -99,7 +104,12 @@ pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit
     args.shown = over(shown, &earlier.shown)?;
     stand_where_it_began(run)?;
     let directory = run.record().command.directory.clone();
-    perform(&args, RunCommand { words, directory }, None)
+    perform(
+        &args,
+        project(&args)?,
+        RunCommand { words, directory },
+        None,
+    )
 }
 
 /// Returns what a run was asked for, as its command said, for the branch or tag it ran for.

@@ -21,14 +21,20 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// Finds them, and says of those that were killed what happened.
+    /// Finds them, and says what earlier ones left for the user to do.
     pub(super) fn find(place: &PlaceArgs) -> Result<Self, Failure> {
+        let past = Self::open(place)?;
+        tell_left(&past.project);
+        Ok(past)
+    }
+
+    /// Finds them, and says nothing.
+    pub(super) fn open(place: &PlaceArgs) -> Result<Self, Failure> {
         let directory = place.cwd.as_deref().unwrap_or(Path::new("."));
         let project = LocalProject::find(directory, None)?;
         let state = StateDir::of_user().map_err(LocalError::from)?;
         let project = state.project(project.root());
         let runs = project.runs();
-        tell_left(&project);
         Ok(Self {
             state,
             project,

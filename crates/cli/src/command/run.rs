@@ -34,21 +34,27 @@ pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
     let directory = std::env::current_dir()
         .context("find out the current directory")
         .map_err(Failure::usage)?;
-    perform(args, RunCommand { words, directory }, None)
+    let project = project(args)?;
+    if !args.dry_run {
+        let state = StateDir::of_user().map_err(LocalError::from)?;
+        tell_left(&state.project(project.root()));
+    }
+    perform(args, project, RunCommand { words, directory }, None)
+}
+
+/// Finds the project that a run is of.
+pub(super) fn project(args: &RunArgs) -> Result<LocalProject, Failure> {
+    check_executor(&args.executor)?;
+    find_project(&args.project)
 }
 
 /// Runs what a command asks for, or goes on with a run that it began.
 pub(super) fn perform(
     args: &RunArgs,
+    project: LocalProject,
     command: RunCommand,
     continues: Option<Continuation>,
 ) -> Result<Exit, Failure> {
-    check_executor(&args.executor)?;
-    let project = find_project(&args.project)?;
-    if !args.dry_run {
-        let state = StateDir::of_user().map_err(LocalError::from)?;
-        tell_left(&state.project(project.root()));
-    }
     let read = pipeline_options(&args.project)?;
     let mut options = options(args, &project)?;
     options.command = command;

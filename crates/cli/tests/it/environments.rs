@@ -111,6 +111,7 @@ fn what_is_due_is_told_and_stopped_alone() {
     });
     let done = project.runwright(&["environments", "stop", "--due"]);
     let done = done.expect_code(0);
+    assert!(!done.stderr.contains("is up"), "{}", done.stderr);
     assert!(
         done.stdout.contains("stopping review/main at main"),
         "{}",

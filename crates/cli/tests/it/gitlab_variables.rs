@@ -220,9 +220,10 @@ fn a_run_uses_them_and_neither_shows_nor_keeps_them() {
         }
     }
     // The file was there for the job, and is gone.
-    let artifact = files_below(&project.home());
-    let artifact = artifact.iter().find(|path| path.ends_with("where.txt"));
-    let path = fs::read_to_string(artifact.unwrap()).unwrap();
+    let out = project.scratch().join("out");
+    let words = ["artifacts", "deploy", "--output", out.to_str().unwrap()];
+    project.runwright(&words).expect_code(0);
+    let path = fs::read_to_string(out.join("where.txt")).unwrap();
     let path = std::path::Path::new(path.trim());
     assert!(path.is_absolute() && !path.exists(), "{}", path.display());
 }

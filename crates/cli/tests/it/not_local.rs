@@ -50,12 +50,11 @@ fn a_job_that_would_mean_something_else_is_refused_before_anything_starts() {
 
 #[test]
 fn what_a_local_run_does_not_honour_makes_no_file_invalid() {
-    let project = Project::with_pipeline(
-        "build:\n  script: [\"true\"]\n  cache: {paths: [a]}\n  tags: [b]\n",
-    );
+    let project =
+        Project::with_pipeline("build:\n  script: [\"true\"]\n  services: [a]\n  tags: [b]\n");
     let found = project.runwright(&["lint", "--strict"]).expect_code(0);
     assert!(
-        found.stdout.contains("warning[not-local]: `cache`: "),
+        found.stdout.contains("warning[not-local]: `services`: "),
         "{}",
         found.stdout
     );
