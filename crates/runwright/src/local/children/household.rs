@@ -119,6 +119,7 @@ impl Household {
         self.last_id.fetch_max(run.id(), Ordering::Relaxed);
         let continuation = Continuation {
             run: run.id(),
+            variables: Vec::new(),
             kind: kind.of_pipeline(run.id()),
         };
         let (directory, mut earlier) = state.reopen(&continuation)?;
