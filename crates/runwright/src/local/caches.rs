@@ -54,8 +54,10 @@ pub(super) fn project_name(root: &Path) -> String {
         None => root,
     };
     // Bytes that are no text stay apart from each other.
-    path.to_str()
-        .map_or_else(|| format!("{path:?}"), ToOwned::to_owned)
+    path.to_str().map_or_else(
+        || format!("{}", path.as_os_str().as_encoded_bytes().escape_ascii()),
+        ToOwned::to_owned,
+    )
 }
 
 /// Removes what killed runs have left half written.

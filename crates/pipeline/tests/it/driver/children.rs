@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 /// Starts a pipeline of the text that belongs to the job; jobs without a text fail.
 #[derive(Debug)]
 struct Texts {
-    texts: Vec<(&'static str, &'static str)>,
+    by_job: Vec<(&'static str, &'static str)>,
     last: AtomicU64,
     asked: Mutex<Vec<String>>,
 }
@@ -34,7 +34,7 @@ impl Downstream for Shared {
     ) -> Result<DownstreamPipeline, BuildError> {
         let name = bridge.plan.jobs()[bridge.index].name().to_owned();
         self.0.asked.lock().unwrap().push(name.clone());
-        let Some((_, text)) = self.0.texts.iter().find(|(job, _)| *job == name) else {
+        let Some((_, text)) = self.0.by_job.iter().find(|(job, _)| *job == name) else {
             bridge
                 .observer
                 .output(TraceStream::STDERR, b"no such file\n");
@@ -83,7 +83,7 @@ async fn run(
     let runner = FakeRunner::new(acts);
     let sink = sink_of();
     let texts = Arc::new(Texts {
-        texts: children.to_vec(),
+        by_job: children.to_vec(),
         last: AtomicU64::new(1),
         asked: Mutex::default(),
     });
@@ -303,7 +303,7 @@ async fn whoever_cancels_a_pipeline_cancels_those_it_started() {
         let runner = FakeRunner::new(&[("unit", &[Act::Hang])]);
         let mut driver = driver(&runner, &sink_of());
         driver.downstream = Some(Arc::new(Shared(Arc::new(Texts {
-            texts: vec![(
+            by_job: vec![(
                 "bridge",
                 "unit: {script: x}\nlater: {stage: deploy, script: x}\n",
             )],
@@ -339,7 +339,7 @@ own: {script: x}
     let runner = FakeRunner::new(acts);
     let mut driver = driver(&runner, &sink_of());
     driver.downstream = Some(Arc::new(Shared(Arc::new(Texts {
-        texts: vec![("bridge", UNIT)],
+        by_job: vec![("bridge", UNIT)],
         last: AtomicU64::new(1),
         asked: Mutex::default(),
     }))));

@@ -167,7 +167,6 @@ fn again(plan: &Plan, job: usize, status: Status) -> Status {
 
 fn deeds(status: Status, dice: &mut Dice) -> Vec<Deed> {
     let mut deeds = match status {
-        Status::Created => return Vec::new(),
         Status::WaitingForResource => vec![Deed::Grant],
         Status::Pending => vec![Deed::Begin],
         Status::Running => {

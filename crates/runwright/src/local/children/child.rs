@@ -128,12 +128,12 @@ impl Upper {
         let parent = (self.project.root(), bridge.plan.id().0, job);
         let household = &self.household;
         let earlier = household.earlier_pipeline(project.root(), state, parent);
-        let (directory, earlier) = match earlier.map_err(|error| failure(&error))? {
-            Some((directory, earlier)) => (directory, Some(earlier)),
-            None => {
-                let new = household.new_pipeline(state);
-                (new.map_err(|error| failure(&error))?, None)
-            }
+        let earlier = earlier.map_err(|error| failure(&error))?;
+        let (directory, earlier) = if let Some((directory, earlier)) = earlier {
+            (directory, Some(earlier))
+        } else {
+            let new = household.new_pipeline(state);
+            (new.map_err(|error| failure(&error))?, None)
         };
         stamp(&mut context, directory.id);
         let creation = create(&resolved, &context, &**repository);

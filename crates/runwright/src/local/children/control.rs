@@ -1,15 +1,17 @@
 use crate::local::runs::{ControlServer, Notices, ObedientRun};
 use pipeline::Plan;
 use pipeline::scheduler::Controls;
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 
 /// Lets others tell a pipeline what to do that a job of another one started; ends when dropped.
 #[derive(Debug)]
 pub(super) struct Control {
     server: Arc<ControlServer>,
-    task: AbortHandle,
+    /// The one that listens.
+    _listener: JoinSet<Infallible>,
 }
 
 impl Control {
@@ -37,18 +39,18 @@ impl Control {
             notices: notices.clone(),
         });
         let listening = Arc::clone(&server);
-        let task = tokio::spawn(async move { listening.serve(obedient).await });
+        let mut listener = JoinSet::new();
+        listener.spawn(async move { listening.serve(obedient).await });
         Some(Self {
             server,
-            task: task.abort_handle(),
+            _listener: listener,
         })
     }
 }
 
 impl Drop for Control {
     fn drop(&mut self) {
-        // The task may go later than the pipeline's lock, after which the place is somebody else's.
+        // The listener may go later than the pipeline's lock, after which the place is somebody else's.
         self.server.retire();
-        self.task.abort();
     }
 }

@@ -56,22 +56,22 @@ fn fate(
     artifacts: &StoredArtifacts,
 ) -> Fate {
     if cleaning.dry_run {
-        return match RunLock::lives(directory) {
-            true => Fate::InUse,
-            false => Fate::Seen,
+        return if RunLock::lives(directory) {
+            Fate::InUse
+        } else {
+            Fate::Seen
         };
     }
     // Held until all is gone, so that nobody goes on with it meanwhile.
     let Some(_lock) = RunLock::take_dead(directory) else {
         return Fate::InUse;
     };
-    let removed = match kind {
+    let removed = if kind == RemovableKind::Artifacts {
         // The lists stay, and say to a run that goes on that there was something.
-        RemovableKind::Artifacts => artifacts.erase().map_err(|error| chain(&error)),
-        _ => {
-            let removed = fail_point!("runwright::clean::run", process::remove_tree(directory));
-            removed.map_err(|error| error.to_string())
-        }
+        artifacts.erase().map_err(|error| chain(&error))
+    } else {
+        let removed = fail_point!("runwright::clean::run", process::remove_tree(directory));
+        removed.map_err(|error| error.to_string())
     };
     removed.map_or_else(Fate::Stays, |()| Fate::Removed)
 }

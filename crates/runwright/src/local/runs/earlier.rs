@@ -240,9 +240,8 @@ pub(super) fn would_run(
         return true;
     }
     match job.status {
-        Status::Success | Status::Failed => false,
-        // Behind one of the others; by itself it stays what it is.
-        Status::Skipped => false,
+        // One that is skipped runs behind another; by itself it stays what it is.
+        Status::Success | Status::Failed | Status::Skipped => false,
         // Behind a job that waits for somebody.
         Status::Created if waits => false,
         Status::Manual => is_played,

@@ -21,7 +21,11 @@ impl Family {
     pub(in crate::local) fn read(state: &StateDir) -> Self {
         let mut children: HashMap<Parent, Run> = HashMap::new();
         let projects = state.all_runs().unwrap_or_default();
-        for run in projects.iter().flat_map(|runs| runs.list().ok()).flatten() {
+        for run in projects
+            .iter()
+            .filter_map(|runs| runs.list().ok())
+            .flatten()
+        {
             let Some(parent) = parent_of(&run) else {
                 continue;
             };

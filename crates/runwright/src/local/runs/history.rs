@@ -44,6 +44,10 @@ pub struct RunEnd {
 /// What is known of a job of a run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that are independent of each other"
+)]
 pub struct JobHistory {
     /// Its name.
     pub name: String,
@@ -119,29 +123,29 @@ impl RunHistory {
         self.jobs.values()
     }
 
-    fn take(&mut self, line: Line<'_>) {
-        self.last_at = line.at.or(self.last_at);
-        match &*line.kind {
-            "run_begun" => self.begin(line),
+    fn take(&mut self, entry: Line<'_>) {
+        self.last_at = entry.at.or(self.last_at);
+        match &*entry.kind {
+            "run_begun" => self.begin(entry),
             "job_status" => {
                 let life = self.lives;
-                if let (Some(job), Some(status)) = (self.jobs.get_mut(&*line.job), line.status) {
-                    job.come_to(status, &line, life);
+                if let (Some(job), Some(status)) = (self.jobs.get_mut(&*entry.job), entry.status) {
+                    job.come_to(status, &entry, life);
                 }
             }
             "job_finished" => {
-                if let Some(job) = self.jobs.get_mut(&*line.job) {
-                    job.end(line);
+                if let Some(job) = self.jobs.get_mut(&*entry.job) {
+                    job.end(entry);
                 }
             }
             "pipeline_done" => {
-                self.end = line.status.map(|status| RunEnd {
+                self.end = entry.status.map(|status| RunEnd {
                     status,
-                    exit_code: line
+                    exit_code: entry
                         .exit_code
                         .and_then(|code| code.try_into().ok())
                         .unwrap_or_default(),
-                    duration: Duration::from_millis(line.duration_ms),
+                    duration: Duration::from_millis(entry.duration_ms),
                 });
             }
             _ => {}
@@ -233,16 +237,16 @@ impl JobHistory {
         self.life > 0
     }
 
-    fn come_to(&mut self, status: Status, line: &Line<'_>, life: u32) {
+    fn come_to(&mut self, status: Status, entry: &Line<'_>, life: u32) {
         self.was_played |= self.status == Status::Manual && status.is_active();
-        self.since = line.at;
+        self.since = entry.at;
         let begins = status == Status::Running;
         if begins && self.life != life {
             self.life = life;
             self.duration = Duration::ZERO;
         }
         if begins {
-            self.attempts = line.attempt;
+            self.attempts = entry.attempt;
         }
         if !status.is_final() {
             self.has_ended = false;

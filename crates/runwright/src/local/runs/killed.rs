@@ -21,7 +21,7 @@ impl fmt::Display for KilledRun {
         match (finished, jobs) {
             (_, 0) => f.write_str("before its first job")?,
             (finished, jobs) if finished == jobs => {
-                f.write_str("when all its jobs had finished")?
+                f.write_str("when all its jobs had finished")?;
             }
             (finished, 1) => write!(f, "while {finished} of 1 job had finished")?,
             (finished, jobs) => write!(f, "while {finished} of {jobs} jobs had finished")?,

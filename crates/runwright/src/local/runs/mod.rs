@@ -14,11 +14,11 @@ mod notices;
 mod obedient_run;
 mod past_run;
 mod products;
+mod project_runs;
 mod record;
 mod retention;
 mod run_lock;
 mod run_state;
-mod runs;
 
 pub use continuation::{Continuation, ContinuationKind};
 pub use control::{
@@ -31,9 +31,9 @@ pub use journal::Journal;
 pub use killed::KilledRun;
 pub use notices::Notices;
 pub use past_run::Run;
+pub use project_runs::Runs;
 pub use record::{RunCommand, RunRecord, RunSituation};
 pub use run_state::RunState;
-pub use runs::Runs;
 
 pub(super) use control::ControlServer;
 pub(super) use earlier::Earlier;
@@ -42,5 +42,5 @@ pub(super) use newer::tell_older;
 pub(super) use obedient_run::ObedientRun;
 pub(super) use past_run::logs_of_life;
 pub(super) use products::products;
+pub(super) use project_runs::forget_told;
 pub(super) use run_lock::RunLock;
-pub(super) use runs::forget_told;

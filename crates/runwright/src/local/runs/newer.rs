@@ -3,8 +3,8 @@
 use super::control::{ControlReply, ControlRequest};
 use super::notices::Notices;
 use super::past_run::Run;
+use super::project_runs::Runs;
 use super::record::RunSituation;
-use super::runs::Runs;
 use std::time::Duration;
 use tokio::time::timeout;
 

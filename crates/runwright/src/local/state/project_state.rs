@@ -59,7 +59,7 @@ impl ProjectState {
     /// When the state cannot be written.
     pub(in crate::local) fn new_pipeline_above(
         &self,
-        least: u64,
+        floor: u64,
     ) -> Result<PipelineDir, StateError> {
         let pipelines = self.dir.join(PIPELINES);
         make_dir(&pipelines)?;
@@ -67,7 +67,7 @@ impl ProjectState {
         let last = fs::read_to_string(&last_file)
             .ok()
             .and_then(|text| text.trim().parse().ok());
-        let mut id: u64 = last.unwrap_or(0).max(least);
+        let mut id: u64 = last.unwrap_or(0).max(floor);
         loop {
             id = id.saturating_add(1);
             let path = pipelines.join(id.to_string());
@@ -105,7 +105,7 @@ impl ProjectState {
         // Whoever had the lock may have changed all of it.
         let run = runs.find(continuation.run)?;
         let mut earlier = Earlier::read(&run, &continuation.kind)?;
-    earlier.variables.clone_from(&continuation.variables);
+        earlier.variables.clone_from(&continuation.variables);
         Ok((directory, earlier))
     }
 

@@ -231,6 +231,7 @@ fn a_torn_line_is_no_line() {
         kind: ContinuationKind::Resume,
         history: RunHistory::parse(&damaged, 3),
         unfinished: HashSet::new(),
+        variables: Vec::new(),
     };
     let told = "3 lines of its journal cannot be read, and count for nothing";
     assert_eq!(earlier.changes(&plan_of(FILE)), [told]);
@@ -256,6 +257,7 @@ fn no_two_jobs_have_the_same_id_whatever_the_journal_says() {
         kind: ContinuationKind::Resume,
         history: RunHistory::parse(text.as_bytes(), 3),
         unfinished: HashSet::new(),
+        variables: Vec::new(),
     };
     let mut plan = plan_of(FILE);
     plan.keep_ids(&earlier.ids());
