@@ -50,9 +50,9 @@ async fn main() -> anyhow::Result<ExitCode> {
         .await?;
     let advice = Advice {
         // They go with the scratch directory when this program ends.
-        log: &|_job| None,
+        log: &|_pipeline, _job| None,
         again: &|job| format!("runwright run {job}"),
-        play: &|job| format!("runwright run --manual {job}"),
+        play: &|_pipeline, job| format!("runwright run --manual {job}"),
     };
     console.write(&summary(&report, view.style, &advice));
     console.finish()?;

@@ -41,7 +41,7 @@ pub(crate) use list::ListArgs;
 pub(crate) use logs::LogsArgs;
 pub(crate) use output::OutputArgs;
 pub(crate) use pairs::KeyValue;
-pub(crate) use parallel::ParallelArgs;
+pub(crate) use parallel::{BackendArg, ParallelArgs};
 pub(crate) use place::PlaceArgs;
 pub(crate) use plan::{PlanArgs, PlanFormat};
 pub(crate) use play::PlayArgs;

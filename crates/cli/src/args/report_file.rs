@@ -28,11 +28,11 @@ impl FromStr for ReportFile {
         }
         let format = format.ok_or_else(|| {
             let endings = ReportFormat::ALL.map(|format| format!("`.{}`", format.ending()));
-            let names = ReportFormat::ALL.map(|format| format!("`{}=`", format.name()));
+            let prefixes = ReportFormat::ALL.map(|format| format!("`{}=`", format.name()));
             format!(
                 "its ending says no format: use {}, or put {} before the file",
                 endings.join(", "),
-                names.join(", ")
+                prefixes.join(", ")
             )
         })?;
         Ok(Self {

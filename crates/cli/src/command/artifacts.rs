@@ -40,9 +40,10 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
         let export = Export {
             artifacts: &artifacts,
             artifact: &one.stored,
-            overwrite: match args.force {
-                true => Overwrite::Files,
-                false => Overwrite::Nothing,
+            overwrite: if args.force {
+                Overwrite::Files
+            } else {
+                Overwrite::Nothing
             },
         };
         let written = if is_zip(output) {
@@ -115,17 +116,15 @@ fn the_one<'l>(
     found.ok_or_else(|| {
         let id = run.id();
         let what = kind.map_or_else(|| "nothing".to_owned(), |kind| format!("no {kind:?}"));
-        match left {
-            [] => Failure::usage(anyhow!("job {name:?} left {what} in run {id}")),
-            _ => {
-                let kinds = left
-                    .iter()
-                    .map(|it| it.stored.artifact.artifact_type.as_str());
-                let kinds: Vec<_> = kinds.collect();
-                Failure::usage(anyhow!("job {name:?} left several reports in run {id}"))
-                    .with_help(format!("choose with --type: {}", kinds.join(", ")))
-            }
+        if left.is_empty() {
+            return Failure::usage(anyhow!("job {name:?} left {what} in run {id}"));
         }
+        let kinds = left
+            .iter()
+            .map(|it| it.stored.artifact.artifact_type.as_str());
+        let kinds: Vec<_> = kinds.collect();
+        Failure::usage(anyhow!("job {name:?} left several reports in run {id}"))
+            .with_help(format!("choose with --type: {}", kinds.join(", ")))
     })
 }
 

@@ -73,24 +73,25 @@ fn stop_one(past: &Past, environment: &Environment, args: &StopArgs) -> Result<E
         return Ok(Exit::Success);
     }
     let environments = past.project.environments();
-    let ended = match (&environment.on_stop, &environment.deployment) {
-        (Some(job), Some(deployment)) => {
-            let run = past.run(Some(deployment.pipeline)).map_err(|failure| {
-                let job = word(job);
-                failure.with_help(format!(
-                    "what deployed it is forgotten; `runwright run --no-needs {job}` runs the job, \
-                     with the options that it was deployed with"
-                ))
-            })?;
-            run_stop_job(&run, job, args)?
-        }
+    let stops = environment
+        .on_stop
+        .as_ref()
+        .zip(environment.deployment.as_ref());
+    let ended = if let Some((job, deployment)) = stops {
+        let run = past.run(Some(deployment.pipeline)).map_err(|failure| {
+            let job = word(job);
+            failure.with_help(format!(
+                "what deployed it is forgotten; `runwright run --no-needs {job}` runs the job, \
+                 with the options that it was deployed with"
+            ))
+        })?;
+        run_stop_job(&run, job, args)?
+    } else {
         // Nothing has to be done.
-        _ => {
-            environments
-                .mark_stopped(&environment.name)
-                .map_err(LocalError::from)?;
-            Exit::Success
-        }
+        environments
+            .mark_stopped(&environment.name)
+            .map_err(LocalError::from)?;
+        Exit::Success
     };
     let now = environments
         .find(&environment.name)

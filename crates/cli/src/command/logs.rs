@@ -23,9 +23,10 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
     let past = Past::find(&args.place)?;
     let (run, name) = past.owner(past.run(number)?, name)?;
     let mut reading = Reading {
-        shown: KeptLog::on_stdout(match args.timestamps {
-            true => Stamps::Keep,
-            false => Stamps::LeaveOut,
+        shown: KeptLog::on_stdout(if args.timestamps {
+            Stamps::Keep
+        } else {
+            Stamps::LeaveOut
         }),
         open: None,
         next: None,

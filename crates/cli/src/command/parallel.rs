@@ -1,4 +1,4 @@
-use crate::args::{DialectArg, RunArgs};
+use crate::args::{BackendArg, DialectArg, RunArgs};
 use crate::failure::Failure;
 use crate::output::notes;
 use anyhow::anyhow;
@@ -46,7 +46,7 @@ impl Parallel {
             None if worktrees && !serial => Isolation::Worktree,
             None => Isolation::None,
         };
-        let backend = options.parallel_backend.map(|it| it.backend());
+        let backend = options.parallel_backend.map(BackendArg::backend);
         Self {
             isolation,
             concurrency: args.concurrency.or(serial.then_some(NonZeroU32::MIN)),

@@ -6,6 +6,7 @@ use super::grid::{Row, grid};
 use super::style::{Style, Tone};
 use super::time::{age, seconds};
 use jiff::Timestamp;
+use runwright::core::FailureReason;
 use runwright::local::{JobHistory, Run, RunHistory, RunState};
 use runwright::pipeline::Status;
 use runwright::pipeline::event::ParentJob;
@@ -151,7 +152,7 @@ fn shown_job(job: &JobHistory) -> ShownJob {
         allow_failure: job.allow_failure,
         attempts: job.attempts,
         exit_code: job.exit_code,
-        failure_reason: job.failure_reason.map(|reason| reason.as_str()),
+        failure_reason: job.failure_reason.map(FailureReason::as_str),
         duration_ms: millis(job.duration),
     }
 }

@@ -66,15 +66,18 @@ fn tests_of(text: &mut String, job: &JobReport, style: Style) {
     }
 }
 
-fn failed_test(text: &mut String, job: &str, test: &FailedTest, style: Style) {
+fn failed_test(text: &mut String, job: &str, failed: &FailedTest, style: Style) {
     let line = |text: &str| cut(&shown_name(text), WIDEST_LINE, style.ellipsis());
-    let _ = write!(text, "  {job}: {}", line(&test.shown_name()));
-    if let Some(file) = &test.file {
+    let _ = write!(text, "  {job}: {}", line(&failed.shown_name()));
+    if let Some(file) = &failed.file {
         let _ = write!(text, " {}", style.paint(Tone::Quiet, &line(file)));
     }
     text.push('\n');
     let bar = style.paint(Tone::Quiet, "|");
-    let lines = test.message.lines().filter(|line| !line.trim().is_empty());
+    let lines = failed
+        .message
+        .lines()
+        .filter(|line| !line.trim().is_empty());
     for message in lines.take(LINES) {
         let message = cut(&strip_controls(message), WIDEST_LINE, style.ellipsis());
         let _ = writeln!(text, "    {bar} {message}");

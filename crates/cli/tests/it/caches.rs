@@ -1,10 +1,5 @@
 //! Caches from run to run.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the tests drive the binary from outside"
-)]
-
 use crate::project::{Project, files_below};
 use std::fs;
 use std::path::PathBuf;

@@ -1,10 +1,5 @@
 //! Pipelines that jobs started, and that somebody tells what to do or goes on with.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the tests drive the binary from outside"
-)]
-
 use crate::project::{Project, files_below, wait_until_told};
 use std::fs;
 use std::path::PathBuf;

@@ -1,10 +1,5 @@
 //! Runs that others go on with, or tell what to do: `resume`, `retry`, `play` and `cancel`.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the tests drive the binary from outside"
-)]
-
 use crate::project::{Project, wait_until};
 use std::fs;
 use std::process::Child;

@@ -1,10 +1,5 @@
 //! What was run: `runwright history` and `runwright logs`, of runs that live and of runs that are past.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the tests drive the binary from outside"
-)]
-
 use crate::project::{Project, wait_until};
 use serde_json::Value;
 use std::fs;
@@ -193,7 +188,7 @@ fn a_log_is_followed_until_its_job_ends() {
     assert_eq!(states(&project), [(1, "running".to_owned())]);
     let followed = project.scratch().join("followed");
     let out = fs::File::create(&followed).unwrap();
-    let mut follower = project
+    let mut reader = project
         .command(&["logs", "-f", "slow"])
         .stdout(out)
         .spawn()
@@ -211,7 +206,7 @@ fn a_log_is_followed_until_its_job_ends() {
     gone.stdout.take().unwrap().read_exact(&mut some).unwrap();
     assert_eq!(gone.wait().unwrap().code(), Some(0));
     go(&project);
-    assert_eq!(follower.wait().unwrap().code(), Some(0));
+    assert_eq!(reader.wait().unwrap().code(), Some(0));
     assert!(read().contains("it ends\n"), "{}", read());
     assert_eq!(run.wait().unwrap().code(), Some(0));
     // Of what is past, all is there at once.

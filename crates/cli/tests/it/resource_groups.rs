@@ -1,10 +1,5 @@
 //! Resource groups between runs of the binary.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the tests drive the binary from outside"
-)]
-
 use crate::project::{Project, files_below, processes_with, wait_until};
 use crate::signals::interrupt;
 use std::fs;

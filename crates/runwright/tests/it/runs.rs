@@ -11,6 +11,7 @@ use runwright::pipeline::{PipelineReport, RunExit, Status};
 use runwright::shell::ShellConfig;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -322,7 +323,6 @@ async fn of_a_killed_run_is_told_once() {
     let run = scene.only_run();
     assert_eq!(run.record().command, command);
     assert_eq!(run.record().situation.reference, "main");
-    use std::os::unix::fs::PermissionsExt as _;
     for file in ["run.json", "journal.jsonl", "lock"] {
         let mode = fs::metadata(run.directory().join(file))
             .unwrap()
@@ -472,9 +472,9 @@ long: {{script: ['until test -e OUT/enough; do sleep 0.05; done']}}
         "newer: run 1 is for an older commit of main, and is canceled",
         "older: canceled: run 2 is for a newer commit of main",
     ];
-    check(true, true, RunExit::Interrupted, &told).await;
-    check(false, true, RunExit::Success, &[]).await;
-    check(true, false, RunExit::Success, &[]).await;
+    Box::pin(check(true, true, RunExit::Interrupted, &told)).await;
+    Box::pin(check(false, true, RunExit::Success, &[])).await;
+    Box::pin(check(true, false, RunExit::Success, &[])).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

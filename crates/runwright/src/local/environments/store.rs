@@ -179,7 +179,7 @@ mod tests {
             url: None,
             tier: DeploymentTier::Other,
             on_stop: None,
-            auto_stop_in: Some(Duration::from_secs(60)),
+            auto_stop_in: Some(Duration::from_mins(1)),
             pipeline: 1,
             job: "deploy".to_owned(),
         }

@@ -93,6 +93,7 @@ fn nothing_is_set_without_a_file() {
     assert_eq!(settings, expect);
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
 #[test]
 fn mistakes_are_shown_at_their_place() {
     let check = |text: &str, expect: &str| {
