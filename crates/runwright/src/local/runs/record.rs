@@ -129,15 +129,9 @@ impl RunRecord {
     /// Writes the record into the directory of its run: all of it or nothing.
     pub(in crate::local) fn write(&self, directory: &Path) -> Result<(), RunsError> {
         let target = directory.join(FILE);
-        let temp = directory.join(TEMP);
-        let bytes = serde_json::to_vec_pretty(self)
+        let written = serde_json::to_vec_pretty(self)
             .map_err(io::Error::from)
-            .map_err(RunsError::io("write", &target))?;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        let write = || -> io::Result<()> { options.open(&temp)?.write_all(&bytes) };
-        let written = fail_point!("runwright::record::write", write())
-            .and_then(|()| fail_point!("runwright::record::publish", fs::rename(&temp, &target)));
+            .and_then(|bytes| publish(&bytes, &directory.join(TEMP), &target));
         written.map_err(RunsError::io("write", target))
     }
 
@@ -187,4 +181,12 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     }
     file.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+fn publish(bytes: &[u8], temp: &Path, target: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let write = || -> io::Result<()> { options.open(temp)?.write_all(bytes) };
+    fail_point!("runwright::record::write", write())?;
+    fail_point!("runwright::record::publish", fs::rename(temp, target))
 }
