@@ -3,9 +3,9 @@ use crate::failure::Failure;
 use anyhow::Context;
 use fail_point::fail_point;
 use runwright::pipeline::PipelineReport;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::{Builder, NamedTempFile};
@@ -114,16 +114,12 @@ fn partial_file(target: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     let prefix = prefix(target);
     builder.prefix(&prefix).suffix(PARTIAL);
-    // Like any other file of the user, within his umask.
-    builder.permissions(Permissions::from_mode(0o666));
-    // Of what went wrong nobody cares which name it went wrong with.
-    let of_system = |error: io::Error| {
-        let cause = error.get_ref().and_then(|it| it.source());
-        let cause = cause.and_then(|it| it.downcast_ref::<io::Error>());
-        let code = cause.and_then(io::Error::raw_os_error);
-        code.map_or(error, io::Error::from_raw_os_error)
-    };
-    builder.tempfile_in(directory(target)).map_err(of_system)
+    // Like any other file of the user, within his umask. Of what goes wrong nobody cares which name it
+    // went wrong with.
+    builder.make_in(directory(target), |path| {
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true).mode(0o666).open(path)
+    })
 }
 
 fn prefix(target: &Path) -> String {
