@@ -330,7 +330,7 @@ async fn a_full_disk_for_artifacts() {
     };
     let bench = Bench::shell(root.path(), options);
     let job = JobBuilder::new(1)
-        .script(["head -c 1000000 /dev/zero > big"])
+        .script(["head -c 1000000 /dev/urandom > big"])
         .with(|job| {
             job.artifacts.push(executor_core::job::Artifact {
                 paths: vec!["big".to_owned()],
