@@ -55,7 +55,10 @@ impl Stage {
         let _ = fs::remove_dir_all(self.project.home().join("content"));
         let _ = fs::remove_dir_all(self.project.home().join("caches"));
         for id in 1..=OLD_PIPELINES {
-            fs::create_dir_all(state.join("pipelines").join(id.to_string())).unwrap();
+            let old = state.join("pipelines").join(id.to_string());
+            fs::create_dir_all(&old).unwrap();
+            // Somebody has had it: what was killed before it was written down is removed.
+            fs::write(old.join("lock"), "4194303\n").unwrap();
         }
         fs::write(state.join("last-pipeline"), OLD_PIPELINES.to_string()).unwrap();
         match scenario {
