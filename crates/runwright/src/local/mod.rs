@@ -57,7 +57,7 @@ pub use pipeline_options::PipelineOptions;
 pub use project::{BITRAB_FILE, DEFAULT_FILE, LocalProject};
 pub use repository::GitRepository;
 pub use resources::MachineResources;
-pub use run::{LocalRun, RunOptions};
+pub use run::{LocalRun, RunControls, RunOptions};
 pub use runs::{
     Continuation, ContinuationKind, ControlReply, ControlRequest, JobHistory, JobStanding, Journal,
     KilledRun, Notices, PlayVariable, Run, RunCommand, RunControl, RunControlError, RunEnd,

@@ -3,6 +3,7 @@ use crate::local::error::LocalError;
 use crate::local::isolation::{self, Isolation, Prepared};
 use crate::local::logs::RunLogs;
 use crate::local::project::LocalProject;
+use crate::local::run::RunControls;
 use crate::local::runs::{Continuation, ContinuationKind, Earlier, Family, Notices, RunCommand};
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 use executor_core::FailureReason;
@@ -50,6 +51,8 @@ pub(in crate::local) struct HouseholdOptions {
     pub(in crate::local) logs: RunLogs,
     /// Takes what people should read.
     pub(in crate::local) notices: Notices,
+    /// What tells all of them what to do.
+    pub(in crate::local) controls: RunControls,
     /// Takes the events of all of them.
     pub(in crate::local) events: Arc<dyn EventSink>,
 }

@@ -340,6 +340,8 @@ impl LocalRun {
         config.graceful_kill_timeout = GRACE;
         let mut driver = Driver::new(provider, runner, Arc::new(config), events);
         driver.active = self.options.active.clone();
+        driver.controls = self.options.controls.first().clone();
+        self.options.controls.add(self.plan.id(), &driver.controls);
         driver.concurrency = self.concurrency();
         driver.timeout = self.options.timeout;
         driver.resources = Arc::clone(&self.resources) as Arc<dyn ResourceGroups>;
@@ -362,6 +364,7 @@ impl LocalRun {
             continues: continues.map(|it| (it.kind.of_children(), Arc::clone(&self.family))),
             logs: self.logs.clone(),
             notices: self.options.notices.clone(),
+            controls: self.options.controls.clone(),
             events,
         };
         Arc::new(Household::new(options, self.directory.id))

@@ -3,10 +3,12 @@
 mod local_run;
 mod options;
 mod planning;
+mod run_controls;
 mod runner;
 mod supervision;
 
 pub use local_run::LocalRun;
 pub use options::RunOptions;
+pub use run_controls::RunControls;
 
 pub(super) use runner::{RunnerParts, runner_of};

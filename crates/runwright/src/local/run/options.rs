@@ -1,5 +1,6 @@
 //! How a pipeline is run.
 
+use super::run_controls::RunControls;
 use crate::local::isolation::Isolation;
 use crate::local::runs::{Continuation, Notices, RunCommand};
 use executor_core::ActiveJobs;
@@ -26,4 +27,6 @@ pub struct RunOptions {
     pub notices: Notices,
     /// Where the jobs are listed while they run: keep a clone to see them, or to tell metrics.
     pub active: ActiveJobs,
+    /// What tells its pipelines what to do while they run: keep a clone.
+    pub controls: RunControls,
 }

@@ -1,0 +1,44 @@
+use executor_core::PipelineId;
+use pipeline::scheduler::Controls;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Tells the pipelines of a run what to do while it runs. Clones speak to the same pipelines.
+///
+/// # Examples
+///
+/// ```
+/// use runwright::core::PipelineId;
+/// use runwright::local::RunControls;
+///
+/// let controls = RunControls::default();
+/// // Nothing runs yet, so nobody would do what is said.
+/// assert!(controls.of(PipelineId(1)).is_none());
+/// assert!(controls.first().cancel().is_err());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct RunControls {
+    first: Controls,
+    all: Arc<Mutex<HashMap<PipelineId, Controls>>>,
+}
+
+impl RunControls {
+    /// Returns what tells the first pipeline, which the run is asked for; also before it begins.
+    pub fn first(&self) -> &Controls {
+        &self.first
+    }
+
+    /// Returns what tells this pipeline, once it has begun: the first one, or one that a job started.
+    pub fn of(&self, pipeline: PipelineId) -> Option<Controls> {
+        self.lock().get(&pipeline).cloned()
+    }
+
+    /// Takes note of a pipeline.
+    pub(in crate::local) fn add(&self, pipeline: PipelineId, controls: &Controls) {
+        self.lock().insert(pipeline, controls.clone());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PipelineId, Controls>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
