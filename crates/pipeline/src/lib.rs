@@ -38,6 +38,7 @@
 //! to it, and jobs are run by whoever implements the port. Why the way has these steps is told in
 //! `docs/design/language.md`.
 
+pub mod affected;
 pub mod config;
 pub mod context;
 pub mod create;

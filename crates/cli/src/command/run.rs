@@ -129,6 +129,7 @@ fn options(args: &RunArgs, project: &LocalProject) -> Result<RunOptions, Failure
                 DialectArg::Gitlab => UnknownNames::Refused,
                 DialectArg::Bitrab => UnknownNames::LeftOut,
             },
+            ..Selection::default()
         },
         concurrency: parallel.concurrency,
         timeout,

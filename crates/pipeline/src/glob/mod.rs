@@ -5,8 +5,11 @@
 //! for each part between slashes. Matching goes back to the last `*` of a segment and to the last
 //! `**/` only, which is enough to find a fit and keeps the work below pattern times path.
 
+mod affixes;
 mod braces;
 mod segment;
+
+pub(crate) use affixes::Affixes;
 
 use segment::Segment;
 use thiserror::Error;
@@ -56,6 +59,11 @@ impl Glob {
     pub fn is_match(&self, path: &str) -> bool {
         let mut spellings = self.spellings.iter();
         spellings.any(|segments| matches(segments, path))
+    }
+
+    /// Returns what all paths that fit begin and end with, for each spelling.
+    pub(crate) fn affixes(&self) -> impl Iterator<Item = Affixes> {
+        self.spellings.iter().map(|segments| Affixes::of(segments))
     }
 }
 

@@ -32,6 +32,9 @@ pub struct Selection {
     pub needs: NeedsMode,
     /// Manual jobs that start all the same; jobs named in `jobs` do so anyway.
     pub manual: Vec<String>,
+    /// Only those of all these that have one of these names, in full; what they need comes along all
+    /// the same. `None` means any.
+    pub among: Option<BTreeSet<String>>,
     /// What becomes of names that no job has.
     pub unknown: UnknownNames,
 }
@@ -100,22 +103,33 @@ impl Selection {
         for name in &self.jobs {
             chosen.jobs.extend(self.find(&names, name)?);
         }
+        self.narrow(creation, &mut chosen.jobs);
         chosen.played.extend(&chosen.jobs);
         for name in &self.manual {
             chosen.played.extend(self.find(&names, name)?);
         }
         if !is_named {
             chosen.jobs = whole(creation);
-            return Ok(chosen);
+            if self.among.is_none() {
+                return Ok(chosen);
+            }
         }
         let stages = Stages::of(creation);
         for stage in &self.stages {
             chosen.jobs.extend(stages.jobs_of(stage)?);
         }
+        self.narrow(creation, &mut chosen.jobs);
         if self.needs == NeedsMode::With {
             add_needed(&names, &stages, &mut chosen.jobs);
         }
         Ok(chosen)
+    }
+
+    /// Leaves out what is not [`among`](Self::among) the jobs that count.
+    fn narrow(&self, creation: &Creation, chosen: &mut BTreeSet<usize>) {
+        if let Some(among) = &self.among {
+            chosen.retain(|&at| among.contains(creation.jobs[at].name()));
+        }
     }
 
     /// Returns the jobs that a name of the selection means.

@@ -226,3 +226,47 @@ fn directories_of_jobs_have_safe_names_of_their_own() {
     assert_eq!(slugs[1], "x");
     assert_ne!(slugs[0], "x");
 }
+
+#[test]
+fn a_set_of_jobs_narrows_what_is_chosen_but_not_what_that_needs() {
+    const SET: &str = "
+build: {stage: build, script: x}
+other: {stage: build, script: x}
+unit: {stage: test, script: x, needs: [build]}
+lint: {stage: test, script: x, needs: []}
+ship: {stage: deploy, script: x, when: manual, needs: [unit]}
+";
+    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let check =
+        |jobs: &[&str], stages: &[&str], needs: NeedsMode, among: &[&str], expect: &[&str]| {
+            let selection = Selection {
+                jobs: owned(jobs),
+                stages: owned(stages),
+                needs,
+                among: Some(among.iter().map(|&name| name.to_owned()).collect()),
+                ..Selection::default()
+            };
+            let plan = plan_of(SET, &selection);
+            let names: Vec<&str> = plan.jobs().iter().map(PlannedJob::name).collect();
+            assert_eq!(names, expect, "choosing {selection:?}");
+        };
+    let (with, without) = (NeedsMode::With, NeedsMode::Without);
+    check(&[], &[], with, &[], &[]);
+    check(
+        &[],
+        &[],
+        with,
+        &["unit", "lint"],
+        &["build", "unit", "lint"],
+    );
+    check(&[], &[], without, &["unit", "lint"], &["unit", "lint"]);
+    check(&["unit"], &[], with, &["lint"], &[]);
+    check(&["unit"], &["test"], with, &["unit"], &["build", "unit"]);
+    check(&["ship"], &[], without, &["ship"], &["ship"]);
+    let ship = Selection {
+        jobs: owned(&["ship"]),
+        among: Some([].into()),
+        ..Selection::default()
+    };
+    assert!(plan_of(SET, &ship).is_empty());
+}

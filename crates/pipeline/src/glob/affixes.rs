@@ -1,0 +1,65 @@
+use super::segment::{Segment, Sign};
+
+/// What all paths that fit a glob begin and end with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Affixes {
+    pub(crate) prefix: String,
+    pub(crate) suffix: String,
+}
+
+impl Affixes {
+    pub(super) fn of(segments: &[Segment]) -> Self {
+        Self {
+            prefix: prefix(segments),
+            suffix: suffix(segments),
+        }
+    }
+}
+
+fn prefix(segments: &[Segment]) -> String {
+    let mut prefix = String::new();
+    for (at, segment) in segments.iter().enumerate() {
+        match segment {
+            Segment::AnyDepth => break,
+            Segment::Text(text) => {
+                prefix.push_str(text);
+                if at + 1 < segments.len() {
+                    prefix.push('/');
+                }
+            }
+            Segment::Signs(signs) => {
+                prefix.extend(signs.iter().map_while(letter));
+                break;
+            }
+        }
+    }
+    prefix
+}
+
+fn suffix(segments: &[Segment]) -> String {
+    let mut reversed = String::new();
+    for (at, segment) in segments.iter().enumerate().rev() {
+        match segment {
+            Segment::AnyDepth => break,
+            Segment::Text(text) => {
+                reversed.extend(text.chars().rev());
+                // Where any depth stands for nothing, there is no slash either.
+                if at > 0 && segments[at - 1] != Segment::AnyDepth {
+                    reversed.push('/');
+                }
+            }
+            Segment::Signs(signs) => {
+                reversed.extend(signs.iter().rev().map_while(letter));
+                break;
+            }
+        }
+    }
+    reversed.chars().rev().collect()
+}
+
+fn letter(sign: &Sign) -> Option<char> {
+    match sign {
+        Sign::Character(letter) => Some(*letter),
+        _ => None,
+    }
+}
