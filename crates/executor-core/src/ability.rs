@@ -3,6 +3,8 @@
 //! An executor hands each out as `Option<Arc<dyn ..>>` from a required method, so that a wrapper
 //! cannot lose one by forgetting it, and so that it can be used while `run` holds the executor.
 
+pub use crate::terminal::{Terminal, TerminalRequest, TerminalSession, TerminalSize};
+
 use crate::cancellation::Cancellation;
 use crate::error::BuildError;
 use async_trait::async_trait;
@@ -29,40 +31,6 @@ pub trait StepsConnector: Send + Sync + Debug {
     /// Temporary when the environment lives but the way to it is cut.
     async fn connect(&self, cancellation: &Cancellation)
     -> Result<Box<dyn Connection>, BuildError>;
-}
-
-/// The size of a terminal in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TerminalSize {
-    /// Characters in a line.
-    pub columns: u16,
-    /// Lines.
-    pub rows: u16,
-}
-
-/// Opens interactive shells inside the environment.
-#[async_trait]
-pub trait Terminal: Send + Sync + Debug {
-    /// Starts a shell; it ends when the session is dropped, and with the environment.
-    ///
-    /// # Errors
-    ///
-    /// When the environment cannot start one, or is gone.
-    async fn open(
-        &self,
-        size: TerminalSize,
-        cancellation: &Cancellation,
-    ) -> Result<Box<dyn TerminalSession>, BuildError>;
-}
-
-/// One interactive shell: what is typed goes in, what is shown comes out.
-pub trait TerminalSession: Connection {
-    /// Tells the shell that the terminal has another size now.
-    ///
-    /// # Errors
-    ///
-    /// When the session has ended.
-    fn resize(&self, size: TerminalSize) -> Result<(), BuildError>;
 }
 
 /// Reaches the ports of a job's services from outside the environment, for whoever shows them to a

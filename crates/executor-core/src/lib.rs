@@ -62,6 +62,7 @@ mod result;
 mod settings;
 mod slot;
 mod source;
+mod terminal;
 mod typed_bag;
 mod worker;
 mod workspace;

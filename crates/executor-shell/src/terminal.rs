@@ -3,9 +3,12 @@
 use crate::environment::RunnerEnvironment;
 use crate::error::ShellError;
 use crate::host::Host;
-use executor_core::ability::{Terminal, TerminalSession, TerminalSize};
-use executor_core::{BuildDirs, BuildError, Cancellation, ShellInfo, ShellKind, StageVariables};
-use process::{Command, Process, ProcessTree};
+use executor_core::ability::{Terminal, TerminalRequest, TerminalSession, TerminalSize};
+use executor_core::{
+    BuildDirs, BuildError, Cancellation, ExitCode, ShellInfo, ShellKind, StageStatus,
+    StageVariables,
+};
+use process::{Command, ExitStatus, NeverStop, Process, ProcessTree, Stream, Timing};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -17,6 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::JoinSet;
 
 /// Joins a shell to the terminal whose path is the first argument.
 ///
@@ -60,12 +64,15 @@ impl ShellTerminal {
             .unwrap_or_else(PoisonError::into_inner) = Arc::clone(variables);
     }
 
-    fn command(&self, terminal: &str) -> Command {
-        let variables = self
-            .variables
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+    /// Returns the variables of the stage that runs or ran last.
+    fn variables(&self) -> Arc<StageVariables> {
+        let variables = self.variables.lock();
+        Arc::clone(&variables.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn command(&self, terminal: &str, request: &TerminalRequest) -> Command {
+        let variables = request.variables.clone();
+        let variables = variables.unwrap_or_else(|| self.variables());
         let shell = shells::ShellCommand::reading_stdin(&self.shell);
         Command::new("/bin/sh")
             .args(["-c", ATTACH, terminal])
@@ -80,7 +87,7 @@ impl ShellTerminal {
 impl Terminal for ShellTerminal {
     async fn open(
         &self,
-        size: TerminalSize,
+        request: TerminalRequest,
         cancellation: &Cancellation,
     ) -> Result<Box<dyn TerminalSession>, BuildError> {
         if let Some(cause) = cancellation.cause() {
@@ -90,15 +97,18 @@ impl Terminal for ShellTerminal {
             action: "open",
             source,
         };
-        let (terminal, path) = open_pair(size).map_err(error)?;
+        let (terminal, path) = open_pair(request.size).map_err(error)?;
         let terminal = watched(terminal).map_err(error)?;
         let process = self
             .tree
-            .spawn(&self.command(&path))
+            .spawn(&self.command(&path, &request))
             .map_err(ShellError::from)?;
+        let mut shell = JoinSet::new();
+        shell.spawn(run_to_its_end(process));
         Ok(Box::new(ShellSession {
             terminal,
-            _process: process,
+            shell,
+            ended: None,
         }))
     }
 }
@@ -135,13 +145,28 @@ fn window(size: TerminalSize) -> Winsize {
     }
 }
 
+/// Waits for a shell; what it has started and left is ended then, and with it the terminal.
+async fn run_to_its_end(shell: Process) -> Option<StageStatus> {
+    let mut nowhere = |_: Stream, _: &[u8]| {};
+    let ended = shell
+        .run(&mut nowhere, &NeverStop, &Timing::default())
+        .await;
+    Some(match ended.ok()?.status {
+        ExitStatus::Exited(code) => StageStatus::Exited(ExitCode(code.into())),
+        ExitStatus::Signaled { signal, .. } => StageStatus::Signaled { signal },
+    })
+}
+
 /// One shell. Dropping it kills the shell and what it started.
 #[derive(Debug)]
 struct ShellSession {
     terminal: AsyncFd<OwnedFd>,
-    _process: Process,
+    /// Waits for the shell while the session lives.
+    shell: JoinSet<Option<StageStatus>>,
+    ended: Option<StageStatus>,
 }
 
+#[async_trait::async_trait]
 impl TerminalSession for ShellSession {
     fn resize(&self, size: TerminalSize) -> Result<(), BuildError> {
         let resized = tcsetwinsize(&self.terminal, window(size));
@@ -150,6 +175,13 @@ impl TerminalSession for ShellSession {
             source,
         };
         Ok(resized.map_err(|errno| error(errno.into()))?)
+    }
+
+    async fn ended(&mut self) -> Option<StageStatus> {
+        if let Some(ended) = self.shell.join_next().await {
+            self.ended = ended.ok().flatten();
+        }
+        self.ended
     }
 }
 

@@ -29,6 +29,7 @@ pub(crate) struct Build<'r> {
     pub(crate) options: &'r BuildRunnerOptions,
     pub(crate) tools: Tools,
     pub(crate) job: Arc<Job>,
+    pub(crate) attempt: u32,
     pub(crate) context: RunContext,
     pub(crate) cancellation: Cancellation,
     pub(crate) observer: Arc<dyn JobObserver>,
@@ -36,6 +37,8 @@ pub(crate) struct Build<'r> {
     pub(crate) active: ActiveJobGuard,
     pub(crate) started: Instant,
     pub(crate) started_at: Timestamp,
+    /// How long visitors were in the job, which is none of its time.
+    pub(crate) visited: Duration,
     pub(crate) reports: Vec<StageReport>,
     /// What the job's directory hangs on, once it has its files.
     pub(crate) attachment: Option<Attachment>,
@@ -63,7 +66,7 @@ impl Build<'_> {
             tracing::warn!(job = %self.job.id, error = &error as &dyn std::error::Error, "Processes of the runner are left.");
         }
         self.write_end(&outcome);
-        outcome.duration = self.started.elapsed();
+        outcome.duration = self.elapsed();
         outcome.trace = self.log.finish();
         tracing::info!(job = %self.job.id, state = %outcome.state, "Job finished.");
         outcome
@@ -211,13 +214,18 @@ impl Build<'_> {
             Err(error) => JobOutcome::from_error(error),
         };
         self.active.set_state(outcome.state);
-        let duration = self.started.elapsed();
+        let duration = self.elapsed();
         JobOutcome {
             stages: std::mem::take(&mut self.reports),
             products: Arc::new(std::mem::take(&mut self.products)),
             duration,
             ..outcome
         }
+    }
+
+    /// Returns how long the job takes so far.
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed().saturating_sub(self.visited)
     }
 
     async fn finish(&self, executor: &mut dyn Executor, outcome: &JobOutcome) {

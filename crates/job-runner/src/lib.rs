@@ -41,6 +41,12 @@
 //! minutes, is the *finalisation budget*: a script is told to stop when only the budget is left, so
 //! `after_script` and on_failure artifacts have their time also when the job's is up. A job that has
 //! neither has no budget.
+//!
+//! # Visits
+//!
+//! A [`Visitor`] enters a job in place of its scripts, or after one that failed and before
+//! `after_script`. The job's clock stands still meanwhile. [`Terminals`] lists the jobs that shells
+//! can be opened in beside what runs.
 
 mod artifacts;
 mod attempts;
@@ -64,9 +70,12 @@ mod scripts;
 mod setup;
 mod sources;
 mod stages;
+mod terminals;
 mod timeouts;
 mod tool;
 mod variables;
+mod visit;
+mod visitor;
 
 pub use artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, StoredArtifact, StoredArtifacts};
 pub use cache::{
@@ -84,4 +93,6 @@ pub use sources::{
     ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMeans, SnapshotUsers, Sources,
     Worktree, WorktreeError,
 };
+pub use terminals::{JobTerminal, Terminals};
 pub use tool::ToolError;
+pub use visitor::{FailedScript, Visit, VisitPoint, Visitor};

@@ -1,6 +1,8 @@
 use crate::artifacts::ArtifactStore;
 use crate::cache::CacheStore;
 use crate::sources::Sources;
+use crate::terminals::Terminals;
+use crate::visitor::Visitor;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +37,10 @@ pub struct BuildRunnerOptions {
     /// Whether the directory of a job with files of a working tree stays when the job is over; it
     /// is never an overlay then. Default: no.
     pub keep_builds: bool,
+    /// Who enters jobs; `None`, the default, is nobody.
+    pub visitor: Option<Arc<dyn Visitor>>,
+    /// Where the jobs are listed that shells can be opened in.
+    pub terminals: Terminals,
     /// The runner's version, for the log and `CI_RUNNER_VERSION`.
     pub version: String,
     /// The commit the runner was built from, for `CI_RUNNER_REVISION`.
@@ -55,6 +61,8 @@ impl Default for BuildRunnerOptions {
             timestamps: true,
             sections: true,
             keep_builds: false,
+            visitor: None,
+            terminals: Terminals::default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             revision: String::new(),
         }

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use process::Supervisor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// Runs jobs, each from its first stage to its last.
@@ -66,6 +67,7 @@ impl JobRunner for BuildRunner {
             options: &self.options,
             tools: Tools::new(self.processes.clone()),
             job,
+            attempt,
             context,
             cancellation,
             observer,
@@ -73,6 +75,7 @@ impl JobRunner for BuildRunner {
             active,
             started,
             started_at: Timestamp::now(),
+            visited: Duration::ZERO,
             reports: Vec::new(),
             attachment: None,
             shown_inputs: Vec::new(),

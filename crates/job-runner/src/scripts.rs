@@ -19,6 +19,9 @@ impl Stages<'_, '_> {
     /// A cancelled job's script is stopped, and `after_script` runs; an aborted one's does not.
     pub(crate) async fn scripts(&mut self) -> Result<(), BuildError> {
         let result = self.steps().await;
+        if let Err(error) = &result {
+            self.visit_failure(error).await;
+        }
         if self.build.cancellation.is_aborted() || environment_is_lost(&result) {
             return result;
         }

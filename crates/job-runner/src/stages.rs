@@ -57,7 +57,16 @@ impl<'b, 'r> Stages<'b, 'r> {
     ) -> Result<(), BuildError> {
         let mut stages = Self::new(build, executor, environment, settings)?;
         stages.prepare_script().await?;
-        let work = match stages.set_up().await {
+        let set_up = stages.set_up().await;
+        // While the guard lives others may open shells beside the scripts.
+        let _listed = set_up.is_ok().then(|| stages.list_terminal());
+        if set_up.is_ok()
+            && let Some(visited) = stages.visit_in_place().await
+        {
+            stages.cleanup_file_variables().await;
+            return visited;
+        }
+        let work = match set_up {
             Ok(()) => stages.scripts().await,
             // There is nothing to save and nobody waits for it.
             Err(error @ (BuildError::Canceled(_) | BuildError::Timeout { .. })) => {

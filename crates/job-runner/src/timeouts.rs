@@ -127,6 +127,11 @@ impl Deadlines {
         (job / 10).max(floor).min(LARGEST_BUDGET)
     }
 
+    /// Moves all moments by time that is none of the job's.
+    pub(crate) fn stand_still(&mut self, stay: Duration) {
+        self.start += stay;
+    }
+
     /// When the script, or what comes before it, is told to stop.
     pub(crate) fn work_ends(&self) -> Instant {
         self.start + self.job.saturating_sub(self.budget)

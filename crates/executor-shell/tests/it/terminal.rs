@@ -1,5 +1,5 @@
 use crate::support::{Fixture, config, living, unique_seconds};
-use executor_core::ability::{TerminalSession, TerminalSize};
+use executor_core::ability::{TerminalRequest, TerminalSession, TerminalSize};
 use executor_core::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -10,7 +10,8 @@ const SIZE: TerminalSize = TerminalSize {
 
 async fn open(fixture: &Fixture) -> Box<dyn TerminalSession> {
     let terminal = fixture.executor.terminal().unwrap();
-    terminal.open(SIZE, &Cancellation::new()).await.unwrap()
+    let request = TerminalRequest::new(SIZE);
+    terminal.open(request, &Cancellation::new()).await.unwrap()
 }
 
 /// Types a line and reads until the terminal shows `expect`.
@@ -54,9 +55,16 @@ async fn the_shell_knows_the_size() {
 async fn the_session_ends_with_its_shell() {
     let fixture = Fixture::new(config()).await;
     let mut session = open(&fixture).await;
-    session.write_all(b"exit\n").await.unwrap();
+    // What it leaves holds the terminal open, and is ended with the shell.
+    session
+        .write_all(b"sleep 1000 & disown; exit 7\n")
+        .await
+        .unwrap();
     let mut shown = Vec::new();
     session.read_to_end(&mut shown).await.unwrap();
+    let status = Some(StageStatus::Exited(ExitCode(7)));
+    assert_eq!(session.ended().await, status);
+    assert_eq!(session.ended().await, status);
 }
 
 #[tokio::test]
@@ -73,5 +81,7 @@ async fn nothing_of_a_session_outlives_the_job() {
     fixture.executor.cleanup().await.unwrap();
     assert_eq!(living(&seconds), 0);
     let terminal = fixture.executor.terminal().unwrap();
-    assert!(terminal.open(SIZE, &Cancellation::new()).await.is_err());
+    let go_on = Cancellation::new();
+    let again = terminal.open(TerminalRequest::new(SIZE), &go_on).await;
+    assert!(again.is_err());
 }

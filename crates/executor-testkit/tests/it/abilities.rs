@@ -1,6 +1,8 @@
 //! What the suite says of abilities that work, and of those that do not.
 
-use executor_core::ability::{ByteStream, Connection, ResumeHandle, TerminalSession, TerminalSize};
+use executor_core::ability::{
+    ByteStream, Connection, ResumeHandle, TerminalRequest, TerminalSession, TerminalSize,
+};
 use executor_core::prelude::*;
 use executor_testkit::{
     Abilities, Directive, Report, ScriptedProvider, SuiteOptions, Verdict, conformance,
@@ -110,36 +112,50 @@ async fn lost_files_are_caught() {
 
 /// A terminal in which this is shown, and then nothing more.
 #[derive(Debug)]
-struct Shows(&'static str);
+struct Shows {
+    text: &'static str,
+    /// What its shell is said to have exited with.
+    code: i32,
+}
 
 #[derive(Debug)]
 struct Shown {
     session: DuplexStream,
     /// Takes what is typed.
     _shell: DuplexStream,
+    code: i32,
 }
 
 #[async_trait]
 impl Terminal for Shows {
     async fn open(
         &self,
-        _size: TerminalSize,
+        _request: TerminalRequest,
         _cancellation: &Cancellation,
     ) -> Result<Box<dyn TerminalSession>, BuildError> {
         let failed = |error| BuildError::system("terminal", "show", error);
         let (mut shell, session) = tokio::io::duplex(1024);
-        shell.write_all(self.0.as_bytes()).await.map_err(failed)?;
+        shell
+            .write_all(self.text.as_bytes())
+            .await
+            .map_err(failed)?;
         shell.shutdown().await.map_err(failed)?;
         Ok(Box::new(Shown {
             session,
             _shell: shell,
+            code: self.code,
         }))
     }
 }
 
+#[async_trait]
 impl TerminalSession for Shown {
     fn resize(&self, _size: TerminalSize) -> Result<(), BuildError> {
         Ok(())
+    }
+
+    async fn ended(&mut self) -> Option<StageStatus> {
+        Some(StageStatus::Exited(ExitCode(self.code)))
     }
 }
 
@@ -179,19 +195,17 @@ impl AsyncWrite for Shown {
 
 #[tokio::test]
 async fn a_terminal_that_runs_nothing_is_caught() {
-    let with = |shown| Abilities {
-        terminal: Some(Arc::new(Shows(shown))),
+    let with = |text, code| Abilities {
+        terminal: Some(Arc::new(Shows { text, code })),
         ..Abilities::default()
     };
-    let runs = check(
-        "terminal",
-        with("$ echo $((6*7))-typed\r\n42-typed\r\n"),
-        &[],
-    )
-    .await;
+    let answer = "$ echo $((6*7))-typed\r\n42-typed\r\n";
+    let runs = check("terminal", with(answer, 7), &[]).await;
     runs.assert_part_passed();
+    let lies = check("terminal", with(answer, 0), &[]).await;
+    assert_fails(&lies, "is said to have exited with 0");
     // What is typed is echoed, and that is not an answer.
-    let echoes = check("terminal", with("$ echo $((6*7))-typed\r\n"), &[]).await;
+    let echoes = check("terminal", with("$ echo $((6*7))-typed\r\n", 7), &[]).await;
     assert_fails(&echoes, "terminal: it closed before it answered");
 }
 

@@ -1,4 +1,4 @@
-use executor_core::ability::{TerminalSession, TerminalSize};
+use executor_core::ability::{TerminalRequest, TerminalSession};
 use executor_core::prelude::*;
 
 /// An ability that is there, and no more.
@@ -9,7 +9,7 @@ pub(crate) struct Terminals;
 impl Terminal for Terminals {
     async fn open(
         &self,
-        _size: TerminalSize,
+        _request: TerminalRequest,
         _cancellation: &Cancellation,
     ) -> Result<Box<dyn TerminalSession>, BuildError> {
         Err(BuildError::config("nobody opens it here"))

@@ -3,8 +3,10 @@
 use crate::conformance::check::{Outcome, ensure, failed, skipped};
 use crate::conformance::session::{Opening, Session, quoted};
 use crate::conformance::suite::{Suite, within};
-use executor_core::ability::{FileTransfer, StepsConnector, Suspend, Terminal, TerminalSize};
-use executor_core::{BuildError, Cancellation};
+use executor_core::ability::{
+    FileTransfer, StepsConnector, Suspend, Terminal, TerminalRequest, TerminalSize,
+};
+use executor_core::{BuildError, Cancellation, ExitCode, StageStatus};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -69,7 +71,7 @@ async fn copy_files(suite: &Suite, session: &mut Session, transfer: &dyn FileTra
     session.expect("cat 'to/link/a b'", "a\0b").await
 }
 
-/// A terminal runs what is typed.
+/// A terminal runs what is typed, and ends with its shell.
 pub(in super::super) async fn terminal(suite: Arc<Suite>) -> Outcome {
     let session = Session::open(&suite).await?;
     let Some(terminal) = session.executor.terminal() else {
@@ -89,7 +91,9 @@ async fn type_and_read(terminal: &dyn Terminal) -> Result<(), BuildError> {
         columns: 80,
         rows: 24,
     };
-    let mut session = terminal.open(size, &Cancellation::new()).await?;
+    let mut session = terminal
+        .open(TerminalRequest::new(size), &Cancellation::new())
+        .await?;
     session.resize(TerminalSize {
         columns: 100,
         rows: 30,
@@ -105,7 +109,16 @@ async fn type_and_read(terminal: &dyn Terminal) -> Result<(), BuildError> {
             return Err(BuildError::config("it closed before it answered"));
         }
     }
-    Ok(())
+    session.write_all(b"exit 7\n").await.map_err(io)?;
+    session.flush().await.map_err(io)?;
+    session.read_to_end(&mut shown).await.map_err(io)?;
+    // Whether the way it ended can be known is the executor's to say, but it must be the truth.
+    match session.ended().await.map(StageStatus::exit_code) {
+        None | Some(ExitCode(7)) => Ok(()),
+        Some(code) => Err(BuildError::config(format!(
+            "its shell was told to exit with 7, and is said to have exited with {code}"
+        ))),
+    }
 }
 
 /// The service for steps can be reached, more than once.

@@ -83,6 +83,8 @@ impl Upper {
             state: &state,
             above: &above,
             caches,
+            visitor: options.visitor.clone(),
+            terminals: &options.terminals,
         });
         let kept = state.kept_files().of_run(&directory.path);
         let left = |job: &JobHistory| products(&plan, &kept, job);

@@ -7,7 +7,7 @@ use crate::local::run::RunControls;
 use crate::local::runs::{Continuation, ContinuationKind, Earlier, Family, Notices, RunCommand};
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 use executor_core::FailureReason;
-use job_runner::Sources;
+use job_runner::{Sources, Terminals, Visitor};
 use pipeline::EventSink;
 use process::Supervisor;
 use std::collections::{HashMap, HashSet};
@@ -53,6 +53,10 @@ pub(in crate::local) struct HouseholdOptions {
     pub(in crate::local) notices: Notices,
     /// What tells all of them what to do.
     pub(in crate::local) controls: RunControls,
+    /// Who enters their jobs.
+    pub(in crate::local) visitor: Option<Arc<dyn Visitor>>,
+    /// Where their jobs are listed that shells can be opened in.
+    pub(in crate::local) terminals: Terminals,
     /// Takes the events of all of them.
     pub(in crate::local) events: Arc<dyn EventSink>,
 }

@@ -332,6 +332,8 @@ impl LocalRun {
             state: &self.state,
             above: &[],
             caches: self.caches.clone(),
+            visitor: self.options.visitor.clone(),
+            terminals: &self.options.terminals,
         });
         let mut config = RunnerConfig::new("local", executor);
         config.builds_dir = Some(builds.path().display().to_string());
@@ -365,6 +367,8 @@ impl LocalRun {
             logs: self.logs.clone(),
             notices: self.options.notices.clone(),
             controls: self.options.controls.clone(),
+            visitor: self.options.visitor.clone(),
+            terminals: self.options.terminals.clone(),
             events,
         };
         Arc::new(Household::new(options, self.directory.id))

@@ -4,8 +4,10 @@ use super::run_controls::RunControls;
 use crate::local::isolation::Isolation;
 use crate::local::runs::{Continuation, Notices, RunCommand};
 use executor_core::ActiveJobs;
+use job_runner::{Terminals, Visitor};
 use pipeline::Selection;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How a pipeline is run. The default runs all of it, on a snapshot of the working tree.
@@ -29,4 +31,8 @@ pub struct RunOptions {
     pub active: ActiveJobs,
     /// What tells its pipelines what to do while they run: keep a clone.
     pub controls: RunControls,
+    /// Who enters jobs, in place of their scripts or after one that failed.
+    pub visitor: Option<Arc<dyn Visitor>>,
+    /// Where the jobs are listed that shells can be opened in: keep a clone to open them.
+    pub terminals: Terminals,
 }

@@ -7,6 +7,7 @@ use crate::local::state::ProjectState;
 use executor_core::JobRunner;
 use job_runner::{
     ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, Sources, StoredArtifacts,
+    Terminals, Visitor,
 };
 use process::Supervisor;
 use std::path::Path;
@@ -28,6 +29,10 @@ pub(in crate::local) struct RunnerParts<'a> {
     pub(in crate::local) above: &'a [StoredArtifacts],
     /// Where its jobs keep caches.
     pub(in crate::local) caches: Option<Arc<dyn CacheStore>>,
+    /// Who enters its jobs.
+    pub(in crate::local) visitor: Option<Arc<dyn Visitor>>,
+    /// Where its jobs are listed that shells can be opened in.
+    pub(in crate::local) terminals: &'a Terminals,
 }
 
 /// Returns who runs the jobs of one pipeline of a run.
@@ -48,6 +53,8 @@ pub(in crate::local) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner>
             spool_dir: Some(logs_of_life(directory, parts.life)),
             // Whoever reads the log here folds nothing, so the markers would only be in the way.
             sections: false,
+            visitor: parts.visitor.clone(),
+            terminals: parts.terminals.clone(),
             ..BuildRunnerOptions::default()
         },
         parts.supervisor.clone(),
