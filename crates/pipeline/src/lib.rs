@@ -57,6 +57,7 @@ pub mod report;
 pub mod repository;
 pub mod rules;
 pub mod scheduler;
+pub mod selector;
 pub mod show;
 pub mod source;
 pub mod vectors;

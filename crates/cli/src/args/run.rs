@@ -1,5 +1,6 @@
 use super::{IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs};
 use clap::Args;
+use runwright::pipeline::selector::split_list;
 use std::num::NonZeroU32;
 
 /// Arguments of `runwright run`.
@@ -9,6 +10,8 @@ Examples:
   runwright run                                    the whole pipeline
   runwright run test lint                          two jobs and what they need
   runwright run --stage build                      the jobs of one stage
+  runwright run 'test-*' 'deploy[ENV=qa]'          by a glob, by the variables of a matrix
+  runwright run --skip lint,'slow-*'               all but some
   runwright run --variable RELEASE=1               with a pipeline variable
   TOKEN=... runwright run --secret TOKEN           with a masked variable from the environment
   runwright run --secret TOKEN=@token.txt          ... from a file
@@ -32,8 +35,11 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "JOB")]
     pub(crate) job: Vec<String>,
     /// The same as a list
-    #[arg(long, value_name = "JOB,...", value_delimiter = ',')]
+    #[arg(long, value_name = "JOB,...")]
     pub(crate) jobs: Vec<String>,
+    /// Leave these jobs out; what needs them does not wait for them
+    #[arg(long, value_name = "JOB,...")]
+    pub(crate) skip: Vec<String>,
     /// Run the jobs of this stage only
     #[arg(long, value_name = "STAGE")]
     pub(crate) stage: Option<String>,
@@ -80,7 +86,15 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// Returns the jobs named by position and by `--jobs`, in that order.
     pub(crate) fn job_names(&self) -> Vec<String> {
-        self.job.iter().chain(&self.jobs).cloned().collect()
+        let listed = self.jobs.iter().flat_map(|list| split_list(list));
+        let names = self.job.iter().map(String::as_str).chain(listed);
+        names.map(ToOwned::to_owned).collect()
+    }
+
+    /// Returns the jobs that are left out.
+    pub(crate) fn skipped(&self) -> Vec<String> {
+        let names = self.skip.iter().flat_map(|list| split_list(list));
+        names.map(ToOwned::to_owned).collect()
     }
 
     /// Returns whether what the named jobs need runs as well.

@@ -125,6 +125,7 @@ fn options(args: &RunArgs, project: &LocalProject) -> Result<RunOptions, Failure
                 NeedsMode::Without
             },
             manual: args.manual.clone(),
+            skip: args.skipped(),
             unknown: match args.project.dialect {
                 DialectArg::Gitlab => UnknownNames::Refused,
                 DialectArg::Bitrab => UnknownNames::LeftOut,

@@ -1,6 +1,7 @@
 use crate::config::{RulesKeyword, Variables};
 use crate::resolve::ResolvedJob;
 use crate::rules::{AutoCancel, Rule};
+use crate::selector::NamedJob;
 use crate::source::Span;
 use executor_core::job::JobDefinition;
 use std::collections::HashMap;
@@ -124,6 +125,15 @@ impl CreatedJob {
     /// Returns the name, with what `parallel` adds to it.
     pub fn name(&self) -> &str {
         &self.definition.name
+    }
+
+    /// Returns the job as a selector sees it.
+    pub fn named(&self) -> NamedJob<'_> {
+        let named = NamedJob::new(self.name(), &self.resolved.matrix);
+        match self.definition.parallel_total {
+            Some(_) => named,
+            None => named.alone(),
+        }
     }
 
     /// Returns what leaves the job out; only to be asked of a job that is not in the pipeline.

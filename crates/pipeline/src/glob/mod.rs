@@ -7,9 +7,11 @@
 
 mod affixes;
 mod braces;
+mod name;
 mod segment;
 
 pub(crate) use affixes::Affixes;
+pub use name::NameGlob;
 
 use segment::Segment;
 use thiserror::Error;

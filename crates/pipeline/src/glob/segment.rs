@@ -103,7 +103,7 @@ pub(super) fn split(glob: &str) -> Vec<Segment> {
             }
             rest = behind;
         }
-        let (segment, behind) = first(rest);
+        let (segment, behind) = first(rest, Slash::Splits);
         segments.push(segment);
         match behind {
             Some(behind) => rest = behind,
@@ -112,8 +112,20 @@ pub(super) fn split(glob: &str) -> Vec<Segment> {
     }
 }
 
+/// Reads a glob without braces for which a slash is a character like any other.
+pub(super) fn whole(glob: &str) -> Segment {
+    first(glob, Slash::IsText).0
+}
+
+/// What a slash is to a glob.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slash {
+    Splits,
+    IsText,
+}
+
 /// Reads the first segment, and returns what is behind its slash.
-fn first(glob: &str) -> (Segment, Option<&str>) {
+fn first(glob: &str, slash: Slash) -> (Segment, Option<&str>) {
     let mut signs = Vec::new();
     let mut rest = glob;
     let behind = loop {
@@ -123,7 +135,7 @@ fn first(glob: &str) -> (Segment, Option<&str>) {
         };
         rest = letters.as_str();
         let sign = match letter {
-            '/' => break Some(rest),
+            '/' if slash == Slash::Splits => break Some(rest),
             '*' => Sign::Star,
             '?' => Sign::One,
             '[' => {
@@ -132,7 +144,7 @@ fn first(glob: &str) -> (Segment, Option<&str>) {
                 bracket
             }
             '\\' => match letters.next() {
-                Some('/') => break Some(letters.as_str()),
+                Some('/') if slash == Slash::Splits => break Some(letters.as_str()),
                 Some(escaped) => {
                     rest = letters.as_str();
                     Sign::Character(escaped)

@@ -1,4 +1,5 @@
 use crate::create::{LeftOutBy, Refusal};
+use crate::selector::NoMatch;
 use crate::suggest::nearest;
 use thiserror::Error;
 
@@ -8,14 +9,9 @@ const MOST_SHOWN: usize = 5;
 /// Why a pipeline cannot be planned.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// The selection names a job there is not.
-    #[error("there is no job `{name}`{}", suggestion(.nearest.as_deref()))]
-    UnknownJob {
-        /// The name that was asked for.
-        name: String,
-        /// The name that was probably meant.
-        nearest: Option<String>,
-    },
+    /// The selection asks for jobs there are not.
+    #[error(transparent)]
+    UnknownJob(#[from] NoMatch),
     /// The selection names a stage there is not.
     #[error("there is no stage `{name}`{}", suggestion(.nearest.as_deref()))]
     UnknownStage {
@@ -41,13 +37,6 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    pub(super) fn unknown_job<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
-        Self::UnknownJob {
-            name: name.to_owned(),
-            nearest: nearest(name, known).map(ToOwned::to_owned),
-        }
-    }
-
     pub(super) fn unknown_stage<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
         Self::UnknownStage {
             name: name.to_owned(),

@@ -7,13 +7,16 @@ mod expanded;
 mod forward;
 mod ids;
 mod local;
+mod names;
 mod payload;
 mod relatives;
 mod selection;
+mod skipped;
 mod variables;
 
 pub use error::PlanError;
 pub use selection::{NeedsMode, Selection, UnknownNames};
+pub use skipped::SkippedJob;
 pub(crate) use variables::{LAST, of_pipeline, predefined_of_job};
 
 use crate::config::Variables;
@@ -37,6 +40,8 @@ pub struct Plan {
     refusal: Option<Refusal>,
     stages: Vec<String>,
     jobs: Vec<PlannedJob>,
+    /// What was skipped, with what does without it.
+    skipped: Vec<SkippedJob>,
     /// The places of the jobs by name.
     places: HashMap<String, usize>,
     /// The places of the jobs by their ids, where those do not follow one another.
@@ -118,11 +123,13 @@ impl Plan {
         let producers = (0..jobs.len()).filter(|&at| jobs[at].leaves_artifacts());
         let producers = producers.collect();
         let predefined = of_pipeline(creation.name.as_deref(), &context);
+        let skipped = skipped::of(creation, &chosen.skipped, &jobs);
         Ok(Self {
             name: creation.shown_name.clone(),
             refusal: creation.refusal.clone(),
             stages: creation.stages.clone(),
             jobs,
+            skipped,
             places,
             kept_ids: None,
             producers,
@@ -159,6 +166,11 @@ impl Plan {
     /// Returns the jobs by stage, within a stage in the order of the file.
     pub fn jobs(&self) -> &[PlannedJob] {
         &self.jobs
+    }
+
+    /// Returns the jobs that would be here if the selection did not skip them.
+    pub fn skipped(&self) -> &[SkippedJob] {
+        &self.skipped
     }
 
     /// Returns whether there is nothing to run.

@@ -1,7 +1,9 @@
 use super::PlanError;
+use super::names::Names;
 use crate::context::group_name;
 use crate::create::{CreatedJob, Creation};
 use crate::resolve::ResolvedPipeline;
+use crate::selector::{self, Meant, NamedJob};
 use executor_core::job::When;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,12 +21,14 @@ pub enum NeedsMode {
 
 /// Which jobs of a pipeline are run. The default is all of them.
 ///
-/// Jobs made by `parallel` can be named one by one (`test 1/2`) or together (`test`).
+/// Jobs are named as a [selector](crate::selector) does: by name, also the name that jobs made by
+/// `parallel` have together, by a glob, or by the variables of copies (`test[OS=debian]`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Selection {
     /// Only these jobs. They run also when they are manual, and without a failure when they wait for
-    /// one; a delayed job keeps its delay.
+    /// one; a delayed job keeps its delay. Those that only a glob means wait as they do in a whole
+    /// pipeline.
     pub jobs: Vec<String>,
     /// Only the jobs of these stages.
     pub stages: Vec<String>,
@@ -35,6 +39,9 @@ pub struct Selection {
     /// Only those of all these that have one of these names, in full; what they need comes along all
     /// the same. `None` means any.
     pub among: Option<BTreeSet<String>>,
+    /// Never these jobs, nor what they alone need. What needs them does not wait for them, as if the
+    /// need were optional and its job not in the pipeline.
+    pub skip: Vec<String>,
     /// What becomes of names that no job has.
     pub unknown: UnknownNames,
 }
@@ -57,6 +64,8 @@ pub(super) struct Chosen {
     pub(super) jobs: BTreeSet<usize>,
     /// Those that somebody asked for by name.
     pub(super) played: HashSet<usize>,
+    /// Those that would have been run if they were not skipped.
+    pub(super) skipped: BTreeSet<usize>,
 }
 
 impl Selection {
@@ -82,12 +91,19 @@ impl Selection {
     /// Says of each name of a job that the file has none of that name, whatever rules say.
     pub fn unknown_jobs(&self, pipeline: &ResolvedPipeline) -> Vec<PlanError> {
         let jobs = pipeline.jobs.iter().map(|job| &*job.definition.name);
-        let known: HashSet<&str> = jobs.clone().chain(jobs.clone().map(group_name)).collect();
-        let named = self.jobs.iter().chain(&self.manual);
-        let unknown = named.filter(|name| !known.contains(name.as_str()));
-        unknown
-            .map(|name| PlanError::unknown_job(name, jobs.clone()))
-            .collect()
+        let known: HashSet<&str> = jobs.clone().chain(jobs.map(group_name)).collect();
+        let named = self.jobs.iter().chain(&self.manual).chain(&self.skip);
+        let others: Vec<_> = named
+            .filter(|name| !known.contains(name.as_str()))
+            .collect();
+        if others.is_empty() {
+            return Vec::new();
+        }
+        let jobs = pipeline.jobs.iter();
+        let jobs = jobs.map(|job| NamedJob::new(&job.definition.name, &job.matrix));
+        let jobs: Vec<_> = jobs.collect();
+        let found = others.into_iter().map(|text| selector::find(text, &jobs));
+        found.filter_map(Result::err).map(PlanError::from).collect()
     }
 
     /// Finds the chosen jobs.
@@ -100,17 +116,29 @@ impl Selection {
         }
         let names = Names::of(creation);
         let mut chosen = Chosen::default();
-        for name in &self.jobs {
-            chosen.jobs.extend(self.find(&names, name)?);
+        for text in &self.jobs {
+            let meant = self.find(&names, text)?;
+            if meant.is_named {
+                chosen.played.extend(&meant.places);
+            }
+            chosen.jobs.extend(meant.places);
         }
-        self.narrow(creation, &mut chosen.jobs);
-        chosen.played.extend(&chosen.jobs);
-        for name in &self.manual {
-            chosen.played.extend(self.find(&names, name)?);
+        for text in &self.manual {
+            chosen.played.extend(self.find(&names, text)?.places);
+        }
+        let mut skipped = BTreeSet::new();
+        for text in &self.skip {
+            match self.find(&names, text) {
+                Ok(meant) => skipped.extend(meant.places),
+                // What is not in the pipeline need not be skipped.
+                Err(PlanError::LeftOut { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         if !is_named {
             chosen.jobs = whole(creation);
             if self.among.is_none() {
+                chosen.leave_out(&skipped);
                 return Ok(chosen);
             }
         }
@@ -120,8 +148,10 @@ impl Selection {
         }
         self.narrow(creation, &mut chosen.jobs);
         if self.needs == NeedsMode::With {
-            add_needed(&names, &stages, &mut chosen.jobs);
+            chosen.leave_out(&skipped);
+            add_needed(&names, &stages, &skipped, &mut chosen);
         }
+        chosen.leave_out(&skipped);
         Ok(chosen)
     }
 
@@ -132,15 +162,23 @@ impl Selection {
         }
     }
 
-    /// Returns the jobs that a name of the selection means.
-    fn find(&self, names: &Names<'_>, name: &str) -> Result<Vec<usize>, PlanError> {
-        match names.find(name) {
-            Ok(jobs) => Ok(jobs.collect()),
-            Err(PlanError::UnknownJob { .. }) if self.unknown == UnknownNames::LeftOut => {
-                Ok(Vec::new())
-            }
-            Err(error) => Err(error),
+    /// Returns the jobs that a text of the selection means.
+    fn find(&self, names: &Names<'_>, text: &str) -> Result<Meant, PlanError> {
+        match names.find(text) {
+            Err(PlanError::UnknownJob(_)) if self.unknown == UnknownNames::LeftOut => Ok(Meant {
+                places: Vec::new(),
+                is_named: false,
+            }),
+            found => found,
         }
+    }
+}
+
+impl Chosen {
+    /// Takes away what is skipped.
+    fn leave_out(&mut self, skipped: &BTreeSet<usize>) {
+        self.skipped.extend(self.jobs.intersection(skipped));
+        self.jobs.retain(|at| !skipped.contains(at));
     }
 }
 
@@ -153,59 +191,9 @@ fn whole(creation: &Creation) -> BTreeSet<usize> {
 }
 
 /// Returns the jobs of a pipeline with their places.
-fn included(creation: &Creation) -> impl Iterator<Item = (usize, &CreatedJob)> {
+pub(super) fn included(creation: &Creation) -> impl Iterator<Item = (usize, &CreatedJob)> {
     let jobs = creation.jobs.iter().enumerate();
     jobs.filter(|(_, job)| job.is_included)
-}
-
-/// The jobs of a pipeline by name.
-struct Names<'p> {
-    creation: &'p Creation,
-    /// Each job by its expanded name.
-    jobs: HashMap<&'p str, usize>,
-    /// The jobs made by `parallel`, by the name they have together.
-    groups: HashMap<&'p str, Vec<usize>>,
-}
-
-impl<'p> Names<'p> {
-    fn of(creation: &'p Creation) -> Self {
-        let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (at, job) in included(creation) {
-            if job.definition.parallel_total.is_some() {
-                groups.entry(group_name(job.name())).or_default().push(at);
-            }
-        }
-        let jobs = included(creation).map(|(at, job)| (job.name(), at));
-        Self {
-            creation,
-            jobs: jobs.collect(),
-            groups,
-        }
-    }
-
-    /// Returns the jobs that somebody means by `name`.
-    fn find(&self, name: &str) -> Result<impl Iterator<Item = usize>, PlanError> {
-        let job = self.jobs.get(name);
-        let group = self.groups.get(name);
-        if job.is_none() && group.is_none() {
-            return Err(self.missing(name));
-        }
-        Ok(job.into_iter().chain(group.into_iter().flatten()).copied())
-    }
-
-    /// Tells why the pipeline has no job of this name.
-    fn missing(&self, name: &str) -> PlanError {
-        let mut jobs = self.creation.jobs.iter();
-        let is_it = |job: &&CreatedJob| job.name() == name || group_name(job.name()) == name;
-        if let Some(left_out) = jobs.find(is_it) {
-            return PlanError::LeftOut {
-                name: name.to_owned(),
-                by: left_out.left_out_by(),
-            };
-        }
-        let known = self.creation.jobs.iter().map(CreatedJob::name);
-        PlanError::unknown_job(name, known)
-    }
 }
 
 /// The jobs of a pipeline by stage.
@@ -241,10 +229,15 @@ impl<'p> Stages<'p> {
 }
 
 /// Adds what the chosen jobs need: their `needs`, or else their `dependencies`, or else the jobs of
-/// all earlier stages but manual ones, which nobody asked for.
-fn add_needed(names: &Names<'_>, stages: &Stages<'_>, chosen: &mut BTreeSet<usize>) {
-    let jobs = &names.creation.jobs;
-    let mut open: Vec<usize> = chosen.iter().copied().collect();
+/// all earlier stages but manual ones, which nobody asked for. What only a skipped job needs stays out.
+fn add_needed(
+    names: &Names<'_>,
+    stages: &Stages<'_>,
+    skipped: &BTreeSet<usize>,
+    chosen: &mut Chosen,
+) {
+    let jobs = &stages.creation.jobs;
+    let mut open: Vec<usize> = chosen.jobs.iter().copied().collect();
     // The stage below which all jobs were added already: no second job need look there again.
     let mut done_below = 0;
     while let Some(index) = open.pop() {
@@ -252,7 +245,7 @@ fn add_needed(names: &Names<'_>, stages: &Stages<'_>, chosen: &mut BTreeSet<usiz
         let mut needed: Vec<usize> = Vec::new();
         let of_needs = job.needs.iter().flatten().map(|need| &need.job);
         let wanted = of_needs.chain(job.dependencies.iter().flatten());
-        needed.extend(wanted.filter_map(|name| names.jobs.get(name.as_str())));
+        needed.extend(wanted.filter_map(|name| names.job(name)));
         if job.needs.is_none() && job.dependencies.is_none() {
             let stage = stages.indices.get(&*job.stage).copied().unwrap_or(0);
             let earlier = stages.jobs.get(done_below..stage).into_iter().flatten();
@@ -260,6 +253,12 @@ fn add_needed(names: &Names<'_>, stages: &Stages<'_>, chosen: &mut BTreeSet<usiz
             needed.extend(earlier.flatten().filter(is_wanted));
             done_below = done_below.max(stage);
         }
-        open.extend(needed.into_iter().filter(|&at| chosen.insert(at)));
+        for at in needed {
+            if skipped.contains(&at) {
+                chosen.skipped.insert(at);
+            } else if chosen.jobs.insert(at) {
+                open.push(at);
+            }
+        }
     }
 }

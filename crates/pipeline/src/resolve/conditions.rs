@@ -24,6 +24,7 @@ impl Conditions {
         let template = ResolvedJob {
             definition: Arc::default(),
             name_in_file: Arc::clone(&job.name),
+            matrix: Arc::default(),
             span: Some(job.span),
             kind: job.kind,
             rules: job.rules.clone(),

@@ -45,6 +45,7 @@ pub(super) fn all(
         add_variables(&mut definition, values);
         jobs.push(ResolvedJob {
             definition: Arc::new(definition),
+            matrix: values.into(),
             ..family.conditions.template.clone()
         });
     }

@@ -15,6 +15,8 @@ pub struct ResolvedJob {
     pub definition: Arc<JobDefinition>,
     /// The name it has in the file, without what `parallel` adds.
     pub name_in_file: Arc<str>,
+    /// The variables that `parallel:matrix` gives this copy; empty for any other job.
+    pub matrix: Arc<[(String, String)]>,
     /// Where that name stands; absent for a job that was not read from a file.
     pub span: Option<Span>,
     /// What it does its work with.

@@ -1,5 +1,6 @@
 //! Which jobs are chosen, and what an executor gets of them.
 
+use crate::create::push;
 use crate::fake::{plan, plan_of, resolve, try_plan};
 use executor_core::job::{JobId, StepWhen};
 use executor_core::variable::JobVariable;
@@ -49,6 +50,121 @@ fn a_selection_brings_along_what_it_needs() {
         &["build"],
         Without,
         &["compile", "assets", "approve", "ship"],
+    );
+}
+
+#[test]
+fn what_is_skipped_is_not_there_for_what_needs_it() {
+    let check = |jobs: &[&str], skip: &[&str], expect: &[&str], told: &[(&str, &[&str])]| {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let selection = Selection {
+            jobs: owned(jobs),
+            skip: owned(skip),
+            ..Selection::default()
+        };
+        let plan = plan_of(FILE, &selection);
+        let names: Vec<&str> = plan.jobs().iter().map(PlannedJob::name).collect();
+        assert_eq!(names, expect, "choosing {selection:?}");
+        let skipped: Vec<_> = plan.skipped().iter().collect();
+        let skipped = skipped
+            .iter()
+            .map(|it| (it.name.as_str(), it.needed_by.clone()));
+        let told = told.iter().map(|&(name, by)| (name, owned(by)));
+        assert_eq!(
+            skipped.collect::<Vec<(_, Vec<String>)>>(),
+            told.collect::<Vec<_>>(),
+            "choosing {selection:?}"
+        );
+        let missing = plan
+            .jobs()
+            .iter()
+            .flat_map(|job| job.needs.iter().flatten());
+        assert!(missing.into_iter().all(|&at| at < names.len()));
+    };
+    let all_but_tests = ["compile", "assets", "approve", "ship"];
+    check(
+        &[],
+        &["unit", "s[it][ty]*e"],
+        &all_but_tests,
+        &[
+            ("unit 1/2", &[]),
+            ("unit 2/2", &[]),
+            ("site", &[]),
+            ("style", &[]),
+        ],
+    );
+    check(
+        &["unit"],
+        &["compile"],
+        &["unit 1/2", "unit 2/2"],
+        &[("compile", &["unit 1/2", "unit 2/2"])],
+    );
+    // What only a skipped job needs is not brought along.
+    check(
+        &["style"],
+        &["assets"],
+        &["style"],
+        &[("assets", &["style"])],
+    );
+    check(
+        &["unit"],
+        &["unit 1/2"],
+        &["compile", "unit 2/2"],
+        &[("unit 1/2", &[])],
+    );
+    check(&["style"], &["ship"], &["assets", "style"], &[]);
+    check(&["style"], &["style"], &[], &[("style", &[])]);
+}
+
+#[test]
+fn a_glob_starts_no_manual_job() {
+    let played = |jobs: &[&str], manual: &[&str]| {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let selection = Selection {
+            jobs: owned(jobs),
+            manual: owned(manual),
+            ..Selection::default()
+        };
+        let plan = plan_of(FILE, &selection);
+        plan.jobs()[plan.position("approve").unwrap()].is_played
+    };
+    assert!(!played(&["a*"], &[]));
+    assert!(played(&["a*"], &["app*"]));
+    assert!(played(&["approve"], &[]));
+}
+
+#[test]
+fn what_nothing_is_meant_by_is_refused() {
+    let check = |selection: Selection, expect: &str| {
+        let refused = try_plan(&resolve(FILE), push(), &selection).unwrap_err();
+        assert_eq!(refused.to_string(), expect);
+        let unknown = selection.check(&resolve(FILE)).unwrap_err();
+        assert_eq!(unknown.to_string(), expect);
+    };
+    let names = |text: &str| vec![text.to_owned()];
+    let expect = "there is no job `stile`; did you mean `style`?";
+    check(
+        Selection {
+            jobs: names("stile"),
+            ..Selection::default()
+        },
+        expect,
+    );
+    let expect = "there is no job `shop`; did you mean `ship`?";
+    check(
+        Selection {
+            skip: names("shop"),
+            ..Selection::default()
+        },
+        expect,
+    );
+    let expect = "no job fits `x?*`";
+    check(
+        Selection {
+            manual: names("x?*"),
+            ..Selection::default()
+        },
+        expect,
     );
 }
 

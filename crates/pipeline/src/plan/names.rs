@@ -1,0 +1,77 @@
+use super::PlanError;
+use super::selection::included;
+use crate::context::group_name;
+use crate::create::{CreatedJob, Creation};
+use crate::selector::{self, Meant, NamedJob};
+use std::collections::HashMap;
+
+/// The jobs of a pipeline by name.
+pub(super) struct Names<'p> {
+    creation: &'p Creation,
+    /// Each job by its expanded name.
+    jobs: HashMap<&'p str, usize>,
+    /// The jobs made by `parallel`, by the name they have together.
+    groups: HashMap<&'p str, Vec<usize>>,
+}
+
+impl<'p> Names<'p> {
+    pub(super) fn of(creation: &'p Creation) -> Self {
+        let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, job) in included(creation) {
+            if job.definition.parallel_total.is_some() {
+                groups.entry(group_name(job.name())).or_default().push(at);
+            }
+        }
+        let jobs = included(creation).map(|(at, job)| (job.name(), at));
+        Self {
+            creation,
+            jobs: jobs.collect(),
+            groups,
+        }
+    }
+
+    /// Returns the place of the job of this very name.
+    pub(super) fn job(&self, name: &str) -> Option<usize> {
+        self.jobs.get(name).copied()
+    }
+
+    /// Returns the jobs that somebody means by `text`.
+    pub(super) fn find(&self, text: &str) -> Result<Meant, PlanError> {
+        let job = self.jobs.get(text);
+        let group = self.groups.get(text);
+        if job.is_some() || group.is_some() {
+            let places = job.into_iter().chain(group.into_iter().flatten());
+            return Ok(Meant {
+                places: places.copied().collect(),
+                is_named: true,
+            });
+        }
+        let (at, jobs): (Vec<_>, Vec<_>) = included(self.creation)
+            .map(|(at, job)| (at, job.named()))
+            .unzip();
+        let meant = selector::find(text, &jobs).map_err(|_| self.missing(text))?;
+        let places = meant.places.into_iter().map(|place| at[place]);
+        Ok(Meant {
+            places: places.collect(),
+            ..meant
+        })
+    }
+
+    /// Tells why the pipeline has no job that is meant by `text`.
+    fn missing(&self, text: &str) -> PlanError {
+        let jobs = &self.creation.jobs;
+        let named: Vec<NamedJob<'_>> = jobs.iter().map(CreatedJob::named).collect();
+        let meant = match selector::find(text, &named) {
+            Ok(meant) => meant,
+            Err(unknown) => return unknown.into(),
+        };
+        let left_out = meant.places.first().map(|&at| &jobs[at]);
+        left_out.map_or_else(
+            || selector::NoMatch::job(text, jobs.iter().map(CreatedJob::name)).into(),
+            |job| PlanError::LeftOut {
+                name: if meant.is_named { text } else { job.name() }.to_owned(),
+                by: job.left_out_by(),
+            },
+        )
+    }
+}

@@ -1,0 +1,48 @@
+use super::PlannedJob;
+use crate::create::Creation;
+use std::collections::{BTreeSet, HashMap};
+
+/// A job that a selection skips.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedJob {
+    /// Its name.
+    pub name: String,
+    /// The jobs of the plan that name it in `needs` or `dependencies`, and do without it.
+    pub needed_by: Vec<String>,
+    /// Whether it would leave artifacts, which they do not get.
+    pub leaves_artifacts: bool,
+}
+
+/// Returns what is told of skipped jobs.
+pub(super) fn of(
+    creation: &Creation,
+    skipped: &BTreeSet<usize>,
+    jobs: &[PlannedJob],
+) -> Vec<SkippedJob> {
+    let mut found: Vec<SkippedJob> = Vec::with_capacity(skipped.len());
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for &at in skipped {
+        let job = &creation.jobs[at];
+        places.insert(job.name(), found.len());
+        found.push(SkippedJob {
+            name: job.name().to_owned(),
+            needed_by: Vec::new(),
+            leaves_artifacts: job.definition.artifacts.is_some(),
+        });
+    }
+    if found.is_empty() {
+        return found;
+    }
+    for job in jobs {
+        let needs = job.definition.needs.iter().flatten();
+        let needs = needs.map(|need| &need.job);
+        let named = needs.chain(job.definition.dependencies.iter().flatten());
+        let without: BTreeSet<usize> = named
+            .filter_map(|name| places.get(name.as_str()).copied())
+            .collect();
+        for at in without {
+            found[at].needed_by.push(job.name().to_owned());
+        }
+    }
+    found
+}

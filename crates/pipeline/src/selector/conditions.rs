@@ -1,0 +1,57 @@
+use super::list::split_list;
+use crate::glob::{GlobError, NameGlob};
+
+/// What `OS=deb*` asks of a copy.
+#[derive(Debug)]
+pub(super) struct Condition<'t> {
+    key: &'t str,
+    value: &'t str,
+    /// Absent when a copy has the very value that was written.
+    glob: Option<NameGlob>,
+}
+
+impl<'t> Condition<'t> {
+    /// Reads a condition, with the values that copies have.
+    ///
+    /// # Errors
+    ///
+    /// When the value is a glob that stands for too much.
+    pub(super) fn new(key: &'t str, value: &'t str, known: &[&str]) -> Result<Self, GlobError> {
+        let is_glob = !known.contains(&value) && NameGlob::has_signs(value);
+        let glob = is_glob.then(|| NameGlob::new(value)).transpose()?;
+        Ok(Self { key, value, glob })
+    }
+
+    /// Returns whether a copy with these values is meant.
+    pub(super) fn holds(&self, matrix: &[(String, String)]) -> bool {
+        let mut values = matrix.iter().filter(|(key, _)| key == self.key);
+        values.any(|(_, value)| match &self.glob {
+            Some(glob) => glob.is_match(value),
+            None => value == self.value,
+        })
+    }
+}
+
+/// Splits `test[OS=debian,ARCH=arm]` into the name and what is asked of its copies.
+pub(super) fn split(text: &str) -> Option<(&str, Vec<(&str, &str)>)> {
+    let inner_and_name = text.strip_suffix(']')?;
+    let mut brackets = inner_and_name.match_indices('[');
+    brackets.find_map(|(at, _)| {
+        let conditions = conditions(&inner_and_name[at + 1..])?;
+        let name = inner_and_name[..at].trim_end();
+        (!name.is_empty()).then_some((name, conditions))
+    })
+}
+
+fn conditions(text: &str) -> Option<Vec<(&str, &str)>> {
+    let parts = split_list(text).into_iter();
+    let pairs: Option<Vec<_>> = parts.map(pair).collect();
+    pairs.filter(|pairs| !pairs.is_empty())
+}
+
+fn pair(part: &str) -> Option<(&str, &str)> {
+    let (key, value) = part.split_once('=')?;
+    let key = key.trim();
+    let is_word = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    (!key.is_empty() && is_word(key)).then_some((key, value.trim()))
+}
