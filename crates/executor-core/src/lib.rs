@@ -59,6 +59,7 @@ mod products;
 mod provider;
 mod registry;
 mod result;
+mod reused;
 mod settings;
 mod slot;
 mod source;
@@ -89,6 +90,7 @@ pub use registry::{ProviderRegistry, RegisterError};
 pub use result::{
     ExitCode, JobOutcome, JobState, StageReport, StageResult, StageStatus, TraceSummary,
 };
+pub use reused::ReusedFrom;
 pub use settings::ExecutorSettings;
 pub use shell::{Dialect, ShellInfo, ShellKind};
 pub use slot::{JobSlot, JobSlotGuard, JobSlots};

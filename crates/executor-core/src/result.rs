@@ -2,6 +2,7 @@
 
 use crate::error::{BuildError, FailureReason};
 use crate::products::JobProducts;
+use crate::reused::ReusedFrom;
 use crate::stage::BuildStage;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -190,6 +191,8 @@ pub struct JobOutcome {
     pub suspended: Option<crate::ability::ResumeHandle>,
     /// What it left.
     pub products: Arc<JobProducts>,
+    /// Where its end comes from, when it did not run.
+    pub reused: Option<ReusedFrom>,
 }
 
 impl JobOutcome {
@@ -203,6 +206,7 @@ impl JobOutcome {
             trace: TraceSummary::default(),
             suspended: None,
             products: Arc::default(),
+            reused: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What happens in a pipeline, as a stream of events for people and machines.
 
 use crate::scheduler::Status;
-use executor_core::{FailureReason, PipelineId, TestTotals};
+use executor_core::{FailureReason, PipelineId, ReusedFrom, TestTotals};
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -125,6 +125,9 @@ pub enum EventKind {
         /// The figure that its `coverage` found in the log, in percent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         coverage: Option<f64>,
+        /// Where its end comes from, when it did not run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reused: Option<ReusedFrom>,
     },
     /// The pipeline has ended, or waits for somebody.
     PipelineDone {

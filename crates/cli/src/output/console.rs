@@ -174,6 +174,7 @@ impl Console {
                 allow_failure,
                 attempt,
                 duration_ms,
+                reused,
                 ..
             } => {
                 let outcome = Outcome {
@@ -183,6 +184,7 @@ impl Console {
                     may_fail: *allow_failure,
                     attempt: *attempt,
                     duration: Duration::from_millis(*duration_ms),
+                    reused: reused.map(|from| from.pipeline),
                 };
                 let job = state.lineage.name(pipeline, job);
                 self.finished(state, &job, &outcome, out);

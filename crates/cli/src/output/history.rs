@@ -6,7 +6,7 @@ use super::grid::{Row, grid};
 use super::style::{Style, Tone};
 use super::time::{age, seconds};
 use jiff::Timestamp;
-use runwright::core::FailureReason;
+use runwright::core::{FailureReason, ReusedFrom};
 use runwright::local::{JobHistory, Run, RunHistory, RunState};
 use runwright::pipeline::Status;
 use runwright::pipeline::event::ParentJob;
@@ -61,6 +61,8 @@ struct ShownJob {
     exit_code: Option<i32>,
     failure_reason: Option<&'static str>,
     duration_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reused: Option<ReusedFrom>,
 }
 
 impl ShownRun {
@@ -154,6 +156,7 @@ fn shown_job(job: &JobHistory) -> ShownJob {
         exit_code: job.exit_code,
         failure_reason: job.failure_reason.map(FailureReason::as_str),
         duration_ms: millis(job.duration),
+        reused: job.reused,
     }
 }
 

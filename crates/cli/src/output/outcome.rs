@@ -3,7 +3,7 @@
 use super::style::{Mark, Style, Tone};
 use super::time::seconds;
 use super::width::{columns, fit};
-use runwright::core::FailureReason;
+use runwright::core::{FailureReason, PipelineId};
 use runwright::pipeline::Status;
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ pub(super) struct Outcome {
     pub(super) may_fail: bool,
     pub(super) attempt: u32,
     pub(super) duration: Duration,
+    /// The pipeline whose job it is, when this one did not run.
+    pub(super) reused: Option<PipelineId>,
 }
 
 impl Outcome {
@@ -78,6 +80,9 @@ impl Outcome {
         if self.attempt > 1 {
             remarks.push(format!("attempt {}", self.attempt));
         }
+        if let Some(pipeline) = self.reused {
+            remarks.push(format!("reused from run {pipeline}"));
+        }
         remarks
     }
 }
@@ -88,7 +93,7 @@ mod tests {
 
     #[test]
     fn an_end_is_said_once() {
-        let check = |status, exit_code, may_fail, line: &str, words: &str| {
+        let check = |status, exit_code, may_fail, reused, line: &str, words: &str| {
             let outcome = Outcome {
                 status,
                 exit_code,
@@ -96,6 +101,7 @@ mod tests {
                 may_fail,
                 attempt: 2,
                 duration: Duration::from_millis(1250),
+                reused,
             };
             assert_eq!(outcome.line("a", 3, Style::PLAIN), line);
             assert_eq!(outcome.words(Style::PLAIN), words);
@@ -104,6 +110,7 @@ mod tests {
             Status::Canceled,
             None,
             false,
+            None,
             "stop a     1.2 s  canceled, attempt 2",
             "canceled, attempt 2, 1.2 s",
         );
@@ -111,8 +118,17 @@ mod tests {
             Status::Failed,
             Some(3),
             true,
+            None,
             "warn a     1.2 s  exit code 3, allowed, attempt 2",
             "failed, exit code 3, allowed, attempt 2, 1.2 s",
+        );
+        check(
+            Status::Success,
+            Some(0),
+            false,
+            Some(PipelineId(7)),
+            "ok   a     1.2 s  attempt 2, reused from run 7",
+            "success, attempt 2, reused from run 7, 1.2 s",
         );
     }
 }

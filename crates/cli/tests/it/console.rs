@@ -97,6 +97,7 @@ fn finished(job: &str, exit_code: i32) -> EventKind {
         duration_ms: 1_250,
         tests: None,
         coverage: None,
+        reused: None,
     }
 }
 

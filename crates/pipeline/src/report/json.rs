@@ -1,7 +1,7 @@
 use super::ending::why;
 use super::{ChildReport, JobReport, PipelineReport};
 use crate::scheduler::Status;
-use executor_core::{FailureReason, KeptArtifact, TestTotals, chain};
+use executor_core::{FailureReason, KeptArtifact, ReusedFrom, TestTotals, chain};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -77,6 +77,8 @@ struct Job<'r> {
     artifacts: &'r [KeptArtifact],
     #[serde(skip_serializing_if = "Option::is_none")]
     exposed_as: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reused: Option<ReusedFrom>,
 }
 
 impl<'r> Pipeline<'r> {
@@ -128,6 +130,7 @@ impl<'r> Job<'r> {
             coverage: products.coverage,
             artifacts: &products.artifacts,
             exposed_as: job.exposed_as.as_deref(),
+            reused: job.reused,
         }
     }
 }

@@ -122,6 +122,9 @@ fn properties(job: &JobReport) -> Vec<(&'static str, String)> {
     if job.attempts > 1 {
         properties.push(("attempts", job.attempts.to_string()));
     }
+    if let Some(reused) = job.reused {
+        properties.push(("reused from pipeline", reused.pipeline.to_string()));
+    }
     if let Some(coverage) = job.products.coverage {
         properties.push(("coverage", coverage.to_string()));
     }

@@ -1,6 +1,8 @@
 use crate::dialect::Dialect;
 use crate::scheduler::Status;
-use executor_core::{BuildError, FailureReason, JobProducts, PipelineId, TestTotals, WorkerError};
+use executor_core::{
+    BuildError, FailureReason, JobProducts, PipelineId, ReusedFrom, TestTotals, WorkerError,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -133,6 +135,8 @@ pub struct JobReport {
     pub products: Arc<JobProducts>,
     /// The label of `artifacts:expose_as`.
     pub exposed_as: Option<String>,
+    /// Where its end comes from, when its last attempt did not run.
+    pub reused: Option<ReusedFrom>,
 }
 
 /// Returns the exit code for a pipeline that nobody stopped.
@@ -198,6 +202,7 @@ mod tests {
             last_lines: Vec::new(),
             products: Arc::default(),
             exposed_as: None,
+            reused: None,
         }
     }
 

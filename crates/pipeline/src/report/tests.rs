@@ -23,6 +23,7 @@ fn job(name: &str, stage: &str, status: Status) -> JobReport {
         last_lines: Vec::new(),
         products: Arc::default(),
         exposed_as: None,
+        reused: None,
     }
 }
 

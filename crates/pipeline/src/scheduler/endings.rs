@@ -42,6 +42,7 @@ impl Queue {
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             tests: products.and_then(|products| products.tests.clone()),
             coverage: products.and_then(|products| products.coverage),
+            reused: outcome.reused,
         };
         // First the job's own end, then what it means for others or for its next attempt.
         self.apply(&mut state, &changes[..own]);

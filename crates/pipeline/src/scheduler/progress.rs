@@ -1,5 +1,5 @@
 use super::Status;
-use executor_core::{FailureReason, JobProducts, JobVariable};
+use executor_core::{FailureReason, JobProducts, JobVariable, ReusedFrom};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +33,8 @@ pub struct FinishedJob {
     pub allow_failure: bool,
     /// What it left.
     pub products: Arc<JobProducts>,
+    /// Where its end comes from, when its last attempt did not run.
+    pub reused: Option<ReusedFrom>,
 }
 
 /// A job that had been decided on, but had not ended.

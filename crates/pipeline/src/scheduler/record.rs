@@ -6,6 +6,7 @@ use crate::plan::PlannedJob;
 use crate::report::JobReport;
 use executor_core::{
     CancelCause, Cancellation, FailureReason, JobOutcome, JobProducts, JobState, JobVariable,
+    ReusedFrom,
 };
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -161,6 +162,14 @@ impl Record {
         }
     }
 
+    /// Returns where its end comes from, when its last attempt did not run.
+    fn reused(&self) -> Option<ReusedFrom> {
+        match &self.outcome {
+            Some(outcome) => outcome.reused,
+            None => self.earlier.as_ref()?.reused,
+        }
+    }
+
     pub(super) fn report(&self, job: usize, machine: &Machine) -> JobReport {
         let outcome = self.outcome.as_ref();
         JobReport {
@@ -176,6 +185,7 @@ impl Record {
             last_lines: self.last_lines.clone(),
             products: self.products().cloned().unwrap_or_default(),
             exposed_as: self.exposed_as.clone(),
+            reused: self.reused(),
         }
     }
 }

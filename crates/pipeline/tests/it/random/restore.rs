@@ -223,6 +223,7 @@ fn end_of(deed: Deed, attempts: u32) -> Option<FinishedJob> {
         duration: Duration::ZERO,
         allow_failure: false,
         products: Arc::default(),
+        reused: None,
     })
 }
 

@@ -146,6 +146,7 @@ impl Earlier {
                 duration: job.duration,
                 allow_failure: job.allow_failure,
                 products: Arc::new(products(job)),
+                reused: job.reused,
             };
             (job.name.clone(), finished)
         });

@@ -2,7 +2,7 @@
 
 use super::continuation::ContinuationKind;
 use super::line::{Line, PlannedJob};
-use executor_core::{FailureReason, JobId, JobProducts, TestTotals};
+use executor_core::{FailureReason, JobId, JobProducts, ReusedFrom, TestTotals};
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use pipeline::Status;
@@ -73,6 +73,8 @@ pub struct JobHistory {
     pub coverage: Option<f64>,
     /// What its junit reports told.
     pub tests: Option<TestTotals>,
+    /// Where its end comes from, when its last attempt did not run.
+    pub reused: Option<ReusedFrom>,
     /// Whether it is part of what ran last.
     pub is_planned: bool,
     /// Whether somebody started it by hand.
@@ -209,6 +211,7 @@ impl JobHistory {
             duration: Duration::ZERO,
             coverage: None,
             tests: None,
+            reused: None,
             is_planned: true,
             was_played: false,
             since: None,
@@ -263,5 +266,6 @@ impl JobHistory {
         self.duration += Duration::from_millis(line.duration_ms);
         self.coverage = line.coverage;
         self.tests = line.tests;
+        self.reused = line.reused;
     }
 }

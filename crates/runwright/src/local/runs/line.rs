@@ -2,7 +2,7 @@
 
 use super::continuation::ContinuationKind;
 use crate::local::fingerprint::fingerprint;
-use executor_core::{FailureReason, JobId, PipelineId, TestTotals};
+use executor_core::{FailureReason, JobId, PipelineId, ReusedFrom, TestTotals};
 use jiff::Timestamp;
 use pipeline::event::EVENT_VERSION;
 use pipeline::{Plan, Status};
@@ -97,4 +97,6 @@ pub(super) struct Line<'a> {
     pub(super) coverage: Option<f64>,
     #[serde(default)]
     pub(super) tests: Option<TestTotals>,
+    #[serde(default)]
+    pub(super) reused: Option<ReusedFrom>,
 }

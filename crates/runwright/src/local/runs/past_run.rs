@@ -77,6 +77,7 @@ impl Run {
             last_lines: Vec::new(),
             products: Arc::new(job.products()),
             exposed_as: None,
+            reused: job.reused,
         };
         let end = history.end.as_ref();
         PipelineReport {
