@@ -1,6 +1,7 @@
 //! The caches of jobs: where they are, whose they are and how much room they may have.
 
-use super::elsewhere::{ElsewhereError, Outside, SettingsError};
+use super::elsewhere::{ElsewhereError, Outside};
+use super::settings::SettingsError;
 use super::state::StateDir;
 use job_runner::{CacheStore, LocalCaches};
 use pipeline::Plan;

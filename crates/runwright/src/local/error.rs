@@ -1,10 +1,11 @@
 //! Why a local run did not take place.
 
-use super::elsewhere::{ApiModeError, SettingsError, VariablesError};
+use super::elsewhere::{ApiModeError, VariablesError};
 use super::environments::EnvironmentsError;
 use super::export::ExportError;
 use super::repository::GitError;
 use super::runs::RunsError;
+use super::settings::SettingsError;
 use super::state::StateError;
 use pipeline::PlanError;
 use std::io;

@@ -28,6 +28,7 @@ mod repository;
 mod resources;
 mod run;
 mod runs;
+mod settings;
 mod situation;
 mod state;
 mod surroundings;
@@ -37,9 +38,8 @@ pub use artifacts::PipelineArtifacts;
 pub use bitrab::{BitrabSettings, ParallelBackend};
 pub use clean::{Cleaning, Fate, Removable, RemovableKind};
 pub use elsewhere::{
-    ApiModeError, CacheSettings, ElsewhereError, ElsewhereOptions, GitLabStatus, GitUse,
-    IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer, StatusAnswer,
-    TokenSource, UserAccounts, UserSurroundings, Variables, VariablesError,
+    ApiModeError, ElsewhereError, ElsewhereOptions, GitLabStatus, StatusAnswer, UserAccounts,
+    UserSurroundings, Variables, VariablesError,
 };
 pub use environments::{
     Deployment, Environment, EnvironmentRunner, EnvironmentState, EnvironmentStep, Environments,
@@ -62,6 +62,11 @@ pub use runs::{
     Continuation, ContinuationKind, ControlReply, ControlRequest, JobHistory, JobStanding, Journal,
     KilledRun, Notices, PlayVariable, Run, RunCommand, RunControl, RunControlError, RunEnd,
     RunHistory, RunRecord, RunSituation, RunStanding, RunState, Runs, RunsError,
+};
+pub use settings::{
+    CacheSettings, FilePlace, GitUse, IncludeSettings, InstanceSettings, JobSettings, SECTIONS,
+    Said, SectionShape, SettingKey, SettingKind, SettingOrigin, SettingSection, SettingValue,
+    Settings, SettingsError, SshServer, TokenSource,
 };
 pub use situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};

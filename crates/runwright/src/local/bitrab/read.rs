@@ -1,6 +1,6 @@
 use super::settings::{BitrabSettings, ParallelBackend};
-use crate::local::elsewhere::{SettingsError, Table, Value, parse_toml};
 use crate::local::file::{ReadError, read_text};
+use crate::local::settings::{SettingsError, Table, Value, parse_toml};
 use std::io;
 use std::path::{Component, Path};
 

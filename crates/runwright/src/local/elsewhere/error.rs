@@ -1,4 +1,4 @@
-use super::SettingsError;
+use crate::local::settings::SettingsError;
 use gitlab_api::InstanceError;
 use thiserror::Error;
 use web::WebError;

@@ -7,10 +7,10 @@ mod error;
 mod open;
 mod options;
 mod project_includes;
-mod settings;
 mod status;
 mod variables;
 
+pub(super) use accounts::is_private;
 pub(super) use accounts::may_be_gitlab;
 pub use accounts::{UserAccounts, UserSurroundings, Variables};
 pub use api_mode::ApiModeError;
@@ -19,11 +19,6 @@ pub use error::ElsewhereError;
 pub(super) use open::{Outside, OwnServer};
 pub use options::ElsewhereOptions;
 pub(super) use project_includes::ProjectIncludes;
-pub use settings::{
-    CacheSettings, GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer,
-    TokenSource,
-};
-pub(super) use settings::{Table, Value, parse_toml};
 pub use status::{GitLabStatus, StatusAnswer};
 pub use variables::VariablesError;
 pub(super) use variables::{GitLabVariables, Protection, Taken};

@@ -1,8 +1,7 @@
 use super::variables::project_of;
-use super::{
-    ElsewhereError, ElsewhereOptions, Settings, UserAccounts, UserSurroundings, Variables,
-};
+use super::{ElsewhereError, ElsewhereOptions, UserAccounts, UserSurroundings, Variables};
 use crate::local::repository::Git;
+use crate::local::settings::Settings;
 use crate::local::state::StateDir;
 use gitlab_api::{Accounts, Instance};
 use includes::{

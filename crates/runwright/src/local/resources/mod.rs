@@ -6,7 +6,7 @@ mod machine_resources;
 pub use machine_resources::MachineResources;
 
 use self::group::Group;
-use super::elsewhere::{Settings, SettingsError};
+use super::settings::{Settings, SettingsError};
 use super::state::{ProjectState, StateDir};
 use std::path::Path;
 

@@ -2,12 +2,12 @@
 
 use super::error::{StateError, io_error};
 use super::make_dir::make_dir;
-use crate::local::elsewhere::Settings;
 use crate::local::environments::Environments;
 use crate::local::error::LocalError;
 use crate::local::kept_files::KeptFiles;
 use crate::local::resources;
 use crate::local::runs::{Continuation, Earlier, RunLock, Runs};
+use crate::local::settings::Settings;
 use fail_point::fail_point;
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -1,6 +1,6 @@
 use super::UserAccounts;
 use super::remote::Remote;
-use crate::local::elsewhere::settings::InstanceSettings;
+use crate::local::settings::InstanceSettings;
 use gitlab_api::{Accounts, Instance};
 use std::collections::HashSet;
 use std::net::IpAddr;

@@ -37,7 +37,7 @@ mod value;
 mod variables;
 mod ways;
 
-pub(super) use private_file::is_private;
+pub(in crate::local) use private_file::is_private;
 pub(in crate::local) use remote::may_be_gitlab;
 pub use user_accounts::{UserAccounts, UserSurroundings};
 pub use variables::Variables;

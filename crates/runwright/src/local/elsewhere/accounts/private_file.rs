@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Returns whether a file with this mode is its owner's alone.
-pub(in crate::local::elsewhere) fn is_private(mode: u32) -> bool {
+pub(in crate::local) fn is_private(mode: u32) -> bool {
     mode.trailing_zeros() >= 6
 }
 

@@ -1,4 +1,4 @@
-use super::super::settings::SshServer;
+use crate::local::settings::SshServer;
 use web::{Origin, Url};
 
 /// Where a repository was cloned from.

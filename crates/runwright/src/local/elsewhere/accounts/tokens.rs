@@ -4,7 +4,7 @@ use super::netrc;
 use super::private_file::PrivateFile;
 use super::search::{Found, Looked};
 use super::sources::{ABSENT, Source};
-use crate::local::elsewhere::settings::TokenSource;
+use crate::local::settings::TokenSource;
 use gitlab_api::{Accounts, Instance, TokenKind};
 use jiff::Timestamp;
 

@@ -5,7 +5,7 @@ use super::remote::Remote;
 use super::search::{Found, Looked};
 use super::sources::Source;
 use super::variables::Variables;
-use crate::local::elsewhere::settings::Settings;
+use crate::local::settings::Settings;
 use gitlab_api::{Accounts, Instance, InstanceError, Token};
 use std::fmt;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 use super::UserAccounts;
 use super::remote::Remote;
-use crate::local::elsewhere::settings::{GitUse, InstanceSettings, SshServer};
+use crate::local::settings::{GitUse, InstanceSettings, SshServer};
 use executor_core::job::SecretString;
 use gitlab_api::{Accounts, Instance, TokenKind};
 use includes::{GitWay, GitWays};

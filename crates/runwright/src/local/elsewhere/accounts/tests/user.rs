@@ -1,5 +1,5 @@
 use crate::local::elsewhere::accounts::{UserAccounts, UserSurroundings, Variables};
-use crate::local::elsewhere::settings::Settings;
+use crate::local::settings::Settings;
 use gitlab_api::{Accounts, Instance, Token};
 use includes::{GitWay, GitWays};
 use std::fs;

@@ -1,10 +1,11 @@
+use super::layer::{Whose, read_layer};
 use super::reader::{Table, Value, parse};
 use super::size::parse_size;
 use super::{
     CacheSettings, GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer,
     TokenSource,
 };
-use crate::local::elsewhere::accounts::is_private;
+use crate::local::elsewhere::is_private;
 use crate::local::file::{ReadError, read_text};
 use executor_core::job::SecretString;
 use gitlab_api::{Instance, TokenKind};
@@ -17,7 +18,10 @@ use std::path::{Path, PathBuf};
 use web::{Origin, Url};
 
 /// The name of the file in the directory of the user's state.
-const FILE: &str = "config.toml";
+pub(super) const FILE: &str = "config.toml";
+
+/// The name of the project's file, at its top.
+pub(super) const PROJECT_FILE: &str = ".runwright.toml";
 
 impl Settings {
     /// Reads the settings in `directory`; without a file, nothing is set. `home` is what `~` means.
@@ -27,27 +31,11 @@ impl Settings {
     /// When the file cannot be read, says what cannot be, or holds a token while others may read it.
     pub fn read(directory: &Path, home: Option<&Path>) -> Result<Self, SettingsError> {
         let file = directory.join(FILE);
-        let text = match read_text(&file) {
-            Ok(text) => text,
-            Err(ReadError::Io(error))
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(Self {
-                    absent: Some(file),
-                    ..Self::default()
-                });
-            }
-            Err(error) => {
-                return Err(SettingsError {
-                    file,
-                    place: None,
-                    message: error.to_string(),
-                    help: None,
-                });
-            }
+        let Some(text) = read_file(&file)? else {
+            return Ok(Self {
+                absent: Some(file),
+                ..Self::default()
+            });
         };
         let settings = Self::parse(&file, &text, home)?;
         settings.refuse_open_token(&file)?;
@@ -62,22 +50,15 @@ impl Settings {
     pub fn parse(file: &Path, text: &str, home: Option<&Path>) -> Result<Self, SettingsError> {
         let parsed = parse(file, text)?;
         let whole = Table::whole(file, text, &parsed);
-        whole.only(&[
-            "gitlab",
-            "include",
-            "projects",
-            "cache",
-            "resource-groups",
-            "runs",
-        ])?;
+        let layer = read_layer(Whose::User, file, text)?;
         let mut settings = Self {
             file: Some(file.to_owned()),
+            said: layer.said,
             ..Self::default()
         };
         let reading = Reading { home };
         if let Some(gitlab) = whole.get("gitlab") {
             let gitlab = gitlab.table("[gitlab]")?;
-            gitlab.only(&["url", "instance"])?;
             settings.gitlab = gitlab.get("url").map(|it| address(&it)).transpose()?;
             if let Some(instances) = gitlab.get("instance") {
                 for table in instances.tables("[[gitlab.instance]]")? {
@@ -107,8 +88,29 @@ impl Settings {
         }
         if let Some(runs) = whole.get("runs") {
             let runs = runs.table("[runs]")?;
-            runs.only(&["keep"])?;
             settings.kept_runs = runs.get("keep").map(|it| it.count()).transpose()?;
+        }
+        layer.wrong.map_or(Ok(settings), Err)
+    }
+
+    /// Reads the settings in `directory` and those of the project whose top is `root`.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be read, says what cannot be, or what is not its to say.
+    pub fn of_project(
+        root: &Path,
+        directory: &Path,
+        home: Option<&Path>,
+    ) -> Result<Self, SettingsError> {
+        let mut settings = Self::read(directory, home)?;
+        if let Some(text) = read_file(&root.join(PROJECT_FILE))? {
+            let file = Path::new(PROJECT_FILE);
+            let layer = read_layer(Whose::Project, file, &text)?;
+            if let Some(wrong) = layer.wrong {
+                return Err(wrong);
+            }
+            settings.said.extend(layer.said);
         }
         Ok(settings)
     }
@@ -142,22 +144,33 @@ impl Settings {
     }
 }
 
+/// Reads a file that need not be there.
+fn read_file(file: &Path) -> Result<Option<String>, SettingsError> {
+    match read_text(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(ReadError::Io(error))
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(SettingsError {
+            file: file.to_owned(),
+            place: None,
+            message: error.to_string(),
+            help: None,
+        }),
+    }
+}
+
 struct Reading<'a> {
     home: Option<&'a Path>,
 }
 
 impl Reading<'_> {
     fn instance(&self, table: &Table<'_>) -> Result<InstanceSettings, SettingsError> {
-        table.only(&[
-            "url",
-            "token",
-            "token-env",
-            "token-file",
-            "token-kind",
-            "ca-file",
-            "git",
-            "ssh-host",
-        ])?;
         let url = table.get("url").ok_or_else(|| {
             table.refuse(
                 "an instance needs its `url`",
@@ -238,7 +251,6 @@ fn process_mode(value: &Value<'_>) -> Result<ProcessMode, SettingsError> {
 }
 
 fn read_include(table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {
-    table.only(&["templates", "max-age", "allow-http", "allow-private"])?;
     let list = |key| table.get(key).map(|it| hosts(&it)).transpose();
     Ok(IncludeSettings {
         templates: table.get("templates").map(|it| page(&it)).transpose()?,
@@ -257,7 +269,6 @@ fn read_include(table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {
 }
 
 fn read_cache(table: &Table<'_>) -> Result<CacheSettings, SettingsError> {
-    table.only(&["size"])?;
     let size = table.get("size").map(|it| {
         parse_size(it.text()?).ok_or_else(|| {
             let help = "for example size = \"10 GB\"; with \"0\" nothing is kept".to_owned();

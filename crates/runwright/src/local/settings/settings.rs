@@ -1,4 +1,4 @@
-use super::InstanceSettings;
+use super::{InstanceSettings, Said};
 use gitlab_api::Instance;
 use pipeline::scheduler::ProcessMode;
 use std::collections::BTreeMap;
@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use web::{Origin, Url};
 
-/// The user's settings about what comes from elsewhere.
+/// What the user wants to be so, and, where it was read, what a project says of itself.
+///
+/// What is said of servers, caches and other projects is in fields of its own. All that was said is in
+/// [`said`](Self::said), what holds in [`effective`](Self::effective), and what is said of a job in
+/// [`job`](Self::job).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The file they are from; absent when there is none.
@@ -29,6 +33,8 @@ pub struct Settings {
     pub resource_groups: BTreeMap<String, ProcessMode>,
     /// How many runs of a project are kept, with their logs and artifacts.
     pub kept_runs: Option<NonZeroUsize>,
+    /// All that files say, what is weaker first.
+    pub(super) said: Vec<Said>,
 }
 
 /// The user's settings about the caches of jobs.
@@ -52,6 +58,28 @@ pub struct IncludeSettings {
 }
 
 impl Settings {
+    /// Returns all that files say, what is weaker first.
+    pub fn said(&self) -> &[Said] {
+        &self.said
+    }
+
+    /// Returns what holds: of all that is said of a setting the strongest, in the order of the table.
+    pub fn effective(&self) -> Vec<&Said> {
+        let mut holds: Vec<&Said> = Vec::new();
+        for said in &self.said {
+            let is_same = |other: &&Said| {
+                (other.section.name, other.key.name, &other.of)
+                    == (said.section.name, said.key.name, &said.of)
+            };
+            match holds.iter().position(is_same) {
+                Some(at) => holds[at] = said,
+                None => holds.push(said),
+            }
+        }
+        holds.sort_by_key(|said| said.position());
+        holds
+    }
+
     /// Returns what is said about a GitLab: what was said about its very address, else about its
     /// server.
     pub fn instance(&self, instance: &Instance) -> Option<&InstanceSettings> {

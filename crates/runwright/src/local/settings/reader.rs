@@ -195,6 +195,26 @@ impl<'a> Value<'a> {
         self.table.error(self.node.span(), message, help.into())
     }
 
+    /// Returns the file where this stands.
+    pub(super) fn file(&self) -> &'a Path {
+        self.table.file
+    }
+
+    /// Returns the key as messages may show it: whoever writes a token where a key belongs does not want
+    /// to read it in an error.
+    pub(super) fn shown_key(&self) -> String {
+        let key: String = self.key.chars().take(40).collect();
+        key.escape_default().to_string()
+    }
+
+    /// Returns an error about the key of this value.
+    pub(super) fn refuse_key(&self, message: String, help: String) -> SettingsError {
+        let entries = self.table.entries;
+        let key = entries.keys().find(|key| key.get_ref() == self.key);
+        let span = key.map_or_else(|| self.node.span(), Spanned::span);
+        self.table.error(span, message, Some(help))
+    }
+
     fn wrong_type(&self, expected: &str) -> SettingsError {
         let found = match self.node.get_ref() {
             DeValue::String(_) => "text",
@@ -204,9 +224,8 @@ impl<'a> Value<'a> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        let key: String = self.key.chars().take(40).collect();
         self.refuse(
-            format!("`{}` is {expected}, not {found}", key.escape_default()),
+            format!("`{}` is {expected}, not {found}", self.shown_key()),
             None,
         )
     }

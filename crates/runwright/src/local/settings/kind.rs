@@ -1,0 +1,140 @@
+use super::value::SettingValue;
+use super::{SettingsError, Value, parse_size};
+use pipeline::config::parse_duration;
+use pipeline::did_you_mean;
+use pipeline::glob::Glob;
+use std::num::NonZeroU32;
+
+/// What a setting holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingKind {
+    /// Any text.
+    Text,
+    /// Text that is never shown.
+    Secret,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
+    /// A number from 1.
+    Count,
+    /// A time, as `90 minutes`.
+    Duration,
+    /// A number of bytes, as `10 GB`.
+    Size,
+    /// A path; in a project's file one below its top.
+    Path,
+    /// A list of texts.
+    Texts,
+    /// A list of patterns as in `rules:changes`.
+    Globs,
+}
+
+/// What a value is refused with.
+pub(super) struct Wrong {
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+impl SettingKind {
+    /// Returns what a person reads of it.
+    pub fn words(self) -> String {
+        match self {
+            Self::Text | Self::Secret => "text".to_owned(),
+            Self::Word(words) => words.join(", "),
+            Self::Flag => "true or false".to_owned(),
+            Self::Count => "a number from 1".to_owned(),
+            Self::Duration => "a time, as \"90 minutes\"".to_owned(),
+            Self::Size => "a size, as \"10 GB\"".to_owned(),
+            Self::Path => "a path".to_owned(),
+            Self::Texts => "a list of texts".to_owned(),
+            Self::Globs => "a list of patterns".to_owned(),
+        }
+    }
+
+    /// Reads the value of a file, called `name` in messages.
+    pub(super) fn read(self, value: &Value<'_>) -> Result<SettingValue, SettingsError> {
+        let refuse = |wrong: Wrong| value.refuse(wrong.message, wrong.help);
+        match self {
+            Self::Flag => value.flag().map(SettingValue::Flag),
+            Self::Count => {
+                let count = value.count()?.get();
+                let count = u32::try_from(count).ok().and_then(NonZeroU32::new);
+                let too_large = || value.refuse(format!("`{}` is too large", value.key), None);
+                count.map(SettingValue::Count).ok_or_else(too_large)
+            }
+            Self::Texts | Self::Globs => {
+                let items = value.items()?;
+                let text = |item: &Value<'_>| {
+                    let text = item.text()?;
+                    self.check_item(value.key, text)
+                        .map_err(|wrong| item.refuse(wrong.message, wrong.help))?;
+                    Ok(text.to_owned())
+                };
+                let texts: Result<_, _> = items.iter().map(text).collect();
+                texts.map(SettingValue::Texts)
+            }
+            _ => self.text(value.key, value.text()?).map_err(refuse),
+        }
+    }
+
+    /// Reads the value of a variable; several texts are parted by commas.
+    pub(super) fn parse(self, name: &str, text: &str) -> Result<SettingValue, Wrong> {
+        match self {
+            Self::Flag => match text {
+                "true" | "yes" | "1" => Ok(SettingValue::Flag(true)),
+                "false" | "no" | "0" => Ok(SettingValue::Flag(false)),
+                _ => Err(wrong(format!("`{name}` is true or false"), None)),
+            },
+            Self::Count => {
+                let count = text.parse().map(SettingValue::Count);
+                count.map_err(|_| wrong(format!("`{name}` is a number from 1"), None))
+            }
+            Self::Texts | Self::Globs => {
+                let texts = text.split(',').filter(|text| !text.is_empty());
+                let texts: Vec<String> = texts.map(ToOwned::to_owned).collect();
+                for text in &texts {
+                    self.check_item(name, text)?;
+                }
+                Ok(SettingValue::Texts(texts))
+            }
+            _ => self.text(name, text),
+        }
+    }
+
+    fn text(self, name: &str, text: &str) -> Result<SettingValue, Wrong> {
+        let said = SettingValue::Text(text.to_owned());
+        let example = |what: &str, text: &str| {
+            let help = Some(format!("for example \"{text}\""));
+            Err(wrong(format!("`{name}` is {what}"), help))
+        };
+        match self {
+            Self::Secret => Ok(SettingValue::Hidden),
+            Self::Word(words) if !words.contains(&text) => Err(wrong(
+                format!("`{name}` is one of {}", words.join(", ")),
+                did_you_mean(text, words.iter().copied()),
+            )),
+            Self::Duration if parse_duration(text).is_none() => example("a time", "90 minutes"),
+            Self::Size if parse_size(text).is_none() => example("a size", "10 GB"),
+            _ if text.is_empty() => Err(wrong(format!("`{name}` is empty"), None)),
+            _ if text.contains('\0') => Err(wrong(format!("`{name}` has a zero byte"), None)),
+            _ => Ok(said),
+        }
+    }
+
+    fn check_item(self, name: &str, text: &str) -> Result<(), Wrong> {
+        if text.is_empty() || text.contains('\0') {
+            return Err(wrong(format!("`{name}` lists no empty text"), None));
+        }
+        if self == Self::Globs {
+            return Glob::new(text)
+                .map(drop)
+                .map_err(|error| wrong(error.to_string(), None));
+        }
+        Ok(())
+    }
+}
+
+fn wrong(message: String, help: Option<String>) -> Wrong {
+    Wrong { message, help }
+}

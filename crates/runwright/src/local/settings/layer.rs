@@ -1,0 +1,204 @@
+//! Reading a file by the table alone: who may say what, and what is said.
+
+use super::reader::parse;
+use super::table::SECTIONS;
+use super::{
+    FilePlace, Said, SectionShape, SettingKey, SettingOrigin, SettingSection, SettingsError, Table,
+    Value,
+};
+use std::path::Path;
+
+/// Whose a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The user's.
+    User,
+    /// The project's, which strangers may have written.
+    Project,
+}
+
+/// What a file says.
+#[derive(Debug)]
+pub(super) struct Layer {
+    whose: Whose,
+    /// All of it, in its order.
+    pub(super) said: Vec<Said>,
+    /// The first value that is of the wrong kind. Who reads the section may have more to say of it.
+    pub(super) wrong: Option<SettingsError>,
+}
+
+/// Returns what a file says.
+///
+/// # Errors
+///
+/// When it is no TOML, has keys that are not in the table, or says what is not its to say.
+pub(super) fn read_layer(whose: Whose, file: &Path, text: &str) -> Result<Layer, SettingsError> {
+    let parsed = parse(file, text)?;
+    let whole = Table::whole(file, text, &parsed);
+    let tops: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
+    let tops: Vec<&str> = tops
+        .into_iter()
+        .filter(|name| !name.contains('.'))
+        .collect();
+    whole.only(&tops)?;
+    let mut layer = Layer {
+        whose,
+        said: Vec::new(),
+        wrong: None,
+    };
+    for value in whole.values() {
+        let section = SECTIONS.iter().find(|section| section.name == value.key);
+        if let Some(section) = section {
+            layer.section(section, &value)?;
+        }
+    }
+    layer
+        .said
+        .sort_by_key(|said| said.origin.place().map(|it| (it.line, it.column)));
+    Ok(layer)
+}
+
+impl Layer {
+    fn section(
+        &mut self,
+        section: &'static SettingSection,
+        value: &Value<'_>,
+    ) -> Result<(), SettingsError> {
+        let title = section.title();
+        if self.whose == Whose::Project
+            && let Some(why) = section.users_alone
+        {
+            return Err(not_here(value, &title, why));
+        }
+        match section.shape {
+            SectionShape::Once => self.keys(section, None, &value.table(&title)?)?,
+            SectionShape::List => {
+                for (at, table) in value.tables(&title)?.iter().enumerate() {
+                    self.keys(section, Some(&(at + 1).to_string()), table)?;
+                }
+            }
+            SectionShape::Tables(_) => {
+                for named in value.table(&title)?.values() {
+                    let title = format!("[{}.\"{}\"]", section.name, named.shown_key());
+                    self.keys(section, Some(named.key), &named.table(&title)?)?;
+                }
+            }
+            SectionShape::Names => {
+                for named in value.table(&title)?.values() {
+                    if let [key] = section.keys {
+                        self.value(section, key, Some(named.key), &named)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn keys(
+        &mut self,
+        section: &'static SettingSection,
+        of: Option<&str>,
+        table: &Table<'_>,
+    ) -> Result<(), SettingsError> {
+        let below = |it: &&SettingSection| {
+            let name = it.name.strip_prefix(section.name);
+            name.is_some_and(|name| name.starts_with('.'))
+        };
+        let below: Vec<_> = SECTIONS.iter().filter(below).collect();
+        table.only(&known_in(section))?;
+        for value in table.values() {
+            if let Some(key) = section.key(value.key) {
+                self.value(section, key, of, &value)?;
+            } else if let Some(section) = below.iter().find(|it| it.name.ends_with(value.key)) {
+                self.section(section, &value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn value(
+        &mut self,
+        section: &'static SettingSection,
+        key: &'static SettingKey,
+        of: Option<&str>,
+        value: &Value<'_>,
+    ) -> Result<(), SettingsError> {
+        if self.whose == Whose::Project
+            && let Some(why) = key.users_alone
+        {
+            return Err(not_here(value, &format!("`{}`", key.name), why));
+        }
+        let read = match key.kind.read(value) {
+            Ok(read) => read,
+            Err(wrong) => {
+                self.wrong.get_or_insert(wrong);
+                return Ok(());
+            }
+        };
+        if self.whose == Whose::Project {
+            read.refuse_outside(value, key.kind)?;
+        }
+        let place = value.file_place();
+        self.said.push(Said {
+            section,
+            key,
+            of: of.map(ToOwned::to_owned),
+            value: read,
+            origin: match self.whose {
+                Whose::User => SettingOrigin::User(place),
+                Whose::Project => SettingOrigin::Project(place),
+            },
+        });
+        Ok(())
+    }
+}
+
+/// Returns what may stand in a section: its keys, and the sections in it.
+pub(super) fn known_in(section: &SettingSection) -> Vec<&'static str> {
+    let below = SECTIONS
+        .iter()
+        .filter_map(|it| it.name.strip_prefix(section.name)?.strip_prefix('.'));
+    section
+        .keys
+        .iter()
+        .map(|key| key.name)
+        .chain(below)
+        .collect()
+}
+
+fn not_here(value: &Value<'_>, what: &str, why: &str) -> SettingsError {
+    let message = format!("{what} is not for a project to say: {why}");
+    let help = "it belongs in your own `config.toml`; `runwright config show --origin` tells where that is";
+    value.refuse_key(message, help.to_owned())
+}
+
+impl super::SettingValue {
+    /// Refuses a path of a project's file that leads out of the project.
+    fn refuse_outside(
+        &self,
+        value: &Value<'_>,
+        kind: super::SettingKind,
+    ) -> Result<(), SettingsError> {
+        use std::path::Component::{CurDir, Normal};
+        let Self::Text(text) = self else {
+            return Ok(());
+        };
+        let is_inside = |path: &Path| path.components().all(|it| matches!(it, Normal(_) | CurDir));
+        if kind != super::SettingKind::Path || is_inside(Path::new(text)) {
+            return Ok(());
+        }
+        let message = format!("`{}` leads out of the project", value.key);
+        Err(value.refuse(message, "a project names a file of its own".to_owned()))
+    }
+}
+
+impl Value<'_> {
+    fn file_place(&self) -> FilePlace {
+        let (line, column) = self.place();
+        FilePlace {
+            file: self.file().to_owned(),
+            line,
+            column,
+        }
+    }
+}

@@ -1,0 +1,279 @@
+use super::SettingKey as Key;
+use super::SettingKind::{Count, Duration, Flag, Globs, Path, Secret, Size, Text, Texts, Word};
+use super::{SectionShape, SettingSection};
+
+const TRUST: &str = "it says which servers are trusted, and with what";
+const MACHINE: &str = "it is about this machine and all projects on it";
+const RUNNER: &str = "who runs jobs says where they run, not what is run";
+
+/// All settings, in the order in which they are shown.
+pub static SECTIONS: &[SettingSection] = &[
+    RUN_SECTION,
+    JOBS,
+    GITLAB,
+    INSTANCE,
+    INCLUDE,
+    CACHE,
+    PROJECTS,
+    RESOURCE_GROUPS,
+    RUNS,
+];
+
+/// What options say when they are left out.
+pub(super) static RUN: &SettingSection = &RUN_SECTION;
+
+const RUN_SECTION: SettingSection = SettingSection {
+    name: "run",
+    shape: SectionShape::Once,
+    about: "What options say when they are left out. Each has an option of its name, and a variable.",
+    users_alone: None,
+    keys: &[
+        Key::new(
+            "file",
+            Path,
+            "the pipeline file, relative to the top of the project",
+        )
+        .example("\"ci/main.yml\""),
+        Key::new(
+            "dialect",
+            Word(&["gitlab", "bitrab"]),
+            "whose reading of the file is meant",
+        )
+        .default("\"gitlab\""),
+        Key::new(
+            "executor",
+            Text,
+            "where jobs run; see `runwright executors`",
+        )
+        .default("\"shell\"")
+        .users_alone(RUNNER),
+        Key::new(
+            "concurrency",
+            Count,
+            "how many jobs run at once; else the number of processors",
+        )
+        .example("4")
+        .yields_to(&["serial"]),
+        Key::new(
+            "serial",
+            Flag,
+            "one job at a time; `concurrency` beside it says more",
+        )
+        .default("false")
+        .yields_to(&["concurrency"]),
+        Key::new(
+            "timeout",
+            Duration,
+            "the longest the whole pipeline may take",
+        )
+        .example("\"90 minutes\""),
+        Key::new(
+            "isolation",
+            Word(&["snapshot", "worktree", "none"]),
+            "what keeps jobs apart from each other and from the working tree",
+        )
+        .example("\"worktree\"")
+        .yields_to(&["snapshot", "in_place", "no_worktrees", "serial"]),
+        Key::new(
+            "login",
+            Flag,
+            "start shells as login shells, so that they read your profile",
+        )
+        .default("false")
+        .users_alone(RUNNER),
+        Key::new(
+            "progress",
+            Word(&["auto", "tty", "plain", "json"]),
+            "who reads standard output",
+        )
+        .default("\"auto\"")
+        .about_screen(),
+        Key::new(
+            "output",
+            Word(&["live", "group", "prefix"]),
+            "how logs are laid out",
+        )
+        .example("\"group\"")
+        .about_screen(),
+        Key::new(
+            "verbose",
+            Flag,
+            "show all that the runner itself says, and fold nothing",
+        )
+        .default("false")
+        .about_screen(),
+    ],
+};
+
+const JOBS: SettingSection = SettingSection {
+    name: "jobs",
+    shape: SectionShape::Tables("NAME"),
+    about: "What is known of single jobs. NAME is a job, with or without what `parallel` adds to its \
+            name, or a pattern in which `*` stands for any text and `?` for any character. For each \
+            key the project's file wins over the user's; in a file the name of a job wins over \
+            patterns, and of these the one further down.",
+    users_alone: None,
+    keys: &[
+        Key::new(
+            "inputs",
+            Globs,
+            "the files that the job reads, as patterns of `rules:changes`; with `[]` it reads none",
+        )
+        .example("[\"src/**/*\", \"Cargo.*\"]"),
+        Key::new(
+            "may-change",
+            Globs,
+            "tracked files that the job may change, as such patterns",
+        )
+        .default("[]")
+        .example("[\"docs/generated/*\"]"),
+    ],
+};
+
+const GITLAB: SettingSection = SettingSection {
+    name: "gitlab",
+    shape: SectionShape::Once,
+    about: "",
+    users_alone: Some(TRUST),
+    keys: &[Key::new(
+        "url",
+        Text,
+        "the GitLab of projects whose remote names none; `--gitlab` wins",
+    )
+    .example("\"https://gitlab.example.com\"")],
+};
+
+const INSTANCE: SettingSection = SettingSection {
+    name: "gitlab.instance",
+    shape: SectionShape::List,
+    about: "One for each GitLab that there is something to say about.",
+    users_alone: Some(TRUST),
+    keys: &[
+        Key::new(
+            "url",
+            Text,
+            "its address, with the path it is below, if it is: `https://example.com/gitlab`. Needed",
+        )
+        .example("\"https://gitlab.example.com\""),
+        Key::new("token-env", Text, "the variable that holds its token"),
+        Key::new(
+            "token-file",
+            Path,
+            "the file that holds its token, and nothing else; only you may read it (`chmod 600`)",
+        )
+        .example("\"~/.secrets/gitlab\""),
+        Key::new("token", Secret, "the token itself; only you may read the settings then"),
+        Key::new(
+            "token-kind",
+            Word(&["access", "oauth", "job"]),
+            "`access` is a personal one, or one of a group or project",
+        )
+        .default("\"access\""),
+        Key::new(
+            "ca-file",
+            Path,
+            "certificates, in PEM, that sign for it; they are trusted besides those of the system",
+        ),
+        Key::new(
+            "git",
+            Word(&["ssh", "https", "never"]),
+            "ask Git where the API does not answer, or never",
+        ),
+        Key::new(
+            "ssh-host",
+            Text,
+            "where its Git answers to SSH, when that is not the host of `url`: \
+             `ssh.example.com:2222`",
+        ),
+    ],
+};
+
+const INCLUDE: SettingSection = SettingSection {
+    name: "include",
+    shape: SectionShape::Once,
+    about: "What included files may be.",
+    users_alone: Some(TRUST),
+    keys: &[
+        Key::new(
+            "templates",
+            Text,
+            "the address below which `include: template` finds its files, instead of gitlab.com's: \
+             `https://gitlab.example.com/mirror/templates`. It is asked without a token",
+        ),
+        Key::new(
+            "max-age",
+            Duration,
+            "how long the answer to what may change (a branch, `~latest`, an address) is good",
+        )
+        .example("\"10 minutes\""),
+        Key::new(
+            "allow-http",
+            Texts,
+            "hosts that a file may name with plain `http`",
+        ),
+        Key::new(
+            "allow-private",
+            Texts,
+            "hosts and networks that a file may name although they are private: `\"mirror.lan\"`, \
+             `\"*.corp.example\"`, `\"10.0.0.0/8\"`",
+        ),
+    ],
+};
+
+const CACHE: SettingSection = SettingSection {
+    name: "cache",
+    shape: SectionShape::Once,
+    about: "",
+    users_alone: Some(MACHINE),
+    keys: &[Key::new(
+        "size",
+        Size,
+        "how much room all [caches](cache.md) of jobs may take together; with `\"0\"` none is kept",
+    )
+    .default("\"10 GB\"")],
+};
+
+const PROJECTS: SettingSection = SettingSection {
+    name: "projects",
+    shape: SectionShape::Names,
+    about: "Where other projects are checked out on this machine, by their paths on the GitLab. A job \
+            with `trigger:project` starts the pipeline of that checkout; see [child \
+            pipelines](child-pipelines.md#other-projects).",
+    users_alone: Some(MACHINE),
+    keys: &[Key::new("group/project", Path, "where it is checked out").example("\"~/src/project\"")],
+};
+
+const RESOURCE_GROUPS: SettingSection = SettingSection {
+    name: "resource-groups",
+    shape: SectionShape::Names,
+    about: "Who is next in a `resource_group`, by its expanded name, in GitLab's words: `unordered` \
+            (whoever came first; the rule where nothing is said), `oldest_first`, `newest_first` and \
+            `newest_ready_first`. `oldest_first` and `newest_first` wait for a run that has a job of \
+            the group which cannot start yet.",
+    users_alone: Some(MACHINE),
+    keys: &[Key::new(
+        "production",
+        Word(&[
+            "unordered",
+            "oldest_first",
+            "newest_first",
+            "newest_ready_first",
+        ]),
+        "who is next in it",
+    )
+    .example("\"oldest_first\"")],
+};
+
+const RUNS: SettingSection = SettingSection {
+    name: "runs",
+    shape: SectionShape::Once,
+    about: "",
+    users_alone: Some(MACHINE),
+    keys: &[Key::new(
+        "keep",
+        Count,
+        "how many runs of a project are kept, with their logs and artifacts. Child pipelines stay \
+         with the run that started them",
+    )
+    .default("10")],
+};

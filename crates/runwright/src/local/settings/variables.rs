@@ -1,0 +1,108 @@
+//! Settings that variables of the environment say.
+
+use super::table::RUN;
+use super::{Said, SettingKey, SettingOrigin, Settings, SettingsError};
+use pipeline::did_you_mean;
+use std::ffi::{OsStr, OsString};
+
+/// What all our variables begin with.
+const PREFIX: &str = "RUNWRIGHT_";
+
+/// Variables that are no settings, and are read elsewhere.
+const OTHERS: [&str; 12] = [
+    "RUNWRIGHT_AGENT",
+    "RUNWRIGHT_CORPUS",
+    "RUNWRIGHT_GITLAB",
+    "RUNWRIGHT_GITLAB_TOKEN",
+    "RUNWRIGHT_GIT_PASSWORD",
+    "RUNWRIGHT_GIT_USERNAME",
+    "RUNWRIGHT_HOME",
+    "RUNWRIGHT_LOG",
+    "RUNWRIGHT_PROCESS_MARKER",
+    "RUNWRIGHT_SKIP_HOOK",
+    "RUNWRIGHT_WRITE_PAGES",
+    "RUNWRIGHT_FAIL_POINT",
+];
+
+/// What families of such variables begin with.
+const FAMILIES: [&str; 2] = ["RUNWRIGHT_TEST_", "RUNWRIGHT_FAIL"];
+
+impl Settings {
+    /// Adds what variables say, which wins over files. An empty one says nothing.
+    ///
+    /// # Errors
+    ///
+    /// When one says what cannot be. Its value is in no message.
+    pub fn with_variables(
+        mut self,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<Self, SettingsError> {
+        let given = variables.into_iter().filter(|(_, value)| !value.is_empty());
+        let mut found = Vec::new();
+        for (name, value) in given {
+            if let Some(key) = key_of(&name) {
+                found.push(said(key, &value)?);
+            }
+        }
+        found.sort_by(|one: &Said, other| one.key.name.cmp(other.key.name));
+        self.said.extend(found);
+        Ok(self)
+    }
+
+    /// Returns what is to be said of variables that look like ours and are none.
+    pub fn unknown_variables<'v>(names: impl IntoIterator<Item = &'v OsStr>) -> Vec<String> {
+        let mut unknown: Vec<&str> = names
+            .into_iter()
+            .filter_map(OsStr::to_str)
+            .filter(|name| name.starts_with(PREFIX) && !is_known(name))
+            .collect();
+        unknown.sort_unstable();
+        unknown.into_iter().map(tell_unknown).collect()
+    }
+}
+
+fn said(key: &'static SettingKey, value: &OsStr) -> Result<Said, SettingsError> {
+    let name = key.variable();
+    let refuse = |message: String, help: Option<String>| SettingsError {
+        file: name.clone().into(),
+        place: None,
+        message,
+        help,
+    };
+    let text = value.to_str();
+    let text = text.ok_or_else(|| refuse("it is no text".to_owned(), None))?;
+    let read = key.kind.parse(key.name, text);
+    Ok(Said {
+        section: RUN,
+        key,
+        of: None,
+        value: read.map_err(|wrong| refuse(wrong.message, wrong.help))?,
+        origin: SettingOrigin::Variable(name.clone()),
+    })
+}
+
+fn key_of(name: &OsStr) -> Option<&'static SettingKey> {
+    let name = name.to_str()?;
+    if !name.starts_with(PREFIX) {
+        return None;
+    }
+    RUN.keys.iter().find(|key| key.variable() == name)
+}
+
+fn is_known(name: &str) -> bool {
+    OTHERS.contains(&name)
+        || FAMILIES.iter().any(|family| name.starts_with(family))
+        || key_of(OsStr::new(name)).is_some()
+}
+
+fn tell_unknown(name: &str) -> String {
+    let shown: String = name.chars().take(60).collect();
+    let settings: Vec<String> = RUN.keys.iter().map(SettingKey::variable).collect();
+    let known = settings.iter().map(String::as_str).chain(OTHERS);
+    let help = did_you_mean(name, known);
+    let help = help.map_or_else(String::new, |help| format!(": {help}"));
+    format!(
+        "the variable {} says nothing here{help}",
+        shown.escape_default()
+    )
+}
