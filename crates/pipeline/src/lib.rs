@@ -44,6 +44,7 @@ pub mod context;
 pub mod create;
 pub mod diagnostic;
 pub mod event;
+pub mod expect;
 pub mod explain;
 pub mod expression;
 pub mod glob;

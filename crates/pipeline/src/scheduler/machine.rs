@@ -35,7 +35,7 @@ pub struct Machine {
     stage_stops: bool,
     /// Whether jobs start in batches: none before all of the one before have ended.
     batches: bool,
-    changes: Vec<StatusChange>,
+    pub(super) changes: Vec<StatusChange>,
 }
 
 /// How one attempt of a job ended.

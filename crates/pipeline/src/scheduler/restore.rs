@@ -1,6 +1,7 @@
 //! Brings a machine to where an earlier run of its pipeline stood.
 
 use super::machine::Machine;
+use super::node::Node;
 use super::progress::{BegunJob, FinishedJob, Progress};
 use super::{Status, StatusChange};
 use crate::plan::Plan;
@@ -70,6 +71,29 @@ impl Machine {
             _ => return,
         };
         self.set(job, status);
+    }
+
+    /// Notes where a job stands by what was told of it, whatever led to that. What follows for others is
+    /// told too, or [`start`](Self::start) finds it out.
+    pub(crate) fn put(&mut self, job: usize, status: Status, attempt: u32) {
+        self.jobs[job].attempt = attempt;
+        if self.jobs[job].status != status {
+            self.set(job, status);
+            self.changes.clear();
+        }
+    }
+
+    /// Notes whether the failure of a job counts as a warning only, which may be told after it failed.
+    pub(crate) fn forgive(&mut self, job: usize, may_fail: bool) {
+        let Node {
+            status, attempt, ..
+        } = self.jobs[job];
+        if self.jobs[job].may_fail != may_fail {
+            // Whoever counts it has to forget how it counted.
+            self.put(job, Status::Running, attempt);
+            self.jobs[job].may_fail = may_fail;
+            self.put(job, status, attempt);
+        }
     }
 
     /// Begins: the first jobs become pending, after those of earlier runs are told.

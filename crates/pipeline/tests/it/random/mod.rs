@@ -4,6 +4,7 @@
 //! alone.
 
 mod dice;
+mod expect;
 mod machine;
 mod pipeline;
 mod reference;
