@@ -33,7 +33,8 @@ Examples:
   runwright retry 12 test           the same in run 12
 
 The pipeline file is read again, as it is now, so that what was mended is tried. Jobs that went well are not
-run again, unless they are named; with names, others that failed stay as they are.
+run again, unless they are named; with names, others that failed stay as they are. A run that still goes on
+runs the named jobs again itself, with the file as it was when it began.
 
 Exit codes: as of `runwright run`; 2 when nothing failed, or a job that is named did not run")]
 pub(crate) struct RetryArgs {

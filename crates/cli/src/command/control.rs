@@ -94,6 +94,24 @@ fn refuse_waiting_bridge(past: &Past, run: &Run, name: &str) -> Result<(), Failu
     Err(Failure::usage(error).with_help(help))
 }
 
+/// Runs jobs of a run that goes on again; returns false when it has just ended.
+pub(super) fn retry_now(past: &Past, run: &Run, names: &[String]) -> Result<bool, Failure> {
+    for name in names {
+        let (owner, job) = past.owner(run.clone(), name)?;
+        let request = ControlRequest::Retry {
+            job: job.to_owned(),
+        };
+        match tell(&owner, &request) {
+            Ok(()) => {}
+            Err(Told::Gone) => return Ok(false),
+            Err(Told::Failed(failure)) => return Err(failure),
+        }
+        let shown = shown_name(job);
+        print(format!("run {} runs {shown} again\n", owner.id()))?;
+    }
+    Ok(true)
+}
+
 /// Cancels a run that goes on, or one of its jobs.
 pub(crate) fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
     let (number, jobs) = split_run(&args.words);

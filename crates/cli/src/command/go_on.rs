@@ -1,6 +1,7 @@
 //! Going on with earlier runs: `resume`, `retry` and what else begins one of them again.
 
 use super::again::settings;
+use super::control::retry_now;
 use super::past::{Past, history, job, split_run};
 use super::run::{perform, project};
 use crate::args::{Cli, Command, KeyValue, OutputArgs, ResumeArgs, RetryArgs, RunArgs};
@@ -10,7 +11,7 @@ use crate::quoted::word;
 use anyhow::{Context, anyhow};
 use clap::Parser;
 use runwright::core::variable::JobVariable;
-use runwright::local::{Continuation, ContinuationKind, JobHistory, Run, RunCommand};
+use runwright::local::{Continuation, ContinuationKind, JobHistory, Run, RunCommand, RunState};
 use runwright::pipeline::Status;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,13 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
 /// Runs again what failed in a run, or some of its jobs, and goes on.
 pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
     let (number, names) = split_run(&args.words);
-    let run = whole_run(&Past::find(&args.place)?, number, "retry")?;
+    let past = Past::find(&args.place)?;
+    let run = past.run(number)?;
+    let lives = matches!(run.state(&history(&run)?), RunState::Running { .. });
+    if lives && !names.is_empty() && retry_now(&past, &run, names)? {
+        return Ok(Exit::Success);
+    }
+    let run = whole_run(&past, number, "retry")?;
     if names.is_empty() {
         return go_on(&run, ContinuationKind::Retry, &[], &args.shown);
     }

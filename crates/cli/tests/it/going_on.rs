@@ -204,6 +204,43 @@ fn a_manual_job_is_played_while_its_run_goes_on_and_after_it_ended() {
 }
 
 #[test]
+fn jobs_run_again_while_their_run_goes_on() {
+    let text = format!(
+        "{PIPELINE}
+bad:
+  stage: build
+  allow_failure: true
+  script: ['echo bad >> $OUT/ran', 'test -e $OUT/mended', echo it is mended]
+rescue: {{stage: build, needs: [bad], when: on_failure, script: [echo rescue >> $OUT/ran]}}
+behind: {{stage: build, needs: [rescue], script: [echo behind >> $OUT/ran]}}
+"
+    );
+    let project = Project::with_pipeline(&text);
+    let mut running = start(&project);
+    let say = |words: &[&str]| project.runwright(words);
+    say(&["retry", "slow"])
+        .expect_code(2)
+        .expect_text("is running and cannot be run again");
+    say(&["retry", "gate"])
+        .expect_code(2)
+        .expect_text("it can be started");
+    fs::write(project.scratch().join("mended"), "").unwrap();
+    let done = say(&["retry", "1", "bad", "first"]).expect_code(0);
+    assert_eq!(
+        done.stdout,
+        "run 1 runs bad again\nrun 1 runs first again\n"
+    );
+    project.wait_for("Trying again, attempt 2: somebody asked for it");
+    go(&project);
+    assert_eq!(running.wait().unwrap().code(), Some(0));
+    let count = |name: &str| ran(&project).iter().filter(|it| *it == name).count();
+    assert_eq!(["first", "bad", "slow", "last"].map(count), [2, 2, 1, 1]);
+    // Each attempt has a log of its own; shown is the last.
+    let log = say(&["logs", "bad"]).expect_code(0);
+    assert!(log.stdout.contains("\nit is mended\n"), "{}", log.stdout);
+}
+
+#[test]
 fn a_run_is_canceled_from_another_terminal() {
     let project = Project::with_pipeline(PIPELINE);
     project

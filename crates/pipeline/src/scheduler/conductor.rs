@@ -38,7 +38,16 @@ pub(super) struct Concluded {
     queue: Arc<Queue>,
     events: Arc<EventLog>,
     begun: Instant,
+    attended: Attended,
+}
+
+/// How a pipeline came to its end.
+#[derive(Debug)]
+struct Attended {
+    /// The pipelines that it started.
     children: Vec<ChildReport>,
+    /// When all had ended, if that was before somebody stopped it.
+    ended: Option<Instant>,
 }
 
 impl Conductor {
@@ -70,62 +79,91 @@ impl Conductor {
             stop.clone(),
             &self.progress,
             &self.resources,
+            &self.controls.holds,
         );
         self.dispatcher
             .serve(Arc::clone(&queue), Arc::clone(&self.runner));
         queue.start(self.parent.clone());
         self.controls.attach(&queue);
-        let children = self.attend(&queue, stop, begun).await;
+        let attended = self.attend(&queue, stop, begun).await;
         self.controls.detach();
         self.dispatcher.dismiss(&queue);
         Concluded {
             queue,
             events,
             begun,
-            children,
+            attended,
         }
     }
 
     /// Waits for all jobs and for the pipelines that they start; meanwhile for delays, the pipeline's
-    /// own time and a stop.
-    async fn attend(
-        &self,
-        queue: &Arc<Queue>,
-        stop: &Cancellation,
-        begun: Instant,
-    ) -> Vec<ChildReport> {
+    /// own time and a stop. While somebody holds it open it waits on.
+    async fn attend(&self, queue: &Arc<Queue>, stop: &Cancellation, begun: Instant) -> Attended {
         // A time that no clock will reach is none.
         let deadline = self.timeout.and_then(|timeout| begun.checked_add(timeout));
         let mut bridges = JoinSet::new();
         let mut children = Vec::new();
+        // When the last pipeline below ended, unless a stop has ended it.
+        let mut last_child = Some(begun);
         let (mut is_stopped, mut is_deserted) = (false, false);
         loop {
             while let Some(bridge) = queue.take_bridge() {
                 bridges.spawn(bridge::cross(self.clone(), Arc::clone(queue), bridge));
             }
-            if bridges.is_empty() && (is_deserted || queue.is_finished()) {
-                return children;
+            if bridges.is_empty() && (is_deserted || queue.close(!is_stopped)) {
+                break;
             }
             let delay = queue.next_delay();
-            tokio::select! {
-                Some(ended) = bridges.join_next() => match ended {
-                    Ok(child) => children.extend(child),
-                    Err(error) => tracing::error!(%error, "A bridge was left behind."),
-                },
-                () = queue.changed() => {}
-                () = until(delay), if !is_stopped => queue.end_delays(),
-                () = until(deadline), if !is_stopped => stop.cancel(CancelCause::Timeout),
-                () = stop.canceled(), if !is_stopped => {
+            let stopped = tokio::select! {
+                Some(ended) = bridges.join_next() => {
+                    match ended {
+                        Ok(child) => children.extend(child),
+                        Err(error) => tracing::error!(%error, "A bridge was left behind."),
+                    }
+                    last_child = (!stop.is_canceled()).then(Instant::now);
+                    continue;
+                }
+                () = queue.changed() => continue,
+                () = until(delay), if !is_stopped => {
+                    queue.end_delays();
+                    continue;
+                }
+                () = until(deadline), if !is_stopped => Stopped::InTime,
+                () = stop.canceled(), if !is_stopped => Stopped::Told,
+                () = self.dispatcher.deserted(), if !is_deserted => Stopped::Deserted,
+            };
+            // It may have been held open only: then it ends as what it came to.
+            if bridges.is_empty() && queue.ended().is_some() && queue.close(false) {
+                break;
+            }
+            match stopped {
+                Stopped::InTime => stop.cancel(CancelCause::Timeout),
+                Stopped::Told => {
                     is_stopped = true;
                     queue.cancel();
                 }
-                () = self.dispatcher.deserted(), if !is_deserted => {
+                Stopped::Deserted => {
                     is_deserted = true;
                     queue.cancel();
                 }
             }
         }
+        let ended = queue.ended().filter(|_| !is_stopped);
+        Attended {
+            children,
+            ended: ended.zip(last_child).map(|(own, child)| own.max(child)),
+        }
     }
+}
+
+/// Why a pipeline does not go on.
+enum Stopped {
+    /// Its time is over.
+    InTime,
+    /// Somebody told it to stop.
+    Told,
+    /// No worker is left.
+    Deserted,
 }
 
 impl Concluded {
@@ -139,11 +177,11 @@ impl Concluded {
     ) -> PipelineReport {
         let (status, jobs) = self.queue.report();
         let by_somebody = interrupted || stop.cause() == Some(CancelCause::User);
-        let exit = if by_somebody {
+        let exit = if by_somebody && self.attended.ended.is_none() {
             RunExit::Interrupted
         } else if error.is_some() {
             RunExit::Environment
-        } else if stop.is_canceled() {
+        } else if stop.is_canceled() && self.attended.ended.is_none() {
             RunExit::JobFailed
         } else {
             exit_of(self.queue.plan.dialect(), status, &jobs)
@@ -154,7 +192,9 @@ impl Concluded {
         } else {
             status
         };
-        let duration = self.begun.elapsed();
+        // Somebody who looks at what has ended takes his own time.
+        let end = self.attended.ended.unwrap_or_else(Instant::now);
+        let duration = end.duration_since(self.begun);
         self.events.emit(EventKind::PipelineDone {
             status,
             exit_code: exit.code(),
@@ -167,7 +207,7 @@ impl Concluded {
             jobs,
             duration,
             error,
-            children: self.children,
+            children: self.attended.children,
         }
     }
 }

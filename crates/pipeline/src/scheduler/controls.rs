@@ -1,4 +1,5 @@
 use super::Status;
+use super::hold::{Hold, Holds};
 use super::queue::Queue;
 use executor_core::JobVariable;
 use std::fmt;
@@ -11,6 +12,7 @@ use thiserror::Error;
 #[derive(Clone, Default)]
 pub struct Controls {
     state: Arc<Mutex<State>>,
+    pub(super) holds: Arc<Holds>,
 }
 
 #[derive(Default)]
@@ -47,6 +49,17 @@ pub enum ControlError {
         /// Where it stands.
         status: Status,
     },
+    /// The job has not ended, or was skipped.
+    #[error("the job {job:?} is {status} and cannot be run again")]
+    NotRetryable {
+        /// The job.
+        job: String,
+        /// Where it stands.
+        status: Status,
+    },
+    /// The pipeline is being canceled, so that no job starts any more.
+    #[error("the pipeline is being canceled")]
+    Canceling,
     /// The job has ended, or will not run.
     #[error("the job {job:?} is {status} and cannot be canceled")]
     NotCancelable {
@@ -55,6 +68,25 @@ pub enum ControlError {
         /// Where it stands.
         status: Status,
     },
+}
+
+impl ControlError {
+    /// Returns what there is instead, or what to do.
+    pub fn suggestion(&self) -> Option<String> {
+        match self {
+            Self::UnknownJob { suggestion, .. } => suggestion.clone(),
+            Self::NotRetryable { status, .. } => {
+                let what = match status {
+                    Status::Skipped => "run again what it waited for, and it is decided anew",
+                    Status::Manual | Status::Scheduled => "it can be started, or canceled",
+                    Status::Created => "it waits for other jobs",
+                    _ => "it can be run again when it has ended",
+                };
+                Some(what.to_owned())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Where a pipeline and its jobs stand.
@@ -87,6 +119,29 @@ impl Controls {
     /// When there is no such job, it does not wait to be started, or the pipeline does not run.
     pub fn play(&self, job: &str, variables: Vec<JobVariable>) -> Result<(), ControlError> {
         self.queue()?.play(job, variables)
+    }
+
+    /// Runs a job again that has ended, however it ended: it becomes pending, with a further attempt.
+    ///
+    /// What was skipped behind it is decided anew, as in GitLab; jobs that ran stay as they are. A job
+    /// with `trigger` starts another pipeline; one that it had started goes on.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such job, it has not ended or was skipped, the pipeline is being canceled, or
+    /// does not run. One that has come to its end runs no more: [`hold`](Self::hold) keeps it open.
+    pub fn retry(&self, job: &str) -> Result<(), ControlError> {
+        self.queue()?.retry(job)
+    }
+
+    /// Keeps the pipeline open until the hold is dropped: although all has ended, jobs can be played
+    /// and run again.
+    ///
+    /// A hold can be taken before the pipeline begins; once it has ended it holds nothing. Who stops the
+    /// pipeline ends it all the same, and so does its own time. Waiting for a hold does not count as
+    /// time that the pipeline took, nor does ending that make its report worse.
+    pub fn hold(&self) -> Hold {
+        Hold::new(self)
     }
 
     /// Cancels one job: if it runs it is told to stop, and else it will not run.
@@ -126,7 +181,7 @@ impl Controls {
         *self.lock() = State::Ended;
     }
 
-    fn queue(&self) -> Result<Arc<Queue>, ControlError> {
+    pub(super) fn queue(&self) -> Result<Arc<Queue>, ControlError> {
         match &*self.lock() {
             State::NotBegun => Err(ControlError::NotBegun),
             State::Runs(queue) => queue.upgrade().ok_or(ControlError::Ended),

@@ -78,6 +78,7 @@ impl Machine {
     /// Notes that a pending job runs.
     pub fn started(&mut self, job: usize) -> Vec<StatusChange> {
         if self.jobs[job].status == Status::Pending {
+            self.jobs[job].has_begun = true;
             self.set(job, Status::Running);
         }
         self.settle()
@@ -93,11 +94,12 @@ impl Machine {
         ) {
             return Vec::new();
         }
+        node.has_begun = true;
         let status = match finish {
             Finish::Success => Status::Success,
             Finish::Canceled => Status::Canceled,
             Finish::Failed { exit_code, reason } if node.is_retried(reason, exit_code) => {
-                node.attempt += 1;
+                node.begin_anew();
                 node.ready()
             }
             Finish::Failed { exit_code, .. } => {
@@ -132,6 +134,19 @@ impl Machine {
         }
         self.set(job, self.jobs[job].ready());
         self.revive_behind(job);
+        self.settle()
+    }
+
+    /// Runs a job again that has ended, and gives those behind it that were skipped another chance.
+    /// Those that have ended stay as they are.
+    pub fn retry(&mut self, job: usize) -> Vec<StatusChange> {
+        if self.jobs[job].status.is_retryable() {
+            // What it came to is taken back first, with the weight that it had.
+            self.set_quietly(job, Status::Created);
+            self.jobs[job].begin_anew();
+            self.set(job, self.jobs[job].ready());
+            self.revive_behind(job);
+        }
         self.settle()
     }
 
@@ -311,18 +326,23 @@ impl Machine {
         }
     }
 
-    /// Changes a status and all counters that depend on it.
+    /// Changes a status and all counters that depend on it, and tells of it.
     pub(super) fn set(&mut self, job: usize, status: Status) {
+        self.set_quietly(job, status);
+        self.changes.push(StatusChange {
+            job,
+            status,
+            attempt: self.jobs[job].attempt,
+        });
+    }
+
+    /// Changes a status and all counters that depend on it.
+    fn set_quietly(&mut self, job: usize, status: Status) {
         let node = &mut self.jobs[job];
         let weight = node.weight();
         let was = std::mem::replace(&mut node.status, status);
         let now = node.weight();
-        let (stage, attempt) = (node.stage, node.attempt);
-        self.changes.push(StatusChange {
-            job,
-            status,
-            attempt,
-        });
+        let stage = node.stage;
         self.active -= usize::from(was.is_active());
         self.active += usize::from(status.is_active());
         if was == Status::Skipped {

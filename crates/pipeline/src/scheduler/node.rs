@@ -12,6 +12,8 @@ pub(super) struct Node {
     definition: Arc<JobDefinition>,
     pub(super) status: Status,
     pub(super) attempt: u32,
+    /// Whether that attempt has begun, or has failed before it could.
+    pub(super) has_begun: bool,
     pub(super) stage: usize,
     /// `None` for a job that waits for all earlier stages.
     pub(super) needs: Option<Needs>,
@@ -27,6 +29,7 @@ impl Node {
             definition: Arc::clone(&job.definition),
             status: Status::Created,
             attempt: 1,
+            has_begun: false,
             stage: job.stage_index,
             needs: job.needs.as_ref().map(|needs| Needs::of(needs.len())),
             is_played: job.is_played,
@@ -80,6 +83,13 @@ impl Node {
     pub(super) fn is_retried(&self, reason: Option<&str>, exit_code: Option<i32>) -> bool {
         let retries = retry::allowed(self.definition.retry.as_ref(), reason, exit_code);
         self.attempt <= retries && self.status != Status::Canceling
+    }
+
+    /// Goes on to a further attempt, unless the one it is at has not begun.
+    pub(super) fn begin_anew(&mut self) {
+        self.attempt += u32::from(self.has_begun);
+        self.has_begun = false;
+        self.may_fail = self.definition.allow_failure;
     }
 
     /// Returns whether the job may fail with this exit code.

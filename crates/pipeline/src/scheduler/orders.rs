@@ -27,6 +27,24 @@ impl Queue {
         Ok(())
     }
 
+    /// Runs a job again that has ended.
+    pub(super) fn retry(&self, job: &str) -> Result<(), ControlError> {
+        let mut state = self.lock();
+        let place = self.place_of(job)?;
+        if self.cancellation.is_canceled() {
+            return Err(ControlError::Canceling);
+        }
+        let status = state.machine.status(place);
+        if !status.is_retryable() {
+            let job = job.to_owned();
+            return Err(ControlError::NotRetryable { job, status });
+        }
+        state.records[place].forget_end();
+        let changes = state.machine.retry(place);
+        self.apply(&mut state, &changes);
+        Ok(())
+    }
+
     /// Cancels one job.
     pub(super) fn cancel_job(&self, job: &str) -> Result<(), ControlError> {
         let mut state = self.lock();

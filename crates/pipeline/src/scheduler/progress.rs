@@ -46,6 +46,8 @@ pub struct BegunJob {
     pub attempt: u32,
     /// Whether somebody started it by hand.
     pub played: bool,
+    /// Whether it had ended before, and was to run again.
+    pub again: bool,
     /// When it came to that status: a delay goes on where it stood.
     pub since: Option<Timestamp>,
     /// The variables it was started with by hand.
@@ -66,6 +68,7 @@ impl BegunJob {
             status,
             attempt,
             played: false,
+            again: false,
             since: None,
             variables: Vec::new(),
         }

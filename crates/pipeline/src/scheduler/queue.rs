@@ -1,4 +1,5 @@
 use super::group_waits::GroupWaits;
+use super::hold::Holds;
 use super::machine::Machine;
 use super::observer::LogObserver;
 use super::progress::Progress;
@@ -34,8 +35,10 @@ pub(super) struct Queue {
     /// Tells who attends to it of all that is not for workers: a delay that ends before all others,
     /// a job that starts another pipeline, the end.
     changed: Notify,
-    /// Nothing will happen any more unless somebody asks for it.
-    is_over: AtomicBool,
+    /// Who keeps the pipeline open although all has ended.
+    holds: Arc<Holds>,
+    /// Nothing will happen any more, whoever asks for it.
+    is_closed: AtomicBool,
     /// Itself, for what waits in the background.
     pub(super) this: Weak<Self>,
 }
@@ -63,6 +66,8 @@ pub(super) struct State {
     pub(super) records: Vec<Record>,
     started_stages: Vec<bool>,
     pub(super) groups: GroupWaits,
+    /// When all had ended, if that was before somebody stopped the pipeline.
+    ended: Option<Instant>,
 }
 
 impl Queue {
@@ -74,6 +79,7 @@ impl Queue {
         cancellation: Cancellation,
         progress: &Progress,
         resources: &Arc<dyn ResourceGroups>,
+        holds: &Arc<Holds>,
     ) -> Arc<Self> {
         let stages: Vec<Arc<str>> = plan
             .stages()
@@ -94,6 +100,7 @@ impl Queue {
             records: records.collect(),
             started_stages: vec![false; stages.len()],
             groups: GroupWaits::new(&plan, resources),
+            ended: None,
         };
         Arc::new_cyclic(|this| Self {
             plan,
@@ -102,7 +109,8 @@ impl Queue {
             state: Mutex::new(state),
             ready,
             changed: Notify::new(),
-            is_over: AtomicBool::new(false),
+            holds: Arc::clone(holds),
+            is_closed: AtomicBool::new(false),
             this: Weak::clone(this),
         })
     }
@@ -150,6 +158,11 @@ impl Queue {
         self.changed.notified().await;
     }
 
+    /// Lets whoever waits for that look again.
+    pub(super) fn wake(&self) {
+        self.changed.notify_one();
+    }
+
     /// Returns when the next delay is over.
     pub(super) fn next_delay(&self) -> Option<Instant> {
         self.lock().next_delay()
@@ -168,8 +181,26 @@ impl Queue {
         }
     }
 
+    /// Returns whether nothing will happen any more unless somebody asks for it.
     pub(super) fn is_finished(&self) -> bool {
         self.lock().machine.is_finished()
+    }
+
+    /// Returns when all had ended, if that was before somebody stopped the pipeline.
+    pub(super) fn ended(&self) -> Option<Instant> {
+        self.lock().ended
+    }
+
+    /// Ends the pipeline if all has ended and nobody holds it open, whom `heeds_holds` says to ask: from
+    /// then on nobody is listened to.
+    pub(super) fn close(&self, heeds_holds: bool) -> bool {
+        // Under the lock, so that a wish comes either before or too late.
+        let state = self.lock();
+        let closes = state.machine.is_finished() && !(heeds_holds && self.holds.are_some());
+        if closes {
+            self.is_closed.store(true, Ordering::Release);
+        }
+        closes
     }
 
     /// Returns where the pipeline and each of its jobs stand.
@@ -214,11 +245,14 @@ impl Queue {
         if state.next_delay() != next_delay {
             self.changed.notify_one();
         }
-        let is_over = state.machine.is_finished();
-        self.is_over.store(is_over, Ordering::Release);
-        if is_over {
-            self.changed.notify_one();
+        if !state.machine.is_finished() {
+            state.ended = None;
+            return;
         }
+        if !self.cancellation.is_canceled() {
+            state.ended.get_or_insert_with(Instant::now);
+        }
+        self.changed.notify_one();
     }
 
     /// Returns when the delay of a job is over; a time that no clock will reach never comes, and the
@@ -322,7 +356,7 @@ impl Queue {
 
     /// Returns whether no job will start any more.
     pub(super) fn is_closed(&self) -> bool {
-        self.is_over.load(Ordering::Acquire)
+        self.is_closed.load(Ordering::Acquire)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {

@@ -30,6 +30,8 @@ pub(super) struct Record {
     pub(super) since: Option<Timestamp>,
     attempts: u32,
     duration: Duration,
+    /// Whether somebody asked for its next attempt.
+    is_wanted: bool,
     outcome: Option<JobOutcome>,
     /// How it ended in an earlier run.
     earlier: Option<FinishedJob>,
@@ -59,6 +61,7 @@ impl Record {
             since: None,
             attempts: 0,
             duration: Duration::ZERO,
+            is_wanted: false,
             outcome: None,
             earlier: None,
             last_lines: Vec::new(),
@@ -94,8 +97,19 @@ impl Record {
         self.lease = None;
     }
 
-    /// Returns how the attempt before has failed, if there was one in this run.
+    /// Forgets how the job ended: somebody asks for another attempt.
+    pub(super) fn forget_end(&mut self) {
+        self.is_wanted = true;
+        self.outcome = None;
+        self.earlier = None;
+        self.last_lines.clear();
+    }
+
+    /// Returns why there is another attempt, if there was one before in this run.
     pub(super) fn why_again(&self) -> Option<String> {
+        if self.is_wanted {
+            return Some("somebody asked for it".to_owned());
+        }
         let outcome = self.outcome.as_ref()?;
         let reason = outcome.failure_reason()?.as_str();
         Some(match outcome.exit_code() {
@@ -112,6 +126,7 @@ impl Record {
             cancellation,
         });
         self.attempts += 1;
+        self.is_wanted = false;
     }
 
     /// Tells the attempt that runs to stop. Who told it before, or told the whole pipeline, is its cause.

@@ -18,19 +18,19 @@ impl Machine {
         if progress.is_empty() {
             return machine;
         }
-        let mut played = Vec::new();
+        let mut wanted = Vec::new();
         for (job, planned) in plan.jobs().iter().enumerate() {
             if let Some(finished) = progress.finished.get(planned.name()) {
                 machine.recall_finished(job, finished);
             } else if let Some(begun) = progress.begun.get(planned.name()) {
                 machine.recall_begun(job, begun);
-                if planned.definition.when == When::Manual {
-                    played.push(job);
+                if planned.definition.when == When::Manual || begun.again {
+                    wanted.push(job);
                 }
             }
         }
-        for job in played {
-            // The run may have died before it had told all that playing the job led to.
+        for job in wanted {
+            // The run may have died before it had told all that playing it, or running it again, led to.
             if self_starts(machine.status(job)) {
                 machine.finish_reviving(job);
             }
@@ -41,11 +41,12 @@ impl Machine {
     fn recall_finished(&mut self, job: usize, finished: &FinishedJob) {
         let node = &mut self.jobs[job];
         node.attempt = finished.attempts.max(1);
+        node.has_begun = finished.attempts > 0;
         let reason = finished.failure_reason.map(FailureReason::as_str);
         let status = match finished.status {
             // The run died before it had told that the job is tried again.
             Status::Failed if node.is_retried(reason, finished.exit_code) => {
-                node.attempt += 1;
+                node.begin_anew();
                 node.ready()
             }
             Status::Failed | Status::Canceled => {

@@ -55,6 +55,11 @@ impl Status {
         )
     }
 
+    /// Returns whether a job can be run again that stands here: it has ended, and was not skipped.
+    pub const fn is_retryable(self) -> bool {
+        matches!(self, Self::Success | Self::Failed | Self::Canceled)
+    }
+
     /// Returns what it becomes when somebody cancels it, if that means anything.
     pub(super) const fn when_canceled(self) -> Option<Self> {
         match self {

@@ -7,7 +7,8 @@ use pipeline::scheduler::{Finish, Machine};
 /// Feeds `inputs` to the machine of `text` and compares where all jobs and the pipeline stand.
 ///
 /// An input is `job+` (succeeds), `job-` (fails), `job-7` (fails with this code), `job!` (is
-/// canceled), `job>` (is played), `job~` (its delay is over) or `!` (the pipeline is canceled).
+/// canceled), `job>` (is played), `job^` (is run again), `job~` (its delay is over) or `!` (the pipeline
+/// is canceled).
 pub(crate) fn check(text: &str, inputs: &str, expect: &str) {
     let plan = plan(text);
     let mut machine = Machine::new(&plan);
@@ -27,7 +28,7 @@ fn feed(machine: &mut Machine, plan: &Plan, input: &str) {
         machine.cancel();
         return;
     }
-    let at = input.find(['+', '-', '!', '>', '~']).unwrap();
+    let at = input.find(['+', '-', '!', '>', '^', '~']).unwrap();
     let (name, sign) = input.split_at(at);
     let job = plan.position(name).unwrap();
     if matches!(&sign[..1], "+" | "-") {
@@ -42,6 +43,7 @@ fn feed(machine: &mut Machine, plan: &Plan, input: &str) {
         "-" => machine.finished(job, failed(&sign[1..])),
         "!" => machine.finished(job, Finish::Canceled),
         ">" => machine.play(job),
+        "^" => machine.retry(job),
         _ => machine.delay_over(job),
     };
 }
@@ -379,4 +381,89 @@ hand: {script: x, when: manual, allow_failure: false}
         "a- hand>",
         "a=failed b=skipped c=skipped hand=pending | running",
     );
+}
+
+#[test]
+fn a_job_that_has_ended_runs_again_and_what_was_skipped_behind_it_is_decided_anew() {
+    let text = format!(
+        "{STAGES}
+a: {{stage: one, script: x}}
+b: {{stage: two, script: x}}
+rescue: {{stage: two, script: x, when: on_failure}}
+c: {{stage: three, script: x}}
+"
+    );
+    // What ran stays as it is; what was skipped waits again.
+    check(
+        &text,
+        "a- rescue+ a^",
+        "a=pending b=created rescue=success c=created | running",
+    );
+    check(
+        &text,
+        "a- rescue+ a^ a+ b+ c+",
+        "a=success b=success rescue=success c=success | success",
+    );
+    // One that succeeded can run again, and fail.
+    check(
+        &text,
+        "a+ b+ c+ a^ a-",
+        "a=failed b=success rescue=pending c=success | running",
+    );
+    // One that fails again leads to the same as before.
+    check(
+        &text,
+        "a- rescue+ a^ a-",
+        "a=failed b=skipped rescue=success c=skipped | failed",
+    );
+    // Not one that has not ended.
+    check(
+        &text,
+        "a- a^ a^ b^ rescue^",
+        "a=pending b=created rescue=pending c=created | pending",
+    );
+    check(
+        &text,
+        "a! a^ a+ b^",
+        "a=success b=pending rescue=skipped c=created | running",
+    );
+}
+
+#[test]
+fn what_a_job_may_fail_with_is_forgotten_when_it_runs_again() {
+    let text = format!(
+        "{STAGES}
+a: {{stage: one, script: x, allow_failure: {{exit_codes: [3]}}}}
+b: {{stage: two, script: x}}
+c: {{stage: three, script: x, needs: [a]}}
+"
+    );
+    check(&text, "a-3 b+ c+", "a=failed b=success c=success | success");
+    check(
+        &text,
+        "a-3 b+ c+ a^",
+        "a=pending b=success c=success | running",
+    );
+    check(
+        &text,
+        "a-3 b+ c+ a^ a-1",
+        "a=failed b=success c=success | failed",
+    );
+}
+
+#[test]
+fn attempts_are_counted_when_they_begin() {
+    let plan = plan("a: {script: x, retry: 1}\n");
+    let mut machine = Machine::new(&plan);
+    let mut attempts = |inputs: &str| {
+        machine.start();
+        inputs
+            .split(' ')
+            .for_each(|input| feed(&mut machine, &plan, input));
+        machine.attempt(0)
+    };
+    assert_eq!(attempts("a! a^"), 2, "it had ended, although it never ran");
+    assert_eq!(attempts("a+ a^"), 3);
+    // By itself it is tried again only when that is its second attempt.
+    assert_eq!(attempts("a- a^"), 4);
 }

@@ -366,3 +366,29 @@ two: {trigger: {include: c.yml, strategy: depend}, resource_group: g}
     assert_eq!(ran.report.status, Status::Success);
     assert_eq!(ran.report.duration, SECOND * 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_bridge_that_runs_again_starts_another_pipeline() {
+    for strategy in ["", ", strategy: depend"] {
+        let text = format!("bridge: {{trigger: {{include: c.yml{strategy}}}}}\n");
+        let runner = FakeRunner::new(&[("unit", &[Act::Take(SECOND)])]);
+        let mut driver = driver(&runner, &sink_of());
+        driver.downstream = Some(Arc::new(Shared(Arc::new(Texts {
+            by_job: vec![("bridge", UNIT)],
+            last: AtomicU64::new(1),
+            asked: Mutex::default(),
+        }))));
+        let cancellation = Cancellation::new();
+        let hold = driver.controls.hold();
+        let (report, ()) = tokio::join!(driver.run(plan(&text), &cancellation), async {
+            tokio::time::sleep(SECOND * 3).await;
+            driver.controls.retry("bridge").unwrap();
+            drop(hold);
+        });
+        assert_eq!(statuses(&report), "bridge success");
+        assert_eq!(report.jobs[0].attempts, 2);
+        let ids: Vec<u64> = report.children.iter().map(|it| it.report.id.0).collect();
+        assert_eq!(ids, [2, 3]);
+        assert_eq!(report.duration, SECOND * 4);
+    }
+}

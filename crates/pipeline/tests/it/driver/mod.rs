@@ -1,5 +1,6 @@
 //! The driver with a fake job runner, in virtual time.
 
+mod again;
 mod children;
 mod controls;
 mod groups;

@@ -22,6 +22,7 @@ fn compare(plan: &Plan, dice: &mut Dice) {
         machine: Machine::new(plan),
         reference: Reference::new(plan),
         seen: vec![Status::Created; plan.jobs().len()],
+        retries: dice.below(4),
     };
     let changes = course.machine.start();
     course.check(&changes, "the start");
@@ -45,11 +46,13 @@ struct Course<'p> {
     reference: Reference<'p>,
     /// Where the jobs stand by what was told of them.
     seen: Vec<Status>,
+    /// How many jobs are still run again.
+    retries: usize,
 }
 
 impl Course<'_> {
     /// Returns a job that something can happen to. Manual jobs may be left alone for ever.
-    fn job_that_can_go_on(&self, dice: &mut Dice) -> Option<usize> {
+    fn job_that_can_go_on(&mut self, dice: &mut Dice) -> Option<usize> {
         use Status::{Canceling, Manual, Pending, Running, Scheduled, WaitingForResource};
         let of = |statuses: &[Status]| -> Vec<usize> {
             (0..self.seen.len())
@@ -58,6 +61,11 @@ impl Course<'_> {
         };
         let goes_on = [WaitingForResource, Pending, Running, Canceling, Scheduled];
         let (manual, others) = (of(&[Manual]), of(&goes_on));
+        let ended = of(&[Status::Success, Status::Failed, Status::Canceled]);
+        if self.retries > 0 && !ended.is_empty() && (others.is_empty() || dice.once_in(10)) {
+            self.retries -= 1;
+            return Some(*dice.pick(&ended));
+        }
         let may_play = !manual.is_empty() && dice.once_in(3);
         match others.as_slice() {
             _ if may_play => Some(*dice.pick(&manual)),
@@ -72,13 +80,14 @@ impl Course<'_> {
         let job = dice.below(self.seen.len());
         let stands = self.seen[job];
         let machine = &mut self.machine;
-        let changes = match dice.below(6) {
+        let changes = match dice.below(7) {
             0 if stands != Pending => machine.started(job),
             5 if stands != WaitingForResource => machine.resource_granted(job),
             1 if !matches!(stands, WaitingForResource | Pending | Running | Canceling) => {
                 machine.finished(job, Finish::Success)
             }
             2 if stands != Manual => machine.play(job),
+            6 if !stands.is_retryable() => machine.retry(job),
             3 if stands != Scheduled => machine.delay_over(job),
             _ => machine.start(),
         };
@@ -96,6 +105,14 @@ impl Course<'_> {
             Status::Scheduled => {
                 reference.end_delay(job);
                 (machine.delay_over(job), "the end of a delay")
+            }
+            status if status.is_retryable() => {
+                let attempt = machine.attempt(job);
+                reference.retry(job);
+                let changes = machine.retry(job);
+                assert!((attempt..=attempt + 1).contains(&machine.attempt(job)));
+                self.check_again(job, changes);
+                return;
             }
             _ if dice.once_in(30) => {
                 reference.cancel_job(job);
@@ -132,6 +149,15 @@ impl Course<'_> {
         self.check(&changes, event);
     }
 
+    /// Checks what running a job again led to: first of all that it runs.
+    fn check_again(&mut self, job: usize, changes: Vec<StatusChange>) {
+        let first = changes[0];
+        assert_eq!(first.job, job);
+        assert!(is_ready(first.status), "{}", first.status);
+        self.seen[job] = first.status;
+        self.check(&changes[1..], "a retry");
+    }
+
     fn check(&mut self, changes: &[StatusChange], event: &str) {
         for change in changes {
             let was = std::mem::replace(&mut self.seen[change.job], change.status);
@@ -146,8 +172,15 @@ impl Course<'_> {
             let is = self.machine.stage_status(stage);
             assert_eq!(is, self.reference.stage(stage), "stage {stage}");
         }
+        let attempts = (0..self.seen.len()).map(|job| self.machine.attempt(job));
+        assert!(attempts.eq(self.reference.attempts.iter().copied()));
         assert_eq!(self.machine.pipeline_status(), self.reference.pipeline());
     }
+}
+
+/// Returns whether a job in this status is about to run.
+pub(super) fn is_ready(status: Status) -> bool {
+    matches!(status, Status::Pending | Status::WaitingForResource)
 }
 
 /// Returns whether a job may go from one status to the other.

@@ -9,7 +9,9 @@ use pipeline::{Plan, PlannedJob, Status};
 pub(super) struct Reference<'p> {
     jobs: &'p [PlannedJob],
     pub(super) statuses: Vec<Status>,
-    attempts: Vec<u32>,
+    pub(super) attempts: Vec<u32>,
+    /// Whether that attempt has begun, or ended before it could.
+    begun: Vec<bool>,
     /// Whether a job failed with an exit code it may fail with.
     forgiven: Vec<bool>,
 }
@@ -31,6 +33,7 @@ impl<'p> Reference<'p> {
             jobs,
             statuses: vec![Status::Created; jobs.len()],
             attempts: vec![1; jobs.len()],
+            begun: vec![false; jobs.len()],
             forgiven: vec![false; jobs.len()],
         };
         reference.process();
@@ -40,15 +43,18 @@ impl<'p> Reference<'p> {
     pub(super) fn run(&mut self, job: usize) {
         assert_eq!(self.statuses[job], Status::Pending);
         self.statuses[job] = Status::Running;
+        self.begun[job] = true;
         self.process();
     }
 
     pub(super) fn succeed(&mut self, job: usize) {
+        self.begun[job] = true;
         self.statuses[job] = Status::Success;
         self.process();
     }
 
     pub(super) fn stop(&mut self, job: usize) {
+        self.begun[job] = true;
         self.statuses[job] = Status::Canceled;
         self.process();
     }
@@ -60,8 +66,10 @@ impl<'p> Reference<'p> {
         let retries = retry.and_then(|retry| retry.max).unwrap_or(0);
         if self.attempts[job] <= retries && self.statuses[job] != Status::Canceling {
             self.attempts[job] += 1;
+            self.begun[job] = false;
             self.statuses[job] = self.ready(job);
         } else {
+            self.begun[job] = true;
             let forgivable = definition.allow_failure_exit_codes.is_some();
             self.forgiven[job] = forgivable && exit_code == SPECIAL_CODE;
             self.statuses[job] = Status::Failed;
@@ -100,6 +108,20 @@ impl<'p> Reference<'p> {
 
     pub(super) fn play(&mut self, job: usize) {
         assert_eq!(self.statuses[job], Status::Manual);
+        self.go(job);
+    }
+
+    pub(super) fn retry(&mut self, job: usize) {
+        assert!(self.statuses[job].is_retryable());
+        if std::mem::take(&mut self.begun[job]) {
+            self.attempts[job] += 1;
+        }
+        self.forgiven[job] = false;
+        self.go(job);
+    }
+
+    /// Lets a job run that somebody wants, and decides anew what was skipped behind it.
+    fn go(&mut self, job: usize) {
         self.statuses[job] = self.ready(job);
         let mut behind = vec![false; self.jobs.len()];
         behind[job] = true;

@@ -1,6 +1,6 @@
 //! The story that a driver's events tell, heard by the reference.
 
-use super::machine::is_legal;
+use super::machine::{is_legal, is_ready};
 use super::reference::Reference;
 use pipeline::config::parse_duration;
 use pipeline::event::EventKind;
@@ -90,8 +90,13 @@ impl<'p> Replay<'p> {
             Canceled, Canceling, Failed, Pending, Running, Scheduled, Success, WaitingForResource,
         };
         let was = self.seen[job];
-        let again = was == Failed && matches!(status, Pending | WaitingForResource);
+        let again = was.is_retryable() && is_ready(status);
         assert!(is_legal(was, status) || again);
+        // Of its own accord it is told of after its end, and the reference knows it from that.
+        if again && !is_ready(self.reference.statuses[job]) {
+            self.check_agreement();
+            self.reference.retry(job);
+        }
         match (was, status) {
             (_, Running) => {
                 self.check_agreement();

@@ -33,6 +33,7 @@ enum Deed {
     Grant,
     EndDelay,
     Play,
+    Retry,
     Cancel,
     Succeed,
     Stop,
@@ -176,6 +177,7 @@ fn deeds(status: Status, dice: &mut Dice) -> Vec<Deed> {
         Status::Canceling => return vec![Deed::Stop, Deed::Succeed],
         Status::Manual => vec![Deed::Play],
         Status::Scheduled => vec![Deed::EndDelay],
+        status if status.is_retryable() && dice.once_in(40) => return vec![Deed::Retry],
         _ => return Vec::new(),
     };
     if dice.once_in(12) {
@@ -190,6 +192,7 @@ fn act(machine: &mut Machine, job: usize, deed: Deed) -> Vec<StatusChange> {
         Deed::Grant => machine.resource_granted(job),
         Deed::EndDelay => machine.delay_over(job),
         Deed::Play => machine.play(job),
+        Deed::Retry => machine.retry(job),
         Deed::Cancel => machine.cancel_job(job),
         Deed::Succeed => machine.finished(job, Finish::Success),
         Deed::Stop => machine.finished(job, Finish::Canceled),
@@ -253,8 +256,10 @@ fn note(progress: &mut Progress, plan: &Plan, line: &Line) {
                     progress.finished.insert(name, end);
                 }
                 status => {
-                    progress.finished.remove(&name);
-                    let job = BegunJob::new(status, change.attempt);
+                    let had_ended = progress.finished.remove(&name).is_some();
+                    let was_again = progress.begun.get(&name).is_some_and(|job| job.again);
+                    let mut job = BegunJob::new(status, change.attempt);
+                    job.again = status.is_active() && (had_ended || was_again);
                     progress.begun.insert(name, job);
                 }
             }

@@ -61,12 +61,26 @@ async fn run(
     // Virtual time, which passes at once when nothing else can happen: a driver that waits for
     // nothing is found here.
     let run = timeout(FOREVER, driver.run(Arc::clone(plan), &cancellation));
-    let (report, ()) = tokio::join!(run, async {
-        if let Some(time) = cancel_after {
-            sleep(time).await;
-            cancellation.cancel(CancelCause::User);
+    let held = dice.once_in(3).then(|| driver.controls.hold());
+    let mut again = dice.clone();
+    let (report, (), ()) = tokio::join!(
+        run,
+        async {
+            if let Some(time) = cancel_after {
+                sleep(time).await;
+                cancellation.cancel(CancelCause::User);
+            }
+        },
+        async {
+            for _ in 0..again.below(6) {
+                sleep(seconds(&mut again)).await;
+                // It may not have ended, or the pipeline has.
+                let job = again.pick(plan.jobs()).name();
+                let _ = driver.controls.retry(job);
+            }
+            drop(held);
         }
-    });
+    );
     (report.unwrap(), sink, runner)
 }
 

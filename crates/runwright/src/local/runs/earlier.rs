@@ -168,6 +168,7 @@ impl Earlier {
                 },
                 attempt: job.attempts.max(1),
                 played: job.was_played,
+                again: job.is_again,
                 since: job.since,
                 variables: Vec::new(),
             };

@@ -79,6 +79,8 @@ pub struct JobHistory {
     pub is_planned: bool,
     /// Whether somebody started it by hand.
     pub(super) was_played: bool,
+    /// Whether it had ended before, and is to run again.
+    pub(super) is_again: bool,
     /// Since when it stands there.
     pub(super) since: Option<Timestamp>,
     /// Whether the end of its last attempt is known.
@@ -214,6 +216,7 @@ impl JobHistory {
             reused: None,
             is_planned: true,
             was_played: false,
+            is_again: false,
             since: None,
             has_ended: false,
             definition: planned.definition,
@@ -242,6 +245,7 @@ impl JobHistory {
 
     fn come_to(&mut self, status: Status, entry: &Line<'_>, life: u32) {
         self.was_played |= self.status == Status::Manual && status.is_active();
+        self.is_again = status.is_active() && (self.is_again || self.status.is_final());
         self.since = entry.at;
         let begins = status == Status::Running;
         if begins && self.life != life {

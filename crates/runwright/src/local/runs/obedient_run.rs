@@ -27,6 +27,7 @@ impl Obedience for ObedientRun {
                 let variables = variables.map(|it| JobVariable::public(it.key, it.value));
                 self.controls.play(&job, variables.collect())
             }
+            ControlRequest::Retry { job } => self.controls.retry(&job),
             ControlRequest::CancelJob { job } => self.controls.cancel_job(&job),
             ControlRequest::Cancel => {
                 self.notices.tell("canceled by another command");
@@ -101,9 +102,6 @@ fn refused(message: &str) -> ControlReply {
 fn refusal(error: ControlError) -> ControlReply {
     ControlReply::Refused {
         message: error.to_string(),
-        suggestion: match error {
-            ControlError::UnknownJob { suggestion, .. } => suggestion,
-            _ => None,
-        },
+        suggestion: error.suggestion(),
     }
 }

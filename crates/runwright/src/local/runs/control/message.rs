@@ -18,6 +18,11 @@ pub enum ControlRequest {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         variables: Vec<PlayVariable>,
     },
+    /// Run a job again that has ended.
+    Retry {
+        /// The job.
+        job: String,
+    },
     /// Cancel one job.
     CancelJob {
         /// The job.
