@@ -1,4 +1,4 @@
-use super::ProjectArgs;
+use super::{ChangedArgs, ProjectArgs};
 use clap::Args;
 
 /// Arguments of `runwright list`.
@@ -7,6 +7,7 @@ use clap::Args;
 Examples:
   runwright list                            the jobs of a push of what is checked out
   runwright list --tag v1.0                 the jobs of a tag
+  runwright list --changed                  those that a change touches, and why
   runwright list --mr --all                 those of a merge request, and why the others are not
 
 Exit codes: 0 listed, 2 the file is invalid, or the pipeline cannot be made of it")]
@@ -17,6 +18,9 @@ pub(crate) struct ListArgs {
     /// Print the normalized jobs as a JSON array
     #[arg(long)]
     pub(crate) json: bool,
+    /// Which jobs a change touches.
+    #[command(flatten)]
+    pub(crate) changed: ChangedArgs,
     /// Where the pipeline is.
     #[command(flatten)]
     pub(crate) project: ProjectArgs,

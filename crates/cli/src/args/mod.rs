@@ -2,6 +2,7 @@
 
 mod artifacts;
 mod cancel;
+mod changed;
 mod clean;
 mod elsewhere;
 mod environments;
@@ -29,6 +30,7 @@ mod vendor;
 
 pub(crate) use artifacts::ArtifactsArgs;
 pub(crate) use cancel::CancelArgs;
+pub(crate) use changed::ChangedArgs;
 pub(crate) use clean::CleanArgs;
 pub(crate) use elsewhere::ElsewhereArgs;
 pub(crate) use environments::{EnvironmentsAction, EnvironmentsArgs, StopArgs};

@@ -1,4 +1,4 @@
-use super::ProjectArgs;
+use super::{ChangedArgs, ProjectArgs};
 use clap::{Args, ValueEnum};
 
 /// Arguments of `runwright plan`.
@@ -8,6 +8,7 @@ Examples:
   runwright plan                            what a push of what is checked out does
   runwright plan --mr --changes src/a.rs    a merge request that changes one file
   runwright plan --source schedule          a scheduled pipeline
+  runwright plan --changed=main             only what is touched by what changed since main
   runwright plan --format mermaid           a picture for Markdown
   runwright plan --format dot | dot -Tsvg   a picture by Graphviz
 
@@ -20,6 +21,9 @@ pub(crate) struct PlanArgs {
     /// Short for `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// Which jobs a change touches.
+    #[command(flatten)]
+    pub(crate) changed: ChangedArgs,
     /// Where the pipeline is.
     #[command(flatten)]
     pub(crate) project: ProjectArgs,

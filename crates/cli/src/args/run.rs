@@ -1,4 +1,4 @@
-use super::{IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs};
+use super::{ChangedArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs};
 use clap::Args;
 use runwright::pipeline::selector::split_list;
 use std::num::NonZeroU32;
@@ -12,6 +12,8 @@ Examples:
   runwright run --stage build                      the jobs of one stage
   runwright run 'test-*' 'deploy[ENV=qa]'          by a glob, by the variables of a matrix
   runwright run --skip lint,'slow-*'               all but some
+  runwright run --changed                          what is touched since the branch's upstream
+  runwright run --changed=origin/main test         `test`, if it is touched since then
   runwright run --variable RELEASE=1               with a pipeline variable
   TOKEN=... runwright run --secret TOKEN           with a masked variable from the environment
   runwright run --secret TOKEN=@token.txt          ... from a file
@@ -52,6 +54,10 @@ pub(crate) struct RunArgs {
     /// Play this manual job
     #[arg(long, value_name = "JOB")]
     pub(crate) manual: Vec<String>,
+
+    /// Which of them a change touches.
+    #[command(flatten)]
+    pub(crate) changed: ChangedArgs,
 
     /// Where jobs run; see `runwright executors`
     #[arg(long, value_name = "NAME", default_value = "shell")]

@@ -126,6 +126,7 @@ fn asked(run: &Run) -> Result<RunArgs, Failure> {
     let situation = &record.situation;
     let pinned = &mut args.project.situation;
     pinned.pin(&situation.reference, situation.is_tag);
+    args.changed.among.clone_from(&record.selection.among);
     Ok(args)
 }
 

@@ -1,3 +1,4 @@
+use super::changed::Touched;
 use super::plan::{exit, present};
 use super::situated::Situated;
 use super::{print, print_json};
@@ -6,8 +7,11 @@ use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::plan::start;
 use crate::output::{Style, Tone, columns, fit, shown_name, strip_controls};
-use runwright::core::job::When;
+use runwright::core::job::{JobDefinition, When};
+use runwright::pipeline::affected::Cause;
 use runwright::pipeline::create::CreatedJob;
+use serde::Serialize;
+use std::collections::HashMap;
 
 /// Shows the jobs of the pipeline.
 pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
@@ -21,20 +25,37 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
         jobs = creation.jobs.iter().collect();
         jobs.sort_by_key(|job| places.get(&*job.definition.stage));
     }
+    let touched = situated.touched(&args.changed, &args.project)?;
+    let causes = touched.as_ref().map(Touched::causes);
+    if let Some(causes) = causes.as_ref().filter(|_| !args.all) {
+        jobs.retain(|job| causes.contains_key(job.name()));
+    }
     if args.json {
-        let jobs = jobs.iter().map(|job| creation.complete(job));
+        let jobs = jobs.iter().map(|job| Listed {
+            job: creation.complete(job),
+            touched_by: causes.as_ref().and_then(|it| it.get(job.name()).copied()),
+        });
         print_json(&jobs.collect::<Vec<_>>())?;
     } else {
         let rows = jobs.iter().map(|job| Row {
             job,
             name: shown_name(job.name()),
             stage: shown_name(&job.definition.stage),
-            remarks: remarks(&situated, job),
+            remarks: remarks(&situated, job, causes.as_ref()),
         });
         print(table(&rows.collect::<Vec<_>>()))?;
     }
     situated.tell_refusal();
     Ok(exit(creation))
+}
+
+/// A job as a program gets it.
+#[derive(Serialize)]
+struct Listed<'c> {
+    #[serde(flatten)]
+    job: JobDefinition,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    touched_by: Option<&'c Cause>,
 }
 
 struct Row<'j> {
@@ -64,7 +85,11 @@ fn table(rows: &[Row<'_>]) -> String {
 }
 
 /// Returns what is special about a job: what it is for, when it runs, or why it does not.
-fn remarks(situated: &Situated, job: &CreatedJob) -> String {
+fn remarks(
+    situated: &Situated,
+    job: &CreatedJob,
+    causes: Option<&HashMap<&str, &Cause>>,
+) -> String {
     let definition = &job.definition;
     let mut remarks = Vec::new();
     let decoration = situated.pipeline.decorations().of(job.name());
@@ -74,6 +99,12 @@ fn remarks(situated: &Situated, job: &CreatedJob) -> String {
     if !job.is_included {
         remarks.push(format!("left out: {}", job.left_out_by()));
         return remarks.join("; ");
+    }
+    if let Some(causes) = causes {
+        remarks.push(match causes.get(job.name()) {
+            Some(cause) => strip_controls(&cause.to_string()),
+            None => "not touched".to_owned(),
+        });
     }
     let start = start(definition);
     if start != "on_success" {

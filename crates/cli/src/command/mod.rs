@@ -3,6 +3,7 @@
 mod again;
 mod artifacts;
 mod audience;
+mod changed;
 mod clean;
 mod control;
 mod environments;

@@ -1,3 +1,4 @@
+use super::changed::Touched;
 use super::situated::Situated;
 use super::{print, print_json};
 use crate::args::{PlanArgs, PlanFormat};
@@ -6,9 +7,12 @@ use crate::failure::Failure;
 use crate::output::plan::{PlanJob, dot, mermaid, stages, table};
 use crate::output::{Style, Tone, refused, shown_name, strip_controls};
 use runwright::core::job::RefType;
+use runwright::pipeline::affected::Cause;
 use runwright::pipeline::context::PipelineContext;
 use runwright::pipeline::create::{CreatedJob, Creation, RefusalReason};
 use runwright::pipeline::rules::Rule;
+use serde_json::Value;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// Shows what a pipeline would be in a situation.
@@ -20,14 +24,17 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Usage);
     };
     let creation = &situated.creation;
+    let touched = situated.touched(&args.changed, &args.project)?;
+    let causes = touched.as_ref().map(Touched::causes);
+    let causes = causes.as_ref();
     match args.format() {
         PlanFormat::Table => {
             let context = situated.pipeline.context()?;
-            print(shown(creation, context, Style::of_stdout()))?;
+            print(shown(creation, context, causes, Style::of_stdout()))?;
         }
-        PlanFormat::Json => print_json(&creation.document())?,
-        PlanFormat::Mermaid => print(mermaid(&stages(jobs(creation))))?,
-        PlanFormat::Dot => print(dot(&stages(jobs(creation))))?,
+        PlanFormat::Json => print_json(&document(creation, causes)?)?,
+        PlanFormat::Mermaid => print(mermaid(&stages(jobs(creation, causes))))?,
+        PlanFormat::Dot => print(dot(&stages(jobs(creation, causes))))?,
     }
     if args.format() != PlanFormat::Table {
         situated.tell_refusal();
@@ -51,13 +58,35 @@ pub(super) fn exit(creation: &Creation) -> Exit {
     }
 }
 
-fn shown(creation: &Creation, context: &PipelineContext, style: Style) -> String {
+/// Why jobs are touched, by their names; present when only those count.
+type Causes<'c> = Option<&'c HashMap<&'c str, &'c Cause>>;
+
+/// Returns the pipeline for programs; where a change decides, of its jobs those that are touched, with
+/// the cause.
+fn document(creation: &Creation, causes: Causes<'_>) -> Result<Value, Failure> {
+    let mut document = serde_json::to_value(creation.document()).map_err(Failure::environment)?;
+    if let (Some(causes), Some(jobs)) = (causes, document["jobs"].as_array_mut()) {
+        let cause = |job: &Value| causes.get(job["name"].as_str()?);
+        jobs.retain(|job| cause(job).is_some());
+        for job in jobs {
+            job["touched_by"] = serde_json::to_value(cause(job)).map_err(Failure::environment)?;
+        }
+    }
+    Ok(document)
+}
+
+fn shown(
+    creation: &Creation,
+    context: &PipelineContext,
+    causes: Causes<'_>,
+    style: Style,
+) -> String {
     let situation = situation(context);
     if let Some(refusal) = &creation.refusal {
         return format!("{situation}: {}\n", refused(refusal, style));
     }
     let mut text = String::new();
-    let jobs = jobs(creation);
+    let jobs = jobs(creation, causes);
     let (count, all) = (jobs.len(), creation.jobs.len());
     let name = creation.shown_name.as_deref().map(strip_controls);
     let name = name.map_or(String::new(), |name| format!("{name}, "));
@@ -69,6 +98,13 @@ fn shown(creation: &Creation, context: &PipelineContext, style: Style) -> String
             let _ = writeln!(text, "{}", style.paint(Tone::Quiet, "left out"));
         }
         let _ = writeln!(text, "  {}: {}", shown_name(job.name()), job.left_out_by());
+    }
+    let untouched = present(creation).into_iter().map(CreatedJob::name);
+    let untouched = untouched.filter(|name| causes.is_some_and(|it| !it.contains_key(name)));
+    let untouched: Vec<String> = untouched.map(shown_name).collect();
+    if !untouched.is_empty() {
+        let _ = writeln!(text, "{}", style.paint(Tone::Quiet, "not touched"));
+        let _ = writeln!(text, "  {}", untouched.join(", "));
     }
     text
 }
@@ -89,13 +125,19 @@ fn situation(context: &PipelineContext) -> String {
     strip_controls(&format!("{what} ({})", context.source))
 }
 
-fn jobs(creation: &Creation) -> Vec<PlanJob<'_>> {
+fn jobs<'c>(creation: &'c Creation, causes: Causes<'_>) -> Vec<PlanJob<'c>> {
     let jobs = present(creation).into_iter();
-    jobs.map(|job| PlanJob {
-        definition: &job.definition,
-        why: why(job),
-    })
-    .collect()
+    let jobs = jobs.filter_map(|job| {
+        let why = match causes {
+            None => why(job),
+            Some(causes) => causes.get(job.name())?.to_string(),
+        };
+        Some(PlanJob {
+            definition: &job.definition,
+            why,
+        })
+    });
+    jobs.collect()
 }
 
 /// Returns the rule that put the job in.

@@ -1,5 +1,6 @@
 use super::again::Again;
 use super::audience::Audience;
+use super::changed::Touched;
 use super::isolation;
 use super::parallel::Parallel;
 use super::past::tell_left;
@@ -24,6 +25,7 @@ use runwright::pipeline::parity::{Class, check_plan};
 use runwright::pipeline::plan::{NeedsMode, UnknownNames};
 use runwright::pipeline::{PipelineReport, Plan, Selection};
 use runwright::shell::ShellConfig;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -74,6 +76,8 @@ pub(super) fn perform(
             error_line(&strip_controls(&format!("warning: {unknown}")));
         }
     }
+    let among = among(args, &project, &pipeline)?;
+    options.selection.among = among;
     if !args.dry_run {
         isolation::allow_mounts(options.isolation)?;
     }
@@ -92,6 +96,21 @@ pub(super) fn perform(
     // Somebody who does not read the output may still keep a thread busy.
     runtime.shutdown_background();
     done
+}
+
+/// Returns the jobs that count when a change decides: those of the earlier run that is gone on with, or
+/// those that are touched now.
+fn among(
+    args: &RunArgs,
+    project: &LocalProject,
+    pipeline: &LocalPipeline,
+) -> Result<Option<BTreeSet<String>>, Failure> {
+    if args.changed.among.is_some() || args.changed.base().is_none() {
+        return Ok(args.changed.among.clone());
+    }
+    let creation = pipeline.create()?;
+    let touched = Touched::find(&args.changed, &args.project, project, pipeline, &creation)?;
+    Ok(touched.map(|touched| touched.jobs.names()))
 }
 
 /// Refuses an executor there is not before anything else is looked at.

@@ -1,9 +1,10 @@
+use super::changed::Touched;
 use super::{find_project, pipeline_options};
-use crate::args::ProjectArgs;
+use crate::args::{ChangedArgs, ProjectArgs};
 use crate::failure::Failure;
 use crate::output::{diagnostics, notes, refusal};
 use anyhow::anyhow;
-use runwright::local::LocalPipeline;
+use runwright::local::{LocalPipeline, LocalProject};
 use runwright::pipeline::create::{CreatedJob, Creation};
 use runwright::pipeline::did_you_mean;
 use runwright::pipeline::explain::Explainer;
@@ -12,6 +13,7 @@ use runwright::pipeline::explain::Explainer;
 pub(super) struct Situated {
     pub(super) pipeline: LocalPipeline,
     pub(super) creation: Creation,
+    project: LocalProject,
 }
 
 impl Situated {
@@ -31,7 +33,20 @@ impl Situated {
         };
         let creation = pipeline.create()?;
         notes(&pipeline.notes()?);
-        Ok(Some(Self { pipeline, creation }))
+        Ok(Some(Self {
+            pipeline,
+            creation,
+            project,
+        }))
+    }
+
+    /// Returns the jobs that a change touches, if somebody asks for that.
+    pub(super) fn touched(
+        &self,
+        asked: &ChangedArgs,
+        args: &ProjectArgs,
+    ) -> Result<Option<Touched>, Failure> {
+        Touched::find(asked, args, &self.project, &self.pipeline, &self.creation)
     }
 
     /// Returns the jobs that a name means: one, or all that `parallel` makes of it.

@@ -6,6 +6,7 @@ mod artifacts;
 mod bad_input;
 mod bitrab;
 mod caches;
+mod changed;
 mod children;
 mod children_again;
 mod clean;

@@ -1,3 +1,4 @@
+use super::changed::{PipelineFiles, TreeChanges};
 use super::children::ReadPipeline;
 use super::elsewhere::{ApiMode, GitLabVariables, Merged, Outside, ProjectIncludes};
 use super::error::LocalError;
@@ -11,6 +12,7 @@ use super::repository::{Git, GitRepository};
 use super::surroundings::{Surroundings, tells_of_commit};
 use executor_core::variable::JobVariables;
 use indexmap::IndexMap;
+use pipeline::affected::{AffectedJobs, Changed, InputsOf, affected};
 use pipeline::context::PipelineContext;
 use pipeline::create::Creation;
 use pipeline::diagnostic::Checked;
@@ -28,6 +30,7 @@ pub struct LocalPipeline {
     read: Arc<ReadPipeline>,
     resolved: ResolvedPipeline,
     decorations: Decorations,
+    files: PipelineFiles,
     notes: Vec<String>,
     /// What was noted elsewhere after it was read, when the jobs were created.
     late_notes: OnceLock<Vec<String>>,
@@ -106,11 +109,13 @@ impl LocalPipeline {
             let resolved = loaded.resolve(diagnostics);
             let sources = diagnostics.sources();
             let root = project.root();
+            let files = PipelineFiles::of(root, project.file(), sources, options);
             let read = ReadPipeline::new(loaded, sources, root, surroundings, outside, options);
             Some(Self {
                 read: Arc::new(read),
                 resolved,
                 decorations,
+                files,
                 notes,
                 late_notes: OnceLock::new(),
             })
@@ -146,6 +151,47 @@ impl LocalPipeline {
     pub fn create(&self) -> Result<Creation, LocalError> {
         let repository = self.repository()?;
         Ok(create(&self.resolved, self.context()?, repository))
+    }
+
+    /// Returns what changed in the working tree since `base`, or else since what the branch will be
+    /// pushed to: its upstream, else the default branch. Files that the situation names win.
+    ///
+    /// # Errors
+    ///
+    /// When git cannot be asked at all. Where it does not know, everything counts as changed.
+    pub fn changes_since(&self, base: Option<&str>) -> Result<TreeChanges, LocalError> {
+        let surroundings = &self.read.surroundings;
+        if let Some(named) = surroundings.named_changes() {
+            return Ok(TreeChanges::named(named));
+        }
+        let default_branch = &self.context()?.project.default_branch;
+        Ok(TreeChanges::ask(surroundings.git(), base, default_branch))
+    }
+
+    /// Returns which jobs a change of these files touches, and why; `None` means any file. `inputs`
+    /// tells which files a job reads, where somebody said so.
+    ///
+    /// # Errors
+    ///
+    /// When git cannot be asked.
+    pub fn affected(
+        &self,
+        creation: &Creation,
+        files: Option<&[String]>,
+        inputs: InputsOf<'_>,
+    ) -> Result<AffectedJobs, LocalError> {
+        let pipeline_files = self.files.among(files.unwrap_or_default());
+        let changed = Changed {
+            files,
+            pipeline_files: &pipeline_files,
+        };
+        Ok(affected(creation, self.context()?, &changed, inputs))
+    }
+
+    /// Returns the files of the project that it was read from, relative to its top; some may not be
+    /// there.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.files()
     }
 
     /// Begins to look at the repository, beside what the caller does meanwhile.

@@ -6,6 +6,7 @@
 mod artifacts;
 mod bitrab;
 mod caches;
+mod changed;
 mod children;
 mod clean;
 mod elsewhere;
@@ -36,6 +37,7 @@ mod vendor;
 
 pub use artifacts::PipelineArtifacts;
 pub use bitrab::{BitrabSettings, ParallelBackend};
+pub use changed::TreeChanges;
 pub use clean::{Cleaning, Fate, Removable, RemovableKind};
 pub use elsewhere::{
     ApiModeError, ElsewhereError, ElsewhereOptions, GitLabStatus, StatusAnswer, UserAccounts,

@@ -68,6 +68,11 @@ impl Surroundings {
         &self.git
     }
 
+    /// Returns the files of which the user said that they changed.
+    pub(super) fn named_changes(&self) -> Option<&[String]> {
+        self.situation.changes.as_deref()
+    }
+
     /// Begins to look at the repository, beside what the caller does meanwhile.
     pub(super) fn look_ahead(&self) {
         if self.described.get().is_none() {

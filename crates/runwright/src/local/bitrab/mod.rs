@@ -8,4 +8,5 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub(super) use read::FILE as BITRAB_SETTINGS;
 pub use settings::{BitrabSettings, ParallelBackend};

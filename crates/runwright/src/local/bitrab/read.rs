@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Component, Path};
 
 /// The name of the file at the top of a project.
-const FILE: &str = "pyproject.toml";
+pub(in crate::local) const FILE: &str = "pyproject.toml";
 
 /// The settings that are known and not followed, with the reason.
-const NOT_FOLLOWED: [(&str, Kind, &str); 4] = [
+const NOT_FOLLOWED: [(&str, Kind, &str); 3] = [
     (
         "warn_on_mutation",
         Kind::Flag,
@@ -18,11 +18,6 @@ const NOT_FOLLOWED: [(&str, Kind, &str); 4] = [
         "fingerprint_env",
         Kind::Texts,
         "no job is left out because nothing changed",
-    ),
-    (
-        "changes_base",
-        Kind::Text,
-        "the change is that of the simulated situation; see --changes and --target",
     ),
     (
         "mutation",
@@ -35,7 +30,6 @@ const NOT_FOLLOWED: [(&str, Kind, &str); 4] = [
 #[derive(Clone, Copy)]
 enum Kind {
     Flag,
-    Text,
     Texts,
     Whitelist,
 }
@@ -98,6 +92,10 @@ impl BitrabSettings {
                 .transpose()?,
             use_git_worktrees: flag("use_git_worktrees")?,
             serial: flag("serial")?.unwrap_or_default(),
+            changes_base: table
+                .get("changes_base")
+                .map(|it| it.text().map(ToOwned::to_owned))
+                .transpose()?,
             notes: Vec::new(),
         };
         let mut note = |value: &Value<'_>, reason: &str| {
@@ -146,7 +144,6 @@ impl Kind {
     fn check(self, value: &Value<'_>) -> Result<(), SettingsError> {
         match self {
             Self::Flag => value.flag().map(drop),
-            Self::Text => value.text().map(drop),
             Self::Texts => texts(value),
             Self::Whitelist => {
                 let table = value.table("[tool.bitrab.mutation]")?;

@@ -7,6 +7,8 @@ pub struct BitrabSettings {
     pub use_git_worktrees: Option<bool>,
     /// Whether one job runs at a time (`serial`).
     pub serial: bool,
+    /// What changes are looked for since, where that is asked for (`changes_base`).
+    pub changes_base: Option<String>,
     /// What the user should know about settings that are not followed, each with its place.
     pub notes: Vec<String>,
 }

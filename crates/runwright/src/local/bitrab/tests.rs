@@ -9,11 +9,12 @@ fn parse(text: &str) -> Result<BitrabSettings, crate::local::SettingsError> {
 fn a_project_says_how_its_jobs_run() {
     // R-PIPE-39
     let text = "[project]\nname = 'x'\n[tool.black]\nline-length = 1\n[tool.bitrab]\n\
-                parallel_backend = 'thread'\nuse_git_worktrees = false\nserial = true\n";
+                parallel_backend = 'thread'\nuse_git_worktrees = false\nserial = true\nchanges_base = 'main'\n";
     let expect = BitrabSettings {
         parallel_backend: Some(ParallelBackend::Thread),
         use_git_worktrees: Some(false),
         serial: true,
+        changes_base: Some("main".to_owned()),
         notes: vec![],
     };
     assert_eq!(parse(text), Ok(expect));
@@ -37,7 +38,6 @@ fn what_is_not_followed_is_named_with_its_place() {
             "pyproject.toml:2: `worktree_root`",
             "pyproject.toml:3: `warn_on_mutation`",
             "pyproject.toml:4: `fingerprint_env`",
-            "pyproject.toml:5: `changes_base`",
             "pyproject.toml:6: `mutation`",
         ]
     );

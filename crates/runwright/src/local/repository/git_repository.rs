@@ -117,19 +117,7 @@ impl GitRepository {
     }
 
     fn verified(&self, revision: &str) -> Option<String> {
-        let commit = format!("{revision}^{{commit}}");
-        let args = [
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            &commit,
-        ];
-        let found = self.git.read(&args).ok()?;
-        let found = String::from_utf8(found).ok()?;
-        // Git repeats `--end-of-options` where it is older than the option.
-        let found = found.lines().last()?.trim().to_owned();
-        (!found.is_empty()).then_some(found)
+        verified(&self.git, revision)
     }
 
     fn list_files(&self) -> Result<Paths, RepositoryError> {
@@ -226,6 +214,23 @@ impl Repository for GitRepository {
     fn last_commit_of(&self, path: &str) -> Result<Option<String>, RepositoryError> {
         self.commits.of(path, || self.find_last_commit(path))
     }
+}
+
+/// Returns the full name of the commit that `revision` means, whoever chose that.
+pub(in crate::local) fn verified(git: &Git, revision: &str) -> Option<String> {
+    let commit = format!("{revision}^{{commit}}");
+    let args = [
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        "--end-of-options",
+        &commit,
+    ];
+    let found = git.read(&args).ok()?;
+    let found = String::from_utf8(found).ok()?;
+    // Git repeats `--end-of-options` where it is older than the option.
+    let found = found.lines().last()?.trim().to_owned();
+    (!found.is_empty()).then_some(found)
 }
 
 /// Returns the commit where the history of `commit` and what is checked out part; `None` when they

@@ -33,4 +33,4 @@ mod git_repository;
 pub(super) use changes::ChangeBase;
 pub(super) use git::{Git, GitError};
 pub use git_repository::GitRepository;
-pub(super) use git_repository::{Situated, merge_base};
+pub(super) use git_repository::{Situated, merge_base, verified};
