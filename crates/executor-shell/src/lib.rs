@@ -30,6 +30,8 @@ mod error;
 mod executor;
 mod host;
 mod provider;
+mod session;
+mod session_files;
 mod stage_files;
 mod terminal;
 

@@ -128,17 +128,7 @@ impl StageFiles {
         variables: &StageVariables,
         shell: &ShellInfo,
     ) -> Result<String, ShellError> {
-        let mut exports = String::new();
-        for (key, value) in &variables.environment {
-            if READ_ONLY.contains(&key.as_str()) {
-                continue;
-            }
-            let variable = [JobVariable::public(key, value)].into_iter().collect();
-            // What cannot be exported by name is in the environment only, where no profile
-            // reaches it either.
-            exports
-                .push_str(&shells::export_prologue(shell.dialect, &variable).unwrap_or_default());
-        }
+        let exports = exports(variables, shell);
         let path = self.directory.join(".exports.sh");
         self.write_file(path.clone(), exports.as_bytes())?;
         // Only a NUL byte cannot be quoted, and no file that was written has one in its path.
@@ -183,6 +173,44 @@ impl StageFiles {
     }
 }
 
+/// Returns lines that set the variables again, after a profile that may have changed them.
+pub(crate) fn exports(variables: &StageVariables, shell: &ShellInfo) -> String {
+    let mut exports = String::new();
+    for (key, value) in &variables.environment {
+        if READ_ONLY.contains(&key.as_str()) {
+            continue;
+        }
+        let variable = [JobVariable::public(key, value)].into_iter().collect();
+        // What cannot be exported by name is in the environment only, where no profile reaches it
+        // either.
+        exports.push_str(&shells::export_prologue(shell.dialect, &variable).unwrap_or_default());
+    }
+    exports
+}
+
+/// Writes the file variables that are not there yet, for a shell that opens before any stage ran.
+pub(crate) fn write_missing(
+    directory: &Path,
+    variables: &StageVariables,
+) -> Result<(), ShellError> {
+    for file in &variables.files {
+        let path = directory.join(file_name(file)?);
+        if path.exists() {
+            continue;
+        }
+        let written = fail_point!(
+            "executor_shell::stage_files::write_missing",
+            write_private(&path, &file.content)
+        );
+        written.map_err(|source| ShellError::File {
+            action: "write",
+            path,
+            source,
+        })?;
+    }
+    Ok(())
+}
+
 /// Removes a file or a directory; what is not there is removed already.
 async fn remove_tree(path: &Path) -> Result<(), ShellError> {
     let removed = fail_point!(
@@ -211,7 +239,7 @@ fn file_name(file: &FileVariable) -> Result<&str, ShellError> {
 /// Writes a file that only its owner can read.
 ///
 /// The file is always a new one: the job could have put a link to elsewhere in its place.
-fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     let create = || {
         OpenOptions::new()
             .write(true)

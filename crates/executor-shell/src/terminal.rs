@@ -3,24 +3,17 @@
 use crate::environment::RunnerEnvironment;
 use crate::error::ShellError;
 use crate::host::Host;
-use executor_core::ability::{Terminal, TerminalRequest, TerminalSession, TerminalSize};
-use executor_core::{
-    BuildDirs, BuildError, Cancellation, ExitCode, ShellInfo, ShellKind, StageStatus,
-    StageVariables,
-};
-use process::{Command, ExitStatus, NeverStop, Process, ProcessTree, Stream, Timing};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use crate::session::{ShellSession, open_pair, watched};
+use crate::session_files::SessionFiles;
+use crate::stage_files::write_missing;
+use executor_core::ability::{Terminal, TerminalRequest, TerminalSession};
+use executor_core::{BuildDirs, BuildError, Cancellation, ShellInfo, ShellKind, StageVariables};
+use process::{Command, Process, ProcessTree};
+use shells::{InteractiveShell, ShellCommand};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
-use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::task::JoinSet;
 
 /// Joins a shell to the terminal whose path is the first argument.
 ///
@@ -37,6 +30,8 @@ pub(crate) struct ShellTerminal {
     temp_dir: PathBuf,
     environment: RunnerEnvironment,
     variables: Mutex<Arc<StageVariables>>,
+    /// How many shells were opened.
+    opened: AtomicU64,
 }
 
 impl ShellTerminal {
@@ -53,6 +48,7 @@ impl ShellTerminal {
             temp_dir: (&dirs.temp_dir).into(),
             environment: host.environment.clone(),
             variables: Mutex::default(),
+            opened: AtomicU64::new(1),
         }
     }
 
@@ -70,18 +66,58 @@ impl ShellTerminal {
         Arc::clone(&variables.unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn command(&self, terminal: &str, request: &TerminalRequest) -> Command {
-        let variables = request.variables.clone();
-        let variables = variables.unwrap_or_else(|| self.variables());
-        let shell = shells::ShellCommand::reading_stdin(&self.shell);
+    fn command(
+        &self,
+        terminal: &str,
+        shell: &ShellCommand,
+        more: &[(&'static str, String)],
+        variables: &StageVariables,
+    ) -> Command {
+        let more = more.iter().map(|(key, value)| (*key, value.as_str()));
         Command::new("/bin/sh")
             .args(["-c", ATTACH, terminal])
             .args(shell.argv())
             .env("TERM", "xterm-256color")
-            .envs(self.environment.with(&variables, &self.temp_dir))
+            .envs(self.environment.with(variables, &self.temp_dir))
+            .envs(more)
             .current_dir(&self.project_dir)
     }
+
+    /// Starts a shell at the terminal with this path.
+    fn start(&self, terminal: &str, request: &TerminalRequest) -> Result<Started, ShellError> {
+        let variables = request.variables.clone();
+        let variables = variables.unwrap_or_else(|| self.variables());
+        // It is made when the job is prepared; where it is gone the job is over.
+        if !self.temp_dir.is_dir() {
+            let path = self.temp_dir.clone();
+            let source = io::ErrorKind::NotFound.into();
+            let what = "temporary directory";
+            return Err(ShellError::Directory { what, path, source });
+        }
+        write_missing(&self.temp_dir, &variables)?;
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        // Names that begin with a dot are no variable's.
+        let directory = self.temp_dir.join(format!(".shell-{number}"));
+        let path = directory.to_string_lossy();
+        let interactive =
+            InteractiveShell::new(&self.shell, &path, &request.title, &request.history);
+        // Another user could not read the files, and for other shells there are none.
+        let Some(mut interactive) = interactive.ok().filter(|_| self.shell.user.is_none()) else {
+            let plain = ShellCommand::reading_stdin(&self.shell);
+            let command = self.command(terminal, &plain, &[], &variables);
+            return Ok((self.tree.spawn(&command)?, None));
+        };
+        interactive.profile = request.profile;
+        let files = SessionFiles::make(directory.clone())?;
+        files.write(&interactive, &self.shell, request, &variables)?;
+        let (shell, more) = (interactive.command(), interactive.environment());
+        let command = self.command(terminal, &shell, &more, &variables);
+        Ok((self.tree.spawn(&command)?, Some(files)))
+    }
 }
+
+/// A shell, and the files that are its own.
+type Started = (Process, Option<SessionFiles>);
 
 #[async_trait::async_trait]
 impl Terminal for ShellTerminal {
@@ -99,140 +135,7 @@ impl Terminal for ShellTerminal {
         };
         let (terminal, path) = open_pair(request.size).map_err(error)?;
         let terminal = watched(terminal).map_err(error)?;
-        let process = self
-            .tree
-            .spawn(&self.command(&path, &request))
-            .map_err(ShellError::from)?;
-        let mut shell = JoinSet::new();
-        shell.spawn(run_to_its_end(process));
-        Ok(Box::new(ShellSession {
-            terminal,
-            shell,
-            ended: None,
-        }))
-    }
-}
-
-/// Makes a terminal; returns our end of it, and the path of the shell's.
-fn open_pair(size: TerminalSize) -> io::Result<(OwnedFd, String)> {
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let terminal = openpt(flags)?;
-    grantpt(&terminal)?;
-    unlockpt(&terminal)?;
-    fcntl_setfl(&terminal, fcntl_getfl(&terminal)? | OFlags::NONBLOCK)?;
-    tcsetwinsize(&terminal, window(size))?;
-    let path = ptsname(&terminal, Vec::new())?;
-    let path = path
-        .into_string()
-        .map_err(|_| io::ErrorKind::InvalidFilename)?;
-    Ok((terminal, path))
-}
-
-#[expect(
-    deprecated,
-    reason = "the other constructor is unsafe; an `OwnedFd` stays open as long as it asks for"
-)]
-fn watched(terminal: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::new(terminal)
-}
-
-fn window(size: TerminalSize) -> Winsize {
-    Winsize {
-        ws_row: size.rows,
-        ws_col: size.columns,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    }
-}
-
-/// Waits for a shell; what it has started and left is ended then, and with it the terminal.
-async fn run_to_its_end(shell: Process) -> Option<StageStatus> {
-    let mut nowhere = |_: Stream, _: &[u8]| {};
-    let ended = shell
-        .run(&mut nowhere, &NeverStop, &Timing::default())
-        .await;
-    Some(match ended.ok()?.status {
-        ExitStatus::Exited(code) => StageStatus::Exited(ExitCode(code.into())),
-        ExitStatus::Signaled { signal, .. } => StageStatus::Signaled { signal },
-    })
-}
-
-/// One shell. Dropping it kills the shell and what it started.
-#[derive(Debug)]
-struct ShellSession {
-    terminal: AsyncFd<OwnedFd>,
-    /// Waits for the shell while the session lives.
-    shell: JoinSet<Option<StageStatus>>,
-    ended: Option<StageStatus>,
-}
-
-#[async_trait::async_trait]
-impl TerminalSession for ShellSession {
-    fn resize(&self, size: TerminalSize) -> Result<(), BuildError> {
-        let resized = tcsetwinsize(&self.terminal, window(size));
-        let error = |source: io::Error| ShellError::Terminal {
-            action: "resize",
-            source,
-        };
-        Ok(resized.map_err(|errno| error(errno.into()))?)
-    }
-
-    async fn ended(&mut self) -> Option<StageStatus> {
-        if let Some(ended) = self.shell.join_next().await {
-            self.ended = ended.ok().flatten();
-        }
-        self.ended
-    }
-}
-
-impl AsyncRead for ShellSession {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        loop {
-            let mut ready = ready!(self.terminal.poll_read_ready(context))?;
-            let unfilled = buffer.initialize_unfilled();
-            let Ok(read) = ready.try_io(|fd| Ok(rustix::io::read(fd, &mut *unfilled)?)) else {
-                continue;
-            };
-            return Poll::Ready(match read {
-                Ok(count) => {
-                    buffer.advance(count);
-                    Ok(())
-                }
-                // The kernel's way to say that the last process at the other end is gone.
-                Err(error)
-                    if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) =>
-                {
-                    Ok(())
-                }
-                Err(error) => Err(error),
-            });
-        }
-    }
-}
-
-impl AsyncWrite for ShellSession {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        loop {
-            let mut ready = ready!(self.terminal.poll_write_ready(context))?;
-            if let Ok(written) = ready.try_io(|fd| Ok(rustix::io::write(fd, bytes)?)) {
-                return Poll::Ready(written);
-            }
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+        let (process, files) = self.start(&path, &request)?;
+        Ok(Box::new(ShellSession::new(terminal, process, files)))
     }
 }

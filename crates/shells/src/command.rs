@@ -83,6 +83,18 @@ impl ShellCommand {
         Self { argv }
     }
 
+    /// Returns the command for somebody at a terminal; it reads no start file by itself.
+    pub(crate) fn interactive(shell: &ShellInfo) -> Self {
+        let flags: &[&str] = match shell.dialect {
+            Dialect::Bash => &["--noprofile", "--norc", "-i"],
+            _ => &["-i"],
+        };
+        let argv = [program(shell)].into_iter().chain(flags.iter().copied());
+        Self {
+            argv: argv.map(str::to_owned).collect(),
+        }
+    }
+
     /// Returns the command that finds a shell inside a container and lets it read standard input.
     pub fn detecting(kind: ShellKind) -> Self {
         let argv = ["sh", "-c", DETECT_SHELL, "sh"]

@@ -10,4 +10,7 @@ pub enum ScriptError {
         /// The position, counted from 1. The name itself may be a misplaced secret.
         position: usize,
     },
+    /// A shell that nothing is known of to say to somebody at a terminal.
+    #[error("PowerShell has no interactive session here")]
+    NotInteractive,
 }

@@ -1,6 +1,7 @@
 use crate::support::{Fixture, config, living, unique_seconds};
 use executor_core::ability::{TerminalRequest, TerminalSession, TerminalSize};
 use executor_core::prelude::*;
+use executor_core::{FileVariable, StageVariables};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const SIZE: TerminalSize = TerminalSize {
@@ -14,6 +15,12 @@ async fn open(fixture: &Fixture) -> Box<dyn TerminalSession> {
     terminal.open(request, &Cancellation::new()).await.unwrap()
 }
 
+/// Awaits what must come; a test that waits for ever says nothing.
+async fn within<T>(work: impl Future<Output = T>) -> T {
+    let limit = std::time::Duration::from_secs(60);
+    tokio::time::timeout(limit, work).await.expect("it comes")
+}
+
 /// Types a line and reads until the terminal shows `expect`.
 async fn type_line(session: &mut Box<dyn TerminalSession>, line: &str, expect: &str) {
     session
@@ -22,7 +29,8 @@ async fn type_line(session: &mut Box<dyn TerminalSession>, line: &str, expect: &
         .unwrap();
     let mut shown = Vec::new();
     while !String::from_utf8_lossy(&shown).contains(expect) {
-        assert_ne!(session.read_buf(&mut shown).await.unwrap(), 0, "it ended");
+        let read = within(session.read_buf(&mut shown)).await.unwrap();
+        assert_ne!(read, 0, "it ended");
     }
 }
 
@@ -84,4 +92,130 @@ async fn nothing_of_a_session_outlives_the_job() {
     let go_on = Cancellation::new();
     let again = terminal.open(TerminalRequest::new(SIZE), &go_on).await;
     assert!(again.is_err());
+}
+
+/// Asks for a shell as whoever enters a job does.
+async fn open_with(fixture: &Fixture, commands: &[&str]) -> Box<dyn TerminalSession> {
+    let commands = commands.iter().map(|&text| text.to_owned()).collect();
+    let project = fixture.environment.workspace.dirs().project_dir.clone();
+    let variables = StageVariables {
+        environment: vec![("CI_PROJECT_DIR".to_owned(), project)],
+        ..StageVariables::default()
+    };
+    let request = TerminalRequest::new(SIZE)
+        .with_variables(Arc::new(variables))
+        .with_title("job $(echo no) \x1b[31m`x`")
+        .with_history(commands);
+    let terminal = fixture.executor.terminal().unwrap();
+    terminal.open(request, &Cancellation::new()).await.unwrap()
+}
+
+/// Reads until the terminal shows `expect`, and returns all of it.
+async fn read_until(session: &mut Box<dyn TerminalSession>, expect: &str) -> String {
+    let mut shown = Vec::new();
+    while !String::from_utf8_lossy(&shown).contains(expect) {
+        let read = within(session.read_buf(&mut shown)).await.unwrap();
+        assert_ne!(read, 0, "it ended with {}", String::from_utf8_lossy(&shown));
+    }
+    String::from_utf8_lossy(&shown).into_owned()
+}
+
+#[tokio::test]
+async fn the_script_is_the_history() {
+    let fixture = Fixture::new(config()).await;
+    let commands = [
+        "echo one-$((1+1))",
+        "for i in a b; do\n  echo $i-$((3*3))\ndone",
+    ];
+    let mut session = open_with(&fixture, &commands).await;
+    let greeting = read_until(&mut session, "[job $(echo no) \u{fffd}[31m`x`] $ ").await;
+    assert!(greeting.contains("rerun"), "{greeting}");
+    // The last command is one entry, with all its lines; the one before is the next.
+    session.write_all(b"\x1b[A\n").await.unwrap();
+    read_until(&mut session, "b-9").await;
+    session.write_all(b"\x1b[A\x1b[A\x1b[A\n").await.unwrap();
+    read_until(&mut session, "one-2").await;
+    type_line(&mut session, "rerun 1", "one-2").await;
+    type_line(&mut session, "rerun; echo =$?=", "=0=").await;
+    type_line(&mut session, "rerun 7; echo =$?=", "=2=").await;
+    type_line(&mut session, "script", "   2  for i in a b; do").await;
+}
+
+#[tokio::test]
+async fn the_whole_script_stops_where_the_jobs_does() {
+    let fixture = Fixture::new(config()).await;
+    let commands = [
+        "cd /",
+        "echo in-$PWD",
+        "(exit 4) | cat",
+        "echo not-$((1+1))",
+    ];
+    let mut session = open_with(&fixture, &commands).await;
+    session
+        .write_all(b"rerun; echo =$?=$(basename $PWD)=\n")
+        .await
+        .unwrap();
+    let shown = read_until(&mut session, "=4=project=").await;
+    assert!(shown.contains("in-/"), "{shown}");
+    assert!(shown.contains("exit code 4"), "{shown}");
+    assert!(!shown.contains("not-2"), "{shown}");
+}
+
+#[tokio::test]
+async fn the_users_own_files_are_neither_read_nor_written() {
+    let fixture = Fixture::new(config()).await;
+    let mut session = open_with(&fixture, &["true"]).await;
+    let line = "echo \"=${HISTFILE##*/}= $(stat -c %a \"${HISTFILE%/*}\" \"$HISTFILE\" | tr '\\n' ' ')\"; env | grep -c ^HISTFILE";
+    type_line(&mut session, line, "=history= 700 600 ").await;
+    type_line(
+        &mut session,
+        "history -a; wc -l <$HISTFILE | sed s/^/lines-/",
+        "lines-",
+    )
+    .await;
+    type_line(
+        &mut session,
+        "declare -p PROMPT_COMMAND 2>&1 | sed s/not/NOT/",
+        "NOT found",
+    )
+    .await;
+    session.write_all(b"exit\n").await.unwrap();
+    session.read_to_end(&mut Vec::new()).await.unwrap();
+    drop(session);
+    let left = std::fs::read_dir(fixture.temp_dir()).unwrap();
+    let names: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        names
+            .iter()
+            .all(|name| !name.to_string_lossy().contains("shell-")),
+        "{names:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_shell_without_an_editor_shows_the_script_first() {
+    let sh = |runner: &mut RunnerConfig| runner.shell = Some(Dialect::Sh);
+    let fixture = Fixture::with_runner(config(), sh).await;
+    let mut session = open_with(&fixture, &["echo one-$((1+1))"]).await;
+    read_until(&mut session, "   1  echo one-$((1+1))").await;
+    type_line(&mut session, "rerun 1", "one-2").await;
+    type_line(&mut session, "rerun; echo =$?=", "=0=").await;
+    type_line(&mut session, "exec 2>&1; rerun x", "no such line").await;
+}
+
+#[tokio::test]
+async fn variables_that_are_given_are_those_of_the_shell() {
+    let fixture = Fixture::new(config()).await;
+    let variables = StageVariables {
+        environment: vec![("GIVEN".to_owned(), "it is".to_owned())],
+        files: vec![FileVariable {
+            key: "AS_FILE".to_owned(),
+            content: b"in-a-file".to_vec(),
+        }],
+    };
+    let request = TerminalRequest::new(SIZE).with_variables(Arc::new(variables));
+    let terminal = fixture.executor.terminal().unwrap();
+    let mut session = terminal.open(request, &Cancellation::new()).await.unwrap();
+    type_line(&mut session, "echo \"=$GIVEN=\"", "=it is=").await;
+    type_line(&mut session, "cat \"$AS_FILE\" | tr a-z A-Z", "IN-A-FILE").await;
 }

@@ -4,4 +4,5 @@ mod git;
 mod parts;
 mod writer;
 
+pub(crate) use parts::IMPORT_ENVIRONMENT;
 pub(crate) use writer::Posix;

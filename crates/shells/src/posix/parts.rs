@@ -23,7 +23,7 @@ pub(super) const EPILOGUE: &str = "exit\n";
 /// Nothing in a value is evaluated. A name that this shell cannot export (not an identifier, or
 /// read-only) ends dash on the spot, so a subshell tries first;
 ///   bash is spared the fork, which is a good part of what a short job costs.
-pub(super) const IMPORT_ENVIRONMENT: &str = r#"if [ -r "${GITLAB_ENV:-}" ]; then
+pub(crate) const IMPORT_ENVIRONMENT: &str = r#"if [ -r "${GITLAB_ENV:-}" ]; then
   while IFS= read -r runwright_line || [ -n "$runwright_line" ]; do
     case "$runwright_line" in
       '') continue ;;

@@ -1,0 +1,79 @@
+//! The files of one interactive shell.
+
+use crate::error::ShellError;
+use crate::stage_files::{exports, write_private};
+use executor_core::ability::TerminalRequest;
+use executor_core::{ShellInfo, StageVariables};
+use fail_point::fail_point;
+use shells::InteractiveShell;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A directory with the files of one shell, below the job's private one; dropping it removes it.
+///
+/// The job's private directory is recorded for whoever cleans up after a runner that was killed, so
+/// this one is too.
+#[derive(Debug)]
+pub(crate) struct SessionFiles {
+    directory: PathBuf,
+}
+
+impl SessionFiles {
+    /// Makes the directory.
+    pub(crate) fn make(directory: PathBuf) -> Result<Self, ShellError> {
+        let made = fail_point!(
+            "executor_shell::session_files::make_dir",
+            process::make_private_dir(&directory)
+        );
+        let files = Self { directory };
+        made.map_err(|source| error("make", &files.directory, source))?;
+        Ok(files)
+    }
+
+    /// Writes what the shell reads.
+    pub(crate) fn write(
+        &self,
+        interactive: &InteractiveShell<'_>,
+        shell: &ShellInfo,
+        request: &TerminalRequest,
+        variables: &StageVariables,
+    ) -> Result<(), ShellError> {
+        let start = interactive.start_file();
+        self.write_file(InteractiveShell::START_FILE, &start)?;
+        let script = interactive.script_file();
+        self.write_file(InteractiveShell::SCRIPT_FILE, &script)?;
+        self.write_file(InteractiveShell::HISTORY_FILE, "")?;
+        if request.profile {
+            // A profile may set them anew, and the job's variables win.
+            self.write_file(InteractiveShell::EXPORTS_FILE, &exports(variables, shell))?;
+        }
+        Ok(())
+    }
+
+    fn write_file(&self, name: &str, text: &str) -> Result<(), ShellError> {
+        let path = self.directory.join(name);
+        let written = fail_point!(
+            "executor_shell::session_files::write",
+            write_private(&path, text.as_bytes())
+        );
+        written.map_err(|source| error("write", &path, source))
+    }
+}
+
+impl Drop for SessionFiles {
+    fn drop(&mut self) {
+        // What stays is removed with the job's private directory.
+        let _ = fail_point!(
+            "executor_shell::session_files::remove",
+            process::remove_tree(&self.directory)
+        );
+    }
+}
+
+fn error(action: &'static str, path: &Path, source: io::Error) -> ShellError {
+    ShellError::File {
+        action,
+        path: path.to_owned(),
+        source,
+    }
+}
