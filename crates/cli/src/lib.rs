@@ -19,6 +19,7 @@ mod exit_code;
 mod failure;
 pub mod output;
 mod quoted;
+mod settled;
 mod signal;
 
 pub use exit_code::Exit;
@@ -28,34 +29,49 @@ use exit_code::exit_code;
 use args::{Cli, Command};
 use clap::Parser;
 use failure::Failure;
+use settled::{Asked, Settled};
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the program with these arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let words = words(&arguments);
-    let cli = match Cli::try_parse_from(arguments) {
+    let mut cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => {
-            let exit = if error.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Success
-            };
-            // Nothing is left to be done when even this cannot be printed.
-            let _ = error.print();
-            return exit_code(exit);
-        }
+        Err(error) => return misunderstood(&error),
     };
     start_log();
-    match run(cli.command, words) {
-        Ok(exit) => exit_code(exit),
-        Err(failure) => {
-            failure.report();
-            exit_code(failure.exit())
-        }
+    let settled = match Settled::of(arguments, Asked::All, Path::new(".")) {
+        Ok(settled) => settled,
+        Err(failure) => return failed(&failure),
+    };
+    if settled.is_changed() {
+        cli = match Cli::try_parse_from(&settled.words) {
+            Ok(cli) => cli,
+            Err(error) => return misunderstood(&error),
+        };
     }
+    match run(cli.command, words(&settled.kept)) {
+        Ok(exit) => exit_code(exit),
+        Err(failure) => failed(&failure),
+    }
+}
+
+fn misunderstood(error: &clap::Error) -> ExitCode {
+    let exit = if error.use_stderr() {
+        Exit::Usage
+    } else {
+        Exit::Success
+    };
+    // Nothing is left to be done when even this cannot be printed.
+    let _ = error.print();
+    exit_code(exit)
+}
+
+fn failed(failure: &Failure) -> ExitCode {
+    failure.report();
+    exit_code(failure.exit())
 }
 
 /// Returns the words of the command without the program, as a run keeps them.
@@ -86,6 +102,7 @@ fn run(command: Command, words: Vec<String>) -> Result<Exit, Failure> {
         Command::Show(args) => command::show(&args),
         Command::Vendor(args) => command::vendor(&args),
         Command::GitLab(args) => command::gitlab(&args),
+        Command::Config(args) => command::config(&args),
         Command::Executors(args) => command::executors(&args),
         Command::Completion(args) => command::completion(&args),
         Command::Man(args) => command::man(&args),

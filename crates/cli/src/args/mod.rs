@@ -4,6 +4,7 @@ mod artifacts;
 mod cancel;
 mod changed;
 mod clean;
+mod config;
 mod elsewhere;
 mod environments;
 mod explain;
@@ -32,6 +33,9 @@ pub(crate) use artifacts::ArtifactsArgs;
 pub(crate) use cancel::CancelArgs;
 pub(crate) use changed::ChangedArgs;
 pub(crate) use clean::CleanArgs;
+pub(crate) use config::{
+    ConfigAction, ConfigArgs, ConfigInitArgs, ConfigSchemaArgs, ConfigShowArgs,
+};
 pub(crate) use elsewhere::ElsewhereArgs;
 pub(crate) use environments::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 pub(crate) use explain::ExplainArgs;
@@ -82,6 +86,7 @@ Examples:
   runwright show                    show it with everything put together
   runwright gitlab                  show which GitLab the project has, and whether it answers
   runwright vendor                  lock what is included from elsewhere
+  runwright config show --origin    show all settings, and where each is from
 
 Exit codes:
   0  all good      1  a job failed        2  usage or configuration error
@@ -135,6 +140,8 @@ pub(crate) enum Command {
     /// Show which GitLab the project has, who you are there, and whether that works
     #[command(name = "gitlab")]
     GitLab(GitLabArgs),
+    /// Show the settings and where they are from, or write a file to begin with
+    Config(ConfigArgs),
     /// Show the executors this build has
     Executors(ExecutorsArgs),
     /// Print a completion script for a shell

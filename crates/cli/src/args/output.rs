@@ -1,6 +1,6 @@
 use super::ReportFile;
 use crate::output::{Layout, Progress};
-use clap::Args;
+use clap::{ArgAction, Args};
 use std::path::PathBuf;
 
 /// What of a run is shown, and where else it goes.
@@ -13,7 +13,9 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum, value_name = "LAYOUT")]
     pub(crate) output: Option<Layout>,
     /// Show all that the runner itself says, and fold nothing
-    #[arg(short, long)]
+    #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", default_value_t = false, hide_default_value = true,
+          hide_possible_values = true, value_name = "BOOL")]
     pub(crate) verbose: bool,
     /// Write all events as JSON lines to this file
     #[arg(long, value_name = "FILE")]

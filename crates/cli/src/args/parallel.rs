@@ -8,8 +8,9 @@ use runwright::local::ParallelBackend;
 #[command(next_help_heading = "As bitrab")]
 pub(crate) struct ParallelArgs {
     /// Run one job at a time; with --dialect bitrab in the working tree itself
-    #[arg(long, conflicts_with = "concurrency")]
-    pub(crate) serial: bool,
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          hide_possible_values = true, value_name = "BOOL")]
+    pub(crate) serial: Option<bool>,
     /// With --dialect bitrab: run jobs in the working tree itself, also beside each other
     #[arg(long, conflicts_with_all = ["isolation", "snapshot", "in_place"])]
     pub(crate) no_worktrees: bool,
@@ -48,7 +49,10 @@ impl ParallelArgs {
     /// Returns the options that ask for the same again.
     pub(crate) fn words(&self) -> Vec<&'static str> {
         let mut words = Vec::new();
-        words.extend(self.serial.then_some("--serial"));
+        words.extend(
+            self.serial
+                .map(|is_so| if is_so { "--serial" } else { "--serial=false" }),
+        );
         words.extend(self.no_worktrees.then_some("--no-worktrees"));
         if let Some(backend) = self.parallel_backend {
             words.extend(["--parallel-backend", backend.word()]);

@@ -1,5 +1,5 @@
 use super::{ChangedArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs};
-use clap::Args;
+use clap::{ArgAction, Args};
 use runwright::pipeline::selector::split_list;
 use std::num::NonZeroU32;
 
@@ -75,7 +75,9 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) isolation: IsolationArgs,
     /// Start shells as login shells, so that they read your profile
-    #[arg(long)]
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", default_value_t = false, hide_default_value = true,
+          hide_possible_values = true, value_name = "BOOL")]
     pub(crate) login: bool,
 
     /// What is shown, and where else it goes.

@@ -8,11 +8,13 @@ use crate::args::{Cli, Command, KeyValue, OutputArgs, ResumeArgs, RetryArgs, Run
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::quoted::word;
+use crate::settled::{Asked, Settled};
 use anyhow::{Context, anyhow};
 use clap::Parser;
 use runwright::core::variable::JobVariable;
 use runwright::local::{Continuation, ContinuationKind, JobHistory, Run, RunCommand, RunState};
 use runwright::pipeline::Status;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Goes on with what a run had not finished.
@@ -107,7 +109,9 @@ pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit
     words.extend(settings(&earlier));
     // A name that begins with a dash is no option.
     words.extend(["--".to_owned(), job.to_owned()]);
-    let mut args = parsed(&words).ok_or_else(|| unknown(run))?;
+    let program = std::iter::once("runwright").chain(words.iter().map(String::as_str));
+    let all: Vec<OsString> = program.map(OsString::from).collect();
+    let mut args = parsed(&all).ok_or_else(|| unknown(run))?;
     args.shown = over(shown, &earlier.shown)?;
     stand_where_it_began(run)?;
     let directory = run.record().command.directory.clone();
@@ -122,7 +126,11 @@ pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit
 /// Returns what a run was asked for, as its command said, for the branch or tag it ran for.
 fn asked(run: &Run) -> Result<RunArgs, Failure> {
     let record = run.record();
-    let mut args = parsed(&record.command.words).ok_or_else(|| unknown(run))?;
+    let words = std::iter::once("runwright".to_owned()).chain(record.command.words.iter().cloned());
+    let words = words.map(OsString::from).collect();
+    // What is shown is for him who looks now.
+    let settled = Settled::of(words, Asked::Screen, &record.command.directory)?;
+    let mut args = parsed(&settled.words).ok_or_else(|| unknown(run))?;
     let situation = &record.situation;
     let pinned = &mut args.project.situation;
     pinned.pin(&situation.reference, situation.is_tag);
@@ -130,10 +138,8 @@ fn asked(run: &Run) -> Result<RunArgs, Failure> {
     Ok(args)
 }
 
-/// Returns the arguments of a command `run`.
-fn parsed(words: &[String]) -> Option<RunArgs> {
-    let program = std::iter::once("runwright");
-    let words = program.chain(words.iter().map(String::as_str));
+/// Returns the arguments of a command `run`, whose first word is the program's name.
+fn parsed(words: &[OsString]) -> Option<RunArgs> {
     match Cli::try_parse_from(words).ok()?.command {
         Command::Run(args) => Some(*args),
         _ => None,

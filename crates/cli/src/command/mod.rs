@@ -5,6 +5,7 @@ mod artifacts;
 mod audience;
 mod changed;
 mod clean;
+mod config;
 mod control;
 mod environments;
 mod executors;
@@ -31,6 +32,7 @@ mod vendor;
 
 pub(crate) use artifacts::artifacts;
 pub(crate) use clean::clean;
+pub(crate) use config::config;
 pub(crate) use control::{cancel, play};
 pub(crate) use environments::environments;
 pub(crate) use executors::executors;

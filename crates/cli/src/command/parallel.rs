@@ -18,6 +18,10 @@ pub(super) struct Parallel {
 impl Parallel {
     /// Returns what the command line asks for and, in bitrab's dialect, the project.
     pub(super) fn choose(args: &RunArgs, project: &LocalProject) -> Result<Self, Failure> {
+        if args.parallel.serial == Some(true) && args.concurrency.is_some() {
+            let error = anyhow!("--serial cannot be used with --concurrency");
+            return Err(Failure::usage(error).with_help("leave out one of them"));
+        }
         if args.project.dialect != DialectArg::Bitrab {
             if args.parallel.no_worktrees {
                 let error = anyhow!("--no-worktrees belongs to --dialect bitrab");
@@ -39,7 +43,8 @@ impl Parallel {
     fn of_bitrab(args: &RunArgs, settings: &BitrabSettings) -> Self {
         let options = &args.parallel;
         // Whoever says how many wants as many.
-        let serial = options.serial || (settings.serial && args.concurrency.is_none());
+        let usual = settings.serial && args.concurrency.is_none();
+        let serial = options.serial.unwrap_or(usual);
         let worktrees = settings.use_git_worktrees.unwrap_or(true) && !options.no_worktrees;
         let isolation = match args.isolation.explicit() {
             Some(isolation) => isolation,

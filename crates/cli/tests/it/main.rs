@@ -44,6 +44,7 @@ mod resource_groups;
 mod run;
 mod schedule;
 mod secrets;
+mod settings;
 mod show;
 mod signals;
 mod terminal;

@@ -68,7 +68,7 @@ pub use runs::{
 pub use settings::{
     CacheSettings, FilePlace, GitUse, IncludeSettings, InstanceSettings, JobSettings, SECTIONS,
     Said, SectionShape, SettingKey, SettingKind, SettingOrigin, SettingSection, SettingValue,
-    Settings, SettingsError, SshServer, TokenSource,
+    Settings, SettingsError, SettingsFile, SshServer, TokenSource, settings_page,
 };
 pub use situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};

@@ -1,4 +1,5 @@
-use super::SettingKind;
+use super::{SettingKind, SettingValue};
+use std::num::NonZeroU32;
 
 /// An entry of the [table](super::SECTIONS): one setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +65,21 @@ impl SettingKey {
     pub(super) const fn about_screen(mut self) -> Self {
         self.is_about_screen = true;
         self
+    }
+
+    /// Returns what holds where nobody says anything.
+    pub(super) fn built_in(&self) -> SettingValue {
+        let default = self.default.and_then(|text| text.parse().ok());
+        match default {
+            Some(toml::Value::String(text)) => SettingValue::Text(text),
+            Some(toml::Value::Boolean(flag)) => SettingValue::Flag(flag),
+            Some(toml::Value::Integer(number)) => u32::try_from(number)
+                .ok()
+                .and_then(NonZeroU32::new)
+                .map_or(SettingValue::Unset, SettingValue::Count),
+            Some(toml::Value::Array(_)) => SettingValue::Texts(Vec::new()),
+            _ => SettingValue::Unset,
+        }
     }
 
     /// Returns the variable of the environment that says the same as a key of `[run]`.

@@ -3,24 +3,15 @@
 use super::reader::parse;
 use super::table::SECTIONS;
 use super::{
-    FilePlace, Said, SectionShape, SettingKey, SettingOrigin, SettingSection, SettingsError, Table,
-    Value,
+    FilePlace, Said, SectionShape, SettingKey, SettingOrigin, SettingSection, SettingsError,
+    SettingsFile, Table, Value,
 };
 use std::path::Path;
-
-/// Whose a file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
-    /// The user's.
-    User,
-    /// The project's, which strangers may have written.
-    Project,
-}
 
 /// What a file says.
 #[derive(Debug)]
 pub(super) struct Layer {
-    whose: Whose,
+    whose: SettingsFile,
     /// All of it, in its order.
     pub(super) said: Vec<Said>,
     /// The first value that is of the wrong kind. Who reads the section may have more to say of it.
@@ -32,7 +23,11 @@ pub(super) struct Layer {
 /// # Errors
 ///
 /// When it is no TOML, has keys that are not in the table, or says what is not its to say.
-pub(super) fn read_layer(whose: Whose, file: &Path, text: &str) -> Result<Layer, SettingsError> {
+pub(super) fn read_layer(
+    whose: SettingsFile,
+    file: &Path,
+    text: &str,
+) -> Result<Layer, SettingsError> {
     let parsed = parse(file, text)?;
     let whole = Table::whole(file, text, &parsed);
     let tops: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
@@ -65,7 +60,7 @@ impl Layer {
         value: &Value<'_>,
     ) -> Result<(), SettingsError> {
         let title = section.title();
-        if self.whose == Whose::Project
+        if self.whose == SettingsFile::Project
             && let Some(why) = section.users_alone
         {
             return Err(not_here(value, &title, why));
@@ -123,7 +118,7 @@ impl Layer {
         of: Option<&str>,
         value: &Value<'_>,
     ) -> Result<(), SettingsError> {
-        if self.whose == Whose::Project
+        if self.whose == SettingsFile::Project
             && let Some(why) = key.users_alone
         {
             return Err(not_here(value, &format!("`{}`", key.name), why));
@@ -135,7 +130,7 @@ impl Layer {
                 return Ok(());
             }
         };
-        if self.whose == Whose::Project {
+        if self.whose == SettingsFile::Project {
             read.refuse_outside(value, key.kind)?;
         }
         let place = value.file_place();
@@ -145,8 +140,8 @@ impl Layer {
             of: of.map(ToOwned::to_owned),
             value: read,
             origin: match self.whose {
-                Whose::User => SettingOrigin::User(place),
-                Whose::Project => SettingOrigin::Project(place),
+                SettingsFile::User => SettingOrigin::User(place),
+                SettingsFile::Project => SettingOrigin::Project(place),
             },
         });
         Ok(())

@@ -14,10 +14,11 @@
 //!    options with a value: the command line puts `--name value` in front of the words of each command
 //!    that has the same option (the same name, and the same name of its value), unless the user gave it.
 //! 2. A switch needs a way to say no where a file says yes: `--name=false`. In the arguments it is
-//!    `#[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
-//!    default_value_t = false, hide_default_value = true, value_name = "BOOL")] name: bool`.
+//!    `#[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+//!    default_missing_value = "true", default_value_t = false, hide_default_value = true,
+//!    hide_possible_values = true, value_name = "BOOL")] name: bool`.
 //! 3. An option that says as much, or the opposite, belongs in `yields_to`, by the name of its field.
-//! 4. `RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright settings` writes the page and the schemas anew.
+//! 4. `RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright --lib settings` writes the page and the schemas anew.
 
 mod error;
 mod instance;
@@ -26,15 +27,19 @@ mod key;
 mod kind;
 mod layer;
 mod origin;
+mod page;
 mod place;
 mod read;
 mod reader;
 mod said;
+mod schema;
 mod section;
 #[expect(clippy::module_inception, reason = "the noun of this directory")]
 mod settings;
+mod settings_file;
 mod size;
 mod table;
+mod template;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -46,10 +51,12 @@ pub use jobs::JobSettings;
 pub use key::SettingKey;
 pub use kind::SettingKind;
 pub use origin::{FilePlace, SettingOrigin};
+pub use page::settings_page;
 pub(in crate::local) use reader::{Table, Value, parse as parse_toml};
 pub use said::Said;
 pub use section::{SectionShape, SettingSection};
 pub use settings::{CacheSettings, IncludeSettings, Settings};
+pub use settings_file::SettingsFile;
 use size::parse_size;
 pub use table::SECTIONS;
 pub use value::SettingValue;

@@ -29,7 +29,7 @@ pub struct FilePlace {
 
 impl SettingOrigin {
     /// Returns how much it counts: more than what has a smaller number.
-    pub(super) fn rank(&self) -> u8 {
+    pub fn rank(&self) -> u8 {
         match self {
             Self::BuiltIn => 0,
             Self::User(_) => 1,

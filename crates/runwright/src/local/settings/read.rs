@@ -1,9 +1,9 @@
-use super::layer::{Whose, read_layer};
+use super::layer::read_layer;
 use super::reader::{Table, Value, parse};
 use super::size::parse_size;
 use super::{
-    CacheSettings, GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError, SshServer,
-    TokenSource,
+    CacheSettings, GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError,
+    SettingsFile, SshServer, TokenSource,
 };
 use crate::local::elsewhere::is_private;
 use crate::local::file::{ReadError, read_text};
@@ -19,6 +19,9 @@ use web::{Origin, Url};
 
 /// The name of the file in the directory of the user's state.
 pub(super) const FILE: &str = "config.toml";
+
+/// No file with settings is longer, in bytes.
+const LONGEST: usize = 1 << 20;
 
 /// The name of the project's file, at its top.
 pub(super) const PROJECT_FILE: &str = ".runwright.toml";
@@ -50,7 +53,7 @@ impl Settings {
     pub fn parse(file: &Path, text: &str, home: Option<&Path>) -> Result<Self, SettingsError> {
         let parsed = parse(file, text)?;
         let whole = Table::whole(file, text, &parsed);
-        let layer = read_layer(Whose::User, file, text)?;
+        let layer = read_layer(SettingsFile::User, file, text)?;
         let mut settings = Self {
             file: Some(file.to_owned()),
             said: layer.said,
@@ -103,16 +106,23 @@ impl Settings {
         directory: &Path,
         home: Option<&Path>,
     ) -> Result<Self, SettingsError> {
-        let mut settings = Self::read(directory, home)?;
+        Self::read(directory, home)?.with_project(root)
+    }
+
+    /// Adds what the project says whose top is `root`.
+    ///
+    /// # Errors
+    ///
+    /// As [`of_project`](Self::of_project).
+    pub fn with_project(mut self, root: &Path) -> Result<Self, SettingsError> {
         if let Some(text) = read_file(&root.join(PROJECT_FILE))? {
-            let file = Path::new(PROJECT_FILE);
-            let layer = read_layer(Whose::Project, file, &text)?;
+            let layer = read_layer(SettingsFile::Project, Path::new(PROJECT_FILE), &text)?;
             if let Some(wrong) = layer.wrong {
                 return Err(wrong);
             }
-            settings.said.extend(layer.said);
+            self.said.extend(layer.said);
         }
-        Ok(settings)
+        Ok(self)
     }
 
     fn refuse_twice(&self, new: &InstanceSettings, table: &Table<'_>) -> Result<(), SettingsError> {
@@ -146,7 +156,11 @@ impl Settings {
 
 /// Reads a file that need not be there.
 fn read_file(file: &Path) -> Result<Option<String>, SettingsError> {
-    match read_text(file) {
+    let read = match read_text(file) {
+        Ok(text) if text.len() > LONGEST => Err(ReadError::TooLong(LONGEST)),
+        read => read,
+    };
+    match read {
         Ok(text) => Ok(Some(text)),
         Err(ReadError::Io(error))
             if matches!(

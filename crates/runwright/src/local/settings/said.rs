@@ -28,6 +28,17 @@ impl Said {
         (section.unwrap_or_default(), key.unwrap_or_default())
     }
 
+    /// Returns a key of `[run]`, or another that is there once, as it is built in.
+    pub(super) fn built_in(section: &'static SettingSection, key: &'static SettingKey) -> Self {
+        Self {
+            section,
+            key,
+            of: None,
+            value: key.built_in(),
+            origin: SettingOrigin::BuiltIn,
+        }
+    }
+
     /// Returns the name of the setting with that of its section: `jobs."test".inputs`.
     pub fn name(&self) -> String {
         let (section, key) = (self.section.name, self.key.name);

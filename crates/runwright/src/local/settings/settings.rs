@@ -1,4 +1,4 @@
-use super::{InstanceSettings, Said};
+use super::{InstanceSettings, SECTIONS, Said, SectionShape};
 use gitlab_api::Instance;
 use pipeline::scheduler::ProcessMode;
 use std::collections::BTreeMap;
@@ -76,8 +76,25 @@ impl Settings {
                 None => holds.push(said),
             }
         }
-        holds.sort_by_key(|said| said.position());
+        holds.sort_by_key(|said| (said.position().0, said.of.clone(), said.position().1));
         holds
+    }
+
+    /// Returns what holds, as [`effective`](Self::effective), with what is built in: of sections that are
+    /// there once, all keys.
+    pub fn all(&self) -> Vec<Said> {
+        let mut all: Vec<Said> = self.effective().into_iter().cloned().collect();
+        for section in SECTIONS.iter().filter(|it| it.shape == SectionShape::Once) {
+            for key in section.keys {
+                let is_it =
+                    |said: &Said| (said.section.name, said.key.name) == (section.name, key.name);
+                if !all.iter().any(is_it) {
+                    all.push(Said::built_in(section, key));
+                }
+            }
+        }
+        all.sort_by_key(|said| (said.position().0, said.of.clone(), said.position().1));
+        all
     }
 
     /// Returns what is said about a GitLab: what was said about its very address, else about its

@@ -70,10 +70,11 @@ const RUN_SECTION: SettingSection = SettingSection {
         Key::new(
             "isolation",
             Word(&["snapshot", "worktree", "none"]),
-            "what keeps jobs apart from each other and from the working tree",
+            "what keeps jobs apart from each other and from the working tree; else `snapshot`, and with \
+             bitrab's dialect `worktree`",
         )
         .example("\"worktree\"")
-        .yields_to(&["snapshot", "in_place", "no_worktrees", "serial"]),
+        .yields_to(&["snapshot", "in_place", "no_worktrees"]),
         Key::new(
             "login",
             Flag,

@@ -1,4 +1,4 @@
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -14,8 +14,17 @@ pub enum SettingValue {
     Count(NonZeroU32),
     /// Several texts.
     Texts(Vec<String>),
-    /// What nobody is shown; in JSON it is `null`.
+    /// What nobody is shown.
+    #[serde(serialize_with = "hidden")]
     Hidden,
+    /// Nothing; what that means stands with the key. In JSON it is `null`.
+    Unset,
+}
+
+const HIDDEN: &str = "(hidden)";
+
+fn hidden<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(HIDDEN)
 }
 
 impl fmt::Display for SettingValue {
@@ -29,7 +38,8 @@ impl fmt::Display for SettingValue {
                 let texts: Vec<_> = texts.iter().map(|text| quoted(text)).collect();
                 write!(f, "[{}]", texts.join(", "))
             }
-            Self::Hidden => f.write_str("(hidden)"),
+            Self::Hidden => f.write_str(HIDDEN),
+            Self::Unset => f.write_str("(not set)"),
         }
     }
 }

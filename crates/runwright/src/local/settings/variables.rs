@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 const PREFIX: &str = "RUNWRIGHT_";
 
 /// Variables that are no settings, and are read elsewhere.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 11] = [
     "RUNWRIGHT_AGENT",
     "RUNWRIGHT_CORPUS",
     "RUNWRIGHT_GITLAB",
@@ -21,7 +21,6 @@ const OTHERS: [&str; 12] = [
     "RUNWRIGHT_PROCESS_MARKER",
     "RUNWRIGHT_SKIP_HOOK",
     "RUNWRIGHT_WRITE_PAGES",
-    "RUNWRIGHT_FAIL_POINT",
 ];
 
 /// What families of such variables begin with.
@@ -46,6 +45,38 @@ impl Settings {
         }
         found.sort_by(|one: &Said, other| one.key.name.cmp(other.key.name));
         self.said.extend(found);
+        Ok(self)
+    }
+
+    /// Adds what an option of `run` says, which wins over all else; what is no setting is left out.
+    ///
+    /// # Errors
+    ///
+    /// When it says what cannot be.
+    pub fn with_option(mut self, name: &str, values: &[String]) -> Result<Self, SettingsError> {
+        let Some(key) = RUN.key(name) else {
+            return Ok(self);
+        };
+        let value = match values {
+            [] => "true".to_owned(),
+            values => values.join(","),
+        };
+        let value = key
+            .kind
+            .parse(name, &value)
+            .map_err(|wrong| SettingsError {
+                file: format!("--{name}").into(),
+                place: None,
+                message: wrong.message,
+                help: wrong.help,
+            })?;
+        self.said.push(Said {
+            section: RUN,
+            key,
+            of: None,
+            value,
+            origin: SettingOrigin::Option(name.to_owned()),
+        });
         Ok(self)
     }
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 /// Makes a directory for one user, with those above it.
-pub(super) fn make_dir(path: &Path) -> Result<(), StateError> {
+pub(in crate::local) fn make_dir(path: &Path) -> Result<(), StateError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700);
     fail_point!("runwright::state::make_dir", builder.create(path))

@@ -9,5 +9,6 @@ mod state_dir;
 
 pub use error::StateError;
 pub use in_place::InPlaceLock;
+pub(super) use make_dir::make_dir;
 pub use project_state::{PipelineDir, ProjectState};
 pub use state_dir::StateDir;

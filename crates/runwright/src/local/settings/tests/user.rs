@@ -1,4 +1,4 @@
-use super::{GitUse, Settings, TokenSource};
+use crate::local::settings::{GitUse, Settings, SettingsError, TokenSource};
 use gitlab_api::{Instance, TokenKind};
 use std::fs;
 use std::num::NonZeroUsize;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-fn parse(text: &str) -> Result<Settings, super::SettingsError> {
+fn parse(text: &str) -> Result<Settings, SettingsError> {
     Settings::parse(Path::new("config.toml"), text, Some(Path::new("/h/me")))
 }
 

@@ -1,0 +1,47 @@
+//! The reference of the guide.
+
+use super::{SECTIONS, SettingKey, SettingSection};
+use std::fmt::Write;
+
+/// Returns the reference of all settings, in Markdown, as the guide has it.
+pub fn settings_page() -> String {
+    SECTIONS.iter().map(section).collect()
+}
+
+fn section(section: &SettingSection) -> String {
+    let mut text = format!("### `{}`\n\n", section.title());
+    if !section.about.is_empty() {
+        let _ = writeln!(text, "{}\n", section.about);
+    }
+    if let Some(why) = section.users_alone {
+        let _ = writeln!(text, "In the user's file alone: {why}.\n");
+    }
+    let has_options = section.name == "run";
+    text += if has_options {
+        "| key | option and variable | value | means |\n|---|---|---|---|\n"
+    } else {
+        "| key | value | means |\n|---|---|---|\n"
+    };
+    for key in section.keys {
+        let names = if has_options {
+            format!(" `--{}`, `{}` |", key.name, key.variable())
+        } else {
+            String::new()
+        };
+        let (name, kind, about) = (key.name, key.kind.words(), meaning(key));
+        let _ = writeln!(text, "| `{name}` |{names} {kind} | {about} |");
+    }
+    text + "\n"
+}
+
+/// Returns what a key means, with its default, and whose it is.
+fn meaning(key: &SettingKey) -> String {
+    let mut text = key.about.to_owned();
+    if let Some(default) = key.default {
+        let _ = write!(text, "; default `{default}`");
+    }
+    if let Some(why) = key.users_alone {
+        let _ = write!(text, ". In the user's file alone: {why}");
+    }
+    text
+}

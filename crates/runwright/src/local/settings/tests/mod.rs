@@ -1,0 +1,3 @@
+mod layers;
+mod made;
+mod user;
