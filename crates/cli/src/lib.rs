@@ -85,6 +85,7 @@ fn words(arguments: &[OsString]) -> Vec<String> {
 fn run(command: Command, words: Vec<String>) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => command::run(&args, words),
+        Command::Watch(args) => command::watch(&args),
         Command::History(args) => command::history(&args),
         Command::Logs(args) => command::logs(&args),
         Command::Artifacts(args) => command::artifacts(&args),

@@ -86,7 +86,7 @@ pub use options::BuildRunnerOptions;
 pub use reports::{DotenvError, DotenvProblem, JunitError, read_dotenv, read_junit};
 pub use repository::{
     Commit, Head, RepositoryError, RepositoryFacts, RepositoryRefs, ask_git, common_dir, glance,
-    inspect, project_files, toplevel,
+    inspect, project_files, taken_files, toplevel,
 };
 pub use runner::{BuildRunner, spool_file};
 pub use sources::{

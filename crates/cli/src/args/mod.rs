@@ -28,6 +28,7 @@ mod show;
 mod situation;
 mod variables;
 mod vendor;
+mod watch;
 
 pub(crate) use artifacts::ArtifactsArgs;
 pub(crate) use cancel::CancelArgs;
@@ -59,6 +60,7 @@ pub(crate) use show::{ShowArgs, ShowFormat};
 pub(crate) use situation::SituationArgs;
 pub(crate) use variables::VariablesArgs;
 pub(crate) use vendor::VendorArgs;
+pub(crate) use watch::WatchArgs;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -73,6 +75,7 @@ Examples:
   runwright run                     run the whole pipeline
   runwright run test                run the job `test` and what it needs
   runwright run test --no-needs     run that job alone
+  runwright watch test              run it again whenever files change
   runwright history                 what was run, and how it ended
   runwright logs test               the log of `test` in the last run
   runwright artifacts build         what `build` left; --output gets it out
@@ -105,6 +108,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the pipeline, or some of its jobs
     Run(Box<RunArgs>),
+    /// Run the pipeline, and again what is touched whenever files change
+    Watch(Box<WatchArgs>),
     /// Show what was run, and how it ended
     History(HistoryArgs),
     /// Show the log of a job, of a run that lives or is past

@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use runwright::pipeline::event::EventSink;
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Who takes the events of a run: the terminal or standard output, and the file that was asked for.
@@ -28,6 +29,20 @@ enum Reader {
 
 impl Audience {
     pub(super) fn of(args: &OutputArgs) -> Result<Self, Failure> {
+        Self::with_file(args, |path| File::create(path))
+    }
+
+    /// Returns the audience of one more run, whose events stand behind those of the run before.
+    pub(super) fn once_more(args: &OutputArgs) -> Result<Self, Failure> {
+        Self::with_file(args, |path| {
+            File::options().append(true).create(true).open(path)
+        })
+    }
+
+    fn with_file(
+        args: &OutputArgs,
+        open: impl FnOnce(&Path) -> io::Result<File>,
+    ) -> Result<Self, Failure> {
         let place = Place::of_stdout();
         let shown = Shown::choose(args.progress(), args.output, args.verbose, place)
             .map_err(|clash| Failure::usage(anyhow!(clash.message())).with_help(clash.help()))?;
@@ -50,7 +65,7 @@ impl Audience {
         let mut sinks = vec![sink];
         let mut file = None;
         if let Some(path) = &args.events {
-            let created = File::create(path)
+            let created = open(path)
                 .with_context(|| format!("create {}", path.display()))
                 .map_err(Failure::usage)?;
             let written = started(SharedWriter::new(created))?;

@@ -29,6 +29,7 @@ mod situated;
 mod variables;
 mod vectors;
 mod vendor;
+mod watch;
 
 pub(crate) use artifacts::artifacts;
 pub(crate) use clean::clean;
@@ -51,6 +52,7 @@ pub(crate) use show::show;
 pub(crate) use variables::variables;
 pub(crate) use vectors::vectors;
 pub(crate) use vendor::vendor;
+pub(crate) use watch::watch;
 
 use crate::args::{DialectArg, ProjectArgs};
 use crate::failure::Failure;

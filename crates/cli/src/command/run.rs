@@ -100,7 +100,7 @@ pub(super) fn perform(
 
 /// Returns the jobs that count when a change decides: those of the earlier run that is gone on with, or
 /// those that are touched now.
-fn among(
+pub(super) fn among(
     args: &RunArgs,
     project: &LocalProject,
     pipeline: &LocalPipeline,
@@ -125,7 +125,7 @@ fn check_executor(name: &str) -> Result<(), Failure> {
         .with_help(format!("this build has: {}", names.join(", "))))
 }
 
-fn options(args: &RunArgs, project: &LocalProject) -> Result<RunOptions, Failure> {
+pub(super) fn options(args: &RunArgs, project: &LocalProject) -> Result<RunOptions, Failure> {
     let parallel = Parallel::choose(args, project)?;
     let timeout = match &args.timeout {
         Some(text) => Some(parse_duration(text).ok_or_else(|| {
@@ -252,7 +252,7 @@ async fn execute(
     Ok(done.report.exit)
 }
 
-fn words_on_signal(count: usize) -> &'static str {
+pub(super) fn words_on_signal(count: usize) -> &'static str {
     if count == 1 {
         "cancelling; once more to end everything at once"
     } else {
@@ -261,7 +261,7 @@ fn words_on_signal(count: usize) -> &'static str {
 }
 
 /// Keeps the view in step with the terminal. Never returns.
-async fn follow_terminal(mut terminal: TerminalSignals, audience: &Audience) {
+pub(super) async fn follow_terminal(mut terminal: TerminalSignals, audience: &Audience) {
     loop {
         match terminal.next().await {
             TerminalChange::Size => audience.resized(),
@@ -271,14 +271,14 @@ async fn follow_terminal(mut terminal: TerminalSignals, audience: &Audience) {
 }
 
 /// A run that has ended, and what is needed to tell of it.
-struct Done {
-    report: PipelineReport,
-    plan: Arc<Plan>,
+pub(super) struct Done {
+    pub(super) report: PipelineReport,
+    pub(super) plan: Arc<Plan>,
     logs: RunLogs,
 }
 
 impl Done {
-    fn summary(&self, args: &RunArgs, style: Style) -> String {
+    pub(super) fn summary(&self, args: &RunArgs, style: Style) -> String {
         let again = Again::new(args, &self.plan);
         let advice = Advice {
             log: &|pipeline, job| self.logs.of(pipeline, job),
@@ -296,7 +296,7 @@ impl Done {
     }
 }
 
-async fn work(
+pub(super) async fn work(
     args: &RunArgs,
     project: LocalProject,
     pipeline: &LocalPipeline,

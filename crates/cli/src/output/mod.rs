@@ -111,6 +111,12 @@ pub fn print(text: &[u8]) -> io::Result<()> {
     }
 }
 
+/// Clears the terminal that standard output is, with what has scrolled away.
+pub(crate) fn clear_screen() {
+    // Who cannot be written to is not cleared either.
+    let _ = print(b"\x1b[H\x1b[2J\x1b[3J");
+}
+
 /// Prints a line on standard error, or above the live view.
 pub fn error_line(text: &str) {
     let _ = writeln!(ErrorStream, "{text}");

@@ -51,4 +51,5 @@ mod terminal;
 mod tmux;
 mod variables;
 mod vendor;
+mod watch;
 mod wide;

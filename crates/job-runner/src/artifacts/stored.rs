@@ -281,6 +281,46 @@ impl StoredArtifacts {
         }
     }
 
+    /// Names what a job left elsewhere as left by `job` here too, as long as all of it is there. Returns
+    /// whether it is. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When a list cannot be read or written.
+    pub fn adopt(&self, from: &Self, of: JobId, job: JobId) -> Result<bool, ArtifactError> {
+        let mut manifest = from.manifest(of)?;
+        let now = Timestamp::now();
+        if !manifest.gone.is_empty() || manifest.artifacts.iter().any(|it| it.is_expired(now)) {
+            return Ok(false);
+        }
+        if manifest.artifacts.is_empty() {
+            return Ok(true);
+        }
+        self.make_directory()?;
+        manifest.job = job;
+        self.write(&manifest)?;
+        // From now on no sweep removes them, but one may have.
+        if manifest.artifacts.iter().all(|it| self.tree_of(it).is_ok()) {
+            return Ok(true);
+        }
+        self.forget(job)?;
+        Ok(false)
+    }
+
+    fn make_directory(&self) -> Result<(), ArtifactError> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        let made = fail_point!(
+            "job_runner::artifacts::make_dir",
+            builder.create(&self.directory)
+        );
+        made.map_err(|source| ArtifactError::File {
+            action: "make",
+            path: self.directory.clone(),
+            source,
+        })
+    }
+
     fn keep(
         &self,
         job: JobId,
@@ -293,17 +333,7 @@ impl StoredArtifacts {
             project,
             paths,
         } = files;
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700);
-        let made = fail_point!(
-            "job_runner::artifacts::make_dir",
-            builder.create(&self.directory)
-        );
-        made.map_err(|source| ArtifactError::File {
-            action: "make",
-            path: self.directory.clone(),
-            source,
-        })?;
+        self.make_directory()?;
         // No sweep comes between the tree and its first mention.
         let kept = self.store.keep(project, paths, cancellation)?;
         let stored = StoredArtifact::new(artifact, name, kept.tree(), Timestamp::now());

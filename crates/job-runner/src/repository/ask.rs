@@ -24,6 +24,20 @@ pub async fn ask_git(
     tool::read(processes, directory, args, &NeverStop).await
 }
 
+/// Lists the files that a snapshot of the tree at `root` takes, sorted, relative to it: those that are not
+/// ignored, also in submodules and repositories inside. Some may be gone.
+///
+/// # Errors
+///
+/// When git or a directory cannot be read.
+///
+/// # Cancellation
+///
+/// Dropping the future ends git.
+pub async fn taken_files(root: &Path, processes: &ProcessTree) -> Result<Vec<PathBuf>, ListError> {
+    Ok(files_of(root, processes, &Cancellation::new()).await?.files)
+}
+
 /// Lists the files of the project at `root` that are there and not ignored, sorted, relative to it.
 ///
 /// What lies in submodules is not the project's own.

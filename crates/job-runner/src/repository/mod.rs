@@ -6,7 +6,7 @@ mod inspect;
 mod known_refs;
 mod refs;
 
-pub use ask::{ask_git, project_files};
+pub use ask::{ask_git, project_files, taken_files};
 pub(crate) use git_dir::GitDir;
 pub use git_dir::{common_dir, toplevel};
 pub(crate) use inspect::origin;

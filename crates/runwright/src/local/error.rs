@@ -76,6 +76,9 @@ pub enum LocalError {
     /// The caches of jobs cannot be read.
     #[error("read what jobs keep in caches")]
     Cache(#[from] job_runner::CacheError),
+    /// The working tree cannot be watched.
+    #[error("watch the working tree: {0}")]
+    Watch(String),
     /// What a job left cannot be got out.
     #[error(transparent)]
     Export(#[from] ExportError),
@@ -138,6 +141,7 @@ impl LocalError {
             Self::Repository(_)
             | Self::Git(_)
             | Self::Snapshot(_)
+            | Self::Watch(_)
             | Self::State(_)
             | Self::Cache(_)
             | Self::Export(_)

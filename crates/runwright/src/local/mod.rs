@@ -34,6 +34,7 @@ mod situation;
 mod state;
 mod surroundings;
 mod vendor;
+mod watch;
 
 pub use artifacts::PipelineArtifacts;
 pub use bitrab::{BitrabSettings, ParallelBackend};
@@ -73,6 +74,7 @@ pub use settings::{
 pub use situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 pub use vendor::{Vendor, VendorError};
+pub use watch::{Rounds, TreeNews, TreeWatch, WatchMeans};
 
 #[doc(no_inline)]
 pub use job_runner::{

@@ -1,11 +1,13 @@
 //! The project a local run is about: a working tree and its pipeline file.
 
+use super::changed::PipelineFiles;
 use super::error::LocalError;
 use super::file::{ReadError, read_bytes, read_text};
 use super::gitlab_ci_local::{self, read_options};
 use super::local_pipeline::LocalPipeline;
 use super::pipeline_options::PipelineOptions;
 use pipeline::diagnostic::Checked;
+use pipeline::source::SourceMap;
 use pipeline::yaml::decode;
 use std::fs;
 use std::io;
@@ -81,6 +83,13 @@ impl LocalProject {
     /// is in the [`Checked`] value.
     pub fn read(&self, options: &PipelineOptions) -> Result<Checked<LocalPipeline>, LocalError> {
         LocalPipeline::read(self, options)
+    }
+
+    /// Returns the files that may belong to its pipeline whatever that includes, relative to the root; some
+    /// may not be there.
+    pub fn own_files(&self, options: &PipelineOptions) -> Vec<String> {
+        let files = PipelineFiles::of(&self.root, &self.file, &SourceMap::default(), options);
+        files.files().map(str::to_owned).collect()
     }
 
     /// Returns the text of the pipeline file.

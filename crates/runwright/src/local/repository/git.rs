@@ -31,6 +31,7 @@ struct Worker {
 enum Question {
     Read(Vec<String>, SyncSender<Result<Vec<u8>, GitError>>),
     Files(SyncSender<Result<Vec<PathBuf>, GitError>>),
+    Taken(SyncSender<Result<Vec<PathBuf>, GitError>>),
     Describe(SyncSender<Result<RepositoryFacts, GitError>>),
 }
 
@@ -75,6 +76,12 @@ impl Git {
     /// Returns the files of the working tree that are not ignored.
     pub(in crate::local) fn files(&self) -> Result<Vec<PathBuf>, GitError> {
         self.ask(Question::Files)
+    }
+
+    /// Returns the files that a snapshot of the working tree takes, also those of repositories inside;
+    /// some may be gone.
+    pub(in crate::local) fn taken(&self) -> Result<Vec<PathBuf>, GitError> {
+        self.ask(Question::Taken)
     }
 
     /// Describes the repository.
@@ -187,6 +194,9 @@ async fn answer(root: &Path, processes: &ProcessTree, question: Question) {
         }
         Question::Files(answer) => {
             let _ = answer.send(in_time(job_runner::project_files(root, processes)).await);
+        }
+        Question::Taken(answer) => {
+            let _ = answer.send(in_time(job_runner::taken_files(root, processes)).await);
         }
         Question::Describe(answer) => {
             let _ = answer.send(in_time(job_runner::inspect(root, processes)).await);

@@ -4,6 +4,7 @@ use super::options::RunOptions;
 use super::planning::plan;
 use super::runner::{RunnerParts, runner_of};
 use super::supervision::{end, recover, supervise};
+use super::taking_over::TakingOver;
 use crate::local::caches;
 use crate::local::children::{Household, HouseholdOptions, LocalDownstream, ReadPipeline};
 use crate::local::error::LocalError;
@@ -335,6 +336,15 @@ impl LocalRun {
             visitor: self.options.visitor.clone(),
             terminals: &self.options.terminals,
         });
+        let runner = TakingOver::over(
+            runner,
+            &self.plan,
+            directory,
+            &self.options.done,
+            self.options.selection.among.as_ref(),
+            &self.state.runs(),
+            &self.state.kept_files(),
+        );
         let mut config = RunnerConfig::new("local", executor);
         config.builds_dir = Some(builds.path().display().to_string());
         config.cache_dir = Some(directory.join("cache").display().to_string());

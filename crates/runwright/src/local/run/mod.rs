@@ -6,6 +6,7 @@ mod planning;
 mod run_controls;
 mod runner;
 mod supervision;
+mod taking_over;
 
 pub use local_run::LocalRun;
 pub use options::RunOptions;

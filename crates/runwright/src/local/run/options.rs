@@ -6,6 +6,7 @@ use crate::local::runs::{Continuation, Notices, RunCommand};
 use executor_core::ActiveJobs;
 use job_runner::{Terminals, Visitor};
 use pipeline::Selection;
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +26,10 @@ pub struct RunOptions {
     pub command: RunCommand,
     /// The earlier run that is gone on with, in its directory and under its number.
     pub continues: Option<Continuation>,
+    /// In which runs jobs ended well, by their names. Where a selection is
+    /// [`among`](pipeline::Selection::among) certain jobs, others that these need do not run once more if
+    /// what they left is still there.
+    pub done: BTreeMap<String, u64>,
     /// Takes what people should read while the run goes on.
     pub notices: Notices,
     /// Where the jobs are listed while they run: keep a clone to see them, or to tell metrics.

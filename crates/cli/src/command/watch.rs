@@ -1,0 +1,403 @@
+//! `runwright watch`: rounds of runs, one for each change of the working tree.
+
+use super::again::settings;
+use super::audience::Audience;
+use super::changed::touched;
+use super::past::tell_left;
+use super::report_files::ReportFiles;
+use super::run::{self, Done, follow_terminal, words_on_signal};
+use super::{isolation, pipeline_options};
+use crate::args::{RunArgs, WatchArgs};
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::{diagnostics, error_line, notes, strip_controls};
+use crate::signal::{Signals, TerminalSignals};
+use anyhow::{Context, anyhow};
+use runwright::core::{CancelCause, Cancellation};
+use runwright::local::{
+    Isolation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, PipelineOptions, Rounds,
+    RunCommand, RunOptions, StateDir, TreeNews, TreeWatch, WatchMeans,
+};
+use runwright::pipeline::Plan;
+use runwright::pipeline::affected::InputPattern;
+use std::collections::BTreeSet;
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs the pipeline, and what is touched whenever files change.
+pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
+    if args.run.dry_run {
+        let error = anyhow!("--dry-run has nothing to watch");
+        return Err(
+            Failure::usage(error).with_help("`runwright run --dry-run` shows what would run")
+        );
+    }
+    let project = run::project(&args.run)?;
+    let options = run::options(&args.run, &project)?;
+    if args.restart && options.isolation == Isolation::None {
+        let error = anyhow!("--restart does not go with jobs in the working tree itself");
+        return Err(Failure::usage(error).with_help(
+            "what such jobs write could not be told from what you write; leave out one of them",
+        ));
+    }
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    tell_left(&state.project(project.root()));
+    isolation::allow_mounts(options.isolation)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("start the runtime")
+        .map_err(Failure::environment)?;
+    let ended = runtime.block_on(async { Watching::begin(args, project).await?.go_on().await });
+    // Somebody who does not read the output may still keep a thread busy.
+    runtime.shutdown_background();
+    ended
+}
+
+/// How long the reader of a round's output is waited for after somebody stopped it.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// So many files are named; of more, how many there are.
+const MOST_NAMES: usize = 3;
+
+struct Watching<'a> {
+    args: &'a WatchArgs,
+    project: LocalProject,
+    read: PipelineOptions,
+    command: RunCommand,
+    tree: TreeWatch,
+    signals: Signals,
+    rounds: Rounds,
+    /// How many rounds there were.
+    number: u32,
+    /// What changed since the last round began; nothing before the first.
+    changed: Option<BTreeSet<String>>,
+    /// What changed before and was not worked off, as the pipeline could not be read.
+    pending: BTreeSet<String>,
+    /// Whether it ever came to a round, if not to a good end.
+    has_begun: bool,
+    /// Files that runs write themselves.
+    outputs: BTreeSet<String>,
+    /// What changed while jobs ran in the working tree itself.
+    restless: BTreeSet<String>,
+}
+
+/// How a round came to its end.
+enum Ended {
+    /// All is well, or is shown; a change may mend it.
+    Waits,
+    /// The user wants no more.
+    Stopped,
+}
+
+impl<'a> Watching<'a> {
+    async fn begin(args: &'a WatchArgs, project: LocalProject) -> Result<Self, Failure> {
+        let signals = Signals::listen()
+            .context("listen to signals")
+            .map_err(Failure::environment)?;
+        let read = pipeline_options(&args.run.project)?;
+        let because = args.poll.then(|| "--poll asks for it".to_owned());
+        let tree = TreeWatch::start(project.root(), project.own_files(&read), because).await?;
+        let directory = std::env::current_dir()
+            .context("find out the current directory")
+            .map_err(Failure::usage)?;
+        let outputs = outputs(&args.run, project.root());
+        Ok(Self {
+            command: RunCommand {
+                words: words(&args.run),
+                directory,
+            },
+            args,
+            project,
+            read,
+            tree,
+            signals,
+            rounds: Rounds::default(),
+            number: 0,
+            changed: None,
+            pending: BTreeSet::new(),
+            has_begun: false,
+            outputs,
+            restless: BTreeSet::new(),
+        })
+    }
+
+    async fn go_on(mut self) -> Result<Exit, Failure> {
+        if let WatchMeans::Looking { .. } = self.tree.means() {
+            notes(&[&self.tree.means().to_string()]);
+        }
+        if run::options(&self.args.run, &self.project)?.isolation == Isolation::Worktree {
+            notes(&["jobs in worktrees see only what is committed"]);
+        }
+        loop {
+            match self.round().await {
+                Ok(Ended::Stopped) => return Ok(Exit::Interrupted),
+                Ok(Ended::Waits) => {}
+                // What never worked is not waited for.
+                Err(failure) if !self.has_begun => return Err(failure),
+                Err(failure) => failure.report(),
+            }
+            error_line(&format!(
+                "waiting for changes of {} (Ctrl-C ends)",
+                super::changed::counted(self.tree.files())
+            ));
+            if !self.wait().await? {
+                return Ok(Exit::Success);
+            }
+        }
+    }
+
+    /// Waits for changes; returns whether there are any, and nobody wants to end.
+    async fn wait(&mut self) -> Result<bool, Failure> {
+        while self.changed.as_ref().is_none_or(BTreeSet::is_empty) {
+            let news = tokio::select! {
+                news = self.tree.news() => news,
+                () = self.signals.next() => return Ok(false),
+            };
+            match news {
+                Some(TreeNews::Changed(files)) => self.take(files),
+                Some(TreeNews::Means(means)) => notes(&[&means.to_string()]),
+                None => {
+                    let error = anyhow!("the thread that watches the tree has ended");
+                    return Err(Failure::environment(error));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn take(&mut self, files: Vec<String>) {
+        let files = files
+            .into_iter()
+            .filter(|file| !self.outputs.contains(file));
+        self.changed.get_or_insert_default().extend(files);
+    }
+
+    /// Runs what has to run now.
+    async fn round(&mut self) -> Result<Ended, Failure> {
+        if let Some(files) = self.changed.replace(BTreeSet::new()) {
+            self.head(&files);
+            self.pending.extend(files);
+        }
+        let checked = self.project.read(&self.read)?;
+        let pipeline = match checked.into_result() {
+            Ok((pipeline, warnings)) => {
+                if self.number == 0 {
+                    diagnostics(&warnings);
+                }
+                pipeline
+            }
+            Err(found) => {
+                diagnostics(&found);
+                self.has_begun = true;
+                return Ok(Ended::Waits);
+            }
+        };
+        let own = self.project.own_files(&self.read).into_iter();
+        self.tree
+            .follow(own.chain(pipeline.files().map(str::to_owned)));
+        let mut options = run::options(&self.args.run, &self.project)?;
+        options.command.clone_from(&self.command);
+        options.done.clone_from(self.rounds.done());
+        options.selection.among = if self.rounds == Rounds::default() {
+            run::among(&self.args.run, &self.project, &pipeline)?
+        } else {
+            let creation = pipeline.create()?;
+            let files: Vec<String> = self.pending.iter().cloned().collect();
+            let jobs = touched(&self.project, &pipeline, &creation, Some(&files))?;
+            Some(self.rounds.next(jobs.names()))
+        };
+        if self.number > 0 && LocalRun::preview(&self.project, &pipeline, &options)?.is_empty() {
+            self.pending.clear();
+            error_line("no job is touched");
+            return Ok(Ended::Waits);
+        }
+        self.number += 1;
+        self.has_begun = true;
+        self.pending.clear();
+        self.perform(&pipeline, options).await
+    }
+
+    /// Sets a round off from the one before, and says why it comes.
+    fn head(&self, files: &BTreeSet<String>) {
+        if self.args.clear && std::io::stdout().is_terminal() {
+            crate::output::clear_screen();
+        }
+        let named: Vec<String> = files
+            .iter()
+            .take(MOST_NAMES)
+            .map(|it| strip_controls(it))
+            .collect();
+        let more = files.len() - named.len();
+        let more = if more == 0 {
+            String::new()
+        } else {
+            format!(" and {more} more")
+        };
+        let number = self.number + 1;
+        error_line(&format!(
+            "\n--- round {number}: {}{more} changed",
+            named.join(", ")
+        ));
+    }
+
+    async fn perform(
+        &mut self,
+        pipeline: &LocalPipeline,
+        mut options: RunOptions,
+    ) -> Result<Ended, Failure> {
+        let args = &self.args.run;
+        let is_first = self.number == 1;
+        let in_place = options.isolation == Isolation::None;
+        let among = options.selection.among.clone();
+        let terminal = TerminalSignals::listen()
+            .context("listen to the terminal")
+            .map_err(Failure::environment)?;
+        let reports = ReportFiles::check(&args.shown.report)?;
+        let audience = Arc::new(if is_first {
+            Audience::of(&args.shown)?
+        } else {
+            Audience::once_more(&args.shown)?
+        });
+        options.notices = Notices::new(|line| error_line(&strip_controls(line)));
+        let cancellation = Cancellation::new();
+        let mut stops = 0;
+        let mut new = BTreeSet::new();
+        let done = {
+            let project = self.project.clone();
+            let work = run::work(args, project, pipeline, options, &audience, &cancellation);
+            let follow = follow_terminal(terminal, &audience);
+            tokio::pin!(work, follow);
+            loop {
+                tokio::select! {
+                    done = &mut work => break done,
+                    () = &mut follow => {}
+                    () = self.signals.next() => {
+                        stops += 1;
+                        if stops == 1 {
+                            cancellation.cancel(CancelCause::User);
+                        } else {
+                            cancellation.abort(CancelCause::User);
+                        }
+                        audience.tell(words_on_signal(stops));
+                    }
+                    news = self.tree.news(), if self.args.restart => {
+                        if let Some(TreeNews::Changed(files)) = news {
+                            new.extend(files);
+                            let creation = pipeline.create()?;
+                            let outputs = &self.outputs;
+                            let files = new.iter().filter(|it| !outputs.contains(*it)).cloned();
+                            let files: Vec<String> = files.collect();
+                            let jobs = touched(&self.project, pipeline, &creation, Some(&files))?;
+                            if !jobs.touched.is_empty() && !cancellation.is_canceled() {
+                                cancellation.cancel(CancelCause::User);
+                                audience.tell("files changed: canceling, to begin anew");
+                            }
+                        }
+                    }
+                }
+            }
+        };
+        self.take(new.into_iter().collect());
+        let mut written = Ok(());
+        if let Ok(done) = &done {
+            written = reports.write(&done.report).map_err(Failure::environment);
+            audience.show_summary(&done.summary(args, audience.style()));
+        }
+        let shown = tokio::task::spawn_blocking(move || audience.finish());
+        let shown = tokio::select! {
+            shown = shown => shown.unwrap_or(Ok(())),
+            () = self.signals.next() => { stops += 1; Ok(()) }
+            () = tokio::time::sleep(LAST_WORDS), if stops > 0 => Ok(()),
+        };
+        let done = done?;
+        self.rounds.ended(among.as_ref(), &done.report);
+        written?;
+        if stops > 0 {
+            return Ok(Ended::Stopped);
+        }
+        shown.map_err(Failure::environment)?;
+        if in_place {
+            self.leave_out_what_jobs_wrote(&done).await;
+        }
+        Ok(Ended::Waits)
+    }
+
+    /// Of what changed while jobs ran in the working tree, leaves out what they wrote: what they keep as
+    /// artifacts, and what changed the last time too.
+    async fn leave_out_what_jobs_wrote(&mut self, done: &Done) {
+        let now = self.tree.look().await;
+        self.take(now);
+        let products = products(&done.plan);
+        let during = self.changed.take().unwrap_or_default();
+        let during = during.into_iter();
+        let during: BTreeSet<String> = during
+            .filter(|file| !products.iter().any(|product| product.fits(file)))
+            .collect();
+        let again: Vec<&str> = during
+            .intersection(&self.restless)
+            .map(String::as_str)
+            .collect();
+        if let Some(first) = again.first() {
+            let more = if again.len() > 1 {
+                " and others change"
+            } else {
+                " changes"
+            };
+            let note = format!(
+                "{first}{more} whenever the jobs run, which is no reason to run them (they may be \
+                 ignored, or be artifacts)"
+            );
+            notes(&[&note]);
+        }
+        self.changed = Some(during.difference(&self.restless).cloned().collect());
+        self.restless = during;
+    }
+}
+
+/// Returns what the jobs of a plan keep as artifacts.
+fn products(plan: &Plan) -> Vec<InputPattern> {
+    let artifacts = plan
+        .jobs()
+        .iter()
+        .filter_map(|job| job.definition.artifacts.as_deref());
+    let paths = artifacts.flat_map(|artifacts| artifacts.paths.iter().flatten());
+    let patterns: BTreeSet<&String> = paths.collect();
+    let patterns = patterns.into_iter();
+    patterns
+        .filter_map(|path| InputPattern::new(path).ok())
+        .collect()
+}
+
+/// Returns the files in the tree that are written because options ask for it.
+fn outputs(args: &RunArgs, root: &Path) -> BTreeSet<String> {
+    let shown = &args.shown;
+    let reports = shown.report.iter().map(|report| &report.path);
+    let files = reports.chain(&shown.events).filter_map(|path| {
+        let path = std::path::absolute(path).ok()?;
+        Some(path.strip_prefix(root).ok()?.to_string_lossy().into_owned())
+    });
+    files.collect()
+}
+
+/// Returns the words of a command that runs the same once.
+fn words(args: &RunArgs) -> Vec<String> {
+    let mut words = vec!["run".to_owned()];
+    words.extend(settings(args));
+    let options = [
+        ("--stage", args.stage.as_slice()),
+        ("--skip", &args.skip),
+        ("--manual", &args.manual),
+    ];
+    for (option, values) in options {
+        words.extend(values.iter().map(|value| format!("{option}={value}")));
+    }
+    if !args.follow_needs() {
+        words.push("--no-needs".to_owned());
+    }
+    words.push("--".to_owned());
+    words.extend(args.job_names());
+    words
+}

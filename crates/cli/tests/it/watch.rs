@@ -1,0 +1,411 @@
+//! `runwright watch`.
+
+use crate::project::{DEADLINE, Project, processes_with, wait_until};
+use crate::signals::interrupt;
+use std::fs;
+use std::process::Child;
+use std::time::Instant;
+
+const PIPELINE: &str = "\
+stages: [build, test]
+app:
+  stage: build
+  script: ['date +%s%N > app.txt', echo built]
+  artifacts: {paths: [app.txt]}
+check:
+  stage: test
+  script: cat app.txt src/a
+  needs: [app]
+lint:
+  stage: test
+  script: echo linted
+  needs: []
+";
+
+const INPUTS: &str = "\
+[jobs.app]
+inputs = ['src/app']
+[jobs.check]
+inputs = ['src']
+[jobs.lint]
+inputs = ['docs/**']
+";
+
+/// Says that it waits once more.
+const WAITS: &str = "waiting for changes";
+
+fn project() -> Project {
+    let project = Project::with_pipeline(PIPELINE);
+    project.write(".runwright.toml", INPUTS);
+    project.write(".gitignore", "*.ignored\n");
+    project.write("src/a", "first\n");
+    project.write("docs/d", "");
+    project.commit();
+    project
+}
+
+/// A watch that goes on, and is told to end when it is dropped.
+struct Watch<'p> {
+    project: &'p Project,
+    child: Child,
+}
+
+impl<'p> Watch<'p> {
+    fn start(project: &'p Project, options: &[&str]) -> Self {
+        let options = [&["watch"], options].concat();
+        let child = project.start(&options);
+        Self { project, child }
+    }
+
+    /// Waits until it has come to wait so many times.
+    fn waits(&self, times: usize) {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            let printed = self.project.printed();
+            if printed.matches(WAITS).count() >= times {
+                return;
+            }
+            assert!(Instant::now() < end, "{times} times in {printed}");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    /// Returns what it printed in a round, counted from 1.
+    fn round(&self, number: usize) -> String {
+        self.waits(number);
+        let printed = self.project.printed();
+        printed.split(WAITS).nth(number - 1).unwrap().to_owned()
+    }
+
+    /// Ends it while it waits.
+    fn end(mut self) -> String {
+        interrupt(self.child.id(), "-INT");
+        let code = self.child.wait().unwrap().code();
+        let printed = self.project.printed();
+        assert_eq!(code, Some(0), "{printed}");
+        assert!(
+            self.project.leftovers().is_empty(),
+            "{:?}",
+            self.project.leftovers()
+        );
+        printed
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_change_runs_what_it_touches_with_what_that_needs_from_before() {
+    let project = project();
+    let watch = Watch::start(&project, &[]);
+    let first = watch.round(1);
+    assert!(first.contains("pipeline 1: success (3 success)"), "{first}");
+    project.write("src/a", "second\n");
+    let second = watch.round(2);
+    assert!(second.contains("round 2: src/a changed"), "{second}");
+    assert!(second.contains("reused from run 1"), "{second}");
+    assert!(second.contains("check | second"), "{second}");
+    assert!(
+        !second.contains("built") && !second.contains("linted"),
+        "{second}"
+    );
+    let figure = |round: &str| {
+        let mut lines = round
+            .lines()
+            .filter_map(|line| line.strip_prefix("check | "));
+        let line = lines.find(|line| line.bytes().all(|it| it.is_ascii_digit()));
+        line.map(str::to_owned)
+    };
+    assert!(
+        figure(&first).is_some() && figure(&first) == figure(&second),
+        "{first}{second}"
+    );
+    // What the needed job left is gone, so that it runs too.
+    let runs = crate::project::files_below(&project.home());
+    let kept = runs.iter().filter(|path| path.ends_with("artifacts"));
+    for path in
+        kept.filter(|path| path.is_dir() && !path.starts_with(project.home().join("content")))
+    {
+        fs::remove_dir_all(path).unwrap();
+    }
+    fs::remove_dir_all(project.home().join("content")).unwrap();
+    project.write("src/a", "third\n");
+    let third = watch.round(3);
+    assert!(third.contains("check | third"), "{third}");
+    watch.end();
+}
+
+#[test]
+fn what_is_no_change_of_content_or_does_not_count_runs_nothing() {
+    let project = project();
+    let watch = Watch::start(&project, &[]);
+    watch.waits(1);
+    project.write("src/a", "first\n");
+    project.write("src/x.ignored", "x");
+    project.write("ignored.ignored/deep/x", "x");
+    project.write("src/.a.swp", "x");
+    project.write("docs/d~", "x");
+    // Saved as editors do, with the same contents.
+    project.write("docs/.d.new", "");
+    fs::rename(
+        project.dir().join("docs/.d.new"),
+        project.dir().join("docs/d"),
+    )
+    .unwrap();
+    // Whatever comes now is the first change.
+    project.write("docs/new/deep/e", "x");
+    let second = watch.round(2);
+    assert!(
+        second.contains("round 2: docs/new/deep/e changed"),
+        "{second}"
+    );
+    assert!(second.contains("lint | linted"), "{second}");
+    // A file in a directory that was empty.
+    fs::create_dir_all(project.dir().join("docs/empty/too")).unwrap();
+    project.write("docs/f", "x");
+    watch.waits(3);
+    project.write("docs/empty/too/g", "x");
+    let fourth = watch.round(4);
+    assert!(
+        fourth.contains("round 4: docs/empty/too/g changed"),
+        "{fourth}"
+    );
+    fs::remove_file(project.dir().join("docs/f")).unwrap();
+    assert!(watch.round(5).contains("round 5: docs/f changed"));
+    project.write("README", "x");
+    assert!(watch.round(6).contains("no job is touched"));
+    watch.end();
+}
+
+#[test]
+fn thousands_of_files_at_once_are_one_round() {
+    let project = project();
+    for at in 0..3000 {
+        project.write(&format!("docs/{}/{at}", at % 100), "a");
+    }
+    project.commit();
+    project.git(&["checkout", "-q", "-b", "other"]);
+    for at in 0..3000 {
+        project.write(&format!("docs/{}/{at}", at % 100), "b");
+    }
+    project.commit();
+    let watch = Watch::start(&project, &["lint"]);
+    watch.waits(1);
+    project.git(&["checkout", "-q", "main"]);
+    let second = watch.round(2);
+    assert!(second.contains("and 2997 more changed"), "{second}");
+    project.write("docs/d", "last");
+    let third = watch.round(3);
+    assert!(third.contains("round 3: docs/d changed"), "{third}");
+    watch.end();
+}
+
+#[test]
+fn a_broken_pipeline_is_shown_and_waits_for_the_next_save() {
+    let project = project();
+    project.write(".gitlab-ci.yml", "job: [");
+    let watch = Watch::start(&project, &[]);
+    assert!(watch.round(1).contains("error[yaml-syntax]"));
+    // What changes meanwhile is not forgotten.
+    project.write("docs/d", "x");
+    watch.waits(2);
+    project.write(".gitlab-ci.yml", PIPELINE);
+    let third = watch.round(3);
+    assert!(third.contains("pipeline 1: success (3 success)"), "{third}");
+    fs::remove_file(project.dir().join(".gitlab-ci.yml")).unwrap();
+    assert!(watch.round(4).contains("no .gitlab-ci.yml"));
+    project.write(".gitlab-ci.yml", &format!("{PIPELINE}# more\n"));
+    let fifth = watch.round(5);
+    assert!(fifth.contains("pipeline 2: success (3 success)"), "{fifth}");
+    watch.end();
+}
+
+#[test]
+fn what_was_skipped_behind_a_failure_runs_once_that_is_mended() {
+    let pipeline = "\
+stages: [one, two]
+first: {stage: one, script: test ! -e src/bad}
+second: {stage: two, script: echo came}
+";
+    let project = Project::with_pipeline(pipeline);
+    project.write(
+        ".runwright.toml",
+        "[jobs.first]\ninputs = ['src']\n[jobs.second]\ninputs = []\n",
+    );
+    project.write("src/bad", "");
+    project.commit();
+    let watch = Watch::start(&project, &[]);
+    assert!(watch.round(1).contains("failed"));
+    fs::remove_file(project.dir().join("src/bad")).unwrap();
+    let second = watch.round(2);
+    assert!(second.contains("second | came"), "{second}");
+    watch.end();
+}
+
+/// A job that runs until a file is there.
+const LONG: &str = "\
+long:
+  script:
+    - cat src/a
+    - while test ! -e \"$STOP\"; do sleep 0.05; done
+";
+
+#[test]
+fn a_change_during_a_run_waits_for_its_end() {
+    let project = Project::with_pipeline(LONG);
+    project.write("src/a", "first\n");
+    project.commit();
+    let stop = project.scratch().join("stop");
+    let stop = format!("STOP={}", stop.display());
+    let watch = Watch::start(&project, &["--variable", &stop]);
+    project.wait_for("long | first");
+    project.write("src/a", "second\n");
+    fs::write(project.scratch().join("stop"), "").unwrap();
+    let second = watch.round(2);
+    assert!(second.contains("long | second"), "{second}");
+    let printed = watch.end();
+    assert!(printed.contains("pipeline 1: success"), "{printed}");
+}
+
+#[test]
+fn with_restart_it_cancels_the_run() {
+    let project = Project::with_pipeline(LONG);
+    project.write("src/a", "first\n");
+    project.commit();
+    let stop = project.scratch().join("stop");
+    let stop = format!("STOP={}", stop.display());
+    let watch = Watch::start(&project, &["--restart", "--variable", &stop]);
+    project.wait_for("long | first");
+    project.write("src/a", "second\n");
+    project.wait_for("long | second");
+    fs::write(project.scratch().join("stop"), "").unwrap();
+    watch.waits(2);
+    let printed = watch.end();
+    assert!(printed.contains("pipeline 1: canceled"), "{printed}");
+    assert!(printed.contains("pipeline 2: success"), "{printed}");
+}
+
+#[test]
+fn ctrl_c_in_a_run_cancels_it_and_ends() {
+    let project = Project::with_pipeline(LONG);
+    project.write("src/a", "first\n");
+    let stop = format!("STOP={}/never", project.scratch().display());
+    let mut watch = Watch::start(&project, &["--variable", &stop]);
+    project.wait_for("long | first");
+    interrupt(watch.child.id(), "-INT");
+    let code = watch.child.wait().unwrap().code();
+    assert_eq!(code, Some(130), "{}", project.printed());
+    assert!(project.leftovers().is_empty(), "{:?}", project.leftovers());
+}
+
+#[test]
+fn jobs_in_the_working_tree_do_not_set_themselves_off() {
+    let pipeline = "\
+job:
+  script:
+    - cat src/a
+    - date +%s%N > app.txt
+    - date +%s%N > by-the-way.txt
+  artifacts: {paths: [app.txt]}
+";
+    let project = Project::with_pipeline(pipeline);
+    project.write("src/a", "first\n");
+    project.commit();
+    let watch = Watch::start(&project, &["--in-place"]);
+    // What is no artifact may be the user's, once.
+    let second = watch.round(2);
+    assert!(
+        second.contains("round 2: by-the-way.txt changed"),
+        "{second}"
+    );
+    assert!(second.contains("changes whenever the jobs run"), "{second}");
+    project.write("src/a", "second\n");
+    let third = watch.round(3);
+    assert!(third.contains("round 3: src/a changed"), "{third}");
+    assert!(third.contains("job | second"), "{third}");
+    watch.end();
+    let refused = project.runwright(&["watch", "--in-place", "--restart"]);
+    refused
+        .expect_code(2)
+        .expect_text("--restart does not go with");
+}
+
+#[test]
+fn without_events_it_looks_for_changes() {
+    let project = project();
+    let watch = Watch::start(&project, &["--poll", "lint"]);
+    let first = watch.round(1);
+    assert!(
+        first.contains("looked for changes every 1 s: --poll asks for it"),
+        "{first}"
+    );
+    project.write("docs/d", "x");
+    assert!(watch.round(2).contains("round 2: docs/d changed"));
+    watch.end();
+}
+
+#[test]
+fn events_and_reports_tell_of_each_round() {
+    let project = project();
+    let options = [
+        "--progress",
+        "json",
+        "--events",
+        "events.jsonl",
+        "--report",
+        "end.json",
+        "lint",
+    ];
+    let watch = Watch::start(&project, &options);
+    watch.waits(1);
+    project.write("docs/d", "x");
+    watch.waits(2);
+    let printed = watch.end();
+    assert_eq!(
+        printed.matches("\"type\":\"pipeline_done\"").count(),
+        2,
+        "{printed}"
+    );
+    // Its own files are no changes.
+    let events = fs::read_to_string(project.dir().join("events.jsonl")).unwrap();
+    assert_eq!(
+        events.matches("\"type\":\"pipeline_done\"").count(),
+        2,
+        "{events}"
+    );
+    // A round is a run as any other.
+    let history = project.runwright(&["history"]).expect_code(0);
+    assert_eq!(
+        history
+            .stdout
+            .lines()
+            .filter(|line| line.contains("success"))
+            .count(),
+        2,
+        "{history:?}"
+    );
+    let nothing = project.runwright(&["resume"]);
+    nothing.expect_code(2).expect_text("ended with success");
+}
+
+#[test]
+fn after_a_kill_the_next_command_cleans_up() {
+    let marker = format!("runwright-test-watch-{}", std::process::id());
+    let project = Project::with_pipeline(&format!(
+        "job:\n  variables: {{MARK: {marker}}}\n  script: [echo ready, sleep 600]\n"
+    ));
+    let mut watch = Watch::start(&project, &[]);
+    project.wait_for("job | ready");
+    watch.child.kill().unwrap();
+    watch.child.wait().unwrap();
+    wait_until("no process of the job", || {
+        processes_with(&marker).is_empty()
+    });
+    let resumed = project.runwright(&["history"]).expect_code(0);
+    resumed.expect_text("killed");
+}
