@@ -3,6 +3,7 @@
 //! Every case comes from a number. A failing one prints it; `RUNWRIGHT_TEST_SEED` runs that case
 //! alone.
 
+mod affected;
 mod dice;
 mod expect;
 mod machine;
