@@ -290,6 +290,11 @@ impl PlannedJob {
         &self.created.resolved.name_in_file
     }
 
+    /// Returns the variables that `parallel:matrix` gives it; empty for any other job.
+    pub fn matrix(&self) -> &[(String, String)] {
+        &self.created.resolved.matrix
+    }
+
     fn leaves_artifacts(&self) -> bool {
         self.definition.artifacts.is_some()
     }

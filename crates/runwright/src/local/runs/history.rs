@@ -75,6 +75,8 @@ pub struct JobHistory {
     pub tests: Option<TestTotals>,
     /// Where its end comes from, when its last attempt did not run.
     pub reused: Option<ReusedFrom>,
+    /// The variables that `parallel:matrix` gave it; empty for any other job.
+    pub matrix: Vec<(String, String)>,
     /// Whether it is part of what ran last.
     pub is_planned: bool,
     /// Whether somebody started it by hand.
@@ -220,6 +222,7 @@ impl JobHistory {
             since: None,
             has_ended: false,
             definition: planned.definition,
+            matrix: planned.matrix.into_owned(),
         }
     }
 
@@ -229,6 +232,7 @@ impl JobHistory {
             id: planned.id,
             is_planned: true,
             definition: planned.definition,
+            matrix: planned.matrix.into_owned(),
             ..self
         }
     }

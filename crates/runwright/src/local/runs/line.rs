@@ -33,6 +33,9 @@ pub(super) struct PlannedJob<'a> {
     pub(super) id: JobId,
     /// A fingerprint of what the file says of it.
     pub(super) definition: u64,
+    /// The variables that `parallel:matrix` gives it.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub(super) matrix: Cow<'a, [(String, String)]>,
 }
 
 impl<'a> Begun<'a> {
@@ -58,6 +61,7 @@ pub(super) fn planned(plan: &Plan) -> Vec<PlannedJob<'_>> {
         stage: (&*job.definition.stage).into(),
         id: job.id,
         definition: fingerprint(&*job.definition),
+        matrix: job.matrix().into(),
     });
     jobs.collect()
 }

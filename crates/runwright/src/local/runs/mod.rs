@@ -4,6 +4,7 @@ mod continuation;
 mod control;
 mod earlier;
 mod error;
+mod failed;
 mod family;
 mod history;
 mod journal;
