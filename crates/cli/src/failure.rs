@@ -1,7 +1,7 @@
 //! Why a command did not do its work, and what the process ends with then.
 
 use crate::exit_code::Exit;
-use crate::output::{Style, Tone, error_line};
+use crate::output::{Style, Tone, error_line, strip_controls};
 use runwright::local::{
     Fault, LocalError, ProcessError, RepositoryError, RunsError, SnapshotError, StateError,
 };
@@ -56,15 +56,19 @@ impl Failure {
     /// Prints the error with its causes, and what can be done.
     pub(crate) fn report(&self) {
         let style = Style::of_stderr();
-        error_line(&format!(
-            "{} {:#}",
-            style.paint(Tone::Bad, "error:"),
-            self.error
-        ));
+        // Names that a file chose are in both.
+        let message = stripped(&self.message());
+        error_line(&format!("{} {message}", style.paint(Tone::Bad, "error:")));
         if let Some(help) = &self.help {
+            let help = stripped(help);
             error_line(&format!("{} {help}", style.paint(Tone::Strong, "help:")));
         }
     }
+}
+
+fn stripped(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(strip_controls).collect();
+    lines.join("\n")
 }
 
 impl From<LocalError> for Failure {
@@ -79,6 +83,7 @@ impl From<LocalError> for Failure {
             LocalError::ApiMode(error) => error.help(),
             LocalError::Settings(error) => error.help.clone(),
             LocalError::Export(error) => error.help().map(ToOwned::to_owned),
+            LocalError::Hook(error) => error.help().map(ToOwned::to_owned),
             LocalError::Environments(error) => error.help().map(ToOwned::to_owned),
             error => help_for(error).map(ToOwned::to_owned),
         };

@@ -21,6 +21,7 @@ pub mod output;
 mod quoted;
 mod settled;
 mod signal;
+mod starter;
 
 pub use exit_code::Exit;
 
@@ -37,6 +38,7 @@ use std::process::ExitCode;
 /// Runs the program with these arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let arguments = command::meant(arguments);
     let mut cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => return misunderstood(&error),
@@ -104,6 +106,8 @@ fn run(command: Command, words: Vec<String>) -> Result<Exit, Failure> {
         Command::Vendor(args) => command::vendor(&args),
         Command::GitLab(args) => command::gitlab(&args),
         Command::Config(args) => command::config(&args),
+        Command::Init(args) => command::init(&args),
+        Command::Hook(args) => command::hook(&args),
         Command::Executors(args) => command::executors(&args),
         Command::Completion(args) => command::completion(&args),
         Command::Man(args) => command::man(&args),

@@ -7,6 +7,7 @@ use clap::Args;
 Examples:
   runwright cancel                  cancel the run that goes on
   runwright cancel 12 test          cancel one job of run 12
+  runwright cancel 12 'slow-*'      cancel some jobs of it
   runwright cancel --now            end everything at once
 
 after_script and cleanup still run; with --now, only cleanup does.

@@ -8,11 +8,12 @@ Examples:
   runwright explain deploy                  is it in the pipeline, why, and with what?
   runwright explain deploy --tag v1.0       ... in that of a tag
   runwright explain 'test: [linux]'         one of the jobs of a matrix; `test` means all of them
+  runwright explain 'test[OS=linux]'        the same by its variables; globs work, too
 
 Exit codes: 0 explained, 2 the file is invalid, or there is no such job")]
 pub(crate) struct ExplainArgs {
-    /// The job; one that `parallel` makes several of means all of them
-    #[arg(value_name = "JOB", required = true)]
+    /// The job, asked for at a terminal when none is named; one that `parallel` makes several of means all of them
+    #[arg(value_name = "JOB")]
     pub(crate) job: Vec<String>,
     /// Show GitLab's predefined variables as well
     #[arg(long)]

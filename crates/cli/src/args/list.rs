@@ -1,4 +1,4 @@
-use super::{ChangedArgs, ProjectArgs};
+use super::{ChangedArgs, JobsArgs, ProjectArgs};
 use clap::Args;
 
 /// Arguments of `runwright list`.
@@ -9,9 +9,13 @@ Examples:
   runwright list --tag v1.0                 the jobs of a tag
   runwright list --changed                  those that a change touches, and why
   runwright list --mr --all                 those of a merge request, and why the others are not
+  runwright list 'test-*' 'deploy[ENV=qa]'  some jobs, by a glob, by the variables of a matrix
 
 Exit codes: 0 listed, 2 the file is invalid, or the pipeline cannot be made of it")]
 pub(crate) struct ListArgs {
+    /// Which jobs.
+    #[command(flatten)]
+    pub(crate) jobs: JobsArgs,
     /// Show the jobs that are left out as well, with the reason
     #[arg(long, short)]
     pub(crate) all: bool,

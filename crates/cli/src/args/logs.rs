@@ -9,13 +9,15 @@ Examples:
   runwright logs 12 test            the same in run 12
   runwright logs -f deploy          while it runs, until it ends
   runwright logs test --attempt 1   the first of several attempts
+  runwright logs 'test-*'           of all jobs that fit, one after the other
 
 Secrets are masked, as they were when the log was written.
 
 Exit codes: 0 shown, 2 no such run, job or log")]
 pub(crate) struct LogsArgs {
-    /// The run, by its number; without one, the last. Then the job
-    #[arg(value_name = "[RUN] JOB", num_args = 1..=2, required = true)]
+    /// The run, by its number; without one, the last. Then the job; asked for at a terminal
+    /// when none is named
+    #[arg(value_name = "[RUN] JOB", num_args = 0..=2)]
     pub(crate) words: Vec<String>,
     /// Go on until the job has ended
     #[arg(short, long)]

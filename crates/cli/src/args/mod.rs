@@ -10,7 +10,10 @@ mod environments;
 mod explain;
 mod gitlab;
 mod history;
+mod hook;
+mod init;
 mod isolation;
+mod jobs;
 mod lint;
 mod list;
 mod logs;
@@ -42,7 +45,10 @@ pub(crate) use environments::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use gitlab::GitLabArgs;
 pub(crate) use history::HistoryArgs;
+pub(crate) use hook::{HookAction, HookArgs};
+pub(crate) use init::InitArgs;
 pub(crate) use isolation::IsolationArgs;
+pub(crate) use jobs::JobsArgs;
 pub(crate) use lint::{LintArgs, LintFormat};
 pub(crate) use list::ListArgs;
 pub(crate) use logs::LogsArgs;
@@ -88,6 +94,8 @@ Examples:
   runwright lint                    check the pipeline file
   runwright show                    show it with everything put together
   runwright gitlab                  show which GitLab the project has, and whether it answers
+  runwright init                    write a pipeline file to begin with
+  runwright hook install            run before each push what it touches
   runwright vendor                  lock what is included from elsewhere
   runwright config show --origin    show all settings, and where each is from
 
@@ -147,6 +155,10 @@ pub(crate) enum Command {
     GitLab(GitLabArgs),
     /// Show the settings and where they are from, or write a file to begin with
     Config(ConfigArgs),
+    /// Write a pipeline file for what is in this repository
+    Init(InitArgs),
+    /// Run before each push what it touches: a hook of git
+    Hook(HookArgs),
     /// Show the executors this build has
     Executors(ExecutorsArgs),
     /// Print a completion script for a shell

@@ -1,4 +1,4 @@
-use super::{ChangedArgs, ProjectArgs};
+use super::{ChangedArgs, JobsArgs, ProjectArgs};
 use clap::{Args, ValueEnum};
 
 /// Arguments of `runwright plan`.
@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 Examples:
   runwright plan                            what a push of what is checked out does
   runwright plan --mr --changes src/a.rs    a merge request that changes one file
+  runwright plan deploy --skip lint         what `runwright run deploy --skip lint` would run
   runwright plan --source schedule          a scheduled pipeline
   runwright plan --changed=main             only what is touched by what changed since main
   runwright plan --format mermaid           a picture for Markdown
@@ -15,6 +16,9 @@ Examples:
 Exit codes: 0 shown, also when no pipeline is created, which the output says; 2 the file is invalid,
 or the pipeline cannot be made of it")]
 pub(crate) struct PlanArgs {
+    /// Which jobs, with what they need.
+    #[command(flatten)]
+    pub(crate) jobs: JobsArgs,
     /// What to print
     #[arg(long, value_enum, default_value = "table", value_name = "FORMAT")]
     format: PlanFormat,

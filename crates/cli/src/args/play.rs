@@ -13,8 +13,9 @@ A run that still goes on starts the job itself; one that has ended is gone on wi
 
 Exit codes: 0 started; where the run is gone on with, as of `runwright run`; 2 no such run or manual job")]
 pub(crate) struct PlayArgs {
-    /// The run, by its number; without one, the last. Then the job
-    #[arg(value_name = "[RUN] JOB", num_args = 1..=2, required = true)]
+    /// The run, by its number; without one, the last. Then the job; asked for at a terminal
+    /// when none is named
+    #[arg(value_name = "[RUN] JOB", num_args = 0..=2)]
     pub(crate) words: Vec<String>,
     /// Set a variable for the job, and for no other
     #[arg(long, value_name = "NAME=VALUE")]

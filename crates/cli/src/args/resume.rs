@@ -31,6 +31,7 @@ Examples:
   runwright retry 12                the same for run 12
   runwright retry test lint         run these two again, however they ended
   runwright retry 12 test           the same in run 12
+  runwright retry 'test[OS=debian]' copies of a job, by the variables of their matrix
 
 The pipeline file is read again, as it is now, so that what was mended is tried. Jobs that went well are not
 run again, unless they are named; with names, others that failed stay as they are. A run that still goes on

@@ -14,6 +14,8 @@ Examples:
   runwright run --skip lint,'slow-*'               all but some
   runwright run --changed                          what is touched since the branch's upstream
   runwright run --changed=origin/main test         `test`, if it is touched since then
+  runwright run --choose                           choose from a list, as bare `runwright` does
+  runwright run --only-failed                      what failed in the last run, once more
   runwright run --variable RELEASE=1               with a pipeline variable
   TOKEN=... runwright run --secret TOKEN           with a masked variable from the environment
   runwright run --secret TOKEN=@token.txt          ... from a file
@@ -33,7 +35,7 @@ Exit codes:
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct RunArgs {
-    /// The jobs to run; without any, the whole pipeline
+    /// The jobs to run, by name, glob or `NAME[KEY=VALUE]`; without any, the whole pipeline
     #[arg(value_name = "JOB")]
     pub(crate) job: Vec<String>,
     /// The same as a list
@@ -42,6 +44,12 @@ pub(crate) struct RunArgs {
     /// Leave these jobs out; what needs them does not wait for them
     #[arg(long, value_name = "JOB,...")]
     pub(crate) skip: Vec<String>,
+    /// Ask at the terminal which jobs to run
+    #[arg(long, conflicts_with_all = ["job", "jobs", "stage", "only_failed"])]
+    pub(crate) choose: bool,
+    /// Only the jobs that failed in the last run, and what was skipped because of them
+    #[arg(long)]
+    pub(crate) only_failed: bool,
     /// Run the jobs of this stage only
     #[arg(long, value_name = "STAGE")]
     pub(crate) stage: Option<String>,

@@ -1,4 +1,4 @@
-use super::past::{Past, history, job, split_run};
+use super::past::{Past, history, jobs, split_run};
 use super::{print, print_json};
 use crate::args::ArtifactsArgs;
 use crate::exit_code::Exit;
@@ -78,7 +78,7 @@ fn left(
 ) -> Result<Vec<Left>, Failure> {
     let history = history(run)?;
     let jobs: Vec<_> = match name {
-        Some(name) => vec![job(run, &history, name)?],
+        Some(name) => jobs(run, &history, name)?,
         None => history.planned().collect(),
     };
     let mut left = Vec::new();

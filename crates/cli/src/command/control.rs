@@ -1,9 +1,10 @@
 //! Telling a run that goes on what to do.
 
+use super::ask::one_job;
 use super::go_on::go_on;
-use super::past::{Past, history, job, run_and_job, split_run};
+use super::past::{Past, history, job, jobs, run_and_job, split_run};
 use super::{check_name, print};
-use crate::args::{CancelArgs, PlayArgs};
+use crate::args::{CancelArgs, PlaceArgs, PlayArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::shown_name;
@@ -11,19 +12,23 @@ use crate::quoted::quoted;
 use anyhow::{Context, anyhow};
 use runwright::local::{
     ContinuationKind, ControlReply, ControlRequest, JobHistory, PlayVariable, Run, RunControlError,
-    RunState,
+    RunHistory, RunState,
 };
-use runwright::pipeline::Status;
+use runwright::pipeline::{Status, selector};
 
 /// Starts a manual job: over the socket of its run, or by going on with a run that has ended.
 pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
-    let (number, name) = run_and_job(&args.words)?;
+    let Some(words) = named(&args.words, &args.place)? else {
+        return Ok(Exit::Interrupted);
+    };
+    let (number, text) = run_and_job(&words)?;
     for pair in &args.variable {
         check_name(pair.key())?;
     }
     let past = Past::find(&args.place)?;
-    let (run, name) = past.owner(past.run(number)?, name)?;
+    let (run, text) = past.owner(past.run(number)?, text)?;
     let history = history(&run)?;
+    let name = &*waiting(&run, &history, text)?;
     if let RunState::Running { .. } = run.state(&history) {
         let variables = args.variable.iter().map(|pair| PlayVariable {
             key: pair.key().to_owned(),
@@ -74,6 +79,46 @@ pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
     go_on(&top, play, &[], &args.shown)
 }
 
+/// Returns the words of the command; where no job is named, one that waits is asked for.
+fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Failure> {
+    if !words.is_empty() {
+        return Ok(Some(words.to_vec()));
+    }
+    let past = Past::open(place)?;
+    let run = past.run(None)?;
+    let history = history(&run)?;
+    let jobs: Vec<_> = history
+        .planned()
+        .filter(|job| matches!(job.status, Status::Manual | Status::Scheduled))
+        .collect();
+    let rows = jobs
+        .iter()
+        .map(|job| format!("{}  {}", shown_name(&job.name), job.status));
+    let chosen = one_job("Which job is to start?", &rows.collect::<Vec<_>>())?;
+    Ok(chosen.map(|at| vec![run.id().to_string(), jobs[at].name.clone()]))
+}
+
+/// Returns the name of the one job that `text` means and that waits for somebody; a name that is no
+/// job's is left to whoever knows better.
+fn waiting(run: &Run, history: &RunHistory, text: &str) -> Result<String, Failure> {
+    if history.job(text).is_some() || !selector::may_be_several(text) {
+        return Ok(text.to_owned());
+    }
+    let meant = jobs(run, history, text)?;
+    let waits = |job: &&&JobHistory| matches!(job.status, Status::Manual | Status::Scheduled);
+    let waiting: Vec<_> = meant.iter().filter(waits).collect();
+    match waiting.as_slice() {
+        [job] => Ok(job.name.clone()),
+        [] => Ok(meant.first().map_or(text, |job| &job.name).to_owned()),
+        several => {
+            let names: Vec<_> = several.iter().map(|job| shown_name(&job.name)).collect();
+            let error = anyhow!("{text:?} means {} jobs that wait", names.len());
+            Err(Failure::usage(error)
+                .with_help(format!("start them one by one: {}", names.join(", "))))
+        }
+    }
+}
+
 /// Refuses to play a job that waits for its pipeline, in which a job waits for somebody.
 fn refuse_waiting_bridge(past: &Past, run: &Run, name: &str) -> Result<(), Failure> {
     let Some(child) = past.child(run, name)? else {
@@ -114,49 +159,75 @@ pub(super) fn retry_now(past: &Past, run: &Run, names: &[String]) -> Result<bool
 
 /// Cancels a run that goes on, or one of its jobs.
 pub(crate) fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
-    let (number, jobs) = split_run(&args.words);
+    let (number, names) = split_run(&args.words);
     let past = Past::find(&args.place)?;
     let mut run = match number {
         Some(number) => past.run(Some(number))?,
         None => living(&past)?,
     };
-    let request = match jobs {
-        [] if args.now => ControlRequest::Abort,
-        [] => ControlRequest::Cancel,
+    let requests = match names {
+        [] if args.now => vec![ControlRequest::Abort],
+        [] => vec![ControlRequest::Cancel],
         [_] if args.now => {
             let error = anyhow!("--now ends a whole run, not a job");
             return Err(Failure::usage(error).with_help("leave out the job, or --now"));
         }
         [name] => {
-            let (owner, job) = past.owner(run, name)?;
+            let (owner, text) = past.owner(run, name)?;
             run = owner;
-            ControlRequest::CancelJob {
-                job: job.to_owned(),
-            }
+            to_cancel(&run, text)?
         }
         _ => {
             let error = anyhow!("{:?} is no number of a run", args.words[0]);
             return Err(Failure::usage(error).with_help("`runwright history` shows the runs"));
         }
     };
-    match tell(&run, &request) {
-        Ok(()) => {}
-        Err(Told::Failed(failure)) => return Err(failure),
-        Err(Told::Gone) => {
-            let state = run.state(&history(&run)?);
-            let how = match state {
-                RunState::Running { .. } => "has not begun, or has just ended".to_owned(),
-                state => format!("has ended: {state}"),
-            };
-            return Err(Failure::usage(anyhow!("run {} {how}", run.id())));
+    for request in requests {
+        match tell(&run, &request) {
+            Ok(()) => {}
+            Err(Told::Failed(failure)) => return Err(failure),
+            Err(Told::Gone) => return Err(gone(&run)?),
         }
+        let what = match &request {
+            ControlRequest::CancelJob { job } => {
+                format!("{} of run {}", shown_name(job), run.id())
+            }
+            _ => format!("run {}", run.id()),
+        };
+        print(format!("{what} is being canceled\n"))?;
     }
-    let what = match jobs {
-        [name] => format!("{} of run {}", shown_name(name), run.id()),
-        _ => format!("run {}", run.id()),
-    };
-    print(format!("{what} is being canceled\n"))?;
     Ok(Exit::Success)
+}
+
+/// Returns the requests that cancel what is meant by `text`. A name goes to the run as it is, which
+/// knows best what it has; of several jobs those are told that have not ended.
+fn to_cancel(run: &Run, text: &str) -> Result<Vec<ControlRequest>, Failure> {
+    let cancel = |job: &str| ControlRequest::CancelJob {
+        job: job.to_owned(),
+    };
+    let history = history(run)?;
+    if history.job(text).is_some() {
+        return Ok(vec![cancel(text)]);
+    }
+    let meant = match jobs(run, &history, text) {
+        Err(_) if !selector::may_be_several(text) => return Ok(vec![cancel(text)]),
+        meant => meant?,
+    };
+    let open = meant.iter().filter(|job| !job.status.is_final());
+    let requests: Vec<_> = open.map(|job| cancel(&job.name)).collect();
+    if requests.is_empty() {
+        let error = anyhow!("all that {text:?} means in run {} has ended", run.id());
+        return Err(Failure::usage(error));
+    }
+    Ok(requests)
+}
+
+fn gone(run: &Run) -> Result<Failure, Failure> {
+    let how = match run.state(&history(run)?) {
+        RunState::Running { .. } => "has not begun, or has just ended".to_owned(),
+        state => format!("has ended: {state}"),
+    };
+    Ok(Failure::usage(anyhow!("run {} {how}", run.id())))
 }
 
 /// Returns the only run that goes on.

@@ -2,7 +2,7 @@
 
 use super::again::settings;
 use super::control::retry_now;
-use super::past::{Past, history, job, split_run};
+use super::past::{Past, history, jobs, split_run};
 use super::run::{perform, project};
 use crate::args::{Cli, Command, KeyValue, OutputArgs, ResumeArgs, RetryArgs, RunArgs};
 use crate::exit_code::Exit;
@@ -14,6 +14,7 @@ use clap::Parser;
 use runwright::core::variable::JobVariable;
 use runwright::local::{Continuation, ContinuationKind, JobHistory, Run, RunCommand, RunState};
 use runwright::pipeline::Status;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -37,13 +38,20 @@ pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
         return go_on(&run, ContinuationKind::Retry, &[], &args.shown);
     }
     let history = history(&run)?;
-    for name in names {
-        let job = job(&run, &history, name)?;
-        if job.life == 0 {
-            return Err(did_not_run(&run, job));
+    let mut wanted: Vec<String> = Vec::new();
+    for text in names {
+        let meant = jobs(&run, &history, text)?;
+        let ran = |job: &&&JobHistory| job.life > 0;
+        let have_run: Vec<&JobHistory> = meant.iter().filter(ran).copied().collect();
+        match (have_run.as_slice(), meant.as_slice()) {
+            ([], [job, ..]) => return Err(did_not_run(&run, job)),
+            // Of what several jobs are meant by, some may not have run.
+            (have_run, _) => wanted.extend(have_run.iter().map(|job| job.name.clone())),
         }
     }
-    let jobs = ContinuationKind::RetryJobs(names.to_vec());
+    let mut seen = HashSet::new();
+    wanted.retain(|name| seen.insert(name.clone()));
+    let jobs = ContinuationKind::RetryJobs(wanted);
     go_on(&run, jobs, &[], &args.shown)
 }
 

@@ -11,7 +11,7 @@ use runwright::core::job::{JobDefinition, When};
 use runwright::pipeline::affected::Cause;
 use runwright::pipeline::create::CreatedJob;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Shows the jobs of the pipeline.
 pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
@@ -30,6 +30,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     if let Some(causes) = causes.as_ref().filter(|_| !args.all) {
         jobs.retain(|job| causes.contains_key(job.name()));
     }
+    let jobs = wanted(&situated, jobs, args)?;
     if args.json {
         let jobs = jobs.iter().map(|job| Listed {
             job: creation.complete(job),
@@ -56,6 +57,29 @@ struct Listed<'c> {
     job: JobDefinition,
     #[serde(skip_serializing_if = "Option::is_none")]
     touched_by: Option<&'c Cause>,
+}
+
+/// Leaves only the jobs that are asked for.
+fn wanted<'j>(
+    situated: &'j Situated,
+    mut jobs: Vec<&'j CreatedJob>,
+    args: &ListArgs,
+) -> Result<Vec<&'j CreatedJob>, Failure> {
+    let names = |texts: &[String]| -> Result<HashSet<&str>, Failure> {
+        let meant = situated.meant(texts)?.into_iter();
+        let meant = meant.zip(&situated.creation.jobs);
+        Ok(meant
+            .filter(|(is_meant, _)| *is_meant)
+            .map(|(_, job)| job.name())
+            .collect())
+    };
+    let skipped = names(&args.jobs.skipped())?;
+    let chosen = names(&args.jobs.job)?;
+    jobs.retain(|job| {
+        let is_chosen = args.jobs.job.is_empty() || chosen.contains(job.name());
+        is_chosen && !skipped.contains(job.name())
+    });
+    Ok(jobs)
 }
 
 struct Row<'j> {
@@ -85,7 +109,7 @@ fn table(rows: &[Row<'_>]) -> String {
 }
 
 /// Returns what is special about a job: what it is for, when it runs, or why it does not.
-fn remarks(
+pub(super) fn remarks(
     situated: &Situated,
     job: &CreatedJob,
     causes: Option<&HashMap<&str, &Cause>>,

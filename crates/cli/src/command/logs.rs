@@ -1,8 +1,11 @@
-use super::past::{Past, history, job, run_and_job};
-use crate::args::LogsArgs;
+use super::ask::one_job;
+use super::past::{Past, history, job, jobs, run_and_job};
+use super::print;
+use crate::args::{LogsArgs, PlaceArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::kept_log::{KeptLog, Reader, Stamps, wait};
+use crate::output::{error_line, shown_name, strip_controls};
 use anyhow::{Context, anyhow};
 use runwright::local::{JobHistory, Run, RunHistory, RunState, Runs};
 use runwright::pipeline::Status;
@@ -16,36 +19,72 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Shows the log of a job, of a run that lives or of one that is past.
 pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
-    let (number, name) = run_and_job(&args.words)?;
+    let Some(words) = named(&args.words, &args.place)? else {
+        return Ok(Exit::Interrupted);
+    };
+    let (number, text) = run_and_job(&words)?;
     if args.attempt == Some(0) {
         return Err(Failure::usage(anyhow!("attempts are counted from 1")));
     }
     let past = Past::find(&args.place)?;
-    let (run, name) = past.owner(past.run(number)?, name)?;
-    let mut reading = Reading {
-        shown: KeptLog::on_stdout(if args.timestamps {
-            Stamps::Keep
+    let (run, text) = past.owner(past.run(number)?, text)?;
+    let history = history(&run)?;
+    let meant = jobs(&run, &history, text)?;
+    if let [job] = meant.as_slice() {
+        let mut reading = Reading::new(args);
+        if args.follow {
+            follow(&past.runs, &run, &job.name, args.attempt, &mut reading)?;
         } else {
-            Stamps::LeaveOut
-        }),
-        open: None,
-        next: None,
-    };
+            let logs = run.logs(job);
+            let log = of_attempt(&logs, args.attempt);
+            let log = log
+                .ok_or_else(|| no_log(&past.runs, &run, &history, job, logs.len(), args.attempt))?;
+            reading.show(log)?;
+        }
+        return Ok(Exit::Success);
+    }
     if args.follow {
-        follow(&past.runs, &run, name, args.attempt, &mut reading)?;
-    } else {
-        let history = history(&run)?;
-        let job = job(&run, &history, name)?;
+        let names: Vec<_> = meant.iter().map(|job| shown_name(&job.name)).collect();
+        let error = anyhow!(
+            "{text:?} means {} jobs, and one can be followed",
+            names.len()
+        );
+        return Err(Failure::usage(error).with_help(names.join(", ")));
+    }
+    for job in meant {
         let logs = run.logs(job);
-        let wanted = args.attempt.unwrap_or(logs.len());
-        let log = wanted.checked_sub(1).and_then(|at| logs.get(at));
-        let log =
-            log.ok_or_else(|| no_log(&past.runs, &run, &history, job, logs.len(), args.attempt))?;
-        if reading.begin(log)? == Reader::Reads && reading.go_on()? == Reader::Reads {
-            reading.finish()?;
+        print(format!("==> {} <==\n", shown_name(&job.name)))?;
+        let Some(log) = of_attempt(&logs, args.attempt) else {
+            let why = no_log(&past.runs, &run, &history, job, logs.len(), args.attempt);
+            error_line(&strip_controls(&why.message()));
+            continue;
+        };
+        if Reading::new(args).show(log)? == Reader::IsGone {
+            break;
         }
     }
     Ok(Exit::Success)
+}
+
+/// Returns the words of the command; where no job is named, one that has run is asked for.
+fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Failure> {
+    if !words.is_empty() {
+        return Ok(Some(words.to_vec()));
+    }
+    let past = Past::open(place)?;
+    let run = past.run(None)?;
+    let history = history(&run)?;
+    let jobs: Vec<_> = history.planned().filter(|job| job.life > 0).collect();
+    let rows = jobs
+        .iter()
+        .map(|job| format!("{}  {}", shown_name(&job.name), job.status));
+    let chosen = one_job("Whose log?", &rows.collect::<Vec<_>>())?;
+    Ok(chosen.map(|at| vec![run.id().to_string(), jobs[at].name.clone()]))
+}
+
+fn of_attempt(logs: &[PathBuf], attempt: Option<usize>) -> Option<&PathBuf> {
+    let wanted = attempt.unwrap_or(logs.len());
+    logs.get(wanted.checked_sub(1)?)
 }
 
 /// Shows a log until the job has ended for good, with all attempts from the last one there is.
@@ -149,6 +188,28 @@ struct Reading {
 }
 
 impl Reading {
+    fn new(args: &LogsArgs) -> Self {
+        let stamps = if args.timestamps {
+            Stamps::Keep
+        } else {
+            Stamps::LeaveOut
+        };
+        Self {
+            shown: KeptLog::on_stdout(stamps),
+            open: None,
+            next: None,
+        }
+    }
+
+    /// Shows all that is there of a log.
+    fn show(&mut self, log: &PathBuf) -> Result<Reader, Failure> {
+        if self.begin(log)? == Reader::IsGone || self.go_on()? == Reader::IsGone {
+            return Ok(Reader::IsGone);
+        }
+        self.finish()?;
+        Ok(Reader::Reads)
+    }
+
     fn begin(&mut self, log: &PathBuf) -> Result<Reader, Failure> {
         let file = File::open(log)
             .with_context(|| format!("read {}", log.display()))

@@ -11,6 +11,7 @@ use runwright::local::{
 };
 use runwright::pipeline::did_you_mean;
 use runwright::pipeline::event::ParentJob;
+use runwright::pipeline::selector::{self, NamedJob, NoMatch};
 use std::path::Path;
 
 /// The runs of the project that a command is about.
@@ -175,6 +176,36 @@ pub(super) fn job<'h>(
             None => failure,
         }
     })
+}
+
+/// Returns the jobs of a run that are meant by `text`: a name, a glob, or copies by their variables.
+pub(super) fn jobs<'h>(
+    run: &Run,
+    history: &'h RunHistory,
+    text: &str,
+) -> Result<Vec<&'h JobHistory>, Failure> {
+    if let Some(job) = history.job(text) {
+        return Ok(vec![job]);
+    }
+    let planned: Vec<_> = history.planned().collect();
+    let named: Vec<_> = planned
+        .iter()
+        .map(|job| NamedJob::new(&job.name, &job.matrix))
+        .collect();
+    match selector::find(text, &named) {
+        Ok(meant) => Ok(meant.places.into_iter().map(|at| planned[at]).collect()),
+        // That a name is not there is told with what there is.
+        Err(NoMatch::Job { .. } | NoMatch::Glob { .. }) => {
+            job(run, history, text).map(|job| vec![job])
+        }
+        Err(error) => {
+            let failure = Failure::usage(anyhow!("run {}: {error}", run.id()));
+            Err(match jobs_of(history) {
+                Some(help) => failure.with_help(help),
+                None => failure,
+            })
+        }
+    }
 }
 
 /// So many jobs of a run are named to somebody who named none of them.

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::output::plan::{PlanJob, dot, mermaid, stages, table};
 use crate::output::{Style, Tone, refused, shown_name, strip_controls};
 use runwright::core::job::RefType;
+use runwright::pipeline::Selection;
 use runwright::pipeline::affected::Cause;
 use runwright::pipeline::context::PipelineContext;
 use runwright::pipeline::create::{CreatedJob, Creation, RefusalReason};
@@ -20,17 +21,24 @@ use std::fmt::Write as _;
 /// That there is none because rules say so is an answer, as it is for GitLab; that none can be made
 /// is a mistake.
 pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
-    let Some(situated) = Situated::read(&args.project)? else {
+    let Some(mut situated) = Situated::read(&args.project)? else {
         return Ok(Exit::Usage);
     };
-    let creation = &situated.creation;
+    // What others of the pipeline have to do with it counts, whichever jobs are shown.
     let touched = situated.touched(&args.changed, &args.project)?;
+    let all = situated.creation.jobs.len();
+    situated.narrow(&Selection {
+        jobs: args.jobs.job.clone(),
+        skip: args.jobs.skipped(),
+        ..Selection::default()
+    })?;
+    let creation = &situated.creation;
     let causes = touched.as_ref().map(Touched::causes);
     let causes = causes.as_ref();
     match args.format() {
         PlanFormat::Table => {
             let context = situated.pipeline.context()?;
-            print(shown(creation, context, causes, Style::of_stdout()))?;
+            print(shown(creation, all, context, causes, Style::of_stdout()))?;
         }
         PlanFormat::Json => print_json(&document(creation, causes)?)?,
         PlanFormat::Mermaid => print(mermaid(&stages(jobs(creation, causes))))?,
@@ -77,6 +85,7 @@ fn document(creation: &Creation, causes: Causes<'_>) -> Result<Value, Failure> {
 
 fn shown(
     creation: &Creation,
+    all: usize,
     context: &PipelineContext,
     causes: Causes<'_>,
     style: Style,
@@ -87,7 +96,7 @@ fn shown(
     }
     let mut text = String::new();
     let jobs = jobs(creation, causes);
-    let (count, all) = (jobs.len(), creation.jobs.len());
+    let count = jobs.len();
     let name = creation.shown_name.as_deref().map(strip_controls);
     let name = name.map_or(String::new(), |name| format!("{name}, "));
     let _ = writeln!(text, "{name}{situation}: {count} of {all} jobs");

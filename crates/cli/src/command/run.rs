@@ -1,16 +1,17 @@
 use super::again::Again;
 use super::audience::Audience;
 use super::changed::Touched;
+use super::choose::choose;
 use super::isolation;
 use super::parallel::Parallel;
 use super::past::tell_left;
 use super::report_files::ReportFiles;
-use super::{find_project, pipeline_options, print};
+use super::{failed, find_project, pipeline_options, print};
 use crate::args::{DialectArg, RunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{
-    Advice, Style, diagnostics, error_line, notes, refusal, strip_controls, summary,
+    Advice, Style, diagnostics, error_line, notes, refusal, skipped, strip_controls, summary,
 };
 use crate::signal::{Signals, TerminalChange, TerminalSignals};
 use anyhow::{Context, anyhow};
@@ -33,6 +34,9 @@ use std::time::Duration;
 
 /// Runs the pipeline, or some of its jobs; `words` are those of the command, to ask for it again.
 pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
+    if args.choose {
+        return choose(args, &words);
+    }
     let directory = std::env::current_dir()
         .context("find out the current directory")
         .map_err(Failure::usage)?;
@@ -78,6 +82,12 @@ pub(super) fn perform(
     }
     let among = among(args, &project, &pipeline)?;
     options.selection.among = among;
+    if args.only_failed {
+        let selection = &mut options.selection;
+        if !failed::narrow(selection, args.changed.among.as_ref(), &project, &pipeline)? {
+            return Ok(Exit::Success);
+        }
+    }
     if !args.dry_run {
         isolation::allow_mounts(options.isolation)?;
     }
@@ -167,6 +177,7 @@ fn preview(
     let plan = LocalRun::preview(project, pipeline, options)?;
     notes(&pipeline.notes()?);
     plan.refusal().into_iter().for_each(refusal);
+    skipped(&plan);
     print(shown_plan(&plan))?;
     Ok(Exit::Success)
 }
@@ -312,6 +323,7 @@ pub(super) async fn work(
     let changes: Vec<&str> = run.notes().iter().map(String::as_str).collect();
     notes(&changes);
     plan.refusal().into_iter().for_each(refusal);
+    skipped(&plan);
     let shell = ShellConfig {
         login: args.login,
         supervisor: Some(run.supervisor().clone()),

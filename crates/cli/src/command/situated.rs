@@ -2,42 +2,57 @@ use super::changed::Touched;
 use super::{find_project, pipeline_options};
 use crate::args::{ChangedArgs, ProjectArgs};
 use crate::failure::Failure;
-use crate::output::{diagnostics, notes, refusal};
+use crate::output::{diagnostics, notes, refusal, skipped};
 use anyhow::anyhow;
-use runwright::local::{LocalPipeline, LocalProject};
+use runwright::local::{LocalError, LocalPipeline, LocalProject};
 use runwright::pipeline::create::{CreatedJob, Creation};
 use runwright::pipeline::did_you_mean;
 use runwright::pipeline::explain::Explainer;
+use runwright::pipeline::selector::{self, NoMatch};
+use runwright::pipeline::{Diagnostics, Plan, Selection};
+use std::collections::HashSet;
 
 /// A valid pipeline file, and what becomes of it in the situation that was asked for.
 pub(super) struct Situated {
     pub(super) pipeline: LocalPipeline,
     pub(super) creation: Creation,
-    project: LocalProject,
+    pub(super) project: LocalProject,
 }
 
 impl Situated {
     /// Reads the pipeline that the arguments mean; nothing when it is invalid, which is told then.
     pub(super) fn read(args: &ProjectArgs) -> Result<Option<Self>, Failure> {
+        let Some((situated, warnings)) = Self::read_with_warnings(args)? else {
+            return Ok(None);
+        };
+        diagnostics(&warnings);
+        notes(&situated.pipeline.notes()?);
+        Ok(Some(situated))
+    }
+
+    /// Reads the same, and leaves warnings and notes to whoever reads it once more.
+    pub(super) fn read_silently(args: &ProjectArgs) -> Result<Option<Self>, Failure> {
+        let read = Self::read_with_warnings(args)?;
+        Ok(read.map(|(situated, _)| situated))
+    }
+
+    fn read_with_warnings(args: &ProjectArgs) -> Result<Option<(Self, Diagnostics)>, Failure> {
         let project = find_project(args)?;
         let checked = project.read(&pipeline_options(args)?)?;
-        let pipeline = match checked.into_result() {
-            Ok((read, warnings)) => {
-                diagnostics(&warnings);
-                read
-            }
+        let (pipeline, warnings) = match checked.into_result() {
+            Ok(read) => read,
             Err(found) => {
                 diagnostics(&found);
                 return Ok(None);
             }
         };
         let creation = pipeline.create()?;
-        notes(&pipeline.notes()?);
-        Ok(Some(Self {
+        let situated = Self {
             pipeline,
             creation,
             project,
-        }))
+        };
+        Ok(Some((situated, warnings)))
     }
 
     /// Returns the jobs that a change touches, if somebody asks for that.
@@ -49,16 +64,22 @@ impl Situated {
         Touched::find(asked, args, &self.project, &self.pipeline, &self.creation)
     }
 
-    /// Returns the jobs that a name means: one, or all that `parallel` makes of it.
+    /// Returns the jobs that somebody means: by a name, also of all that `parallel` makes of it, by a
+    /// glob, or by the variables of copies.
     pub(super) fn instances(&self, name: &str) -> Result<Vec<&CreatedJob>, Failure> {
         let creation = &self.creation;
-        if let Some(job) = creation.job(name) {
-            return Ok(vec![job]);
-        }
-        let is_meant = |job: &&CreatedJob| &*job.resolved.name_in_file == name;
-        let all: Vec<_> = creation.jobs.iter().filter(is_meant).collect();
-        if !all.is_empty() {
-            return Ok(all);
+        let named: Vec<_> = creation.jobs.iter().map(CreatedJob::named).collect();
+        match selector::find(name, &named) {
+            Ok(meant) => {
+                let places = meant.places.into_iter();
+                return Ok(places.map(|at| &creation.jobs[at]).collect());
+            }
+            Err(NoMatch::Job { .. }) => {}
+            Err(error) => {
+                return Err(
+                    Failure::usage(error).with_help("`runwright list --all` shows all jobs")
+                );
+            }
         }
         let failure = Failure::usage(anyhow!("there is no job {name:?}"));
         let jobs = creation.jobs.iter();
@@ -66,6 +87,32 @@ impl Situated {
         let help = did_you_mean(name, names);
         Err(failure
             .with_help(help.unwrap_or_else(|| "`runwright list --all` shows all jobs".to_owned())))
+    }
+
+    /// Returns which jobs are meant by texts: for each job of the file whether one of them means it.
+    pub(super) fn meant(&self, texts: &[String]) -> Result<Vec<bool>, Failure> {
+        let mut names = HashSet::new();
+        for text in texts {
+            let meant = self.instances(text)?;
+            names.extend(meant.into_iter().map(CreatedJob::name));
+        }
+        let jobs = self.creation.jobs.iter();
+        Ok(jobs.map(|job| names.contains(job.name())).collect())
+    }
+
+    /// Leaves only the jobs that `runwright run` takes for a selection.
+    pub(super) fn narrow(&mut self, selection: &Selection) -> Result<(), Failure> {
+        if self.creation.refusal.is_some() || *selection == Selection::default() {
+            return Ok(());
+        }
+        let checked = selection.check(self.pipeline.resolved());
+        checked.map_err(LocalError::from)?;
+        let context = self.pipeline.context()?.clone();
+        let plan = Plan::new(&self.creation, context, selection).map_err(LocalError::from)?;
+        skipped(&plan);
+        let jobs = &mut self.creation.jobs;
+        jobs.retain(|job| plan.position(job.name()).is_some());
+        Ok(())
     }
 
     /// Returns what explains the jobs.

@@ -56,6 +56,7 @@ mod screen;
 mod section;
 mod shared;
 mod size;
+mod skipped;
 mod spill;
 mod style;
 mod summary;
@@ -76,6 +77,7 @@ pub use place::Place;
 pub(crate) use sarif::sarif;
 pub use shared::SharedWriter;
 pub(crate) use size::size;
+pub(crate) use skipped::skipped;
 pub use style::{Mark, Style, Tone};
 pub use summary::{Advice, summary};
 pub use view::{Clash, Layout, Progress, Shown, View};
@@ -96,6 +98,14 @@ impl Style {
         let is_terminal = io::stderr().is_terminal();
         Self::of(Place::read(is_terminal, |name| std::env::var_os(name)))
     }
+}
+
+/// Returns the place where questions are asked: standard error, with somebody who can answer and who sees
+/// what comes of it.
+pub(crate) fn place_for_questions() -> Place {
+    let is_terminal =
+        io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
+    Place::read(is_terminal, |name| std::env::var_os(name))
 }
 
 /// Prints text on standard output.

@@ -40,6 +40,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// Returns whether a question can be asked here: no CI, and a terminal that can show one.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.can_move && !self.is_ci
+    }
+
     /// Decides by whether it is a terminal, and by the environment.
     pub fn read(is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());

@@ -148,7 +148,7 @@ fn logs_are_shown_as_they_were_kept() {
     check(&["later"], "did not run, and is manual");
     check(&["x", "good"], "\"x\" is no number of a run");
     check(&["\u{1b}[31mx"], "has no job");
-    check(&[], "required");
+    check(&[], "name a job");
 }
 
 #[test]

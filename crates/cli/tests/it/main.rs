@@ -3,12 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod artifacts;
+mod asking;
 mod bad_input;
 mod bitrab;
 mod caches;
 mod changed;
 mod children;
 mod children_again;
+mod choosing;
 mod clean;
 mod clock;
 mod console;
@@ -28,6 +30,8 @@ mod going_on;
 mod guide;
 mod handover;
 mod history;
+mod hook;
+mod init;
 mod isolation;
 mod known_data;
 mod known_faults;

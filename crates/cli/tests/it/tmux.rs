@@ -90,6 +90,17 @@ impl Terminal {
         );
     }
 
+    /// Returns what is on the screen now.
+    pub(crate) fn screen(&self) -> String {
+        let captured = self.tmux(&["capture-pane", "-p"]);
+        String::from_utf8_lossy(&captured.stdout).into_owned()
+    }
+
+    /// Types text as it is.
+    pub(crate) fn type_text(&self, text: &str) {
+        assert!(self.tmux(&["send-keys", "-l", text]).status.success());
+    }
+
     /// Presses a key, in tmux's words: `C-c`.
     pub(crate) fn press(&self, key: &str) {
         assert!(self.tmux(&["send-keys", key]).status.success());

@@ -86,6 +86,11 @@ pub fn find(text: &str, jobs: &[NamedJob<'_>]) -> Result<Meant, NoMatch> {
     by_glob(text, jobs)
 }
 
+/// Returns whether a text may mean other jobs than the one of that name.
+pub fn may_be_several(text: &str) -> bool {
+    NameGlob::has_signs(text) || split(text).is_some()
+}
+
 fn fitting(jobs: &[NamedJob<'_>], fits: impl Fn(&NamedJob<'_>) -> bool) -> Vec<usize> {
     let jobs = jobs.iter().enumerate();
     jobs.filter(|(_, job)| fits(job))

@@ -3,6 +3,7 @@
 use super::elsewhere::{ApiModeError, VariablesError};
 use super::environments::EnvironmentsError;
 use super::export::ExportError;
+use super::hooks::HookError;
 use super::repository::GitError;
 use super::runs::RunsError;
 use super::settings::SettingsError;
@@ -82,6 +83,9 @@ pub enum LocalError {
     /// What a job left cannot be got out.
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// The hook before a push cannot be looked at or changed.
+    #[error(transparent)]
+    Hook(#[from] HookError),
     /// The selected jobs cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -132,6 +136,7 @@ impl LocalError {
             | Self::Situation(_)
             | Self::Settings(_)
             | Self::Environments(EnvironmentsError::Unknown { .. })
+            | Self::Hook(HookError::InTheWay { .. } | HookError::Managed { .. })
             | Self::Export(ExportError::InTheWay { .. } | ExportError::ThroughLink { .. })
             | Self::State(StateError::Running { .. })
             | Self::Runs(
@@ -146,6 +151,7 @@ impl LocalError {
             | Self::Cache(_)
             | Self::Export(_)
             | Self::Environments(_)
+            | Self::Hook(_)
             | Self::Runs(_)
             | Self::Process(_) => Fault::Environment,
         }

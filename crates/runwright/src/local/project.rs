@@ -115,6 +115,11 @@ impl LocalProject {
     }
 }
 
+/// Returns whether a directory lies in a repository of git.
+pub fn is_in_repository(directory: &Path) -> bool {
+    job_runner::toplevel(directory).is_some()
+}
+
 /// Returns the shortest path of a file in the project, relative to its root, so that a file has one
 /// name however it is given. Links stay what they are.
 fn below_root(root: &Path, file: &Path) -> Option<PathBuf> {

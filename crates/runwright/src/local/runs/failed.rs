@@ -1,21 +1,15 @@
-use super::history::RunHistory;
+use super::history::{JobHistory, RunHistory};
 use pipeline::Status;
-use std::collections::BTreeSet;
 
 impl RunHistory {
     /// Returns the jobs that did not come to success: those that failed, also where that is allowed,
     /// that were canceled or did not end, and what did not come to run in such a pipeline. Empty when
     /// nothing of the kind happened; a job that waits for somebody has nothing to do with it.
-    pub fn failed(&self) -> BTreeSet<String> {
-        let names = |wanted: fn(Status) -> bool| {
-            let jobs = self.planned().filter(move |job| wanted(job.status));
-            jobs.map(|job| job.name.clone())
-        };
-        let mut failed: BTreeSet<String> = names(broke).collect();
-        if !failed.is_empty() {
-            failed.extend(names(did_not_come_to_run));
-        }
-        failed
+    pub fn failed(&self) -> Vec<&JobHistory> {
+        let broken = self.planned().any(|job| broke(job.status));
+        let failed =
+            |job: &&JobHistory| broke(job.status) || (broken && did_not_come_to_run(job.status));
+        self.planned().filter(failed).collect()
     }
 }
 
@@ -51,7 +45,7 @@ mod tests {
         let history = RunHistory::parse(journal.as_bytes(), 1);
         assert_eq!(history.planned().count(), statuses.len());
         let failed = history.failed();
-        let failed: Vec<_> = failed.iter().map(String::as_str).collect();
+        let failed: Vec<_> = failed.iter().map(|job| job.name.as_str()).collect();
         assert_eq!(failed, expect, "{statuses:?}");
     }
 

@@ -1,0 +1,158 @@
+//! What to run, asked at the terminal.
+
+use super::ask::{can_ask, one_of, some_of};
+use super::list::remarks;
+use super::plan::present;
+use super::situated::Situated;
+use super::words::run_words;
+use crate::args::RunArgs;
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::{Progress, columns, counted, error_line, shown_name};
+use crate::quoted::quoted;
+use anyhow::anyhow;
+use runwright::local::{LocalError, LocalProject, StateDir};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The option that asks.
+const OPTION: &str = "--choose";
+
+/// Returns the arguments that are meant: nothing but the program's name asks what to run, where somebody
+/// can be asked and there is something to run.
+pub(crate) fn meant(arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_bare = arguments.len() == 1;
+    if !is_bare || !can_ask() || !has_pipeline() {
+        return arguments;
+    }
+    let asking = ["run", OPTION].map(OsString::from);
+    arguments.into_iter().chain(asking).collect()
+}
+
+fn has_pipeline() -> bool {
+    let project = LocalProject::find(Path::new("."), None);
+    project.is_ok_and(|project| project.root().join(project.file()).is_file())
+}
+
+/// Asks what to run, says which command that is, and runs it; `words` are those of the command that
+/// asks.
+pub(super) fn choose(args: &RunArgs, words: &[String]) -> Result<Exit, Failure> {
+    if !can_ask() || args.shown.progress() == Progress::Json {
+        let error = anyhow!("nobody can be asked here what to run");
+        return Err(Failure::usage(error).with_help("name the jobs; `runwright list` shows them"));
+    }
+    let Some(situated) = Situated::read_silently(&args.project)? else {
+        return Ok(Exit::Usage);
+    };
+    let Some(chosen) = ask(&situated)? else {
+        return Ok(Exit::Interrupted);
+    };
+    let words = chosen.words(words);
+    let line: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+    error_line(&format!("runwright {}", line.join(" ")));
+    run_words(&words)
+}
+
+/// What somebody wants to run.
+#[derive(Debug, PartialEq, Eq)]
+enum Chosen {
+    Whole,
+    Failed,
+    Jobs(Vec<String>),
+}
+
+impl Chosen {
+    /// Returns the words of the command that runs it, without asking.
+    fn words(&self, asking: &[String]) -> Vec<String> {
+        let mut words: Vec<String> = asking.to_vec();
+        words.retain(|word| word != OPTION);
+        match self {
+            Self::Whole => {}
+            Self::Failed => words.insert(1.min(words.len()), "--only-failed".to_owned()),
+            Self::Jobs(names) if names.iter().any(|name| name.starts_with('-')) => {
+                if !words.iter().any(|word| word == "--") {
+                    words.push("--".to_owned());
+                }
+                words.extend(names.iter().cloned());
+            }
+            Self::Jobs(names) => {
+                let at = 1.min(words.len());
+                words.splice(at..at, names.iter().cloned());
+            }
+        }
+        words
+    }
+}
+
+fn ask(situated: &Situated) -> Result<Option<Chosen>, Failure> {
+    let jobs = present(&situated.creation);
+    if jobs.is_empty() {
+        // Why there is none is told by the run.
+        return Ok(Some(Chosen::Whole));
+    }
+    let mut rows = vec![
+        format!("the whole pipeline: {}", counted(jobs.len(), "job")),
+        "some of its jobs".to_owned(),
+    ];
+    rows.extend(failed(situated));
+    match one_of("What is to run?", &rows)? {
+        None => return Ok(None),
+        Some(0) => return Ok(Some(Chosen::Whole)),
+        Some(1) => {}
+        Some(_) => return Ok(Some(Chosen::Failed)),
+    }
+    let stages = jobs.iter().map(|job| shown_name(&job.definition.stage));
+    let stages: Vec<_> = stages.collect();
+    let width = stages.iter().map(|stage| columns(stage)).max().unwrap_or(0);
+    let rows: Vec<_> = jobs
+        .iter()
+        .zip(&stages)
+        .map(|(job, stage)| {
+            let padding = " ".repeat(width - columns(stage));
+            let name = shown_name(job.name());
+            let row = format!("{stage}{padding}  {name}  {}", remarks(situated, job, None));
+            row.trim_end().to_owned()
+        })
+        .collect();
+    let places = some_of("Which jobs? What they need runs as well.", &rows)?;
+    Ok(places.map(|places| {
+        let names = places.into_iter().map(|at| jobs[at].name().to_owned());
+        Chosen::Jobs(names.collect())
+    }))
+}
+
+/// Offers what failed in the last run, if something did.
+fn failed(situated: &Situated) -> Option<String> {
+    let state = StateDir::of_user().map_err(LocalError::from).ok()?;
+    let runs = state.project(situated.project.root()).runs();
+    let run = runs.latest().ok()?;
+    let history = run.history().ok()?;
+    history.end?;
+    let count = history.failed().len();
+    (count > 0).then(|| {
+        let jobs = counted(count, "job");
+        format!("what failed in run {}: {jobs}", run.id())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_is_told_asks_nothing() {
+        let check = |chosen: &Chosen, asking: &str, expect: &str| {
+            let asking: Vec<_> = asking.split(' ').map(ToOwned::to_owned).collect();
+            assert_eq!(chosen.words(&asking).join(" "), expect);
+        };
+        let jobs = |names: &[&str]| Chosen::Jobs(names.iter().map(ToString::to_string).collect());
+        check(&Chosen::Whole, "run --choose", "run");
+        check(&Chosen::Failed, "run --choose -v", "run --only-failed -v");
+        check(
+            &jobs(&["a", "b"]),
+            "run --choose --changes x",
+            "run a b --changes x",
+        );
+        check(&jobs(&["-a"]), "run --choose -v", "run -v -- -a");
+    }
+}

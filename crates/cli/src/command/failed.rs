@@ -1,0 +1,64 @@
+//! `--only-failed`: which jobs failed in the last run.
+
+use crate::failure::Failure;
+use crate::output::error_line;
+use anyhow::anyhow;
+use runwright::core::job::When;
+use runwright::local::{
+    JobHistory, LocalError, LocalPipeline, LocalProject, Run, RunState, StateDir,
+};
+use runwright::pipeline::{Selection, Status};
+use std::collections::BTreeSet;
+
+/// Narrows a selection to the jobs that failed in the last run of the project, and what was skipped
+/// because of them, or to the jobs that are `known` to be those; returns whether there are any, and tells
+/// it if not.
+pub(super) fn narrow(
+    selection: &mut Selection,
+    known: Option<&BTreeSet<String>>,
+    project: &LocalProject,
+    pipeline: &LocalPipeline,
+) -> Result<bool, Failure> {
+    let failed = match known {
+        Some(chosen) => chosen.clone(),
+        None => of_last_run(project, pipeline)?,
+    };
+    let is_any = !failed.is_empty();
+    selection.among = Some(match selection.among.take() {
+        Some(among) => among.intersection(&failed).cloned().collect(),
+        None => failed,
+    });
+    Ok(is_any)
+}
+
+fn of_last_run(
+    project: &LocalProject,
+    pipeline: &LocalPipeline,
+) -> Result<BTreeSet<String>, Failure> {
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let runs = state.project(project.root()).runs();
+    let run: Run = runs.latest().map_err(LocalError::from)?;
+    let history = run.history().map_err(LocalError::from)?;
+    if let RunState::Running { .. } = run.state(&history) {
+        let error = anyhow!(
+            "run {} still goes on: what fails in it is not known",
+            run.id()
+        );
+        return Err(Failure::usage(error)
+            .with_help("`runwright history` shows it; `runwright cancel` stops it"));
+    }
+    let failed = history.failed();
+    if failed.is_empty() {
+        error_line(&format!("nothing failed in run {}", run.id()));
+        return Ok(BTreeSet::new());
+    }
+    let creation = pipeline.create()?;
+    // A job that waits for somebody would only bring along all that it needs.
+    let waits = |job: &JobHistory| {
+        let created = creation.job(&job.name);
+        job.status != Status::Failed
+            && created.is_some_and(|created| created.definition.when == When::Manual)
+    };
+    let failed = failed.into_iter().filter(|job| !waits(job));
+    Ok(failed.map(|job| job.name.clone()).collect())
+}

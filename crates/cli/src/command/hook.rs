@@ -1,0 +1,139 @@
+//! The hook of git that runs, before a push, what it touches.
+
+use super::print;
+use super::words::run_words;
+use crate::args::{HookAction, HookArgs, PlaceArgs};
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::{error_line, notes, shown_name};
+use anyhow::Context;
+use runwright::local::{HookState, LocalError, LocalProject, PushHook, Pushed};
+use std::io::Read;
+use std::path::Path;
+
+/// So much of what git tells is read; it is a line for each ref.
+const MOST_TOLD: u64 = 16 << 20;
+
+/// Puts the hook there, takes it away, or tells whether it is there.
+pub(crate) fn hook(args: &HookArgs) -> Result<Exit, Failure> {
+    match &args.action {
+        HookAction::Install(place) => install(&find(place)?),
+        HookAction::Uninstall(place) => uninstall(&find(place)?),
+        HookAction::Status(place) => status(&find(place)?),
+        HookAction::Run(_) => run(),
+    }
+}
+
+fn find(place: &PlaceArgs) -> Result<PushHook, Failure> {
+    let directory = place.cwd.as_deref().unwrap_or(Path::new("."));
+    Ok(PushHook::find(directory)?)
+}
+
+fn shown(hook: &PushHook) -> String {
+    shown_name(&hook.path().display().to_string())
+}
+
+fn install(hook: &PushHook) -> Result<Exit, Failure> {
+    let before = hook.state().map_err(LocalError::from)?;
+    hook.install().map_err(LocalError::from)?;
+    let path = shown(hook);
+    print(match before {
+        HookState::Installed => format!("{path} runs already what a push touches\n"),
+        HookState::Other => {
+            format!("{path} runs what a push touches, and then what it did before\n")
+        }
+        HookState::None | HookState::NotExecutable => {
+            format!("{path} runs what a push touches\n")
+        }
+    })?;
+    tell_manager(hook);
+    Ok(Exit::Success)
+}
+
+fn uninstall(hook: &PushHook) -> Result<Exit, Failure> {
+    let path = shown(hook);
+    print(if hook.uninstall().map_err(LocalError::from)? {
+        format!("{path} runs nothing of ours any more\n")
+    } else {
+        format!("{path} runs nothing of ours\n")
+    })?;
+    Ok(Exit::Success)
+}
+
+fn status(hook: &PushHook) -> Result<Exit, Failure> {
+    let state = hook.state().map_err(LocalError::from)?;
+    let path = shown(hook);
+    print(match state {
+        HookState::Installed => format!("installed: {path} runs what a push touches\n"),
+        HookState::NotExecutable => {
+            format!("not active: git does not run {path}, which is not executable\n")
+        }
+        HookState::Other => format!("not installed: {path} is a hook without our lines\n"),
+        HookState::None => format!("not installed: there is no {path}\n"),
+    })?;
+    tell_manager(hook);
+    Ok(Exit::Success)
+}
+
+fn tell_manager(hook: &PushHook) {
+    if let Some(manager) = hook.manager() {
+        let (name, advice) = (manager.name(), manager.advice());
+        notes(&[&format!("{name} manages hooks here: {advice}")]);
+    }
+}
+
+/// Runs what a push touches. Git tells on standard input what is pushed.
+fn run() -> Result<Exit, Failure> {
+    let mut told = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(MOST_TOLD)
+        .read_to_end(&mut told)
+        .context("read what is pushed")
+        .map_err(Failure::environment)?;
+    let pushed = Pushed::read(&String::from_utf8_lossy(&told));
+    if pushed.is_empty() {
+        return Ok(Exit::Success);
+    }
+    if !has_pipeline()? {
+        error_line("runwright: there is no pipeline file: nothing is run before this push");
+        return Ok(Exit::Success);
+    }
+    let hook = PushHook::find(Path::new("."))?;
+    if hook
+        .head()
+        .is_some_and(|head| pushed.has_others_than(&head))
+    {
+        notes(&["what is pushed is not what is checked out; what runs is the working tree"]);
+    }
+    let base = pushed.base(|id| hook.has_commit(id));
+    let words = words(base);
+    let shown = words.join(" ");
+    error_line(&format!("runwright {shown}: what this push touches"));
+    let exit = run_words(&words).unwrap_or_else(|failure| {
+        failure.report();
+        failure.exit()
+    });
+    if exit != Exit::Success {
+        error_line(&format!(
+            "the push is stopped: `runwright {shown}` ended with exit code {}; \
+             `RUNWRIGHT_SKIP_HOOK=1 git push` pushes all the same",
+            exit.code()
+        ));
+    }
+    Ok(exit)
+}
+
+fn has_pipeline() -> Result<bool, Failure> {
+    let project = LocalProject::find(Path::new("."), None)?;
+    Ok(project.root().join(project.file()).exists())
+}
+
+/// Returns the words of the command that runs what differs from a commit.
+fn words(base: Option<&str>) -> Vec<String> {
+    let changed = match base {
+        Some(base) => format!("--changed={base}"),
+        None => "--changed".to_owned(),
+    };
+    vec!["run".to_owned(), changed]
+}

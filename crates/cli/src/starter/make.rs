@@ -1,0 +1,51 @@
+use std::fmt::Write as _;
+
+/// The targets that are worth a job, with the stage of each. Of those of one stage only the first is
+/// taken.
+const TARGETS: [(&str, &str); 5] = [
+    ("lint", "check"),
+    ("build", "build"),
+    ("all", "build"),
+    ("test", "test"),
+    ("check", "test"),
+];
+
+/// Writes a pipeline of the usual targets that a Makefile has; without any, of its first.
+pub(super) fn pipeline(makefile: &str) -> String {
+    let mut text = "\
+stages: [check, build, test]
+
+# Where jobs run in containers, they need an image:
+# default: {image: gcc:latest}
+"
+    .to_owned();
+    let mut job = |name: &str, stage: &str, command: &str| {
+        let _ = write!(
+            text,
+            "\n{name}:\n  stage: {stage}\n  script:\n    - {command}\n"
+        );
+    };
+    let mut last = None;
+    for (target, stage) in TARGETS {
+        if last != Some(stage) && has_target(makefile, target) {
+            last = Some(stage);
+            job(target, stage, &format!("make {target}"));
+        }
+    }
+    if last.is_none() {
+        job("make", "build", "make");
+    }
+    text
+}
+
+fn has_target(makefile: &str, target: &str) -> bool {
+    makefile.lines().any(|line| {
+        let Some((targets, rest)) = line.split_once(':') else {
+            return false;
+        };
+        // `NAME := value` is no rule, and what is indented belongs to one.
+        !rest.starts_with('=')
+            && !line.starts_with(char::is_whitespace)
+            && targets.split_whitespace().any(|name| name == target)
+    })
+}

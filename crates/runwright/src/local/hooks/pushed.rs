@@ -1,0 +1,104 @@
+/// One line of what git tells a hook before a push.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PushedRef {
+    /// What is pushed, as the user named it.
+    pub local: String,
+    /// Its commit; absent when the ref is deleted.
+    pub local_id: Option<String>,
+    /// What it becomes on the server.
+    pub remote: String,
+    /// The commit that the server has; absent when the ref is new there.
+    pub remote_id: Option<String>,
+}
+
+/// What is pushed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pushed {
+    /// The refs that are created or moved; those that are deleted have nothing to run.
+    pub refs: Vec<PushedRef>,
+}
+
+impl Pushed {
+    /// Reads what git writes to the standard input of the hook; lines that are none are left out.
+    pub fn read(text: &str) -> Self {
+        let refs = text.lines().filter_map(PushedRef::read);
+        let moved =
+            |pushed: &PushedRef| pushed.local_id.is_some() && pushed.local_id != pushed.remote_id;
+        Self {
+            refs: refs.filter(moved).collect(),
+        }
+    }
+
+    /// Returns whether there is nothing to run.
+    pub fn is_empty(&self) -> bool {
+        self.refs.is_empty()
+    }
+
+    /// Returns the one commit of the server that everything is compared with, if there is one which
+    /// `is_here`.
+    pub fn base(&self, is_here: impl Fn(&str) -> bool) -> Option<&str> {
+        let mut ids = self.refs.iter().map(|it| it.remote_id.as_deref());
+        let first = ids.next()??;
+        (ids.all(|id| id == Some(first)) && is_here(first)).then_some(first)
+    }
+
+    /// Returns whether something else is pushed than the commit `head`.
+    pub fn has_others_than(&self, head: &str) -> bool {
+        let mut ids = self.refs.iter().filter_map(|it| it.local_id.as_deref());
+        ids.any(|id| id != head)
+    }
+}
+
+impl PushedRef {
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let mut word = || words.next().map(ToOwned::to_owned);
+        let (local, local_id, remote, remote_id) = (word()?, word()?, word()?, word()?);
+        Some(Self {
+            local,
+            local_id: commit(local_id),
+            remote,
+            remote_id: commit(remote_id),
+        })
+    }
+}
+
+/// Returns the id, but for the one that stands for no commit.
+fn commit(id: String) -> Option<String> {
+    let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_id && id.bytes().any(|byte| byte != b'0')).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: &str = "0000000000000000000000000000000000000000";
+
+    #[test]
+    fn what_is_deleted_or_there_already_is_not_pushed() {
+        let count = |text: &str| Pushed::read(text).refs.len();
+        assert_eq!(count(""), 0);
+        assert_eq!(count("\n"), 0);
+        assert_eq!(count("refs/heads/a aa refs/heads/a\n"), 0);
+        assert_eq!(count(&format!("(delete) {NONE} refs/heads/a aa\n")), 0);
+        assert_eq!(count("refs/heads/a aa refs/heads/a aa\n"), 0);
+        assert_eq!(count(&format!("refs/heads/a aa refs/heads/a {NONE}\n")), 1);
+    }
+
+    #[test]
+    fn the_base_is_what_the_server_has() {
+        let base = |text: &str| {
+            let pushed = Pushed::read(text);
+            pushed.base(|id| id != "ff").map(ToOwned::to_owned)
+        };
+        assert_eq!(base("r aa r bb\n"), Some("bb".to_owned()));
+        assert_eq!(base("r aa r ff\n"), None);
+        assert_eq!(base(&format!("r aa r {NONE}\n")), None);
+        assert_eq!(base("r aa r bb\ns aa s cc\n"), None);
+        assert_eq!(base("r aa r bb\ns cc s bb\n"), Some("bb".to_owned()));
+        assert_eq!(base("r aa r --upload-pack=x\n"), None);
+        assert!(Pushed::read("r aa r bb\n").has_others_than("cc"));
+        assert!(!Pushed::read("r aa r bb\n").has_others_than("aa"));
+    }
+}
