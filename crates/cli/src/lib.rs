@@ -22,6 +22,7 @@ mod quoted;
 mod settled;
 mod signal;
 mod starter;
+mod tui;
 
 pub use exit_code::Exit;
 

@@ -35,7 +35,9 @@ impl OutputArgs {
     /// are for that run alone.
     pub(crate) fn over(&self, earlier: &Self) -> Self {
         Self {
-            progress: self.progress.or(earlier.progress),
+            progress: self
+                .progress
+                .or(earlier.progress.filter(|it| it.can_be_shown())),
             output: self.output.or(earlier.output),
             verbose: self.verbose || earlier.verbose,
             events: self.events.clone(),

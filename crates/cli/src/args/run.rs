@@ -21,6 +21,7 @@ Examples:
   runwright run --secret TOKEN=@token.txt          ... from a file
   runwright run --dry-run                          show what would run
   runwright run --output group                     the log of each job in one block
+  runwright run --progress tui                     on the full screen, with keys; ? shows them
 
 Ctrl-C cancels: after_script and cleanup still run. Twice: everything is ended at once.
 

@@ -1,13 +1,17 @@
 use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{
-    Console, NdJson, Place, SharedWriter, Shown, Style, Tee, error_line, show_errors_above,
-    show_errors_directly,
+    Clash, Console, NdJson, Place, SharedWriter, Shown, Style, Tee, error_line, show_errors_above,
+    show_errors_directly, show_errors_on,
 };
+use crate::tui::{FullScreen, World};
 use anyhow::{Context, anyhow};
+use runwright::core::Cancellation;
+use runwright::local::RunControls;
+use runwright::pipeline::Plan;
 use runwright::pipeline::event::EventSink;
 use std::fs::File;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,6 +29,7 @@ pub(super) struct Audience {
 enum Reader {
     Person(Arc<Console>),
     Program(SharedWriter),
+    Screen(Arc<FullScreen>),
 }
 
 impl Audience {
@@ -45,6 +50,10 @@ impl Audience {
     ) -> Result<Self, Failure> {
         let place = Place::of_stdout();
         let shown = Shown::choose(args.progress(), args.output, args.verbose, place)
+            .and_then(|shown| match shown {
+                Shown::Screen(_) if !io::stdin().is_terminal() => Err(Clash::NoScreen),
+                shown => Ok(shown),
+            })
             .map_err(|clash| Failure::usage(anyhow!(clash.message())).with_help(clash.help()))?;
         let mut style = Style::PLAIN;
         let (reader, sink): (Reader, Arc<dyn EventSink>) = match shown {
@@ -54,6 +63,12 @@ impl Audience {
                     Reader::Program(writer.clone()),
                     Arc::new(NdJson::new(writer)),
                 )
+            }
+            Shown::Screen(view) => {
+                style = view.style;
+                let screen = Arc::new(started(FullScreen::start(view.style, view.verbose))?);
+                show_errors_on(&screen);
+                (Reader::Screen(Arc::clone(&screen)), screen)
             }
             Shown::Text(view) => {
                 style = view.style;
@@ -90,8 +105,31 @@ impl Audience {
 
     /// Shows how the run ended, to people; programs have the last event.
     pub(super) fn show_summary(&self, text: &str) {
-        if let Reader::Person(console) = &self.reader {
-            console.write(text);
+        match &self.reader {
+            Reader::Person(console) => console.write(text),
+            Reader::Screen(screen) => screen.show_after(text),
+            Reader::Program(_) => {}
+        }
+    }
+
+    /// Lets whoever reads on the full screen tell the run what to do.
+    pub(super) fn connect(&self, controls: &RunControls, cancellation: &Cancellation) {
+        if let Reader::Screen(screen) = &self.reader {
+            screen.connect(World::new(controls.clone(), cancellation.clone()));
+        }
+    }
+
+    /// Says what is going to run.
+    pub(super) fn introduce(&self, plan: &Plan) {
+        if let Reader::Screen(screen) = &self.reader {
+            screen.introduce(plan);
+        }
+    }
+
+    /// Gives the terminal back at once, whether all was shown or not.
+    pub(super) fn leave(&self) {
+        if let Reader::Screen(screen) = &self.reader {
+            screen.leave();
         }
     }
 
@@ -100,21 +138,29 @@ impl Audience {
         match &self.reader {
             // The mark of the key that was pressed stands behind the last line of the view.
             Reader::Person(console) if console.is_live() => error_line(text),
+            Reader::Screen(screen) => {
+                screen.stops();
+                error_line(text);
+            }
             _ => error_line(&format!("\n{text}")),
         }
     }
 
     /// Draws again after the terminal got another size.
     pub(super) fn resized(&self) {
-        if let Reader::Person(console) = &self.reader {
-            console.resized();
+        match &self.reader {
+            Reader::Person(console) => console.resized(),
+            Reader::Screen(screen) => screen.resized(),
+            Reader::Program(_) => {}
         }
     }
 
     /// Draws again after somebody else had the terminal.
     pub(super) fn resumed(&self) {
-        if let Reader::Person(console) = &self.reader {
-            console.resumed();
+        match &self.reader {
+            Reader::Person(console) => console.resumed(),
+            Reader::Screen(screen) => screen.resumed(),
+            Reader::Program(_) => {}
         }
     }
 
@@ -123,6 +169,7 @@ impl Audience {
         let shown = match &self.reader {
             Reader::Person(console) => console.finish(),
             Reader::Program(writer) => writer.finish(),
+            Reader::Screen(screen) => screen.finish(),
         };
         show_errors_directly();
         if let Some(file) = &self.file {

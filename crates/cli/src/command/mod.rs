@@ -120,10 +120,15 @@ fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Failure> {
     })
 }
 
+/// Returns whether a process can have a variable of this name, and a shell can read it.
+pub(crate) fn is_variable_name(name: &str) -> bool {
+    let starts_well = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
+    starts_well && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
+}
+
 /// Refuses names that no process can have in its environment, or no shell can read.
 fn check_name(name: &str) -> Result<(), Failure> {
-    let starts_well = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
-    if starts_well && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) {
+    if is_variable_name(name) {
         return Ok(());
     }
     Err(

@@ -225,6 +225,7 @@ async fn execute(
     let reports = ReportFiles::check(&args.shown.report)?;
     let audience = Arc::new(Audience::of(&args.shown)?);
 
+    audience.connect(&options.controls, &cancellation);
     options.notices = Notices::new(|line| error_line(&strip_controls(line)));
     let work = work(args, project, pipeline, options, &audience, &cancellation);
     let done = tokio::select! {
@@ -254,6 +255,7 @@ async fn execute(
         }
         () = tokio::time::sleep(LAST_WORDS), if was_interrupted => Ok(()),
     };
+    audience.leave();
     let done = done?;
     written?;
     if interrupted.load(Ordering::SeqCst) {
@@ -319,6 +321,7 @@ pub(super) async fn work(
     let run = LocalRun::prepare(project, pipeline, &state, options).await?;
     let logs = run.logs();
     let plan = Arc::clone(run.plan());
+    audience.introduce(&plan);
     notes(&pipeline.notes()?);
     let changes: Vec<&str> = run.notes().iter().map(String::as_str).collect();
     notes(&changes);

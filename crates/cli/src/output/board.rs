@@ -12,7 +12,7 @@ const LONGEST_LINE: usize = 512;
 
 /// The jobs of a run and what is known of each.
 #[derive(Debug, Default)]
-pub(super) struct Board {
+pub(crate) struct Board {
     jobs: Vec<Job>,
     index: HashMap<Arc<str>, usize>,
     stages: Vec<Stage>,
@@ -28,34 +28,35 @@ struct Stage {
 
 /// A job of the run.
 #[derive(Debug)]
-pub(super) struct Job {
-    pub(super) name: String,
-    pub(super) status: Status,
+pub(crate) struct Job {
+    pub(crate) name: String,
+    pub(crate) status: Status,
     /// When it began to run.
-    pub(super) since: Option<Instant>,
-    pub(super) last_line: String,
+    pub(crate) since: Option<Instant>,
+    pub(crate) last_line: String,
     stage: usize,
     /// The first stage of its pipeline.
     first_stage: usize,
-    needs: Option<Vec<usize>>,
+    /// The jobs it needs, as positions; without them it waits for all earlier stages.
+    pub(crate) needs: Option<Vec<usize>>,
     /// It failed, and that lets the pipeline pass.
-    is_allowed: bool,
+    pub(crate) is_allowed: bool,
 }
 
 /// How many jobs are where.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) failed: usize,
-    pub(super) done: usize,
-    pub(super) skipped: usize,
-    pub(super) running: usize,
-    pub(super) waiting: usize,
-    pub(super) manual: usize,
+pub(crate) struct Counts {
+    pub(crate) failed: usize,
+    pub(crate) done: usize,
+    pub(crate) skipped: usize,
+    pub(crate) running: usize,
+    pub(crate) waiting: usize,
+    pub(crate) manual: usize,
 }
 
 impl Board {
     /// Begins a run with these jobs.
-    pub(super) fn begin(&mut self, graph: &[JobNode], now: Instant) {
+    pub(crate) fn begin(&mut self, graph: &[JobNode], now: Instant) {
         *self = Self {
             begun: Some(now),
             ..Self::default()
@@ -64,7 +65,7 @@ impl Board {
     }
 
     /// Adds the jobs of a pipeline that a job of another one started; no other job has their names.
-    pub(super) fn add(&mut self, graph: &[JobNode]) {
+    pub(crate) fn add(&mut self, graph: &[JobNode]) {
         let (first_job, first_stage) = (self.jobs.len(), self.stages.len());
         let places = graph.iter().enumerate();
         let places = places.map(|(at, node)| (Arc::clone(&node.job), first_job + at));
@@ -96,7 +97,7 @@ impl Board {
     }
 
     /// Notes that a job has come to another status.
-    pub(super) fn set_status(&mut self, job: &str, status: Status, now: Instant) {
+    pub(crate) fn set_status(&mut self, job: &str, status: Status, now: Instant) {
         let Some(&at) = self.index.get(job) else {
             return;
         };
@@ -115,14 +116,14 @@ impl Board {
     }
 
     /// Notes that the failure of a job lets the pipeline pass.
-    pub(super) fn allow(&mut self, job: &str) {
+    pub(crate) fn allow(&mut self, job: &str) {
         if let Some(&at) = self.index.get(job) {
             self.jobs[at].is_allowed = true;
         }
     }
 
     /// Notes what a job wrote last.
-    pub(super) fn set_last_line(&mut self, job: &str, line: &str) {
+    pub(crate) fn set_last_line(&mut self, job: &str, line: &str) {
         let state = last_state(line);
         let Some(&at) = self.index.get(job) else {
             return;
@@ -132,23 +133,28 @@ impl Board {
         last.push_str(&state[..state.floor_char_boundary(LONGEST_LINE)]);
     }
 
+    /// Returns all jobs.
+    pub(crate) fn jobs(&self) -> &[Job] {
+        &self.jobs
+    }
+
     /// Returns when the run began.
-    pub(super) fn begun(&self) -> Option<Instant> {
+    pub(crate) fn begun(&self) -> Option<Instant> {
         self.begun
     }
 
     /// Returns the jobs that run.
-    pub(super) fn running(&self) -> impl Iterator<Item = &Job> {
+    pub(crate) fn running(&self) -> impl Iterator<Item = &Job> {
         self.jobs.iter().filter(|job| is_running(job.status))
     }
 
     /// Returns the jobs that wait for something other than a person, in order.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = &Job> {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Job> {
         self.jobs.iter().filter(|job| is_waiting(job.status))
     }
 
     /// Returns what a job waits for.
-    pub(super) fn reason(&self, job: &Job) -> String {
+    pub(crate) fn reason(&self, job: &Job) -> String {
         match job.status {
             Status::Pending => return "waits for a free worker".to_owned(),
             Status::Scheduled => return "waits for its delay to pass".to_owned(),
@@ -173,7 +179,7 @@ impl Board {
     }
 
     /// Returns how many jobs are where.
-    pub(super) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for job in &self.jobs {
             match job.status {
@@ -206,11 +212,11 @@ fn is_out_of_the_way(status: Status) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Returns a job of a graph; `needs` is a list of names, or `None`.
-    pub(in crate::output) fn node(job: &str, stage: &str, needs: Option<&[&str]>) -> JobNode {
+    pub(crate) fn node(job: &str, stage: &str, needs: Option<&[&str]>) -> JobNode {
         let needs = needs.map(|needs| needs.iter().map(|&name| name.into()).collect());
         JobNode {
             job: job.into(),

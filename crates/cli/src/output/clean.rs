@@ -12,14 +12,14 @@ const LONGEST_COLOURS: usize = 128;
 /// Colours stay where they are wanted. They end with each line, so that they reach nothing else,
 /// and come back with the next.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Cleaner {
+pub(crate) struct Cleaner {
     colours: bool,
     /// The codes in force at the end of the last line.
     active: String,
 }
 
 impl Cleaner {
-    pub(super) fn new(colours: bool) -> Self {
+    pub(crate) fn new(colours: bool) -> Self {
         Self {
             colours,
             active: String::new(),
@@ -27,7 +27,7 @@ impl Cleaner {
     }
 
     /// Returns a line as it can be shown: of a line that overwrites itself, the last state.
-    pub(super) fn line<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+    pub(crate) fn line<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         if self.active.is_empty() && is_plain(text) {
             return Cow::Borrowed(text);
         }
@@ -57,13 +57,13 @@ pub(crate) fn shown_name(name: &str) -> String {
 }
 
 /// Returns what a line that overwrites itself shows at last.
-pub(super) fn last_state(text: &str) -> &str {
+pub(crate) fn last_state(text: &str) -> &str {
     let mut states = text.rsplit('\r');
     states.find(|state| !state.is_empty()).unwrap_or("")
 }
 
 /// Returns whether all characters are printable ASCII.
-pub(super) fn is_plain(text: &str) -> bool {
+pub(crate) fn is_plain(text: &str) -> bool {
     // Without an early way out this is done many bytes at a time.
     let odd = |byte: &u8| !(0x20..0x7f).contains(byte);
     !text

@@ -434,7 +434,8 @@ fn fit_name(name: &str, width: usize) -> String {
     fit(&name, width.max(columns(&name)), "")
 }
 
-fn source_of(stream: LogStream, level: Option<LogLevel>) -> Source {
+/// Returns who wrote a line.
+pub(crate) fn source_of(stream: LogStream, level: Option<LogLevel>) -> Source {
     match (stream, level) {
         (_, Some(LogLevel::Warning)) => Source::Warning,
         (_, Some(LogLevel::Info)) => Source::Info,

@@ -2,7 +2,7 @@
 
 /// One thing that happened in the log of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Entry<'t> {
+pub(crate) enum Entry<'t> {
     /// A whole line.
     Line(Source, &'t str),
     /// The job comes to a stage.
@@ -13,7 +13,7 @@ pub(super) enum Entry<'t> {
 
 /// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// The job, over standard output.
     Stdout,
     /// The job, over standard error.
@@ -28,7 +28,7 @@ pub(super) enum Source {
 
 impl Source {
     /// All of them in their order; a letter each stands for them where they are kept.
-    pub(super) const ALL: [(Self, u8); 5] = [
+    pub(crate) const ALL: [(Self, u8); 5] = [
         (Self::Stdout, b'o'),
         (Self::Stderr, b'e'),
         (Self::Service, b's'),
@@ -39,7 +39,7 @@ impl Source {
 
 impl<'t> Entry<'t> {
     /// Appends the entry as one line of bytes.
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match *self {
             Self::Line(source, text) => {
                 let (_, letter) = Source::ALL[source as usize];
@@ -59,7 +59,7 @@ impl<'t> Entry<'t> {
     }
 
     /// Reads what [`write`](Self::write) wrote, without its line end.
-    pub(super) fn read(line: &'t str) -> Option<Self> {
+    pub(crate) fn read(line: &'t str) -> Option<Self> {
         let (letter, text) = line.split_at_checked(1)?;
         let letter = letter.as_bytes()[0];
         if let Some((source, _)) = Source::ALL.iter().find(|(_, it)| *it == letter) {

@@ -10,26 +10,26 @@ pub(crate) const BELOW: &str = " > ";
 
 /// The pipelines of a run by their numbers, and what their jobs are called.
 #[derive(Debug, Default)]
-pub(super) struct Lineage {
+pub(crate) struct Lineage {
     /// The pipelines that others started; the first one is none of them.
     children: HashMap<PipelineId, HashMap<Arc<str>, Arc<str>>>,
 }
 
 impl Lineage {
     /// Returns whether jobs of this pipeline have the names that the file gives them.
-    pub(super) fn is_first(&self, pipeline: PipelineId) -> bool {
+    pub(crate) fn is_first(&self, pipeline: PipelineId) -> bool {
         !self.children.contains_key(&pipeline)
     }
 
     /// Returns what a job is called among those of all pipelines: `deploy > build`.
-    pub(super) fn name(&self, pipeline: PipelineId, job: &Arc<str>) -> Arc<str> {
+    pub(crate) fn name(&self, pipeline: PipelineId, job: &Arc<str>) -> Arc<str> {
         let names = self.children.get(&pipeline);
         let name = names.and_then(|names| names.get(job));
         Arc::clone(name.unwrap_or(job))
     }
 
     /// Adds a pipeline that a job started, and returns its jobs with the names they have here.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         pipeline: PipelineId,
         parent: &ParentJob,

@@ -11,25 +11,25 @@ const OVERWRITTEN: usize = 4 << 10;
 
 /// Joins the pieces of lines, for one job.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     /// The lines that have not ended, at most one of each source.
     open: Vec<(Source, String)>,
 }
 
 /// A piece of a line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece<'t> {
-    pub(super) source: Source,
-    pub(super) text: &'t str,
+pub(crate) struct Piece<'t> {
+    pub(crate) source: Source,
+    pub(crate) text: &'t str,
     /// Whether it goes on where the last piece of its source stopped.
-    pub(super) continues: bool,
+    pub(crate) continues: bool,
     /// Whether more may follow.
-    pub(super) open: bool,
+    pub(crate) open: bool,
 }
 
 impl Lines {
     /// Takes a piece and hands out the lines that it ends.
-    pub(super) fn take(&mut self, piece: Piece<'_>, emit: &mut impl FnMut(Source, &str)) {
+    pub(crate) fn take(&mut self, piece: Piece<'_>, emit: &mut impl FnMut(Source, &str)) {
         let at = self.open.iter().position(|(from, _)| *from == piece.source);
         let mut line = match at.map(|at| self.open.swap_remove(at).1) {
             Some(line) if piece.continues => Cow::Owned(line + piece.text),
@@ -52,14 +52,14 @@ impl Lines {
     }
 
     /// Hands out the lines that will not go on.
-    pub(super) fn finish(&mut self, emit: &mut impl FnMut(Source, &str)) {
+    pub(crate) fn finish(&mut self, emit: &mut impl FnMut(Source, &str)) {
         for (source, line) in self.open.drain(..) {
             emit(source, &line);
         }
     }
 
     /// Returns what a source has written of a line that has not ended.
-    pub(super) fn unfinished(&self, source: Source) -> Option<&str> {
+    pub(crate) fn unfinished(&self, source: Source) -> Option<&str> {
         let found = self.open.iter().find(|(from, _)| *from == source);
         found.map(|(_, line)| line.as_str())
     }

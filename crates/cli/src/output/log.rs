@@ -1,11 +1,15 @@
 //! Our own log, kept from damaging the live view.
 
 use super::console::Console;
+use crate::tui::FullScreen;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The live view that has the terminal now. The log is one for the process, and so is this.
 static LIVE: Mutex<Weak<Console>> = Mutex::new(Weak::new());
+
+/// The full screen that has it.
+static SCREEN: Mutex<Weak<FullScreen>> = Mutex::new(Weak::new());
 
 /// Lets what is written to standard error appear above the live view from now on, if both go to a
 /// terminal.
@@ -15,9 +19,18 @@ pub(crate) fn show_errors_above(console: &Arc<Console>) {
     }
 }
 
+/// Lets what is written to standard error appear among the messages of the full screen, as long as that
+/// has the terminal.
+pub(crate) fn show_errors_on(screen: &Arc<FullScreen>) {
+    if io::stderr().is_terminal() {
+        *SCREEN.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(screen);
+    }
+}
+
 /// Lets what is written to standard error go there again.
 pub(crate) fn show_errors_directly() {
     *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = Weak::new();
+    *SCREEN.lock().unwrap_or_else(PoisonError::into_inner) = Weak::new();
 }
 
 /// Standard error, or the text above the live view.
@@ -26,6 +39,13 @@ pub(crate) struct ErrorStream;
 
 impl Write for ErrorStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let screen = SCREEN
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .upgrade();
+        if screen.is_some_and(|screen| screen.tell(&String::from_utf8_lossy(bytes))) {
+            return Ok(bytes.len());
+        }
         let live = LIVE
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

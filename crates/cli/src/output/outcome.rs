@@ -9,24 +9,24 @@ use std::time::Duration;
 
 /// How an attempt of a job has ended.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Outcome {
-    pub(super) status: Status,
-    pub(super) exit_code: Option<i32>,
-    pub(super) reason: Option<FailureReason>,
-    pub(super) may_fail: bool,
-    pub(super) attempt: u32,
-    pub(super) duration: Duration,
+pub(crate) struct Outcome {
+    pub(crate) status: Status,
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) reason: Option<FailureReason>,
+    pub(crate) may_fail: bool,
+    pub(crate) attempt: u32,
+    pub(crate) duration: Duration,
     /// The pipeline whose job it is, when this one did not run.
-    pub(super) reused: Option<PipelineId>,
+    pub(crate) reused: Option<PipelineId>,
 }
 
 impl Outcome {
-    pub(super) fn succeeded(&self) -> bool {
+    pub(crate) fn succeeded(&self) -> bool {
         self.status == Status::Success
     }
 
     /// Returns the line without its end; names take `width` columns, or more if they are longer.
-    pub(super) fn line(&self, name: &str, width: usize, style: Style) -> String {
+    pub(crate) fn line(&self, name: &str, width: usize, style: Style) -> String {
         let (mark, tone) = self.mark();
         let mark = fit(style.mark(mark), style.mark_width(), "");
         let name = fit(name, width.max(columns(name)), "");
@@ -49,7 +49,7 @@ impl Outcome {
     }
 
     /// Returns the end of a log that was shown as it came: `failed, exit code 1, 0.3 s`.
-    pub(super) fn words(&self, style: Style) -> String {
+    pub(crate) fn words(&self, style: Style) -> String {
         let mut words = vec![style.paint(self.mark().1, self.status.as_str())];
         words.extend(self.remarks());
         words.push(seconds(self.duration));

@@ -5,7 +5,7 @@ const END: &str = "\r\x1b[0K";
 
 /// A part of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part<'t> {
+pub(crate) enum Part<'t> {
     /// Text outside of marks; not empty.
     Text(&'t str),
     /// A section begins.
@@ -20,7 +20,7 @@ pub(super) enum Part<'t> {
 }
 
 /// Returns whether a line may hold a mark; a quick look for the many lines that hold none.
-pub(super) fn may_have_marks(line: &str) -> bool {
+pub(crate) fn may_have_marks(line: &str) -> bool {
     !super::clean::is_plain(line) && line.contains(END)
 }
 
@@ -30,7 +30,7 @@ pub(super) fn may_have_marks(line: &str) -> bool {
 /// section_start:1560896352:name[collapsed=true]\r\x1b[0KHeader
 /// section_end:1560896353:name\r\x1b[0K
 /// ```
-pub(super) fn parts(line: &str) -> impl Iterator<Item = Part<'_>> {
+pub(crate) fn parts(line: &str) -> impl Iterator<Item = Part<'_>> {
     let mut rest = line;
     std::iter::from_fn(move || {
         let marks = rest.match_indices("section_").map(|(at, _)| at);

@@ -91,6 +91,11 @@ impl Style {
         }
     }
 
+    /// Returns whether characters beyond ASCII are shown.
+    pub(crate) fn has_unicode(self) -> bool {
+        self.unicode
+    }
+
     /// Returns whether there are colours.
     pub fn has_colours(self) -> bool {
         self.colours
@@ -131,17 +136,17 @@ impl Style {
     }
 
     /// Returns how many columns the marks of finished jobs take.
-    pub(super) fn mark_width(self) -> usize {
+    pub(crate) fn mark_width(self) -> usize {
         if self.unicode { 1 } else { 4 }
     }
 
     /// Returns how many columns the marks of conditions take.
-    pub(super) fn verdict_width(self) -> usize {
+    pub(crate) fn verdict_width(self) -> usize {
         if self.unicode { 1 } else { 3 }
     }
 
     /// Returns what stands for text that was left out.
-    pub(super) fn ellipsis(self) -> &'static str {
+    pub(crate) fn ellipsis(self) -> &'static str {
         if self.unicode { "…" } else { ".." }
     }
 

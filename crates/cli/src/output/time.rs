@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use std::time::Duration;
 
 /// Returns a time to a tenth of a second: `0.3 s`, `2 min 5 s`.
-pub(super) fn seconds(time: Duration) -> String {
+pub(crate) fn seconds(time: Duration) -> String {
     match time.as_secs() {
         whole @ 0..=59 => format!("{whole}.{} s", time.subsec_millis() / 100),
         _ => whole_seconds(time),
@@ -12,7 +12,7 @@ pub(super) fn seconds(time: Duration) -> String {
 }
 
 /// Returns a time to a second: `12 s`, `2 min 5 s`.
-pub(super) fn whole_seconds(time: Duration) -> String {
+pub(crate) fn whole_seconds(time: Duration) -> String {
     let whole = time.as_secs();
     match whole {
         0..=59 => format!("{whole} s"),
@@ -22,7 +22,7 @@ pub(super) fn whole_seconds(time: Duration) -> String {
 }
 
 /// Returns a time as a clock shows it, for what is shown while it passes: `0:12`, `2:05`.
-pub(super) fn clock(time: Duration) -> String {
+pub(crate) fn clock(time: Duration) -> String {
     let whole = time.as_secs();
     let (minutes, seconds) = (whole / 60, whole % 60);
     match minutes {
@@ -32,7 +32,7 @@ pub(super) fn clock(time: Duration) -> String {
 }
 
 /// Returns how long ago something was: `12 s ago`, `3 min ago`, `2 days ago`.
-pub(super) fn age(now: Timestamp, then: Timestamp) -> String {
+pub(crate) fn age(now: Timestamp, then: Timestamp) -> String {
     let passed = now.duration_since(then).as_secs().max(0);
     match passed {
         0..=59 => format!("{passed} s ago"),
@@ -44,7 +44,7 @@ pub(super) fn age(now: Timestamp, then: Timestamp) -> String {
 }
 
 /// Returns when something will be: `in 12 s`, `in 3 min`; `now` when it should have been.
-pub(super) fn until(now: Timestamp, then: Timestamp) -> String {
+pub(crate) fn until(now: Timestamp, then: Timestamp) -> String {
     let left = then.duration_since(now).as_secs();
     match left {
         ..=0 => "now".to_owned(),

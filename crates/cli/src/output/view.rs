@@ -16,6 +16,8 @@ pub enum Progress {
     Plain,
     /// A program: events as JSON lines on standard output
     Json,
+    /// Somebody at a terminal, on the full screen: jobs and logs to walk through, keys that act
+    Tui,
 }
 
 /// How the logs of jobs and what goes on are laid out for people.
@@ -47,6 +49,8 @@ pub enum Shown {
     Text(View),
     /// To programs.
     Json,
+    /// To people, on the full screen.
+    Screen(View),
 }
 
 /// Two wishes that exclude each other.
@@ -58,6 +62,18 @@ pub enum Clash {
     PlainLive,
     /// A live view where the cursor cannot be moved.
     NoTerminal,
+    /// A layout for the full screen.
+    LayoutOfScreen,
+    /// A full screen without a terminal.
+    NoScreen,
+}
+
+impl Progress {
+    /// Returns whether it can be shown here, for wishes that nobody has just now: the full screen needs
+    /// a terminal.
+    pub(crate) fn can_be_shown(self) -> bool {
+        self != Self::Tui || (io::stdin().is_terminal() && Place::of_stdout().can_move)
+    }
 }
 
 impl View {
@@ -87,6 +103,15 @@ impl Shown {
         let style = match progress {
             Progress::Json if layout.is_some() => return Err(Clash::LayoutOfJson),
             Progress::Json => return Ok(Self::Json),
+            Progress::Tui if layout.is_some() => return Err(Clash::LayoutOfScreen),
+            Progress::Tui if !place.can_move => return Err(Clash::NoScreen),
+            Progress::Tui => {
+                return Ok(Self::Screen(View {
+                    layout: Layout::Live,
+                    style: Style::of(place),
+                    verbose,
+                }));
+            }
             Progress::Plain => Style::PLAIN,
             Progress::Tty => Style::of(place).coloured(),
             Progress::Auto => Style::of(place),
@@ -129,6 +154,10 @@ impl Clash {
             Self::LayoutOfJson => "--output has no meaning with --progress json",
             Self::PlainLive => "--output live moves the cursor, which --progress plain rules out",
             Self::NoTerminal => "--output live needs a terminal that can move its cursor",
+            Self::LayoutOfScreen => "--output has no meaning with --progress tui",
+            Self::NoScreen => {
+                "--progress tui needs a terminal for standard input and standard output"
+            }
         }
     }
 
@@ -137,6 +166,8 @@ impl Clash {
         match self {
             Self::LayoutOfJson => "leave --output out; every line of JSON names its job",
             Self::PlainLive | Self::NoTerminal => "use --output group or --output prefix",
+            Self::LayoutOfScreen => "leave one of them out",
+            Self::NoScreen => "use --progress plain, or leave it out",
         }
     }
 }
@@ -144,7 +175,7 @@ impl Clash {
 #[cfg(test)]
 mod tests {
     use super::Layout::{Group, Live, Prefix};
-    use super::Progress::{Auto, Json, Plain, Tty};
+    use super::Progress::{Auto, Json, Plain, Tty, Tui};
     use super::*;
 
     #[test]
@@ -162,6 +193,7 @@ mod tests {
             let shown = Shown::choose(progress, layout, false, place);
             let found = shown.map(|shown| match shown {
                 Shown::Text(view) => (view.layout, view.style.has_colours()),
+                Shown::Screen(view) => (view.layout, view.style.has_colours()),
                 Shown::Json => unreachable!("nobody asked for it"),
             });
             assert_eq!(found, expect, "{progress:?} {layout:?} {place:?}");
@@ -179,6 +211,10 @@ mod tests {
         check(Plain, Some(Group), terminal, Ok((Group, false)));
         check(Plain, Some(Live), terminal, Err(Clash::PlainLive));
         check(Json, Some(Prefix), terminal, Err(Clash::LayoutOfJson));
+        check(Tui, None, terminal, Ok((Live, true)));
+        check(Tui, None, ci, Ok((Live, true)));
+        check(Tui, None, pipe, Err(Clash::NoScreen));
+        check(Tui, Some(Live), terminal, Err(Clash::LayoutOfScreen));
         let json = Shown::choose(Json, None, false, terminal);
         assert_eq!(json, Ok(Shown::Json));
     }

@@ -23,7 +23,7 @@ pub(crate) fn columns(text: &str) -> usize {
 }
 
 /// Returns the beginning of `text` that fits into `width` columns, with `ellipsis` if it was cut.
-pub(super) fn cut(text: &str, width: usize, ellipsis: &str) -> String {
+pub(crate) fn cut(text: &str, width: usize, ellipsis: &str) -> String {
     // Of a long line, no more is looked at than can be shown.
     let mut taken = 0;
     let fits = text.char_indices().find(|(_, c)| {

@@ -24,6 +24,7 @@ mod explain;
 mod fail_points;
 mod fault;
 mod flood;
+mod full_screen;
 mod gitlab;
 mod gitlab_variables;
 mod going_on;

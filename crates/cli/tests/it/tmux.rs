@@ -18,19 +18,35 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Starts the binary in a terminal of this size. The shell that starts it tells its exit code.
     pub(crate) fn start(project: &Project, size: (u16, u16), arguments: &str) -> Self {
+        let program = env!("CARGO_BIN_EXE_runwright");
+        let script = format!(
+            "trap : INT; {}; {program} {arguments}; echo \"[exit code $?]\"; exec sleep 1000",
+            surroundings(project)
+        );
+        Self::running(project, size, &script)
+    }
+
+    /// Starts the binary as a person does, from a shell that can suspend it.
+    pub(crate) fn start_in_shell(project: &Project, size: (u16, u16), arguments: &str) -> Self {
+        let script = format!(
+            "{}; export PS1='> '; exec bash --norc --noprofile -i",
+            surroundings(project)
+        );
+        let terminal = Self::running(project, size, &script);
+        let program = env!("CARGO_BIN_EXE_runwright");
+        terminal.wait_for(&[">"]);
+        terminal.type_keys(&[&format!("{program} {arguments}"), "Enter"]);
+        terminal
+    }
+
+    /// Starts a shell with this script.
+    fn running(project: &Project, size: (u16, u16), script: &str) -> Self {
         let terminal = Self {
             // Two terminals of one test do not meet, even while the first still ends.
             socket: project
                 .scratch()
                 .join(format!("tmux-{}x{}", size.0, size.1)),
         };
-        let program = env!("CARGO_BIN_EXE_runwright");
-        let script = format!(
-            "trap : INT; unset CI NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR LC_ALL LC_CTYPE; \
-             export LANG=C.UTF-8 RUNWRIGHT_HOME='{}'; \
-             {program} {arguments}; echo \"[exit code $?]\"; exec sleep 1000",
-            project.home().display()
-        );
         let (columns, rows) = (size.0.to_string(), size.1.to_string());
         let dir = project.dir();
         let dir = dir.to_str().unwrap();
@@ -48,7 +64,7 @@ impl Terminal {
             dir,
             "sh",
             "-c",
-            &script,
+            script,
         ];
         let started = terminal.tmux(&start);
         assert!(started.status.success(), "{started:?}");
@@ -90,15 +106,24 @@ impl Terminal {
         );
     }
 
-    /// Returns what is on the screen now.
-    pub(crate) fn screen(&self) -> String {
-        let captured = self.tmux(&["capture-pane", "-p"]);
-        String::from_utf8_lossy(&captured.stdout).into_owned()
-    }
-
     /// Types text as it is.
     pub(crate) fn type_text(&self, text: &str) {
         assert!(self.tmux(&["send-keys", "-l", text]).status.success());
+    }
+
+    /// Returns what the screen shows, all of its rows.
+    pub(crate) fn screen(&self) -> String {
+        let captured = self.tmux(&["capture-pane", "-p"]);
+        let text = String::from_utf8_lossy(&captured.stdout);
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        lines.join("\n")
+    }
+
+    /// Presses keys, in tmux's words; others are typed.
+    pub(crate) fn type_keys(&self, keys: &[&str]) {
+        for key in keys {
+            self.press(key);
+        }
     }
 
     /// Presses a key, in tmux's words: `C-c`.
@@ -118,6 +143,15 @@ impl Terminal {
         let told = self.tmux(&["display-message", "-p", flags]);
         told.stdout.starts_with(b"1 1 0 0")
     }
+}
+
+/// Returns what sets up a shell for a test.
+fn surroundings(project: &Project) -> String {
+    format!(
+        "unset CI NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR LC_ALL LC_CTYPE; \
+         export LANG=C.UTF-8 RUNWRIGHT_HOME='{}'",
+        project.home().display()
+    )
 }
 
 impl Drop for Terminal {

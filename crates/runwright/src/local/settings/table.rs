@@ -84,7 +84,7 @@ const RUN_SECTION: SettingSection = SettingSection {
         .users_alone(RUNNER),
         Key::new(
             "progress",
-            Word(&["auto", "tty", "plain", "json"]),
+            Word(&["auto", "tty", "plain", "json", "tui"]),
             "who reads standard output",
         )
         .default("\"auto\"")

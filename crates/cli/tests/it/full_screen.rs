@@ -1,0 +1,277 @@
+//! `--progress tui`: the binary on the full screen of a real terminal, driven by keys.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::project::{Project, wait_until_told};
+use crate::tmux::Terminal;
+use std::fs;
+use std::process::Command;
+
+/// Jobs run until a file appears beside the repository; one fails as long as another file is missing.
+const PIPELINE: &str = "\
+stages: [build, test, deploy]
+compile:
+  stage: build
+  script: [echo compiling main.c, &wait 'until test -e $GATE.$CI_JOB_NAME; do sleep 0.05; done']
+docs: {stage: test, needs: [], script: [echo writing, *wait]}
+unit-tests: {stage: test, needs: [compile], script: [echo testing, test -e $GATE.fixed]}
+deploy: {stage: deploy, when: manual, needs: [], script: ['echo deploying to $WHERE']}
+";
+
+fn project() -> Project {
+    Project::with_pipeline(PIPELINE)
+}
+
+fn start(project: &Project, size: (u16, u16)) -> Terminal {
+    let gate = project.scratch().join("gate");
+    let command = format!(
+        "run --progress tui --concurrency 3 --variable GATE={}",
+        gate.display()
+    );
+    Terminal::start(project, size, &command)
+}
+
+/// Lets a job go on.
+fn open(project: &Project, job: &str) {
+    fs::write(project.scratch().join(format!("gate.{job}")), "").unwrap();
+}
+
+fn wait_until_held(terminal: &Terminal) {
+    terminal.wait_for(&["2 running", "1 manual", "$ until test"]);
+}
+
+/// Returns the number of the process that shows a project's run.
+fn process_of(project: &Project) -> u32 {
+    let home = format!("RUNWRIGHT_HOME={}", project.home().display());
+    let mut found = None;
+    wait_until_told(
+        || "the process of the run".to_owned(),
+        || {
+            let processes = fs::read_dir("/proc").unwrap().flatten();
+            found = processes
+                .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+                .find(|id| {
+                    let read = |file| fs::read(format!("/proc/{id}/{file}")).unwrap_or_default();
+                    let environment = String::from_utf8_lossy(&read("environ")).into_owned();
+                    let command = String::from_utf8_lossy(&read("cmdline")).into_owned();
+                    environment.contains(&home)
+                        && command.starts_with(env!("CARGO_BIN_EXE_runwright"))
+                        && command.contains("--progress\0tui")
+                });
+            found.is_some()
+        },
+    );
+    found.unwrap()
+}
+
+#[test]
+fn jobs_and_a_log_show_at_80_columns_and_at_140() {
+    let project = project();
+    let terminal = start(&project, (80, 24));
+    wait_until_held(&terminal);
+    let small = terminal.screen();
+    for part in [
+        "pipeline 1  main  push  running",
+        "\nbuild 0/1\n • compile ",
+        "\ntest 0/2\n • docs ",
+        "▸  unit-tests",
+        "\ndeploy 0/1\n ○ deploy",
+        "─ • compile ",
+        "\n$ echo compiling main.c\ncompiling main.c\n$ until test",
+        "\n? help  q quit  Tab log ",
+    ] {
+        assert!(small.contains(part), "{part:?} in\n{small}");
+    }
+    assert_eq!(small.lines().count(), 24);
+    terminal.resize(140, 40);
+    terminal.wait_for(&["│ job       compile"]);
+    let wide = terminal.screen();
+    let heads = wide.lines().nth(1).unwrap();
+    let heads: Vec<&str> = heads.split_whitespace().collect();
+    assert_eq!(heads, ["build", "0/1", "test", "0/2", "deploy", "0/1"]);
+    assert!(wide.contains("│ needed by unit-tests"), "{wide}");
+    assert_eq!(wide.lines().count(), 40);
+}
+
+#[test]
+fn keys_search_fold_play_and_retry_and_the_exit_code_is_that_of_the_last_attempt() {
+    let project = project();
+    let terminal = start(&project, (100, 30));
+    wait_until_held(&terminal);
+    // The log of the chosen job is searched.
+    terminal.type_keys(&["Tab", "/", "MAIN.C", "Enter"]);
+    terminal.wait_for(&["no \"MAIN.C\" in this log"]);
+    terminal.type_keys(&["/", "main.c", "Enter"]);
+    terminal.wait_for(&["\"main.c\" 1/2", "line 1 of 3"]);
+    terminal.type_keys(&["n"]);
+    terminal.wait_for(&["\"main.c\" 2/2", "line 2 of 3"]);
+    terminal.type_keys(&["Escape", "Tab"]);
+    // A manual job is started with a variable.
+    terminal.type_keys(&["G", "P", "WHERE=moon", "Enter"]);
+    terminal.wait_for(&["✓ deploy", "deploying to moon"]);
+    open(&project, "compile");
+    open(&project, "docs");
+    terminal.wait_for(&["✗ unit-tests", "✓ docs", "failed"]);
+    // The run is held open: what failed is run again when it was mended.
+    open(&project, "fixed");
+    terminal.type_keys(&["n", "r"]);
+    terminal.wait_for(&["✓ unit-tests", "success, attempt 2", "4 done"]);
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["pipeline 1: success (4 success)", "[exit code 0]"]);
+    assert!(terminal.is_as_before());
+}
+
+#[test]
+fn sections_fold_and_unfold() {
+    let project = Project::with_pipeline(
+        "a:\n  script:\n    - printf 'section_start:10:s[collapsed=true]\\r\\033[0KGet deps\\nin\"\"side\\nsection_end:15:s\\r\\033[0K\\n'\n    - echo end\n",
+    );
+    let terminal = Terminal::start(&project, (100, 30), "run --progress tui");
+    terminal.wait_for(&["▸ Get deps  1 line, 5 s", "\nend"]);
+    assert!(!terminal.screen().contains("\nin\"\"side"));
+    terminal.type_keys(&["Tab", "F"]);
+    terminal.wait_for(&["▾ Get deps  5 s", "\nin\"\"side"]);
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["[exit code 0]"]);
+}
+
+#[test]
+fn a_job_and_then_all_are_canceled() {
+    let project = project();
+    let terminal = start(&project, (80, 24));
+    wait_until_held(&terminal);
+    terminal.type_keys(&["c"]);
+    terminal.wait_for(&["cancel the job compile? y/n"]);
+    terminal.type_keys(&["y"]);
+    terminal.wait_for(&["■ compile", "1 running"]);
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["jobs still run: c cancels them"]);
+    terminal.type_keys(&["c"]);
+    terminal.wait_for(&["[exit code 130]"]);
+    assert!(terminal.is_as_before());
+}
+
+#[test]
+fn ctrl_c_twice_ends_all_at_once() {
+    let project = Project::with_pipeline(
+        "a: {script: [trap '' TERM INT, echo ready, 'while true; do sleep 1; done']}\n",
+    );
+    let terminal = Terminal::start(&project, (80, 24), "run --progress tui");
+    terminal.wait_for(&["$ while true"]);
+    terminal.press("C-c");
+    terminal.wait_for(&["jobs still run"]);
+    terminal.press("C-c");
+    terminal.wait_for(&["[exit code 130]"]);
+    assert!(terminal.is_as_before());
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    for signal in ["TERM", "HUP"] {
+        let project = project();
+        let terminal = start(&project, (80, 24));
+        wait_until_held(&terminal);
+        let id = process_of(&project).to_string();
+        let sent = Command::new("kill").args(["-s", signal, &id]).status();
+        assert!(sent.unwrap().success());
+        terminal.wait_for(&["[exit code 130]"]);
+        assert!(terminal.is_as_before(), "{signal}");
+    }
+}
+
+#[test]
+fn it_is_suspended_and_comes_back() {
+    let project = project();
+    let gate = project.scratch().join("gate");
+    let command = format!("run --progress tui --variable GATE={}", gate.display());
+    let terminal = Terminal::start_in_shell(&project, (80, 24), &command);
+    wait_until_held(&terminal);
+    terminal.press("C-z");
+    terminal.wait_for(&["Stopped"]);
+    assert!(terminal.is_as_before());
+    terminal.type_keys(&["fg", "Enter"]);
+    wait_until_held(&terminal);
+    terminal.type_keys(&["q", "c"]);
+    terminal.wait_for(&["pipeline 1: canceled"]);
+    assert!(terminal.is_as_before());
+}
+
+#[test]
+fn storms_of_sizes_do_no_harm() {
+    let project = project();
+    let terminal = start(&project, (80, 24));
+    wait_until_held(&terminal);
+    for step in 0..40_u16 {
+        terminal.resize(10 + step * 37 % 190, 3 + step * 13 % 60);
+    }
+    terminal.resize(20, 5);
+    wait_until_told(
+        || terminal.screen(),
+        || terminal.screen().lines().count() == 5,
+    );
+    terminal.wait_for(&["pipeline 1"]);
+    terminal.resize(80, 24);
+    wait_until_held(&terminal);
+    terminal.type_keys(&["q", "c"]);
+    terminal.wait_for(&["[exit code 130]"]);
+}
+
+#[test]
+fn a_flood_of_a_job_stays_readable_and_out_of_memory() {
+    let project = Project::with_pipeline(
+        r#"
+job:
+  script:
+    - line=$(printf '%0999d' 7)
+    - for _ in $(seq 100); do lines="$lines$line"$'\n'; done
+    - for _ in $(seq 2000); do printf '%s' "$lines"; done
+    - echo the-end
+"#,
+    );
+    let terminal = Terminal::start(&project, (80, 24), "run --progress tui");
+    terminal.wait_for(&["1 running", "lines, follows", "\n00000"]);
+    let id = process_of(&project);
+    terminal.type_keys(&["Tab", "g"]);
+    terminal.wait_for(&["line 1 of "]);
+    terminal.type_keys(&["G"]);
+    terminal.wait_for(&["\nthe-end", "✓ job"]);
+    terminal.type_keys(&["/", "the-end", "Enter"]);
+    terminal.wait_for(&["\"the-end\" 2/2"]);
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let most = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    let most: u64 = most.unwrap().trim().parse().unwrap();
+    eprintln!("200 MB of a log took {most} KiB at most");
+    assert!(most < 96 * 1024, "{most} KiB");
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["[exit code 0]"]);
+}
+
+#[test]
+fn hostile_names_and_lines_act_on_nothing() {
+    let project = Project::with_pipeline(
+        "\"na\\e[2Jme\":\n  script:\n    - printf 'a\\033[2Jb\\033[?1049lc\\033]0;t\\007d\\n'\n",
+    );
+    let terminal = Terminal::start(&project, (80, 24), "run --progress tui");
+    terminal.wait_for(&["✓ name", "\nabcd"]);
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["[exit code 0]"]);
+    assert!(terminal.is_as_before());
+}
+
+#[test]
+fn a_full_screen_needs_a_terminal_and_no_layout() {
+    let project = project();
+    project
+        .runwright(&["run", "--progress", "tui"])
+        .expect_code(2)
+        .expect_text("--progress tui needs a terminal")
+        .expect_text("use --progress plain");
+    project
+        .runwright(&["run", "--progress", "tui", "--output", "group"])
+        .expect_code(2)
+        .expect_text("--output has no meaning with --progress tui");
+}
