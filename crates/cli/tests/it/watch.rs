@@ -2,8 +2,9 @@
 
 use crate::project::{DEADLINE, Project, processes_with, wait_until};
 use crate::signals::interrupt;
+use crate::tmux::Terminal;
 use std::fs;
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 const PIPELINE: &str = "\
@@ -408,4 +409,68 @@ fn after_a_kill_the_next_command_cleans_up() {
     });
     let resumed = project.runwright(&["history"]).expect_code(0);
     resumed.expect_text("killed");
+}
+
+#[test]
+fn on_a_terminal_rounds_stand_apart_and_nothing_is_left_of_them() {
+    let project = project();
+    let terminal = Terminal::start(&project, (80, 24), "watch lint");
+    terminal.wait_for(&["✓ lint", "waiting for changes"]);
+    project.write("docs/d \u{1b}[31m", "x");
+    terminal.wait_for(&["--- round 2: docs/d", "pipeline 2: success"]);
+    let twice = || terminal.text().matches(WAITS).count() == 2;
+    wait_until("it waits again", twice);
+    terminal.press("C-c");
+    terminal.wait_for(&["[exit code 0]"]);
+    assert!(terminal.is_as_before());
+}
+
+#[test]
+fn clear_begins_each_round_on_an_empty_screen() {
+    let project = project();
+    let terminal = Terminal::start(&project, (80, 24), "watch --clear lint");
+    terminal.wait_for(&["pipeline 1: success", "waiting for changes"]);
+    project.write("docs/d", "x");
+    terminal.wait_for(&[
+        "--- round 2: docs/d",
+        "pipeline 2: success",
+        "waiting for changes",
+    ]);
+    let text = terminal.text();
+    assert!(!text.contains("pipeline 1: success"), "{text}");
+    terminal.press("C-c");
+    terminal.wait_for(&["[exit code 0]"]);
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+fn where_the_system_tells_of_too_little_it_looks_for_changes() {
+    let project = project();
+    // Limits of a user namespace are its own.
+    let script = "echo 1 > /proc/sys/user/max_inotify_watches && exec \"$0\" watch lint";
+    let out = fs::File::create(project.scratch().join("out")).unwrap();
+    let child = Command::new("unshare")
+        .args(["-Ur", "sh", "-c", script, env!("CARGO_BIN_EXE_runwright")])
+        .current_dir(project.dir())
+        .env("RUNWRIGHT_HOME", project.home())
+        .stdin(Stdio::null())
+        .stdout(out.try_clone().unwrap())
+        .stderr(out)
+        .spawn()
+        .unwrap();
+    let watch = Watch {
+        project: &project,
+        child,
+    };
+    let first = watch.round(1);
+    assert!(
+        first.contains("the system watches no more directories"),
+        "{first}"
+    );
+    project.write("docs/d", "x");
+    assert!(watch.round(2).contains("round 2: docs/d changed"));
+    watch.end();
 }

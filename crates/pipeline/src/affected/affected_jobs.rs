@@ -77,8 +77,7 @@ pub fn affected(
     let jobs = creation.jobs.iter().filter(|job| job.is_included);
     let jobs: Vec<&CreatedJob> = jobs.collect();
     let mut causes = match of_all(changed) {
-        Some(Some(cause)) => vec![Some(cause); jobs.len()],
-        Some(None) => vec![None; jobs.len()],
+        Some(cause) => vec![Some(cause); jobs.len()],
         None => directly(creation, context, &jobs, changed, inputs),
     };
     Dependants::of(creation, &jobs).spread(&jobs, &mut causes);
@@ -93,10 +92,10 @@ pub fn affected(
     found
 }
 
-/// Returns what touches all jobs or none, where that is so.
-fn of_all(changed: &Changed<'_>) -> Option<Option<Cause>> {
+/// Returns what touches all jobs, if anything does.
+fn of_all(changed: &Changed<'_>) -> Option<Cause> {
     let Some(files) = changed.files else {
-        return Some(Some(Cause::UnknownChanges));
+        return Some(Cause::UnknownChanges);
     };
     let own: HashSet<&String> = changed.pipeline_files.iter().collect();
     // Of a folder that is not known, any file may be the pipeline's.
@@ -104,11 +103,8 @@ fn of_all(changed: &Changed<'_>) -> Option<Option<Cause>> {
         own.contains(path)
             || (path.ends_with('/') && own.iter().any(|it| it.starts_with(path.as_str())))
     };
-    if let Some(path) = files.iter().find(is_own) {
-        let path = path.clone();
-        return Some(Some(Cause::PipelineFile { path }));
-    }
-    files.is_empty().then_some(None)
+    let path = files.iter().find(is_own)?.clone();
+    Some(Cause::PipelineFile { path })
 }
 
 /// Returns why each job is touched by itself.

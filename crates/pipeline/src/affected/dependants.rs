@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 #[derive(Debug)]
 pub(super) struct Dependants {
     /// The places of the jobs that name a job, by the place of that.
-    named: Vec<Vec<usize>>,
+    by_name: Vec<Vec<usize>>,
     /// The place of each job's stage.
     stages: Vec<usize>,
     /// The places of the jobs that take all there is, by stage.
@@ -21,21 +21,21 @@ impl Dependants {
         let places = creation.stage_places();
         let stage = |job: &&CreatedJob| places.get(&*job.definition.stage).copied().unwrap_or(0);
         let stages: Vec<usize> = jobs.iter().map(stage).collect();
-        let mut named = vec![Vec::new(); jobs.len()];
+        let mut by_name = vec![Vec::new(); jobs.len()];
         let mut takers = vec![Vec::new(); creation.stages.len().max(1)];
         for (at, job) in jobs.iter().enumerate() {
             let job = &job.definition;
             let needs = job.needs.iter().flatten().map(|need| &need.job);
             let all = needs.chain(job.dependencies.iter().flatten());
             for other in all.filter_map(|name| names.get(name.as_str())) {
-                named[*other].push(at);
+                by_name[*other].push(at);
             }
             if job.needs.is_none() && job.dependencies.is_none() {
                 takers[stages[at]].push(at);
             }
         }
         Self {
-            named,
+            by_name,
             stages,
             takers,
         }
@@ -48,7 +48,7 @@ impl Dependants {
         // The takers from this stage on are touched already.
         let mut done_from = self.takers.len();
         while let Some(at) = open.pop_front() {
-            let mut behind = self.named[at].clone();
+            let mut behind = self.by_name[at].clone();
             if jobs[at].definition.artifacts.is_some() {
                 let later = self.stages[at] + 1;
                 let new = self.takers.get(later..done_from);

@@ -26,13 +26,17 @@ impl<'f> FileIndex<'f> {
     /// those that end like it.
     pub(super) fn candidates(&self, affixes: &Affixes) -> &[&'f str] {
         let Affixes { prefix, suffix } = affixes;
-        let beginning = range(&self.forwards, |path| match path.starts_with(prefix) {
-            true => Ordering::Equal,
-            false => (**path).cmp(prefix),
+        let beginning = range(&self.forwards, |path| {
+            if path.starts_with(prefix) {
+                return Ordering::Equal;
+            }
+            (**path).cmp(prefix)
         });
-        let ending = range(&self.backwards, |path| match path.ends_with(suffix) {
-            true => Ordering::Equal,
-            false => compare_backwards(path, suffix),
+        let ending = range(&self.backwards, |path| {
+            if path.ends_with(suffix) {
+                return Ordering::Equal;
+            }
+            compare_backwards(path, suffix)
         });
         if beginning.len() <= ending.len() {
             beginning

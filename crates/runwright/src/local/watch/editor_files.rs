@@ -20,13 +20,10 @@ const ENDS: [&str; 9] = [
 pub(super) fn is_editors_own(path: &Path) -> bool {
     let name = path.file_name().map(OsStr::as_bytes).unwrap_or_default();
     let is_autosave = name.len() > 1 && name.starts_with(b"#") && name.ends_with(b"#");
-    let begins = |text: &&str| name.starts_with(text.as_bytes());
-    let ends = |text: &&str| name.ends_with(text.as_bytes());
+    let begins = BEGINNINGS.iter().any(|it| name.starts_with(it.as_bytes()));
+    let ends = ENDS.iter().any(|it| name.ends_with(it.as_bytes()));
     // What vim writes to see whether it can.
-    name == b"4913"
-        || is_autosave
-        || BEGINNINGS.iter().any(|it| begins(&it))
-        || ENDS.iter().any(|it| ends(&it))
+    name == b"4913" || is_autosave || begins || ends
 }
 
 #[cfg(test)]
