@@ -45,7 +45,9 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
         Err(error) => return misunderstood(&error),
     };
     start_log();
-    let settled = match Settled::of(arguments, Asked::All, Path::new(".")) {
+    let settled = match Settled::of(arguments, Asked::All, |directory| {
+        settled::read(directory.unwrap_or(Path::new(".")))
+    }) {
         Ok(settled) => settled,
         Err(failure) => return failed(&failure),
     };

@@ -32,47 +32,48 @@ pub(crate) enum Asked {
 }
 
 impl Settled {
-    /// Returns the words, the first of which is the program's name, as the settings of their project
-    /// complete them; `from` is where the command was given. Words that are no command stay as they are, and so do those of a command that is
-    /// about no pipeline.
-    pub(crate) fn of(words: Vec<OsString>, asked: Asked, from: &Path) -> Result<Self, Failure> {
+    /// Returns the words, the first of which is the program's name, with what settings say of options
+    /// that they leave out. `read` returns the settings for the directory that the words name, if they
+    /// name one. Words that are no command, or one that is about no pipeline, stay as they are.
+    pub(crate) fn of(
+        words: Vec<OsString>,
+        asked: Asked,
+        read: impl FnOnce(Option<&Path>) -> Result<Settings, Failure>,
+    ) -> Result<Self, Failure> {
         let root = Cli::command();
-        let unsettled = |words: Vec<OsString>| Self {
-            kept: words.clone(),
-            words,
-            is_changed: false,
+        let matches = root.clone().try_get_matches_from(&words);
+        let Some((command, matches, depth)) = matches.as_ref().ok().map(|it| leaf(&root, it))
+        else {
+            return Ok(Self::unchanged(words));
         };
-        let Ok(matches) = root.clone().try_get_matches_from(&words) else {
-            return Ok(unsettled(words));
-        };
-        let (command, matches, depth) = leaf(&root, &matches);
         let means_pipeline = argument(command, "file").is_some_and(|it| is_named(it, "FILE"));
         if !means_pipeline {
-            return Ok(unsettled(words));
+            return Ok(Self::unchanged(words));
         }
         let directory = matches.get_one::<PathBuf>("cwd");
-        let settings = read(&directory.map_or(from.to_owned(), |it| from.join(it)))?;
-        let meant = meant(&settings, command, matches);
-        let meant = meant
-            .into_iter()
-            .filter(|(said, _)| asked == Asked::All || said.key.is_about_screen);
-        let meant: Vec<_> = meant.collect();
+        let settings = read(directory.map(PathBuf::as_path))?;
+        let mut meant = meant(&settings, command, &root, matches);
+        meant.retain(|(said, _)| asked == Asked::All || said.key.is_about_screen);
         let with = |keep: &dyn Fn(&Said) -> bool| {
             let added = meant.iter().filter(|(said, _)| keep(said));
             let added = added.map(|(_, word)| OsString::from(word));
             let (before, after) = words.split_at(depth + 1);
-            before
-                .iter()
-                .cloned()
-                .chain(added)
-                .chain(after.iter().cloned())
-                .collect()
+            let before = before.iter().cloned();
+            before.chain(added).chain(after.iter().cloned()).collect()
         };
         Ok(Self {
             words: with(&|_| true),
             kept: with(&|said| !said.key.is_about_screen),
             is_changed: !meant.is_empty(),
         })
+    }
+
+    fn unchanged(words: Vec<OsString>) -> Self {
+        Self {
+            kept: words.clone(),
+            words,
+            is_changed: false,
+        }
     }
 
     /// Returns whether settings said anything.
@@ -127,30 +128,38 @@ fn is_named(argument: &Arg, name: &str) -> bool {
     names.iter().map(|it| it.as_str()).eq([name])
 }
 
-/// Returns what the options of `run` say, as a person gives them.
+/// An option of `run` as a person gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Given {
+    /// Its name, without dashes before it.
+    pub(crate) name: String,
+    /// Its values.
+    pub(crate) values: Vec<String>,
+    /// Whether it is given as a no: `--login=false`.
+    pub(crate) is_no: bool,
+}
+
+/// Returns what options of `run` say.
 ///
 /// # Errors
 ///
 /// When they are no such options.
-pub(crate) fn of_options(options: &[String]) -> Result<Vec<(String, Vec<String>)>, clap::Error> {
-    let words = ["runwright", "run"]
-        .into_iter()
-        .chain(options.iter().map(String::as_str));
+pub(crate) fn of_options(options: &[String]) -> Result<Vec<Given>, clap::Error> {
+    let words = ["runwright", "run"].into_iter();
+    let words = words.chain(options.iter().map(String::as_str));
     let matches = Cli::command().try_get_matches_from(words)?;
     let Some((_, matches)) = matches.subcommand() else {
         return Ok(Vec::new());
     };
-    let given = matches
-        .ids()
-        .map(|id| id.as_str())
-        .filter(|id| is_given(matches, id));
-    let given = given.filter_map(|id| {
+    let ids = matches.ids().map(clap::Id::as_str);
+    let given = ids.filter(|id| is_given(matches, id)).map(|id| {
         let raw = matches.try_get_raw(id).ok().flatten();
         let values = raw.into_iter().flatten();
-        let values = values
-            .map(|value| value.to_string_lossy().into_owned())
-            .collect();
-        Some((id.replace('_', "-"), values))
+        Given {
+            name: id.replace('_', "-"),
+            values: values.map(|it| it.to_string_lossy().into_owned()).collect(),
+            is_no: !says(matches, id),
+        }
     });
     Ok(given.collect())
 }
@@ -159,39 +168,30 @@ pub(crate) fn of_options(options: &[String]) -> Result<Vec<(String, Vec<String>)
 fn meant<'s>(
     settings: &'s Settings,
     command: &Command,
+    root: &Command,
     matches: &ArgMatches,
 ) -> Vec<(&'s Said, String)> {
-    let mut said = settings.effective();
-    said.retain(|said| said.section.name == "run");
-    // What is stronger comes first, so that what contradicts it yields.
-    said.sort_by_key(|said| std::cmp::Reverse(said.origin.rank()));
-    let mut added: Vec<String> = Vec::new();
+    let run = root.find_subcommand("run");
     let mut words = Vec::new();
-    for said in said {
-        let id = said.key.name.replace('-', "_");
-        let Some(argument) = argument(command, &id).filter(|it| is_same(it)) else {
-            continue;
+    for said in settings.options(&|option| says(matches, &id(option))) {
+        let id = id(said.key.name);
+        // Another command may have another option of this name.
+        let of_run = run.and_then(|run| argument(run, &id));
+        let is_same = |it: &&Arg| {
+            of_run.is_none_or(|of_run| of_run.get_value_names() == it.get_value_names())
         };
-        let contradicts =
-            |other: &&str| says(matches, other) || added.iter().any(|it| it == *other);
-        if is_given(matches, &id) || said.key.yields_to.iter().any(|it| contradicts(&it)) {
-            continue;
+        let argument = argument(command, &id).filter(is_same);
+        if let Some(argument) = argument.filter(|_| !is_given(matches, &id)) {
+            let option = words_of(said, argument);
+            words.extend(option.into_iter().map(|word| (said, word)));
         }
-        let option = words_of(said, argument);
-        if !matches!(said.value, SettingValue::Flag(false)) {
-            added.push(id);
-        }
-        words.extend(option.into_iter().map(|word| (said, word)));
     }
     words
 }
 
-/// Returns whether the option is the one that `run` has, and not another of its name.
-fn is_same(argument: &Arg) -> bool {
-    let root = Cli::command();
-    let run = root.find_subcommand("run");
-    let of_run = run.and_then(|run| crate::settled::argument(run, argument.get_id().as_str()));
-    of_run.is_none_or(|of_run| of_run.get_value_names() == argument.get_value_names())
+/// Returns what clap calls an option.
+fn id(option: &str) -> String {
+    option.replace('-', "_")
 }
 
 fn is_given(matches: &ArgMatches, id: &str) -> bool {
@@ -217,5 +217,124 @@ fn words_of(said: &Said, argument: &Arg) -> Vec<String> {
         SettingValue::Text(text) => vec![option(text)],
         SettingValue::Count(count) => vec![option(&count.to_string())],
         SettingValue::Texts(texts) => texts.iter().map(|text| option(text)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runwright::local::{SECTIONS, SettingKey, SettingKind};
+
+    fn settled(line: &str, user: &str) -> Settled {
+        let words = line.split(' ').map(OsString::from).collect();
+        let read = |_: Option<&Path>| {
+            let settings = Settings::parse(Path::new("config.toml"), user, None);
+            settings.map_err(|error| Failure::from(LocalError::Settings(error)))
+        };
+        Settled::of(words, Asked::All, read).unwrap()
+    }
+
+    fn joined(words: &[OsString]) -> String {
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn settings_stand_before_the_words_that_were_given() {
+        let check = |line: &str, user: &str, words: &str, kept: &str| {
+            let settled = settled(line, &format!("[run]\n{user}"));
+            let found = [joined(&settled.words), joined(&settled.kept)];
+            assert_eq!(found, [words, kept], "{line} {user}");
+        };
+        let same = |line: &str, user: &str| check(line, user, line, line);
+        check(
+            "runwright run -- -a",
+            "login = true\noutput = 'group'\ntimeout = '1 h'",
+            "runwright run --timeout=1 h --login --output=group -- -a",
+            "runwright run --timeout=1 h --login -- -a",
+        );
+        check(
+            "runwright list",
+            "file = 'a b'\nconcurrency = 2",
+            "runwright list --file=a b",
+            "runwright list --file=a b",
+        );
+        same(
+            "runwright run -f x --concurrency 1",
+            "file = 'y'\nserial = true",
+        );
+        same("runwright run --in-place", "isolation = 'worktree'");
+        same("runwright run --no-worktrees", "isolation = 'worktree'");
+        // A no is no contradiction.
+        check(
+            "runwright run --serial=false",
+            "serial = true\nconcurrency = 2",
+            "runwright run --concurrency=2 --serial=false",
+            "runwright run --concurrency=2 --serial=false",
+        );
+        // These mean no pipeline, or another thing by an option of the name.
+        same(
+            "runwright artifacts build --output x",
+            "output = 'group'\nverbose = true",
+        );
+        same("runwright resume", "output = 'group'");
+        same("runwright no-such-command", "output = 'group'");
+    }
+
+    fn run_keys() -> &'static [SettingKey] {
+        let run = SECTIONS.iter().find(|it| it.name == "run");
+        run.unwrap().keys
+    }
+
+    #[test]
+    fn each_setting_of_a_run_has_its_option() {
+        let mut root = Cli::command();
+        root.build();
+        let run = root.find_subcommand("run").unwrap();
+        for key in run_keys() {
+            let name = key.name;
+            let option = argument(run, &id(name)).unwrap_or_else(|| panic!("no option --{name}"));
+            assert_eq!(option.get_long(), Some(name));
+            let takes = |value: &str| {
+                let words = [
+                    "runwright".to_owned(),
+                    "run".to_owned(),
+                    format!("--{name}={value}"),
+                ];
+                Cli::command().try_get_matches_from(words).is_ok()
+            };
+            match key.kind {
+                SettingKind::Flag => {
+                    assert!(takes("false") && takes("true"), "--{name}=false");
+                }
+                SettingKind::Word(words) => {
+                    let values = option.get_possible_values();
+                    let values: Vec<_> = values.iter().map(|it| it.get_name()).collect();
+                    assert_eq!(values, words, "--{name}");
+                }
+                _ => {}
+            }
+            let mut others = key.yields_to.iter();
+            assert!(
+                others.all(|it| argument(run, &id(it)).is_some()),
+                "{name} yields"
+            );
+        }
+    }
+
+    #[test]
+    fn options_are_told_apart_from_what_is_left_out() {
+        let given = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(ToOwned::to_owned).collect();
+            let given = of_options(&words).unwrap();
+            let told = given
+                .iter()
+                .map(|it| format!("{} {:?} {}", it.name, it.values, it.is_no));
+            told.collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(given("--concurrency 2"), "concurrency [\"2\"] false");
+        assert_eq!(given("--login"), "login [\"true\"] false");
+        assert_eq!(given("--login=false"), "login [\"false\"] true");
+        assert!(of_options(&["--no-such".to_owned()]).is_err());
     }
 }

@@ -36,12 +36,11 @@ fn show(args: &ConfigShowArgs) -> Result<Exit, Failure> {
             .with_help("behind `--` belong options of `runwright run`, as `-- --serial`")
     })?;
     let mut settings = settled::read(directory)?;
-    for (name, values) in given {
-        settings = settings
-            .with_option(&name, &values)
-            .map_err(LocalError::Settings)?;
+    for option in &given {
+        let read = settings.with_option(&option.name, &option.values);
+        settings = read.map_err(LocalError::Settings)?;
     }
-    let all = settings.all();
+    let all = settings.all(&|name| given.iter().any(|it| it.name == name && !it.is_no));
     if args.json {
         let records: Vec<Value> = all.iter().map(record).collect();
         print_json(&records)?;

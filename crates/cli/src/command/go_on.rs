@@ -8,7 +8,7 @@ use crate::args::{Cli, Command, KeyValue, OutputArgs, ResumeArgs, RetryArgs, Run
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::quoted::word;
-use crate::settled::{Asked, Settled};
+use crate::settled::{Asked, Settled, read as read_settings};
 use anyhow::{Context, anyhow};
 use clap::Parser;
 use runwright::core::variable::JobVariable;
@@ -137,7 +137,10 @@ fn asked(run: &Run) -> Result<RunArgs, Failure> {
     let words = std::iter::once("runwright".to_owned()).chain(record.command.words.iter().cloned());
     let words = words.map(OsString::from).collect();
     // What is shown is for him who looks now.
-    let settled = Settled::of(words, Asked::Screen, &record.command.directory)?;
+    let settled = Settled::of(words, Asked::Screen, |directory| {
+        let began = &record.command.directory;
+        read_settings(&directory.map_or_else(|| began.clone(), |it| began.join(it)))
+    })?;
     let mut args = parsed(&settled.words).ok_or_else(|| unknown(run))?;
     let situation = &record.situation;
     let pinned = &mut args.project.situation;

@@ -15,10 +15,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const CHAPTERS: [&str; 7] = [
+const CHAPTERS: [&str; 8] = [
     "lint.md",
     "show.md",
     "plan.md",
+    "settings.md",
     "explain.md",
     "list.md",
     "situations.md",

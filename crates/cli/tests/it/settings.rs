@@ -439,3 +439,27 @@ fn what_is_no_option_is_not_shown() {
     let published = include_str!("../../../../docs/runwright.schema.json");
     assert_eq!(schema.stdout, published);
 }
+
+#[test]
+fn jobs_are_left_out_of_whole_pipelines_alone() {
+    let project = project("", "[run]\nskip = ['t*']\n");
+    let ran = |done: Done| {
+        let done = done.expect_code(0);
+        ["one", "two"].map(|job| done.stdout.contains(&format!("from {job}\n")))
+    };
+    assert_eq!(ran(project.runwright(&["run"])), [true, false]);
+    assert_eq!(ran(project.runwright(&["run", "two"])), [false, true]);
+    assert_eq!(ran(project.runwright(&["run", "--skip", "one"])), [false, true]);
+    assert_eq!(ran(with(&project, &[("RUNWRIGHT_SKIP", "on*")], &["run"])), [false, true]);
+}
+
+#[test]
+fn a_pipe_in_the_files_place_is_not_waited_for() {
+    let project = project("", "");
+    let file = project.dir().join(".runwright.toml");
+    fs::remove_file(&file).unwrap();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &file, mode).unwrap();
+    let done = project.runwright(&["run"]).expect_code(2);
+    done.expect_text(".runwright.toml: it is no file");
+}

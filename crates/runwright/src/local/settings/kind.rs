@@ -3,6 +3,7 @@ use super::{SettingsError, Value, parse_size};
 use pipeline::config::parse_duration;
 use pipeline::did_you_mean;
 use pipeline::glob::Glob;
+use pipeline::selector::split_list;
 use std::num::NonZeroU32;
 
 /// What a setting holds.
@@ -78,7 +79,8 @@ impl SettingKind {
         }
     }
 
-    /// Reads the value of a variable; several texts are parted by commas.
+    /// Reads the value of a variable; several texts are parted by commas, but for
+    /// those in brackets and braces.
     pub(super) fn parse(self, name: &str, text: &str) -> Result<SettingValue, Wrong> {
         match self {
             Self::Flag => match text {
@@ -91,7 +93,7 @@ impl SettingKind {
                 count.map_err(|_| wrong(format!("`{name}` is a number from 1"), None))
             }
             Self::Texts | Self::Globs => {
-                let texts = text.split(',').filter(|text| !text.is_empty());
+                let texts = split_list(text).into_iter();
                 let texts: Vec<String> = texts.map(ToOwned::to_owned).collect();
                 for text in &texts {
                     self.check_item(name, text)?;

@@ -17,7 +17,7 @@
 //!    `#[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
 //!    default_missing_value = "true", default_value_t = false, hide_default_value = true,
 //!    hide_possible_values = true, value_name = "BOOL")] name: bool`.
-//! 3. An option that says as much, or the opposite, belongs in `yields_to`, by the name of its field.
+//! 3. An option that says as much, or the opposite, belongs in `yields_to`, by its name.
 //! 4. `RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright --lib settings` writes the page and the schemas anew.
 
 mod error;

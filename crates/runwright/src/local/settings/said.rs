@@ -17,15 +17,19 @@ pub struct Said {
 }
 
 impl Said {
-    /// Returns where its key is in the table.
-    pub(super) fn position(&self) -> (usize, usize) {
+    /// Returns where it stands among others: by section, by name in it, by key.
+    pub(super) fn position(&self) -> (usize, Option<String>, usize) {
         let section = SECTIONS.iter().position(|it| it.name == self.section.name);
         let key = self
             .section
             .keys
             .iter()
             .position(|it| it.name == self.key.name);
-        (section.unwrap_or_default(), key.unwrap_or_default())
+        (
+            section.unwrap_or_default(),
+            self.of.clone(),
+            key.unwrap_or_default(),
+        )
     }
 
     /// Returns a key of `[run]`, or another that is there once, as it is built in.

@@ -1,6 +1,7 @@
-use super::{InstanceSettings, SECTIONS, Said, SectionShape};
+use super::{InstanceSettings, SECTIONS, Said, SectionShape, SettingOrigin, SettingValue};
 use gitlab_api::Instance;
 use pipeline::scheduler::ProcessMode;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -76,14 +77,38 @@ impl Settings {
                 None => holds.push(said),
             }
         }
-        holds.sort_by_key(|said| (said.position().0, said.of.clone(), said.position().1));
+        holds.sort_by_key(|said| said.position());
         holds
     }
 
-    /// Returns what holds, as [`effective`](Self::effective), with what is built in: of sections that are
-    /// there once, all keys.
-    pub fn all(&self) -> Vec<Said> {
+    /// Returns what holds of options, what is stronger first: without the settings that yield to an
+    /// option that is given, or to a setting that is stronger.
+    pub fn options(&self, is_given: &dyn Fn(&str) -> bool) -> Vec<&Said> {
+        let mut said = self.effective();
+        said.retain(|said| said.section.name == "run");
+        said.sort_by_key(|said| Reverse(said.origin.rank()));
+        let mut holds: Vec<&Said> = Vec::new();
+        for said in said {
+            if contradiction(said, &holds, is_given).is_none() {
+                holds.push(said);
+            }
+        }
+        holds
+    }
+
+    /// Returns what holds where these options are given, with what is built in: of sections that are
+    /// there once, all keys. A setting that yields is not set, by what it yields to.
+    pub fn all(&self, is_given: &dyn Fn(&str) -> bool) -> Vec<Said> {
+        let options = self.options(is_given);
         let mut all: Vec<Said> = self.effective().into_iter().cloned().collect();
+        for said in all.iter_mut().filter(|said| said.section.name == "run") {
+            let holds = |it: &&Said| it.key.name == said.key.name;
+            if !options.iter().any(|it| holds(it))
+                && let Some(origin) = contradiction(said, &options, is_given)
+            {
+                (said.value, said.origin) = (SettingValue::Unset, origin);
+            }
+        }
         for section in SECTIONS.iter().filter(|it| it.shape == SectionShape::Once) {
             for key in section.keys {
                 let is_it =
@@ -93,7 +118,7 @@ impl Settings {
                 }
             }
         }
-        all.sort_by_key(|said| (said.position().0, said.of.clone(), said.position().1));
+        all.sort_by_key(Said::position);
         all
     }
 
@@ -126,4 +151,21 @@ impl Settings {
         files.dedup();
         files
     }
+}
+
+/// Returns where the option or the setting is from that a setting yields to.
+fn contradiction(
+    said: &Said,
+    stronger: &[&Said],
+    is_given: &dyn Fn(&str) -> bool,
+) -> Option<SettingOrigin> {
+    let mut others = said.key.yields_to.iter();
+    others.find_map(|other| {
+        if is_given(other) {
+            return Some(SettingOrigin::Option((*other).to_owned()));
+        }
+        let mut all = stronger.iter();
+        let other = all.find(|it| it.key.name == *other && it.value != SettingValue::Flag(false));
+        other.map(|it| it.origin.clone())
+    })
 }

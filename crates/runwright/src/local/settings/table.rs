@@ -74,7 +74,7 @@ const RUN_SECTION: SettingSection = SettingSection {
              bitrab's dialect `worktree`",
         )
         .example("\"worktree\"")
-        .yields_to(&["snapshot", "in_place", "no_worktrees"]),
+        .yields_to(&["snapshot", "in-place", "no-worktrees"]),
         Key::new(
             "login",
             Flag,
@@ -82,6 +82,14 @@ const RUN_SECTION: SettingSection = SettingSection {
         )
         .default("false")
         .users_alone(RUNNER),
+        Key::new(
+            "skip",
+            Texts,
+            "jobs that a run of the whole pipeline leaves out, as `--skip` names them; when jobs are \
+             named it is not asked",
+        )
+        .example("[\"deploy*\"]")
+        .yields_to(&["job", "jobs"]),
         Key::new(
             "progress",
             Word(&["auto", "tty", "plain", "json", "tui"]),

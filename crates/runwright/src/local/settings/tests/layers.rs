@@ -267,6 +267,11 @@ fn variables_say_what_options_say() {
         "RUNWRIGHT_OUTPUT: `output` is one of live, group, prefix",
     );
     check("RUNWRIGHT_OUTPUT", "", "");
+    check(
+        "RUNWRIGHT_SKIP",
+        "a, test[OS=x,ARCH=y]",
+        "[\"a\", \"test[OS=x,ARCH=y]\"]",
+    );
     check("OUTPUT", "group", "");
     let strange = OsString::from(OsStr::from_bytes(b"\xff"));
     let error = Settings::default().with_variables([("RUNWRIGHT_FILE".into(), strange)]);
@@ -296,4 +301,52 @@ fn variables_that_say_nothing_are_told_of() {
         "the variable RUNWRIGHT_OUPTUT says nothing here: did you mean `RUNWRIGHT_OUTPUT`?",
     ];
     assert_eq!(told, expect);
+}
+
+#[test]
+fn what_contradicts_a_stronger_one_yields() {
+    let check = |user: &str, project: &str, given: &[&str], expect: &[&str]| {
+        let settings = read(&format!("[run]\n{user}"), &format!("[run]\n{project}"), &[]);
+        let settings = settings.expect("read");
+        let is_given = |name: &str| given.contains(&name);
+        let options = settings.options(&is_given);
+        let options = options
+            .iter()
+            .map(|said| format!("{} {}", said.key.name, said.value));
+        assert_eq!(
+            options.collect::<Vec<_>>(),
+            expect,
+            "{user} {project} {given:?}"
+        );
+    };
+    let (serial, many) = ("serial = true", "concurrency = 2");
+    check(serial, many, &[], &["concurrency 2"]);
+    check(many, serial, &[], &["serial true"]);
+    check(&format!("{serial}\n{many}"), "", &[], &["concurrency 2"]);
+    check(
+        many,
+        "serial = false",
+        &[],
+        &["serial false", "concurrency 2"],
+    );
+    check(serial, "", &["concurrency"], &[]);
+    check(many, "", &["serial"], &[]);
+    check("isolation = 'none'", "", &["snapshot"], &[]);
+    check("", "skip = ['a']", &["job"], &[]);
+}
+
+#[test]
+fn what_yields_is_shown_as_not_set() {
+    let settings = read("[run]\nisolation = 'none'\n", "", &[]).expect("read");
+    let shown = |is_given: &dyn Fn(&str) -> bool| {
+        let all = settings.all(is_given);
+        let said = all.iter().find(|said| said.key.name == "isolation");
+        let said = said.expect("there");
+        format!("{} from {}", said.value, said.origin)
+    };
+    assert_eq!(
+        shown(&|name| name == "in-place"),
+        "(not set) from --in-place"
+    );
+    assert!(shown(&|_| false).starts_with("\"none\" from "));
 }
