@@ -125,7 +125,7 @@ fn argument<'c>(command: &'c Command, id: &str) -> Option<&'c Arg> {
 /// Returns whether the value of an option has this name.
 fn is_named(argument: &Arg, name: &str) -> bool {
     let names = argument.get_value_names().unwrap_or_default();
-    names.iter().map(|it| it.as_str()).eq([name])
+    names.iter().map(clap::builder::Str::as_str).eq([name])
 }
 
 /// An option of `run` as a person gave it.

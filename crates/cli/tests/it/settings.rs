@@ -449,8 +449,14 @@ fn jobs_are_left_out_of_whole_pipelines_alone() {
     };
     assert_eq!(ran(project.runwright(&["run"])), [true, false]);
     assert_eq!(ran(project.runwright(&["run", "two"])), [false, true]);
-    assert_eq!(ran(project.runwright(&["run", "--skip", "one"])), [false, true]);
-    assert_eq!(ran(with(&project, &[("RUNWRIGHT_SKIP", "on*")], &["run"])), [false, true]);
+    assert_eq!(
+        ran(project.runwright(&["run", "--skip", "one"])),
+        [false, true]
+    );
+    assert_eq!(
+        ran(with(&project, &[("RUNWRIGHT_SKIP", "on*")], &["run"])),
+        [false, true]
+    );
 }
 
 #[test]

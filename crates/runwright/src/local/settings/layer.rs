@@ -29,19 +29,19 @@ pub(super) fn read_layer(
     text: &str,
 ) -> Result<Layer, SettingsError> {
     let parsed = parse(file, text)?;
-    let whole = Table::whole(file, text, &parsed);
+    let all = Table::whole(file, text, &parsed);
     let tops: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
     let tops: Vec<&str> = tops
         .into_iter()
         .filter(|name| !name.contains('.'))
         .collect();
-    whole.only(&tops)?;
+    all.only(&tops)?;
     let mut layer = Layer {
         whose,
         said: Vec::new(),
         wrong: None,
     };
-    for value in whole.values() {
+    for value in all.values() {
         let section = SECTIONS.iter().find(|section| section.name == value.key);
         if let Some(section) = section {
             layer.section(section, &value)?;

@@ -103,7 +103,7 @@ impl Settings {
         let mut all: Vec<Said> = self.effective().into_iter().cloned().collect();
         for said in all.iter_mut().filter(|said| said.section.name == "run") {
             let holds = |it: &&Said| it.key.name == said.key.name;
-            if !options.iter().any(|it| holds(it))
+            if !options.iter().any(holds)
                 && let Some(origin) = contradiction(said, &options, is_given)
             {
                 (said.value, said.origin) = (SettingValue::Unset, origin);

@@ -183,7 +183,7 @@ mod tests {
 
         write("a", "y");
         fs::remove_file(root.join("b")).expect("removed");
-        fs::set_permissions(root.join("c"), PermissionsExt::from_mode(0o755)).expect("changed");
+        fs::set_permissions(root.join("c"), fs::Permissions::from_mode(0o755)).expect("changed");
         write("none", "");
         write("e", "new");
         let list = ["a", "b", "c", "none", "e"];
