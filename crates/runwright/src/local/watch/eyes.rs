@@ -112,10 +112,10 @@ impl Happened {
             EventKind::Create(CreateKind::File) => (false, false),
             EventKind::Create(_) => (true, false),
             EventKind::Remove(_) => (false, true),
-            EventKind::Modify(ModifyKind::Name(_)) | EventKind::Any | EventKind::Other => {
-                (true, true)
-            }
+            EventKind::Modify(ModifyKind::Name(_)) => (true, true),
             EventKind::Modify(_) => (false, false),
+            // Whatever it is, it may be either.
+            _ => (true, true),
         };
         Some(Self {
             paths: event.paths,
