@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use crate::workspace::Workspace;
-use crate::{acceptance, deny, run, test, tidy};
+use crate::{acceptance, book, deny, run, test, tidy};
 
 /// A check with its name.
 type Step = (&'static str, fn(&Workspace) -> anyhow::Result<()>);
@@ -21,6 +21,7 @@ const STEPS: &[Step] = &[
     ("alone", alone),
     ("test", |workspace| test::run(workspace, &[])),
     ("docs", docs),
+    ("book", book::run),
     ("deny", deny::run),
 ];
 

@@ -10,6 +10,7 @@
 )]
 
 mod acceptance;
+mod book;
 mod ci;
 mod deny;
 mod fuzz;
@@ -18,6 +19,7 @@ mod run;
 mod source;
 mod test;
 mod tidy;
+mod tool;
 mod workspace;
 
 use std::process::ExitCode;
@@ -52,6 +54,8 @@ enum Chore {
     Ci,
     /// Checks licences, bans and sources of the dependencies with cargo-deny, which it installs when missing.
     Deny,
+    /// Checks the links of the user guide and builds it into `target/book` with mdbook, which it installs when missing.
+    Book,
     /// Makes up input for what reads other people's text, for some time; needs a C++ compiler.
     Fuzz(fuzz::Options),
     /// Compares docs/requirements.md with the ids that the tests name.
@@ -76,6 +80,7 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
         Chore::Test { args } => test::run(&workspace, args),
         Chore::Ci => ci::run(&workspace),
         Chore::Deny => deny::run(&workspace),
+        Chore::Book => book::run(&workspace),
         Chore::Fuzz(options) => fuzz::run(&workspace, options),
         Chore::Acceptance(options) => acceptance::run(&workspace, options),
     }
