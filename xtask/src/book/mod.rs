@@ -41,7 +41,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     }
     let target = workspace.target_directory.join("book");
     let mut command = Command::new(MDBOOK.program(workspace)?);
-    command.stdin(Stdio::null()).env("RUST_LOG", "warn");
+    command.stdin(Stdio::null()).env("MDBOOK_LOG", "warn");
     command
         .arg("build")
         .arg("--dest-dir")

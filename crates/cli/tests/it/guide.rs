@@ -26,8 +26,13 @@ const CHAPTERS: [&str; 8] = [
     "variables.md",
 ];
 
-/// Chapters about what runs leave; the project of each is the pipeline that it begins with.
-const OF_RUNS: [&str; 2] = ["runs.md", "environments.md"];
+/// Chapters of which each has a project of its own: the pipeline that it begins with.
+const OF_RUNS: [&str; 4] = [
+    "getting-started.md",
+    "second-pipeline.md",
+    "runs.md",
+    "environments.md",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -157,6 +162,27 @@ fn the_guide_shows_what_the_commands_print() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn every_command_is_in_the_reference() {
+    let help = Project::empty_directory().runwright(&["--help"]);
+    let (_, commands) = help.stdout.split_once("Commands:\n").expect("commands");
+    let commands = commands.lines().take_while(|line| line.starts_with("  "));
+    let page = root().join("docs/book/src/command-line.md");
+    let page = fs::read_to_string(page).unwrap();
+    let headings: Vec<&str> = page.lines().filter(|it| it.starts_with("## ")).collect();
+    let mut count = 0;
+    for command in commands.filter_map(|line| line.split_whitespace().next()) {
+        let name = format!("`runwright {command}");
+        let is_there = headings.iter().any(|it| {
+            let mut ends = it.match_indices(&name).map(|(at, _)| &it[at + name.len()..]);
+            ends.any(|end| end.starts_with(['`', ' ']))
+        });
+        assert!(is_there, "command-line.md has no heading for {command}");
+        count += 1;
+    }
+    assert!(count > 15, "{}", help.stdout);
 }
 
 #[test]
