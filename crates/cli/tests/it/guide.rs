@@ -176,7 +176,9 @@ fn every_command_is_in_the_reference() {
     for command in commands.filter_map(|line| line.split_whitespace().next()) {
         let name = format!("`runwright {command}");
         let is_there = headings.iter().any(|it| {
-            let mut ends = it.match_indices(&name).map(|(at, _)| &it[at + name.len()..]);
+            let mut ends = it
+                .match_indices(&name)
+                .map(|(at, _)| &it[at + name.len()..]);
             ends.any(|end| end.starts_with(['`', ' ']))
         });
         assert!(is_there, "command-line.md has no heading for {command}");
