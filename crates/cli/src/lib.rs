@@ -92,6 +92,7 @@ fn run(command: Command, words: Vec<String>) -> Result<Exit, Failure> {
         Command::Run(args) => command::run(&args, words),
         Command::Watch(args) => command::watch(&args),
         Command::History(args) => command::history(&args),
+        Command::Times(args) => command::times(&args),
         Command::Logs(args) => command::logs(&args),
         Command::Artifacts(args) => command::artifacts(&args),
         Command::Resume(args) => command::resume(&args),

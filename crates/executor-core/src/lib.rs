@@ -84,7 +84,7 @@ pub use features::{ConfigInfo, FeaturesInfo};
 pub use human_duration::HumanDuration;
 pub use job::{Job, JobId, PipelineId};
 pub use layer::{ProviderLayer, ProviderStack};
-pub use products::{FailedTest, JobProducts, KeptArtifact, TestTotals};
+pub use products::{ChangedFiles, FailedTest, JobProducts, KeptArtifact, TestTotals};
 pub use provider::ExecutorProvider;
 pub use registry::{ProviderRegistry, RegisterError};
 pub use result::{

@@ -14,6 +14,20 @@ pub struct JobProducts {
     pub tests: Option<TestTotals>,
     /// The figure that `coverage` found in its log, in percent.
     pub coverage: Option<f64>,
+    /// The files tracked by version control that it changed without saying so, where somebody looked.
+    pub changed: Option<ChangedFiles>,
+}
+
+/// Tracked files that changed while a job ran, and that it did not declare.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFiles {
+    /// How many there are.
+    pub count: u64,
+    /// The first of them, relative to the top of the project.
+    pub first: Vec<String>,
+    /// Whether it was this job that changed them: other jobs may have run in the same directory.
+    #[serde(rename = "certain")]
+    pub is_certain: bool,
 }
 
 /// An artifact that is kept.

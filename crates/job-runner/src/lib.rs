@@ -73,6 +73,7 @@ mod stages;
 mod terminals;
 mod timeouts;
 mod tool;
+mod tracked;
 mod variables;
 mod visit;
 mod visitor;
@@ -95,4 +96,5 @@ pub use sources::{
 };
 pub use terminals::{JobTerminal, Terminals};
 pub use tool::ToolError;
+pub use tracked::{MayChange, WatchChanges};
 pub use visitor::{FailedScript, Visit, VisitPoint, Visitor};

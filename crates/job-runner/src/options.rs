@@ -2,6 +2,7 @@ use crate::artifacts::ArtifactStore;
 use crate::cache::CacheStore;
 use crate::sources::Sources;
 use crate::terminals::Terminals;
+use crate::tracked::WatchChanges;
 use crate::visitor::Visitor;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct BuildRunnerOptions {
     pub visitor: Option<Arc<dyn Visitor>>,
     /// Where the jobs are listed that shells can be opened in.
     pub terminals: Terminals,
+    /// Whether a warning says which tracked files a job has changed without a word. Default: none does.
+    pub watch_changes: Option<WatchChanges>,
     /// The runner's version, for the log and `CI_RUNNER_VERSION`.
     pub version: String,
     /// The commit the runner was built from, for `CI_RUNNER_REVISION`.
@@ -61,6 +64,7 @@ impl Default for BuildRunnerOptions {
             timestamps: true,
             sections: true,
             keep_builds: false,
+            watch_changes: None,
             visitor: None,
             terminals: Terminals::default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

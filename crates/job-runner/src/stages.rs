@@ -67,7 +67,12 @@ impl<'b, 'r> Stages<'b, 'r> {
             return visited;
         }
         let work = match set_up {
-            Ok(()) => stages.scripts().await,
+            Ok(()) => {
+                let look = stages.look_at_tracked().await;
+                let work = stages.scripts().await;
+                stages.tell_of_changes(look).await;
+                work
+            }
             // There is nothing to save and nobody waits for it.
             Err(error @ (BuildError::Canceled(_) | BuildError::Timeout { .. })) => {
                 return Err(error);

@@ -1,7 +1,7 @@
 //! What happens in a pipeline, as a stream of events for people and machines.
 
 use crate::scheduler::Status;
-use executor_core::{FailureReason, PipelineId, ReusedFrom, TestTotals};
+use executor_core::{ChangedFiles, FailureReason, PipelineId, ReusedFrom, TestTotals};
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -128,6 +128,9 @@ pub enum EventKind {
         /// Where its end comes from, when it did not run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reused: Option<ReusedFrom>,
+        /// The tracked files that it changed without saying so, where somebody looked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changed: Option<ChangedFiles>,
     },
     /// The pipeline has ended, or waits for somebody.
     PipelineDone {

@@ -29,6 +29,7 @@ mod resume;
 mod run;
 mod show;
 mod situation;
+mod times;
 mod variables;
 mod vendor;
 mod watch;
@@ -64,6 +65,7 @@ pub(crate) use resume::{ResumeArgs, RetryArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use show::{ShowArgs, ShowFormat};
 pub(crate) use situation::SituationArgs;
+pub(crate) use times::TimesArgs;
 pub(crate) use variables::VariablesArgs;
 pub(crate) use vendor::VendorArgs;
 pub(crate) use watch::WatchArgs;
@@ -83,6 +85,7 @@ Examples:
   runwright run test --no-needs     run that job alone
   runwright watch test              run it again whenever files change
   runwright history                 what was run, and how it ended
+  runwright times                   how long jobs take, and what got slower
   runwright logs test               the log of `test` in the last run
   runwright artifacts build         what `build` left; --output gets it out
   runwright resume                  go on with a run that was killed or canceled
@@ -120,6 +123,8 @@ pub(crate) enum Command {
     Watch(Box<WatchArgs>),
     /// Show what was run, and how it ended
     History(HistoryArgs),
+    /// Show how long jobs take, and what got slower
+    Times(TimesArgs),
     /// Show the log of a job, of a run that lives or is past
     Logs(LogsArgs),
     /// Show what the jobs of a run left, or get it out

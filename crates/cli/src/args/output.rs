@@ -17,6 +17,11 @@ pub(crate) struct OutputArgs {
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) verbose: bool,
+    /// Say what to expect and where the time went, also where nobody watches
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", default_value_t = false, hide_default_value = true,
+          hide_possible_values = true, value_name = "BOOL")]
+    pub(crate) times: bool,
     /// Write all events as JSON lines to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
@@ -40,6 +45,7 @@ impl OutputArgs {
                 .or(earlier.progress.filter(|it| it.can_be_shown())),
             output: self.output.or(earlier.output),
             verbose: self.verbose || earlier.verbose,
+            times: self.times || earlier.times,
             events: self.events.clone(),
             report: self.report.clone(),
         }

@@ -10,6 +10,7 @@ Examples:
   runwright plan deploy --skip lint         what `runwright run deploy --skip lint` would run
   runwright plan --source schedule          a scheduled pipeline
   runwright plan --changed=main             only what is touched by what changed since main
+  runwright plan --times                    how long each job and all of it usually take
   runwright plan --format mermaid           a picture for Markdown
   runwright plan --format dot | dot -Tsvg   a picture by Graphviz
 
@@ -25,6 +26,9 @@ pub(crate) struct PlanArgs {
     /// Short for `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// Tell how long it takes, by earlier runs, and which jobs decide that
+    #[arg(long)]
+    pub(crate) times: bool,
     /// Which jobs a change touches.
     #[command(flatten)]
     pub(crate) changed: ChangedArgs,

@@ -20,6 +20,7 @@ Examples:
   TOKEN=... runwright run --secret TOKEN           with a masked variable from the environment
   runwright run --secret TOKEN=@token.txt          ... from a file
   runwright run --dry-run                          show what would run
+  runwright run --warn-changes                     say which tracked files jobs change unasked
   runwright run --output group                     the log of each job in one block
   runwright run --progress tui                     on the full screen, with keys; ? shows them
 
@@ -83,6 +84,11 @@ pub(crate) struct RunArgs {
     /// What keeps jobs apart.
     #[command(flatten)]
     pub(crate) isolation: IsolationArgs,
+    /// Warn when a job changes tracked files that it did not declare
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", default_value_t = false, hide_default_value = true,
+          hide_possible_values = true, value_name = "BOOL")]
+    pub(crate) warn_changes: bool,
     /// Start shells as login shells, so that they read your profile
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_missing_value = "true", default_value_t = false, hide_default_value = true,

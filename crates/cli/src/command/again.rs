@@ -89,6 +89,9 @@ pub(super) fn settings(args: &RunArgs) -> Vec<String> {
         .into_iter()
         .chain(args.parallel.words());
     words.extend(rest.map(ToOwned::to_owned));
+    if args.warn_changes {
+        words.push("--warn-changes".to_owned());
+    }
     if args.login {
         words.push("--login".to_owned());
     }

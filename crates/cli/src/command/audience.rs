@@ -1,8 +1,8 @@
 use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{
-    Clash, Console, NdJson, Place, SharedWriter, Shown, Style, Tee, error_line, show_errors_above,
-    show_errors_directly, show_errors_on,
+    Clash, Console, NdJson, Place, SharedWriter, Shown, Style, Tee, Tone, error_line,
+    show_errors_above, show_errors_directly, show_errors_on,
 };
 use crate::tui::{FullScreen, World};
 use anyhow::{Context, anyhow};
@@ -10,10 +10,11 @@ use runwright::core::Cancellation;
 use runwright::local::RunControls;
 use runwright::pipeline::Plan;
 use runwright::pipeline::event::EventSink;
+use runwright::pipeline::expect::Forecast;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Who takes the events of a run: the terminal or standard output, and the file that was asked for.
 #[derive(Debug)]
@@ -130,6 +131,25 @@ impl Audience {
     pub(super) fn leave(&self) {
         if let Reader::Screen(screen) = &self.reader {
             screen.leave();
+        }
+    }
+
+    /// Returns whether somebody sits before it.
+    pub(super) fn is_watched(&self) -> bool {
+        matches!(self.reader, Reader::Person(_)) && io::stdout().is_terminal()
+    }
+
+    /// Lets the view tell how long the run goes on.
+    pub(super) fn expect(&self, forecast: &Arc<Mutex<Forecast>>) {
+        if let Reader::Person(console) = &self.reader {
+            console.expect(forecast);
+        }
+    }
+
+    /// Says something before the run begins, to people.
+    pub(super) fn announce(&self, line: &str) {
+        if let Reader::Person(console) = &self.reader {
+            console.write(&format!("{}\n", self.style.paint(Tone::Quiet, line)));
         }
     }
 

@@ -1,4 +1,5 @@
 use super::changed::Touched;
+use super::plan_times::PlanTimes;
 use super::situated::Situated;
 use super::{print, print_json};
 use crate::args::{PlanArgs, PlanFormat};
@@ -35,12 +36,26 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let creation = &situated.creation;
     let causes = touched.as_ref().map(Touched::causes);
     let causes = causes.as_ref();
+    let times = args.times.then(|| times(&situated, causes)).transpose()?;
     match args.format() {
         PlanFormat::Table => {
             let context = situated.pipeline.context()?;
-            print(shown(creation, all, context, causes, Style::of_stdout()))?;
+            let style = Style::of_stdout();
+            let mut text = shown(creation, all, context, causes, times.as_ref(), style);
+            if let Some(times) = times.filter(|_| creation.refusal.is_none()) {
+                text.push_str(&times.shown(style));
+            }
+            print(text)?;
         }
-        PlanFormat::Json => print_json(&document(creation, causes)?)?,
+        PlanFormat::Json => {
+            let mut document = document(creation, causes)?;
+            if let Some(times) = times {
+                let jobs = jobs(creation, causes);
+                let names = jobs.iter().map(|job| &*job.definition.name);
+                document["times"] = times.document(names);
+            }
+            print_json(&document)?;
+        }
         PlanFormat::Mermaid => print(mermaid(&stages(jobs(creation, causes))))?,
         PlanFormat::Dot => print(dot(&stages(jobs(creation, causes))))?,
     }
@@ -48,6 +63,15 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
         situated.tell_refusal();
     }
     Ok(exit(creation))
+}
+
+/// Returns how long it takes, or what of it is touched.
+fn times(situated: &Situated, causes: Causes<'_>) -> Result<PlanTimes, Failure> {
+    let names = causes.map(|_| {
+        let jobs = jobs(&situated.creation, causes).into_iter();
+        jobs.map(|job| job.definition.name.clone()).collect()
+    });
+    PlanTimes::of(situated, names)
 }
 
 /// Returns the jobs of the pipeline: none when there is none.
@@ -88,6 +112,7 @@ fn shown(
     all: usize,
     context: &PipelineContext,
     causes: Causes<'_>,
+    times: Option<&PlanTimes>,
     style: Style,
 ) -> String {
     let situation = situation(context);
@@ -95,7 +120,10 @@ fn shown(
         return format!("{situation}: {}\n", refused(refusal, style));
     }
     let mut text = String::new();
-    let jobs = jobs(creation, causes);
+    let mut jobs = jobs(creation, causes);
+    for job in &mut jobs {
+        job.usual = times.and_then(|times| times.usual(&job.definition.name));
+    }
     let count = jobs.len();
     let name = creation.shown_name.as_deref().map(strip_controls);
     let name = name.map_or(String::new(), |name| format!("{name}, "));
@@ -144,6 +172,7 @@ fn jobs<'c>(creation: &'c Creation, causes: Causes<'_>) -> Vec<PlanJob<'c>> {
         Some(PlanJob {
             definition: &job.definition,
             why,
+            usual: None,
         })
     });
     jobs.collect()

@@ -2,10 +2,12 @@ use super::again::Again;
 use super::audience::Audience;
 use super::changed::Touched;
 use super::choose::choose;
+use super::expected::Expected;
 use super::isolation;
 use super::parallel::Parallel;
 use super::past::tell_left;
 use super::report_files::ReportFiles;
+use super::watch_changes::watch_changes;
 use super::{failed, find_project, pipeline_options, print};
 use crate::args::{DialectArg, RunArgs};
 use crate::exit_code::Exit;
@@ -164,6 +166,7 @@ pub(super) fn options(args: &RunArgs, project: &LocalProject) -> Result<RunOptio
         concurrency: parallel.concurrency,
         timeout,
         isolation: parallel.isolation,
+        watch_changes: watch_changes(args, project)?,
         ..RunOptions::default()
     })
 }
@@ -297,6 +300,7 @@ impl Done {
             log: &|pipeline, job| self.logs.of(pipeline, job),
             again: &|job| again.command(job),
             play: &|pipeline, job| again.play(pipeline.0, job),
+            times: args.shown.times,
         };
         let mut text = summary(&self.report, style, &advice);
         if let Some(limit) = &args.timeout
@@ -338,10 +342,16 @@ pub(super) async fn work(
         .cloned()
         .ok_or_else(|| Failure::usage(anyhow!("there is no executor {:?}", args.executor)))?;
     tell_of_ignored(provider.as_ref(), &plan)?;
+    let expected = Expected::of(&run, &args.executor, &args.shown, audience);
     let events = audience.sink();
-    let report = run
+    let events = match &expected {
+        Some(expected) => expected.sink(events),
+        None => events,
+    };
+    let mut report = run
         .execute(&args.executor, provider, events, cancellation)
         .await?;
+    report.times = expected.map(|expected| expected.times(&report));
     Ok(Done { report, plan, logs })
 }
 

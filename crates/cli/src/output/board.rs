@@ -1,10 +1,12 @@
 //! Where the jobs of a run stand, as far as the live view tells.
 
 use super::clean::{last_state, shown_name};
+use jiff::Timestamp;
 use runwright::pipeline::Status;
 use runwright::pipeline::event::JobNode;
+use runwright::pipeline::expect::{Forecast, Outlook};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// How much is kept of a job's last line.
@@ -17,6 +19,10 @@ pub(crate) struct Board {
     index: HashMap<Arc<str>, usize>,
     stages: Vec<Stage>,
     begun: Option<Instant>,
+    /// Who knows how long the run goes on.
+    forecast: Option<Arc<Mutex<Forecast>>>,
+    /// What that said last.
+    outlook: Option<Outlook>,
 }
 
 #[derive(Debug)]
@@ -59,9 +65,28 @@ impl Board {
     pub(crate) fn begin(&mut self, graph: &[JobNode], now: Instant) {
         *self = Self {
             begun: Some(now),
+            forecast: self.forecast.take(),
             ..Self::default()
         };
         self.add(graph);
+    }
+
+    /// Takes who knows how long the run goes on.
+    pub(super) fn expect(&mut self, forecast: Arc<Mutex<Forecast>>) {
+        self.forecast = Some(forecast);
+    }
+
+    /// Finds out how long the run goes on.
+    pub(super) fn look_ahead(&mut self, now: Timestamp) {
+        self.outlook = self.forecast.as_ref().and_then(|forecast| {
+            let mut forecast = forecast.lock().unwrap_or_else(PoisonError::into_inner);
+            forecast.outlook(now)
+        });
+    }
+
+    /// Returns what was found out, if anything is known.
+    pub(super) fn outlook(&self) -> Option<&Outlook> {
+        self.outlook.as_ref()
     }
 
     /// Adds the jobs of a pipeline that a job of another one started; no other job has their names.

@@ -21,6 +21,7 @@ use runwright::pipeline::Status;
 use runwright::pipeline::event::{
     EventKind, EventSink, JobNode, LogLevel, LogStream, ParentJob, PipelineEvent, StageState,
 };
+use runwright::pipeline::expect::Forecast;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -92,6 +93,11 @@ impl Console {
             .unwrap_or(text);
         state.out.extend_from_slice(text.as_bytes());
         self.pass_on(&mut state.out);
+    }
+
+    /// Lets the live view tell how long the run goes on.
+    pub fn expect(&self, forecast: &Arc<Mutex<Forecast>>) {
+        self.lock_board().expect(Arc::clone(forecast));
     }
 
     /// Says that the terminal has another size.

@@ -5,6 +5,7 @@ use super::region::{Size, region};
 use super::screen::Screen;
 use super::shared::Footer;
 use super::style::Style;
+use jiff::Timestamp;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -35,7 +36,8 @@ impl LiveFooter {
 impl Footer for LiveFooter {
     fn frame(&mut self, text: &[u8], out: &mut Vec<u8>) {
         let size = size_of_stdout();
-        let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        board.look_ahead(Timestamp::now());
         let lines = region(&board, size, Instant::now(), self.style);
         drop(board);
         self.screen.frame(text, lines, size, out);

@@ -61,6 +61,7 @@ mod spill;
 mod style;
 mod summary;
 pub(crate) mod time;
+pub(crate) mod times;
 mod view;
 pub(crate) mod width;
 

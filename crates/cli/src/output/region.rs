@@ -4,6 +4,7 @@ use super::board::{Board, Job};
 use super::clean::strip_controls;
 use super::style::{Mark, Style, Tone};
 use super::time::clock;
+use super::times::left;
 use super::width::{columns, cut, fit};
 use std::time::{Duration, Instant};
 
@@ -129,6 +130,9 @@ impl Canvas {
                 line.push(tone, &format!("{count} {word}"));
                 between = ", ";
             }
+        }
+        if let Some(outlook) = board.outlook() {
+            line.push(Tone::Quiet, &format!("  {}", left(outlook)));
         }
         line.text
     }

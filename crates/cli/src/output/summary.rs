@@ -6,6 +6,7 @@ use super::lineage::BELOW;
 use super::products::products;
 use super::style::{Mark, Style, Tone};
 use super::time::seconds;
+use super::times;
 use super::width::{cut, fit};
 use runwright::core::{BuildError, PipelineId, chain};
 use runwright::pipeline::{JobReport, PipelineReport, Status};
@@ -23,6 +24,8 @@ pub struct Advice<'a> {
     pub again: &'a dyn Fn(&str) -> String,
     /// Returns the command that starts a job that waits for somebody.
     pub play: &'a dyn Fn(PipelineId, &str) -> String,
+    /// Whether it is told where the time went also when that is no news.
+    pub times: bool,
 }
 
 impl fmt::Debug for Advice<'_> {
@@ -48,6 +51,7 @@ pub fn summary(report: &PipelineReport, style: Style, advice: &Advice<'_>) -> St
         let _ = writeln!(text, "\n{} {chain}", style.paint(Tone::Bad, "error:"));
     }
     products(&mut text, report, style);
+    times::summary(&mut text, report, advice.times, style);
     whole(&mut text, report, style, advice);
     text
 }

@@ -98,6 +98,7 @@ fn finished(job: &str, exit_code: i32) -> EventKind {
         tests: None,
         coverage: None,
         reused: None,
+        changed: None,
     }
 }
 

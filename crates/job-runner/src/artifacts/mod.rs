@@ -11,5 +11,6 @@ mod stored;
 pub(crate) use collect::{CollectError, Collected, collect};
 pub use error::ArtifactError;
 pub use manifest::StoredArtifact;
+pub(crate) use pattern::Pattern;
 pub use store::{ArtifactFiles, ArtifactStore};
 pub use stored::StoredArtifacts;

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// A pattern, split where its first wildcard stands.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     /// The directories before the first wildcard.
     base: PathBuf,
     /// All of it, where there is a wildcard.
@@ -21,7 +21,7 @@ impl Pattern {
     /// # Errors
     ///
     /// What is wrong with it, to be put behind it.
-    pub(super) fn parse(project: &Path, text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(project: &Path, text: &str) -> Result<Self, String> {
         let inside = relative(project, text)?;
         let is_wild = |part: &Path| {
             let part = part.to_string_lossy();
@@ -40,7 +40,7 @@ impl Pattern {
     }
 
     /// Returns whether a path below the project is meant.
-    pub(super) fn matches(&self, path: &Path) -> bool {
+    pub(crate) fn matches(&self, path: &Path) -> bool {
         match &self.glob {
             Some(glob) => glob.is_match(path),
             None => path == self.base,

@@ -1,7 +1,7 @@
 use super::ending::why;
-use super::{ChildReport, JobReport, PipelineReport};
+use super::{ChildReport, JobReport, PipelineReport, TimeReport};
 use crate::scheduler::Status;
-use executor_core::{FailureReason, KeptArtifact, ReusedFrom, TestTotals, chain};
+use executor_core::{ChangedFiles, FailureReason, KeptArtifact, ReusedFrom, TestTotals, chain};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -40,9 +40,34 @@ struct Pipeline<'r> {
     tests: Option<TestTotals>,
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<f64>,
+    /// Where the time went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<Times<'r>>,
     jobs: Vec<Job<'r>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Child<'r>>,
+}
+
+#[derive(Serialize)]
+struct Times<'r> {
+    expected_ms: Option<u64>,
+    at_least: bool,
+    critical_path: Vec<PathStep<'r>>,
+    slower: Vec<Slower<'r>>,
+}
+
+#[derive(Serialize)]
+struct PathStep<'r> {
+    job: &'r str,
+    waited_ms: u64,
+    took_ms: u64,
+}
+
+#[derive(Serialize)]
+struct Slower<'r> {
+    job: &'r str,
+    took_ms: u64,
+    usual_ms: u64,
 }
 
 #[derive(Serialize)]
@@ -77,6 +102,9 @@ struct Job<'r> {
     artifacts: &'r [KeptArtifact],
     #[serde(skip_serializing_if = "Option::is_none")]
     exposed_as: Option<&'r str>,
+    /// The tracked files that it changed without saying so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<&'r ChangedFiles>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reused: Option<ReusedFrom>,
 }
@@ -95,8 +123,30 @@ impl<'r> Pipeline<'r> {
                 ..tests
             }),
             coverage: report.coverage(),
+            times: report.times.as_ref().map(Times::of),
             jobs: report.jobs.iter().map(Job::of).collect(),
             children: report.children.iter().map(Child::of).collect(),
+        }
+    }
+}
+
+impl<'r> Times<'r> {
+    fn of(times: &'r TimeReport) -> Self {
+        let path = times.path.iter().map(|step| PathStep {
+            job: &step.job,
+            waited_ms: millis(step.waited),
+            took_ms: millis(step.took),
+        });
+        let slower = times.slower.iter().map(|slower| Slower {
+            job: &slower.job,
+            took_ms: millis(slower.took),
+            usual_ms: millis(slower.usual),
+        });
+        Self {
+            expected_ms: times.expected.map(millis),
+            at_least: times.is_at_least,
+            critical_path: path.collect(),
+            slower: slower.collect(),
         }
     }
 }
@@ -130,6 +180,7 @@ impl<'r> Job<'r> {
             coverage: products.coverage,
             artifacts: &products.artifacts,
             exposed_as: job.exposed_as.as_deref(),
+            changed: products.changed.as_ref(),
             reused: job.reused,
         }
     }

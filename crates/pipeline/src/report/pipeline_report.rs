@@ -1,3 +1,4 @@
+use super::TimeReport;
 use crate::dialect::Dialect;
 use crate::scheduler::Status;
 use executor_core::{
@@ -59,6 +60,8 @@ pub struct PipelineReport {
     /// The pipelines that its jobs started, in the order of their ends. Whether they succeeded
     /// matters to this one only where its jobs say so.
     pub children: Vec<ChildReport>,
+    /// Where its time went, when somebody asked for that.
+    pub times: Option<TimeReport>,
 }
 
 /// How a pipeline ended that a job of another one started.

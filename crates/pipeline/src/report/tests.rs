@@ -51,6 +51,7 @@ fn report(jobs: Vec<JobReport>) -> PipelineReport {
         duration: Duration::from_millis(65_430),
         error: None,
         children: Vec::new(),
+        times: None,
     }
 }
 

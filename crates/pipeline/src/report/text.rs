@@ -30,6 +30,8 @@ fn pipeline(text: &mut String, report: &PipelineReport, title: &str) {
     }
     tests(text, report);
     coverage(text, report);
+    times(text, report);
+    changed(text, &report.jobs);
     artifacts(text, &report.jobs);
     for child in &report.children {
         let title = format!(
@@ -112,6 +114,36 @@ fn coverage(text: &mut String, report: &PipelineReport) {
     for job in &report.jobs {
         if let Some(coverage) = job.products.coverage {
             let _ = writeln!(text, "  {}: {coverage:.2} %", line(&job.name));
+        }
+    }
+}
+
+fn times(text: &mut String, report: &PipelineReport) {
+    let Some(times) = &report.times else {
+        return;
+    };
+    if !times.path.is_empty() {
+        let steps = times.path.iter();
+        let steps = steps.map(|step| format!("{} {}", line(&step.job), time(step.took)));
+        let steps: Vec<String> = steps.collect();
+        let _ = writeln!(text, "\ncritical path: {}", steps.join(", "));
+    }
+    for slower in &times.slower {
+        let (took, usual) = (time(slower.took), time(slower.usual));
+        let job = line(&slower.job);
+        let _ = writeln!(text, "slower: {job} took {took}, usually {usual}");
+    }
+}
+
+fn changed(text: &mut String, jobs: &[JobReport]) {
+    for job in jobs {
+        let Some(changed) = &job.products.changed else {
+            continue;
+        };
+        let name = line(&job.name);
+        let _ = writeln!(text, "\n{name} changed tracked files: {}", changed.count);
+        for file in &changed.first {
+            let _ = writeln!(text, "  {}", line(file));
         }
     }
 }

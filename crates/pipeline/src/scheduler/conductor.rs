@@ -208,6 +208,7 @@ impl Concluded {
             duration,
             error,
             children: self.attended.children,
+            times: None,
         }
     }
 }

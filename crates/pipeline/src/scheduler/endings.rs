@@ -43,6 +43,7 @@ impl Queue {
             tests: products.and_then(|products| products.tests.clone()),
             coverage: products.and_then(|products| products.coverage),
             reused: outcome.reused,
+            changed: products.and_then(|products| products.changed.clone()),
         };
         // First the job's own end, then what it means for others or for its next attempt.
         self.apply(&mut state, &changes[..own]);

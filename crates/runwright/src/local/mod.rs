@@ -9,6 +9,8 @@ mod caches;
 mod changed;
 mod children;
 mod clean;
+mod declared_changes;
+mod durations;
 mod elsewhere;
 mod environments;
 mod error;
@@ -41,6 +43,8 @@ pub use artifacts::PipelineArtifacts;
 pub use bitrab::{BitrabSettings, ParallelBackend};
 pub use changed::TreeChanges;
 pub use clean::{Cleaning, Fate, Removable, RemovableKind};
+pub use declared_changes::DeclaredChanges;
+pub use durations::{Durations, Expectations, JobPlace, JobTime, PastTimes, RunTimes};
 pub use elsewhere::{
     ApiModeError, ElsewhereError, ElsewhereOptions, GitLabStatus, StatusAnswer, UserAccounts,
     UserSurroundings, Variables, VariablesError,
@@ -80,8 +84,8 @@ pub use watch::{Rounds, TreeNews, TreeWatch, WatchMeans};
 
 #[doc(no_inline)]
 pub use job_runner::{
-    ArtifactError, CacheError, LocalCacheEntry, LocalCaches, RemovedCache, RepositoryError,
-    SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts,
+    ArtifactError, CacheError, LocalCacheEntry, LocalCaches, MayChange, RemovedCache,
+    RepositoryError, SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts, WatchChanges,
 };
 #[doc(no_inline)]
 pub use process::{ProcessError, Supervisor, can_mount, enter_user_namespace};

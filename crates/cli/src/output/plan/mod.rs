@@ -10,6 +10,7 @@ pub(crate) use mermaid::mermaid;
 pub(crate) use table::{start, table};
 
 use runwright::core::job::JobDefinition;
+use std::time::Duration;
 
 /// A stage that has jobs, with those jobs.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct PlanJob<'p> {
     pub(crate) definition: &'p JobDefinition,
     /// What decided about it; empty where there was nothing to decide.
     pub(crate) why: String,
+    /// How long it usually takes, where that is known and asked for.
+    pub(crate) usual: Option<Duration>,
 }
 
 /// Returns the stages with their jobs; `jobs` are in the order of their stages.
@@ -92,6 +95,7 @@ pub(super) mod sample {
             } else {
                 String::new()
             },
+            usual: None,
         }))
     }
 }

@@ -1,4 +1,5 @@
 use super::{PlanJob, PlanStage};
+use crate::output::time::seconds;
 use crate::output::{Style, Tone, columns, shown_name, strip_controls};
 use runwright::core::job::{JobDefinition, When};
 use std::fmt::Write as _;
@@ -66,6 +67,9 @@ fn remarks(job: &PlanJob<'_>) -> Vec<String> {
     }
     if let Some(environment) = &definition.environment {
         remarks.push(format!("environment {}", strip_controls(&environment.name)));
+    }
+    if let Some(usual) = job.usual {
+        remarks.push(format!("usually {}", seconds(usual)));
     }
     if !job.why.is_empty() {
         remarks.push(strip_controls(&job.why));

@@ -7,33 +7,6 @@ use std::path::{Component, Path};
 /// The name of the file at the top of a project.
 pub(in crate::local) const FILE: &str = "pyproject.toml";
 
-/// The settings that are known and not followed, with the reason.
-const NOT_FOLLOWED: [(&str, Kind, &str); 3] = [
-    (
-        "warn_on_mutation",
-        Kind::Flag,
-        "a job changes the working tree only with --serial or --no-worktrees, where that is the wish",
-    ),
-    (
-        "fingerprint_env",
-        Kind::Texts,
-        "no job is left out because nothing changed",
-    ),
-    (
-        "mutation",
-        Kind::Whitelist,
-        "nothing looks for what a job changes in the working tree",
-    ),
-];
-
-/// What a setting holds.
-#[derive(Clone, Copy)]
-enum Kind {
-    Flag,
-    Texts,
-    Whitelist,
-}
-
 impl BitrabSettings {
     /// Reads the settings of the project whose top is `root`; without a file, nothing is set.
     ///
@@ -96,6 +69,12 @@ impl BitrabSettings {
                 .get("changes_base")
                 .map(|it| it.text().map(ToOwned::to_owned))
                 .transpose()?,
+            warn_on_mutation: flag("warn_on_mutation")?.unwrap_or_default(),
+            whitelist: table
+                .get("mutation")
+                .map(|it| whitelist(&it))
+                .transpose()?
+                .unwrap_or_default(),
             notes: Vec::new(),
         };
         let mut note = |value: &Value<'_>, reason: &str| {
@@ -111,11 +90,9 @@ impl BitrabSettings {
                 "worktrees are kept with the state of the run, which removes them even if it is killed",
             );
         }
-        for (key, kind, reason) in NOT_FOLLOWED {
-            if let Some(value) = table.get(key) {
-                kind.check(&value)?;
-                note(&value, reason);
-            }
+        if let Some(value) = table.get("fingerprint_env") {
+            texts(&value)?;
+            note(&value, "no job is left out because nothing changed");
         }
         Ok(settings)
     }
@@ -140,20 +117,17 @@ fn check_root(value: &Value<'_>) -> Result<(), SettingsError> {
     Err(value.refuse(message, help.to_owned()))
 }
 
-impl Kind {
-    fn check(self, value: &Value<'_>) -> Result<(), SettingsError> {
-        match self {
-            Self::Flag => value.flag().map(drop),
-            Self::Texts => texts(value),
-            Self::Whitelist => {
-                let table = value.table("[tool.bitrab.mutation]")?;
-                table.only(&["whitelist"])?;
-                table.get("whitelist").as_ref().map_or(Ok(()), texts)
-            }
-        }
-    }
+/// Returns `whitelist` of `[tool.bitrab.mutation]`.
+fn whitelist(value: &Value<'_>) -> Result<Vec<String>, SettingsError> {
+    let table = value.table("[tool.bitrab.mutation]")?;
+    table.only(&["whitelist"])?;
+    table
+        .get("whitelist")
+        .as_ref()
+        .map_or(Ok(Vec::new()), texts)
 }
 
-fn texts(value: &Value<'_>) -> Result<(), SettingsError> {
-    value.items()?.iter().try_for_each(|it| it.text().map(drop))
+fn texts(value: &Value<'_>) -> Result<Vec<String>, SettingsError> {
+    let items = value.items()?;
+    items.iter().map(|it| Ok(it.text()?.to_owned())).collect()
 }

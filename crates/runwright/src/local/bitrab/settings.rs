@@ -9,6 +9,10 @@ pub struct BitrabSettings {
     pub serial: bool,
     /// What changes are looked for since, where that is asked for (`changes_base`).
     pub changes_base: Option<String>,
+    /// Whether a warning says which tracked files a job changed (`warn_on_mutation`).
+    pub warn_on_mutation: bool,
+    /// The files that any job may change (`mutation.whitelist`).
+    pub whitelist: Vec<String>,
     /// What the user should know about settings that are not followed, each with its place.
     pub notes: Vec<String>,
 }

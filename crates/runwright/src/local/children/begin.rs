@@ -85,6 +85,7 @@ impl Upper {
             caches,
             visitor: options.visitor.clone(),
             terminals: &options.terminals,
+            watch_changes: options.watch_changes.clone(),
         });
         let kept = state.kept_files().of_run(&directory.path);
         let left = |job: &JobHistory| products(&plan, &kept, job);

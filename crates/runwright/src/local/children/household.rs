@@ -7,7 +7,7 @@ use crate::local::run::RunControls;
 use crate::local::runs::{Continuation, ContinuationKind, Earlier, Family, Notices, RunCommand};
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 use executor_core::FailureReason;
-use job_runner::{Sources, Terminals, Visitor};
+use job_runner::{Sources, Terminals, Visitor, WatchChanges};
 use pipeline::EventSink;
 use process::Supervisor;
 use std::collections::{HashMap, HashSet};
@@ -57,6 +57,8 @@ pub(in crate::local) struct HouseholdOptions {
     pub(in crate::local) visitor: Option<Arc<dyn Visitor>>,
     /// Where their jobs are listed that shells can be opened in.
     pub(in crate::local) terminals: Terminals,
+    /// Who asks for a warning about tracked files.
+    pub(in crate::local) watch_changes: Option<WatchChanges>,
     /// Takes the events of all of them.
     pub(in crate::local) events: Arc<dyn EventSink>,
 }

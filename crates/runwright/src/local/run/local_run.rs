@@ -7,6 +7,7 @@ use super::supervision::{end, recover, supervise};
 use super::taking_over::TakingOver;
 use crate::local::caches;
 use crate::local::children::{Household, HouseholdOptions, LocalDownstream, ReadPipeline};
+use crate::local::durations::{Expectations, JobPlace, Stopwatch};
 use crate::local::error::LocalError;
 use crate::local::export;
 use crate::local::isolation::{self, Isolation, Prepared};
@@ -198,6 +199,19 @@ impl LocalRun {
         &self.directory.path
     }
 
+    /// Returns what is to be expected of the run with an executor of this kind, by earlier runs.
+    pub fn expectations(&self, executor: &str) -> Expectations {
+        let place = self.place(executor);
+        Expectations::read(&self.state.durations(), &place, self.concurrency())
+    }
+
+    fn place(&self, executor: &str) -> JobPlace {
+        JobPlace {
+            executor: executor.to_owned(),
+            in_place: self.options.isolation == Isolation::None,
+        }
+    }
+
     /// Runs the pipeline; `executor` is the name of the provider's kind.
     ///
     /// # Errors
@@ -214,6 +228,9 @@ impl LocalRun {
         events: Arc<dyn EventSink>,
         cancellation: &Cancellation,
     ) -> Result<PipelineReport, LocalError> {
+        let stopwatch = Arc::new(Stopwatch::new(self.plan.id(), events));
+        let events: Arc<dyn EventSink> = Arc::clone(&stopwatch) as _;
+        let place = self.place(executor);
         let report = match self.begin(executor, Arc::clone(&events)) {
             Ok((builds, journal)) => {
                 let household = self.household(executor, events);
@@ -242,8 +259,12 @@ impl LocalRun {
         } = self;
         end(supervisor).await;
         drop(directory);
-        // What is not removed this time is removed the next.
-        let _ = tokio::task::spawn_blocking(move || state.prune()).await;
+        let tidy = move || {
+            note_times(&state, &stopwatch, place);
+            // What is not removed this time is removed the next.
+            state.prune();
+        };
+        let _ = tokio::task::spawn_blocking(tidy).await;
         report
     }
 
@@ -335,6 +356,7 @@ impl LocalRun {
             caches: self.caches.clone(),
             visitor: self.options.visitor.clone(),
             terminals: &self.options.terminals,
+            watch_changes: self.options.watch_changes.clone(),
         });
         let runner = TakingOver::over(
             runner,
@@ -379,6 +401,7 @@ impl LocalRun {
             controls: self.options.controls.clone(),
             visitor: self.options.visitor.clone(),
             terminals: self.options.terminals.clone(),
+            watch_changes: self.options.watch_changes.clone(),
             events,
         };
         Arc::new(Household::new(options, self.directory.id))
@@ -407,6 +430,15 @@ impl LocalRun {
 
 /// How long a job that was told to stop may take: somebody sits there and waits.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// Writes down how long the jobs took. Nothing depends on it.
+fn note_times(state: &ProjectState, stopwatch: &Stopwatch, place: JobPlace) {
+    if let Some(times) = stopwatch.times(place)
+        && let Err(error) = state.durations().note(&times)
+    {
+        tracing::debug!(%error, "The times of the jobs are not noted.");
+    }
+}
 
 fn refuse_without_repository(root: &Path) -> Result<(), LocalError> {
     if job_runner::toplevel(root).is_some() {

@@ -4,7 +4,7 @@ use super::run_controls::RunControls;
 use crate::local::isolation::Isolation;
 use crate::local::runs::{Continuation, Notices, RunCommand};
 use executor_core::ActiveJobs;
-use job_runner::{Terminals, Visitor};
+use job_runner::{Terminals, Visitor, WatchChanges};
 use pipeline::Selection;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -40,4 +40,6 @@ pub struct RunOptions {
     pub visitor: Option<Arc<dyn Visitor>>,
     /// Where the jobs are listed that shells can be opened in: keep a clone to open them.
     pub terminals: Terminals,
+    /// Whether a warning says which tracked files a job has changed without declaring them.
+    pub watch_changes: Option<WatchChanges>,
 }

@@ -7,7 +7,7 @@ use crate::local::state::ProjectState;
 use executor_core::JobRunner;
 use job_runner::{
     ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, Sources, StoredArtifacts,
-    Terminals, Visitor,
+    Terminals, Visitor, WatchChanges,
 };
 use process::Supervisor;
 use std::path::Path;
@@ -33,6 +33,8 @@ pub(in crate::local) struct RunnerParts<'a> {
     pub(in crate::local) visitor: Option<Arc<dyn Visitor>>,
     /// Where its jobs are listed that shells can be opened in.
     pub(in crate::local) terminals: &'a Terminals,
+    /// Who asks for a warning about tracked files.
+    pub(in crate::local) watch_changes: Option<WatchChanges>,
 }
 
 /// Returns who runs the jobs of one pipeline of a run.
@@ -55,6 +57,7 @@ pub(in crate::local) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner>
             sections: false,
             visitor: parts.visitor.clone(),
             terminals: parts.terminals.clone(),
+            watch_changes: parts.watch_changes.clone(),
             ..BuildRunnerOptions::default()
         },
         parts.supervisor.clone(),

@@ -8,6 +8,7 @@ use super::record::RunRecord;
 use super::run_lock::RunLock;
 use super::run_state::RunState;
 use executor_core::{JobId, PipelineId};
+use pipeline::expect::Course;
 use pipeline::{JobReport, PipelineReport, RunExit, Status};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,23 @@ impl Run {
         ))
     }
 
+    /// Reads when its jobs ran.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read.
+    pub fn course(&self) -> Result<Course, RunsError> {
+        let text = Journal::read(&self.directory)?;
+        let mut course = Course::default();
+        for line in text.split(|&byte| byte == b'\n') {
+            // Lines that are no events, and one that was not finished, tell of nothing.
+            if let Ok(event) = serde_json::from_slice(line) {
+                course.note(&event);
+            }
+        }
+        Ok(course)
+    }
+
     /// Returns where it stands, by what has happened so far.
     pub fn state(&self, history: &RunHistory) -> RunState {
         RunState::decide(RunLock::holder(&self.directory), history)
@@ -90,6 +108,7 @@ impl Run {
             }),
             error: None,
             children: Vec::new(),
+            times: None,
         }
     }
 

@@ -105,6 +105,19 @@ const RUN_SECTION: SettingSection = SettingSection {
         .example("\"group\"")
         .about_screen(),
         Key::new(
+            "warn-changes",
+            Flag,
+            "warn when a job changes tracked files that it did not declare",
+        )
+        .default("false"),
+        Key::new(
+            "times",
+            Flag,
+            "say how long a run takes, and what was slower, also where nobody watches",
+        )
+        .default("false")
+        .about_screen(),
+        Key::new(
             "verbose",
             Flag,
             "show all that the runner itself says, and fold nothing",

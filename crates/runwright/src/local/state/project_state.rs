@@ -2,6 +2,7 @@
 
 use super::error::{StateError, io_error};
 use super::make_dir::make_dir;
+use crate::local::durations::Durations;
 use crate::local::environments::Environments;
 use crate::local::error::LocalError;
 use crate::local::kept_files::KeptFiles;
@@ -148,6 +149,11 @@ impl ProjectState {
     /// Returns the top of the project.
     pub(in crate::local) fn root(&self) -> &Path {
         &self.project
+    }
+
+    /// Returns how long the jobs of the project took.
+    pub fn durations(&self) -> Durations {
+        Durations::at(&self.dir)
     }
 
     /// Returns the environments of the project.

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 /// journal/                            what runs have made and must remove
 /// projects/<key>/last-pipeline        the id given last
 /// projects/<key>/in-place.lock        held by a run in the working tree itself
+/// projects/<key>/durations            how long jobs took
 /// projects/<key>/resources/           who is in the resource groups, and who waits for them
 /// projects/<key>/snapshots/           the working tree as running pipelines see it
 /// projects/<key>/pipelines/<id>/      what is known of one run: record, journal, logs, artifacts

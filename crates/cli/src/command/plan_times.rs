@@ -1,0 +1,98 @@
+//! How long a plan takes, by earlier runs.
+
+use super::situated::Situated;
+use crate::failure::Failure;
+use crate::output::notes;
+use crate::output::times::{announcement, path};
+use crate::output::{Style, Tone};
+use jiff::Timestamp;
+use runwright::local::{Expectations, LocalError, StateDir};
+use runwright::pipeline::expect::Outlook;
+use runwright::pipeline::plan::NeedsMode;
+use runwright::pipeline::{Plan, Selection};
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// What is expected of a pipeline that is only looked at: that it runs where the last one did, on as many
+/// workers as there are processors.
+#[derive(Debug)]
+pub(super) struct PlanTimes {
+    expectations: Expectations,
+    outlook: Option<Outlook>,
+}
+
+impl PlanTimes {
+    /// Looks ahead, for all jobs or for these alone.
+    pub(super) fn of(situated: &Situated, jobs: Option<Vec<String>>) -> Result<Self, Failure> {
+        let state = StateDir::of_user().map_err(LocalError::from)?;
+        let durations = state.project(situated.project.root()).durations();
+        let processors = std::thread::available_parallelism().ok();
+        let workers = processors.and_then(|count| NonZeroU32::try_from(count).ok());
+        let workers = workers.unwrap_or(NonZeroU32::MIN);
+        let expectations = Expectations::of_last_place(&durations, workers);
+        let said: Vec<&str> = expectations.notes().iter().map(String::as_str).collect();
+        notes(&said);
+        let is_nothing = jobs.as_ref().is_some_and(Vec::is_empty);
+        let selection = Selection {
+            needs: match &jobs {
+                Some(_) => NeedsMode::Without,
+                None => NeedsMode::With,
+            },
+            jobs: jobs.unwrap_or_default(),
+            ..Selection::default()
+        };
+        let context = situated.pipeline.context()?.clone();
+        let plan = Plan::new(&situated.creation, context, &selection);
+        // What cannot be planned is told by who runs it.
+        let plan = plan.ok().filter(|_| !is_nothing);
+        let outlook = plan.and_then(|plan| expectations.forecast(&plan).outlook(Timestamp::now()));
+        Ok(Self {
+            expectations,
+            outlook,
+        })
+    }
+
+    /// Returns how long a job usually takes.
+    pub(super) fn usual(&self, job: &str) -> Option<Duration> {
+        Some(self.expectations.usual(job)?.median)
+    }
+
+    /// Returns how long all of it takes, and which jobs decide that.
+    pub(super) fn shown(&self, style: Style) -> String {
+        let mut text = String::new();
+        let Some(outlook) = &self.outlook else {
+            return "how long it takes is not known yet\n".to_owned();
+        };
+        if let Some(line) = announcement(outlook) {
+            let _ = writeln!(text, "{line}");
+        }
+        if !outlook.path.is_empty() {
+            let head = style.paint(Tone::Quiet, "critical path:");
+            let _ = writeln!(text, "{head} {}", path(&outlook.path));
+        }
+        text
+    }
+
+    /// Returns the same for programs; `jobs` are the names of those that are shown.
+    pub(super) fn document<'j>(&self, jobs: impl Iterator<Item = &'j str>) -> Value {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let usual = jobs.filter_map(|job| Some((job.to_owned(), json!(millis(self.usual(job)?)))));
+        let usual: Map<String, Value> = usual.collect();
+        let path = self.outlook.iter().flat_map(|outlook| &outlook.path);
+        let path = path.map(|step| {
+            json!({
+                "job": step.job,
+                "waited_ms": millis(step.waited),
+                "took_ms": millis(step.took),
+            })
+        });
+        json!({
+            "expected_ms": self.outlook.as_ref().map(|outlook| millis(outlook.total)),
+            "at_least": self.outlook.as_ref().is_some_and(Outlook::is_at_least),
+            "critical_path": path.collect::<Vec<Value>>(),
+            "usual_ms": usual,
+        })
+    }
+}

@@ -1,0 +1,272 @@
+//! What is expected of a run by earlier ones: `runwright times`, `run --times`, the live view, reports.
+
+use crate::project::Project;
+use crate::tmux::Terminal;
+use serde_json::{Value, json};
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::PathBuf;
+
+const PIPELINE: &str = "
+stages: [build, test]
+build: {stage: build, script: ['true']}
+lint: {stage: test, script: ['true']}
+test: {stage: test, script: ['sleep 1.2']}
+";
+
+/// Returns the file with the times of the project; it is there once something was run.
+fn durations(project: &Project) -> PathBuf {
+    let projects = fs::read_dir(project.home().join("projects")).unwrap();
+    let mut projects = projects.map(|entry| entry.unwrap().path());
+    projects.next().unwrap().join("durations")
+}
+
+/// Replaces what is known by runs whose jobs took so many milliseconds; the first one is number 1.
+fn know(project: &Project, runs: &[&[(&str, u64)]]) {
+    project.runwright(&["history"]);
+    if !project.home().join("projects").exists() {
+        project.runwright(&["run", "lint"]).expect_code(0);
+    }
+    let lines = runs.iter().zip(1..).map(|(jobs, run)| {
+        let jobs: serde_json::Map<String, Value> = jobs
+            .iter()
+            .map(|(job, took)| ((*job).to_owned(), json!(took)))
+            .collect();
+        let at = "2026-11-20T10:00:00Z";
+        let line = json!({"v": 1, "run": run, "at": at, "executor": "shell", "jobs": jobs});
+        format!("{line}\n")
+    });
+    fs::write(durations(project), lines.collect::<String>()).unwrap();
+}
+
+/// Returns lines with their times replaced: of `12.3 s` stays `T`.
+fn normal(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut shown: Vec<&str> = Vec::new();
+        for word in words {
+            let unit = word.trim_end_matches([',', ':', ')']);
+            let is_number = |last: &&str| last.parse::<f64>().is_ok();
+            if unit == "s" && shown.last().is_some_and(is_number) {
+                shown.pop();
+                shown.push(match &word[1..] {
+                    "," => "T,",
+                    ":" => "T:",
+                    _ => "T",
+                });
+            } else {
+                shown.push(word);
+            }
+        }
+        shown.join(" ")
+    });
+    lines.collect::<Vec<String>>().join("\n")
+}
+
+#[test]
+fn a_run_notes_how_long_its_jobs_took() {
+    let project = Project::with_pipeline(PIPELINE);
+    let done = project.runwright(&["times"]).expect_code(0);
+    assert_eq!((&*done.stdout, done.stderr.lines().count()), ("", 1));
+    project.runwright(&["run"]).expect_code(0);
+    // What fails says nothing about how long it takes.
+    project.write(".gitlab-ci.yml", "build: {script: ['exit 1']}");
+    project.runwright(&["run"]).expect_code(1);
+    let done = project.runwright(&["times", "--json"]).expect_code(0);
+    let told: Value = serde_json::from_str(&done.stdout).unwrap();
+    let jobs = told["places"][0]["jobs"].as_array().unwrap();
+    let names: Vec<&str> = jobs
+        .iter()
+        .map(|job| job["job"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["build", "lint", "test"]);
+    assert_eq!(told["places"][0]["executor"], "shell");
+    assert_eq!(jobs[2]["times"][0]["run"], 1);
+    assert!(jobs[2]["last_ms"].as_u64().unwrap() >= 1200, "{told}");
+    assert_eq!(jobs[2]["usual_ms"], Value::Null, "one run says nothing yet");
+    assert_eq!(told["last_run"]["run"], 2);
+    // Nothing is said unasked where nobody watches.
+    assert_eq!(
+        fs::read_to_string(durations(&project))
+            .unwrap()
+            .lines()
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn the_table_tells_what_got_slower_and_since_when() {
+    let project = Project::with_pipeline(PIPELINE);
+    let one = |build, test| [("build", build), ("test", test)];
+    let runs = [
+        &one(12_000, 22_000)[..],
+        &one(12_100, 22_500),
+        &one(11_900, 21_800),
+        &one(12_000, 41_000),
+        &one(12_200, 43_000),
+        &[("lint", 900)],
+    ];
+    know(&project, &runs);
+    let done = project.runwright(&["times"]).expect_code(0);
+    let table = done.stdout.split("critical path").next().unwrap();
+    insta::assert_snapshot!(table, @"
+    job      usually       last  runs
+    build     12.0 s     12.2 s     5
+    lint           ?      0.9 s     1
+    test      22.5 s     43.0 s     5  slower since run 4: 43.0 s, before 22.0 s
+    ");
+    let done = project.runwright(&["times", "test"]).expect_code(0);
+    insta::assert_snapshot!(done.stdout, @"
+    test usually takes 22.5 s
+    slower since run 4: 43.0 s, before 22.0 s
+      run 1        22.0 s
+      run 2        22.5 s
+      run 3        21.8 s
+      run 4        41.0 s  slower than before
+      run 5        43.0 s  slower than before
+    ");
+    let done = project.runwright(&["times", "tset"]).expect_code(2);
+    assert!(
+        done.stderr.contains("did you mean `test`?"),
+        "{}",
+        done.stderr
+    );
+    let done = project.runwright(&["times", "--json"]).expect_code(0);
+    let told: Value = serde_json::from_str(&done.stdout).unwrap();
+    let trend = json!({"slower": true, "since_run": 4, "before_ms": 22_000, "now_ms": 43_000});
+    assert_eq!(told["places"][0]["jobs"][2]["trend"], trend);
+}
+
+#[test]
+fn who_asks_is_told_what_to_expect_and_where_the_time_went() {
+    let project = Project::with_pipeline(PIPELINE);
+    let run = [("build", 20), ("lint", 10), ("test", 1_500)];
+    know(&project, &[&run, &run, &run]);
+    let done = project.runwright(&["run", "--times"]).expect_code(0);
+    let first = done.stdout.lines().next().unwrap();
+    assert_eq!(normal(first), "about T, if as usual");
+    let end: Vec<&str> = done.stdout.lines().rev().take(2).collect();
+    assert_eq!(normal(end[1]), "critical path: build T, test T");
+    // A job that nobody knows.
+    project.write(
+        ".gitlab-ci.yml",
+        &format!("{PIPELINE}new: {{stage: test, script: ['true']}}\n"),
+    );
+    let done = project.runwright(&["run", "--times"]).expect_code(0);
+    let first = done.stdout.lines().next().unwrap();
+    assert_eq!(
+        normal(first),
+        "at least T, if as usual; of 1 job it is not known"
+    );
+    // Unasked nothing is said where nobody watches.
+    let done = project.runwright(&["run"]).expect_code(0);
+    for word in ["as usual", "critical path", "slower"] {
+        assert!(!done.stdout.contains(word), "{}", done.stdout);
+    }
+    // A setting asks as well, for this project or with a variable.
+    let mut command = project.command(&["run"]);
+    let done = command.env("RUNWRIGHT_TIMES", "true").output().unwrap();
+    assert!(String::from_utf8_lossy(&done.stdout).contains("critical path"));
+}
+
+#[test]
+fn a_job_that_took_longer_than_usual_is_named() {
+    let project = Project::with_pipeline(PIPELINE);
+    let run = [("build", 20), ("lint", 10), ("test", 100)];
+    know(&project, &[&run, &run, &run]);
+    let report = project.scratch().join("report.json");
+    let words = ["run", "--times", "--report", report.to_str().unwrap()];
+    let done = project.runwright(&words).expect_code(0);
+    let line = done.stdout.lines().find(|line| line.starts_with("slower:"));
+    assert_eq!(normal(line.unwrap()), "slower: test took T, usually T");
+    let told: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
+    let times = &told["times"];
+    assert_eq!(
+        (&times["expected_ms"], &times["at_least"]),
+        (&json!(120), &json!(false))
+    );
+    let path = times["critical_path"].as_array().unwrap();
+    let names: Vec<&Value> = path.iter().map(|step| &step["job"]).collect();
+    assert_eq!(names, ["build", "test"]);
+    assert_eq!(times["slower"][0]["job"], "test");
+    assert_eq!(times["slower"][0]["usual_ms"], 100);
+}
+
+#[test]
+fn a_plan_tells_how_long_it_takes() {
+    let project = Project::with_pipeline(PIPELINE);
+    let run = [("build", 12_000), ("lint", 3_000), ("test", 40_000)];
+    know(&project, &[&run, &run, &run]);
+    let done = project.runwright(&["plan", "--times"]).expect_code(0);
+    insta::assert_snapshot!(done.stdout, @"
+    branch main (push): 3 of 3 jobs
+    stage build
+      build  on_success  usually 12.0 s
+    stage test
+      lint   on_success  usually 3.0 s
+      test   on_success  usually 40.0 s
+    about 52 s, if as usual
+    critical path: build 12.0 s, test 40.0 s
+    ");
+    let done = project
+        .runwright(&["plan", "--times", "--json"])
+        .expect_code(0);
+    let told: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(told["times"]["expected_ms"], 52_000);
+    assert_eq!(told["times"]["usual_ms"]["lint"], 3_000);
+    let done = project.runwright(&["plan"]).expect_code(0);
+    assert!(!done.stdout.contains("usual"), "{}", done.stdout);
+}
+
+#[test]
+fn the_live_view_counts_down() {
+    let project = Project::with_pipeline(PIPELINE);
+    let run = [("build", 20), ("lint", 10), ("test", 65_000)];
+    know(&project, &[&run, &run, &run]);
+    project.write(
+        ".gitlab-ci.yml",
+        &PIPELINE.replace("sleep 1.2", "while ! test -e $GO; do sleep 0.05; done"),
+    );
+    let go = project.scratch().join("go");
+    let words = format!("run --variable GO={}", go.display());
+    let terminal = Terminal::start(&project, (100, 24), &words);
+    terminal.wait_for(&[
+        "about 1 min 5 s, if as usual",
+        "1 running",
+        "about 1:0",
+        "left",
+    ]);
+    fs::write(go, "").unwrap();
+    terminal.wait_for(&["[exit code 0]"]);
+    let text = terminal.text();
+    assert!(!text.contains("left") && !text.contains("slower"), "{text}");
+}
+
+#[test]
+fn what_is_damaged_is_forgotten_and_said_once() {
+    let project = Project::with_pipeline(PIPELINE);
+    let run = [("build", 20), ("lint", 10), ("test", 100)];
+    know(&project, &[&run, &run, &run]);
+    let mut file = OpenOptions::new()
+        .append(true)
+        .open(durations(&project))
+        .unwrap();
+    file.write_all(b"\x00\xff\x1b[31m\n{\"v\":1,\"run\":9")
+        .unwrap();
+    let done = project.runwright(&["times"]).expect_code(0);
+    assert!(
+        done.stderr.contains("could not be read and are forgotten"),
+        "{}",
+        done.stderr
+    );
+    assert!(done.stdout.contains("test"), "{}", done.stdout);
+    let done = project.runwright(&["times"]).expect_code(0);
+    assert_eq!(done.stderr, "");
+    // What is there instead of the file harms no run.
+    fs::remove_file(durations(&project)).unwrap();
+    fs::create_dir(durations(&project)).unwrap();
+    let done = project.runwright(&["run", "--times"]).expect_code(0);
+    assert!(done.stderr.contains("cannot be read"), "{}", done.stderr);
+    project.runwright(&["times"]).expect_code(3);
+}

@@ -1,0 +1,53 @@
+use crate::artifacts::Pattern;
+use std::path::Path;
+
+/// What a job says that it changes.
+#[derive(Debug, Default)]
+pub(crate) struct Declared {
+    patterns: Vec<Pattern>,
+}
+
+impl Declared {
+    /// Reads patterns of a job in the directory `project`. One that is none means nothing; whoever uses
+    /// it complains.
+    pub(crate) fn new(project: &Path, patterns: &[String]) -> Self {
+        let patterns = patterns.iter();
+        let patterns = patterns.filter_map(|text| Pattern::parse(project, text).ok());
+        Self {
+            patterns: patterns.collect(),
+        }
+    }
+
+    /// Returns whether a file is among it: itself, or with a directory above it.
+    pub(crate) fn covers(&self, path: &Path) -> bool {
+        let means = |path: &Path| self.patterns.iter().any(|it| it.matches(path));
+        !self.patterns.is_empty() && path.ancestors().any(means)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_all_that_is_below_it() {
+        let check = |patterns: &[&str], path: &str, expect| {
+            let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+            let declared = Declared::new(Path::new("/builds/p"), &patterns);
+            assert_eq!(
+                declared.covers(Path::new(path)),
+                expect,
+                "{patterns:?} {path}"
+            );
+        };
+        check(&[], "a", false);
+        check(&["docs"], "docs/a/b.md", true);
+        check(&["docs/"], "docs/a/b.md", true);
+        check(&["./docs/*.md"], "docs/a.md", true);
+        check(&["docs/*.md"], "docs/a/b.md", false);
+        check(&["docs/**/*.md"], "docs/a/b.md", true);
+        check(&["/builds/p/a"], "a", true);
+        check(&["../a", "", "/a"], "a", false);
+        check(&["."], "any/thing", true);
+    }
+}

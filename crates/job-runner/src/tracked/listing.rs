@@ -1,0 +1,78 @@
+use crate::tool::paths_in;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A file that Git tracks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tracked {
+    pub(crate) path: PathBuf,
+    /// The id of its content in the index; none while a merge is unresolved.
+    pub(crate) id: Option<String>,
+}
+
+/// Reads what `git ls-files --stage -z` says. Submodules are no files.
+pub(crate) fn parse(listing: &[u8]) -> Vec<Tracked> {
+    let entries = listing.split(|byte| *byte == 0).filter_map(entry);
+    let mut files: Vec<Tracked> = Vec::new();
+    for tracked in entries {
+        match files.last_mut() {
+            // One for each side of a merge.
+            Some(last) if last.path == tracked.path => last.id = None,
+            _ => files.push(tracked),
+        }
+    }
+    files
+}
+
+fn entry(entry: &[u8]) -> Option<Tracked> {
+    let tab = entry.iter().position(|byte| *byte == b'\t')?;
+    let (head, path) = (std::str::from_utf8(&entry[..tab]).ok()?, &entry[tab + 1..]);
+    let mut words = head.split(' ');
+    let (mode, id, stage) = (words.next()?, words.next()?, words.next()?);
+    let is_file = mode != "160000" && !path.is_empty();
+    is_file.then(|| Tracked {
+        path: Path::new(OsStr::from_bytes(path)).to_owned(),
+        id: (stage == "0").then(|| id.to_owned()),
+    })
+}
+
+/// Returns the places of those files in a list that are named in a listing of `git ls-files -z`.
+pub(crate) fn places(files: &[Tracked], listing: &[u8]) -> Vec<usize> {
+    if listing.is_empty() {
+        return Vec::new();
+    }
+    let places = files.iter().enumerate();
+    let places: HashMap<&Path, usize> = places.map(|(at, it)| (&*it.path, at)).collect();
+    let named = paths_in(listing).filter_map(|path| places.get(path).copied());
+    let mut named: Vec<usize> = named.collect();
+    named.sort_unstable();
+    named.dedup();
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_may_hold_anything_and_submodules_are_no_files() {
+        let listing = b"100644 aa 0\ta\tb\nc\0160000 bb 0\tsub\0120000 cc 0\tlink\0\
+                        100644 d1 1\tboth\0100644 d2 2\tboth\0100755 ee 0\t\xff\0nonsense\0";
+        let files = parse(listing);
+        let found: Vec<_> = files
+            .iter()
+            .map(|it| (it.path.as_os_str().as_bytes(), it.id.as_deref()))
+            .collect();
+        let expect: [(&[u8], Option<&str>); 4] = [
+            (b"a\tb\nc", Some("aa")),
+            (b"link", Some("cc")),
+            (b"both", None),
+            (b"\xff", Some("ee")),
+        ];
+        assert_eq!(found, expect);
+        assert_eq!(places(&files, b"both\0link\0gone\0both\0"), [1, 2]);
+        assert_eq!(places(&files, b""), [0; 0]);
+    }
+}
