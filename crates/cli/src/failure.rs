@@ -82,6 +82,7 @@ impl From<LocalError> for Failure {
             LocalError::Variables(error) => error.help(),
             LocalError::ApiMode(error) => error.help(),
             LocalError::Settings(error) => error.help.clone(),
+            LocalError::Session(error) => error.help(),
             LocalError::Export(error) => error.help().map(ToOwned::to_owned),
             LocalError::Hook(error) => error.help().map(ToOwned::to_owned),
             LocalError::Environments(error) => error.help().map(ToOwned::to_owned),

@@ -23,6 +23,7 @@ mod settled;
 mod signal;
 mod starter;
 mod tui;
+mod terminal;
 
 pub use exit_code::Exit;
 
@@ -58,7 +59,7 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
         };
     }
     match run(cli.command, words(&settled.kept)) {
-        Ok(exit) => exit_code(exit),
+        Ok(code) => code,
         Err(failure) => failed(&failure),
     }
 }
@@ -87,8 +88,10 @@ fn words(arguments: &[OsString]) -> Vec<String> {
         .collect()
 }
 
-fn run(command: Command, words: Vec<String>) -> Result<Exit, Failure> {
-    match command {
+fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {
+    let exit = match command {
+        // What runs there decides what is exited with.
+        Command::Shell(args) => return command::shell(&args).map(ExitCode::from),
         Command::Run(args) => command::run(&args, words),
         Command::Watch(args) => command::watch(&args),
         Command::History(args) => command::history(&args),
@@ -116,7 +119,8 @@ fn run(command: Command, words: Vec<String>) -> Result<Exit, Failure> {
         Command::Completion(args) => command::completion(&args),
         Command::Man(args) => command::man(&args),
         Command::Vectors(args) => command::vectors(&args),
-    }
+    };
+    exit.map(exit_code)
 }
 
 /// Starts our own log on standard error: warnings, or what `RUNWRIGHT_LOG` asks for.

@@ -36,6 +36,22 @@ impl Stages<'_, '_> {
         }
     }
 
+    /// Runs these commands as if they were the script, and nothing else.
+    pub(crate) async fn run_instead(&mut self, commands: Vec<String>) -> Result<(), BuildError> {
+        let step = Step {
+            name: Step::SCRIPT.to_owned(),
+            script: commands,
+            timeout: 0,
+            when: StepWhen::OnSuccess,
+            allow_failure: false,
+        };
+        self.scripts.steps = vec![step.clone()];
+        let scripts = self.build.cancellation.child();
+        let own = scripts.child();
+        let limits = self.script_limits(&step, Instant::now(), &scripts, &own);
+        within(self.script_stage(BuildStage::script(), &own), limits).await
+    }
+
     async fn steps(&mut self) -> Result<(), BuildError> {
         let scripts = self.build.cancellation.child();
         let begun = Instant::now();

@@ -17,7 +17,14 @@ impl Stages<'_, '_> {
 
     /// Lets the visitor in, in place of the scripts; `None` when nobody wants to.
     pub(crate) async fn visit_in_place(&mut self) -> Option<Result<(), BuildError>> {
-        self.visit(VisitPoint::InPlaceOfScripts).await
+        let visitor = Arc::clone(self.build.options.visitor.as_ref()?);
+        let (job, point) = (Arc::clone(&self.build.job), VisitPoint::InPlaceOfScripts);
+        if visitor.enters(&job, self.build.attempt, &point)
+            && let Some(commands) = visitor.commands(&job)
+        {
+            return Some(self.run_instead(commands).await);
+        }
+        self.visit(point).await
     }
 
     /// Lets the visitor in after a script that failed, which stays the job's end.

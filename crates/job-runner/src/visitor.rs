@@ -16,6 +16,10 @@ pub trait Visitor: Send + Sync + Debug {
     /// Returns whether a job is entered here. It must not take long.
     fn enters(&self, job: &Job, attempt: u32, point: &VisitPoint) -> bool;
 
+    /// Returns the commands that run in place of the scripts of a job that is entered there, instead
+    /// of a visit; `None` when it is visited. They run as the script would.
+    fn commands(&self, job: &Job) -> Option<Vec<String>>;
+
     /// Enters the job, and leaves it by returning.
     ///
     /// # Errors

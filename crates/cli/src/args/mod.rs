@@ -27,6 +27,7 @@ mod project;
 mod report_file;
 mod resume;
 mod run;
+mod shell;
 mod show;
 mod situation;
 mod times;
@@ -63,6 +64,7 @@ pub(crate) use project::{DialectArg, ProjectArgs};
 pub(crate) use report_file::ReportFile;
 pub(crate) use resume::{ResumeArgs, RetryArgs};
 pub(crate) use run::RunArgs;
+pub(crate) use shell::ShellArgs;
 pub(crate) use show::{ShowArgs, ShowFormat};
 pub(crate) use situation::SituationArgs;
 pub(crate) use times::TimesArgs;
@@ -84,6 +86,7 @@ Examples:
   runwright run test                run the job `test` and what it needs
   runwright run test --no-needs     run that job alone
   runwright watch test              run it again whenever files change
+  runwright shell test              open a shell where the script of `test` would run
   runwright history                 what was run, and how it ended
   runwright times                   how long jobs take, and what got slower
   runwright logs test               the log of `test` in the last run
@@ -121,6 +124,8 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Run the pipeline, and again what is touched whenever files change
     Watch(Box<WatchArgs>),
+    /// Open a shell in the environment of a job, or run a command there
+    Shell(Box<ShellArgs>),
     /// Show what was run, and how it ended
     History(HistoryArgs),
     /// Show how long jobs take, and what got slower

@@ -19,6 +19,7 @@ Examples:
   runwright run --variable RELEASE=1               with a pipeline variable
   TOKEN=... runwright run --secret TOKEN           with a masked variable from the environment
   runwright run --secret TOKEN=@token.txt          ... from a file
+  runwright run --shell-on-failure                 a shell in each job that fails
   runwright run --dry-run                          show what would run
   runwright run --warn-changes                     say which tracked files jobs change unasked
   runwright run --output group                     the log of each job in one block
@@ -89,6 +90,9 @@ pub(crate) struct RunArgs {
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) warn_changes: bool,
+    /// When a job fails, open a shell in its environment as the failure left it
+    #[arg(long)]
+    pub(crate) shell_on_failure: bool,
     /// Start shells as login shells, so that they read your profile
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_missing_value = "true", default_value_t = false, hide_default_value = true,

@@ -166,6 +166,14 @@ impl Audience {
         }
     }
 
+    /// Returns the console that has the terminal, if a person reads.
+    pub(super) fn console(&self) -> Option<Arc<Console>> {
+        match &self.reader {
+            Reader::Person(console) => Some(Arc::clone(console)),
+            Reader::Program(_) => None,
+        }
+    }
+
     /// Draws again after the terminal got another size.
     pub(super) fn resized(&self) {
         match &self.reader {

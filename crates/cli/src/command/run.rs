@@ -4,6 +4,7 @@ use super::changed::Touched;
 use super::choose::choose;
 use super::expected::Expected;
 use super::isolation;
+use super::on_failure::OnFailure;
 use super::parallel::Parallel;
 use super::past::tell_left;
 use super::report_files::ReportFiles;
@@ -16,6 +17,7 @@ use crate::output::{
     Advice, Style, diagnostics, error_line, notes, refusal, skipped, strip_controls, summary,
 };
 use crate::signal::{Signals, TerminalChange, TerminalSignals};
+use crate::terminal::OwnTerminal;
 use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
@@ -126,7 +128,7 @@ pub(super) fn among(
 }
 
 /// Refuses an executor there is not before anything else is looked at.
-fn check_executor(name: &str) -> Result<(), Failure> {
+pub(super) fn check_executor(name: &str) -> Result<(), Failure> {
     let registry =
         crate::executors::registry(ShellConfig::default()).map_err(Failure::environment)?;
     if registry.get(name).is_some() {
@@ -227,6 +229,15 @@ async fn execute(
     let cancellation = Cancellation::new();
     let reports = ReportFiles::check(&args.shown.report)?;
     let audience = Arc::new(Audience::of(&args.shown)?);
+    if args.shell_on_failure {
+        let console = audience.console().filter(|_| OwnTerminal::is_there());
+        let Some(console) = console else {
+            let error = anyhow!("--shell-on-failure needs a terminal, with a person at it");
+            return Err(Failure::usage(error)
+                .with_help("leave it out, and enter the job afterwards: `runwright shell JOB`"));
+        };
+        options.visitor = Some(Arc::new(OnFailure::new(console, args.login)));
+    }
 
     audience.connect(&options.controls, &cancellation);
     options.notices = Notices::new(|line| error_line(&strip_controls(line)));

@@ -11,7 +11,7 @@ use super::live::LiveFooter;
 use super::outcome::Outcome;
 use super::printer::Printer;
 use super::region::WIDEST_NAME;
-use super::shared::SharedWriter;
+use super::shared::{Held, SharedWriter};
 use super::style::{Mark, Tone};
 use super::view::{Layout, View};
 use super::width::{columns, fit};
@@ -108,6 +108,13 @@ impl Console {
     /// Says that somebody else has had the terminal, as after `fg`.
     pub fn resumed(&self) {
         self.writer.footer_lost();
+    }
+
+    /// Steps aside: shows nothing more until the guard is dropped, and then what came meanwhile.
+    /// Blocks for a moment.
+    pub(crate) fn hold(&self) -> Held {
+        self.flush();
+        self.writer.hold()
     }
 
     /// Returns whether text that others write to the terminal would damage the view.

@@ -58,9 +58,13 @@ struct Backlog {
     text: Spill,
     stream: Stream,
     footer: Change,
+    hold: Hold,
     /// The thread sleeps until there is so much text.
     sleeps_until: Option<u64>,
 }
+
+/// So long somebody who wants the terminal waits for a slow reader.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether more is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +74,16 @@ enum Stream {
     Closed,
     /// Nobody reads any more.
     Broken,
+}
+
+/// Whether somebody else has the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    No,
+    /// Somebody wants it, since then.
+    Wanted(Instant),
+    /// Somebody has it.
+    Given,
 }
 
 /// What has happened to the footer since it was drawn.
@@ -94,7 +108,11 @@ struct Pace {
 
 /// What the thread is to show next.
 enum Next {
-    Text { is_footer_lost: bool },
+    Text {
+        is_footer_lost: bool,
+    },
+    /// Nothing, but what is drawn has to go.
+    Wipe,
     End,
 }
 
@@ -125,6 +143,7 @@ impl SharedWriter {
                 text: Spill::new(IN_MEMORY),
                 stream: Stream::Open,
                 footer: Change::None,
+                hold: Hold::No,
                 sleeps_until: None,
             }),
             changed: Condvar::new(),
@@ -186,6 +205,24 @@ impl SharedWriter {
         }
     }
 
+    /// Shows nothing more until the guard is dropped: what is taken meanwhile waits. Returns when the
+    /// footer is wiped, or the reader takes too long for that. Blocks.
+    pub(super) fn hold(&self) -> Held {
+        let mut backlog = lock(&self.0.backlog);
+        backlog.hold = Hold::Wanted(Instant::now());
+        self.0.changed.notify_all();
+        let is_wanted = |backlog: &mut Backlog| {
+            matches!(backlog.hold, Hold::Wanted(_)) && backlog.stream == Stream::Open
+        };
+        let given = self
+            .0
+            .changed
+            .wait_timeout_while(backlog, PATIENCE, is_wanted);
+        let (mut backlog, _) = given.unwrap_or_else(PoisonError::into_inner);
+        backlog.hold = Hold::Given;
+        Held(self.clone())
+    }
+
     /// Ends the stream and waits until all is shown, or nobody reads any more.
     ///
     /// # Errors
@@ -202,6 +239,20 @@ impl SharedWriter {
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
             _ => Ok(()),
         }
+    }
+}
+
+/// Keeps a stream from showing anything.
+#[derive(Debug)]
+pub(crate) struct Held(SharedWriter);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let shared = &self.0.0;
+        let mut backlog = lock(&shared.backlog);
+        backlog.hold = Hold::No;
+        backlog.footer = Change::Lost;
+        shared.changed.notify_all();
     }
 }
 
@@ -227,7 +278,15 @@ impl Shared {
     fn show(&self, mut writer: impl Write) {
         let mut text = Vec::new();
         let mut pace = Pace::new(MOMENT, None);
-        while let Next::Text { .. } = self.next(&pace, &mut text) {
+        loop {
+            match self.next(&pace, &mut text) {
+                Next::End => return,
+                Next::Wipe => {
+                    self.give();
+                    continue;
+                }
+                Next::Text { .. } => {}
+            }
             if !self.put(&mut writer, &text) {
                 return;
             }
@@ -242,7 +301,21 @@ impl Shared {
         let mut rest: Vec<u8> = Vec::new();
         let mut text = Vec::new();
         let mut pace = Pace::new(FRAME, Some(TICK));
-        while let Next::Text { is_footer_lost } = self.next(&pace, &mut text) {
+        loop {
+            let is_footer_lost = match self.next(&pace, &mut text) {
+                Next::End => break,
+                Next::Wipe => {
+                    out.clear();
+                    footer.last_frame(b"", &mut out);
+                    footer.forget();
+                    if !self.put(&mut writer, &out) {
+                        return;
+                    }
+                    self.give();
+                    continue;
+                }
+                Next::Text { is_footer_lost } => is_footer_lost,
+            };
             if is_footer_lost {
                 footer.forget();
             }
@@ -259,6 +332,15 @@ impl Shared {
         out.clear();
         footer.last_frame(&rest, &mut out);
         self.put(&mut writer, &out);
+    }
+
+    /// Leaves the terminal to whoever wants it.
+    fn give(&self) {
+        let mut backlog = lock(&self.backlog);
+        if matches!(backlog.hold, Hold::Wanted(_)) {
+            backlog.hold = Hold::Given;
+            self.changed.notify_all();
+        }
     }
 
     /// Writes, and returns whether somebody still reads.
@@ -288,6 +370,20 @@ impl Shared {
             let tick = pace.tick.map(|tick| tick.saturating_sub(passed));
             let waiting = backlog.text.len();
             let is_closed = backlog.stream != Stream::Open;
+            match backlog.hold {
+                _ if is_closed => {}
+                Hold::No => {}
+                // What was taken before is shown first, unless that takes long.
+                Hold::Wanted(since) if waiting > 0 && since.elapsed() < PATIENCE / 2 => {
+                    return self.text(&mut backlog, text);
+                }
+                Hold::Wanted(_) => return Next::Wipe,
+                Hold::Given => {
+                    let woken = self.changed.wait(backlog);
+                    backlog = woken.unwrap_or_else(PoisonError::into_inner);
+                    continue;
+                }
+            }
             let is_time = due.is_zero() || waiting >= BATCH || is_closed;
             if waiting > 0 && is_time {
                 return self.text(&mut backlog, text);

@@ -40,6 +40,7 @@ pub use progress::{BegunJob, FinishedJob, Progress};
 pub use resources::{
     LocalResources, ResourceError, ResourceGroups, ResourceLease, ResourceRequest,
 };
+pub use retry::allowed as retries_allowed;
 pub use status::Status;
 
 /// A job has come to another status.

@@ -13,7 +13,7 @@ const HOPELESS: [&str; 5] = [
 const SCHEDULER_RETRIES: u32 = 2;
 
 /// Returns how often a job that failed in this way may be tried again in all.
-pub(super) fn allowed(
+pub fn allowed(
     retry: Option<&RetryDefinition>,
     reason: Option<&str>,
     exit_code: Option<i32>,

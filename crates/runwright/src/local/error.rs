@@ -98,6 +98,9 @@ pub enum LocalError {
     /// What is known of runs cannot be read or written, or a run cannot be gone on with.
     #[error(transparent)]
     Runs(#[from] RunsError),
+    /// A job cannot be entered.
+    #[error(transparent)]
+    Session(#[from] super::session::SessionError),
     /// The processes of the run cannot be held together.
     #[error("prepare to run processes")]
     Process(#[from] process::ProcessError),
@@ -135,6 +138,7 @@ impl LocalError {
             | Self::Repository(job_runner::RepositoryError::None { .. })
             | Self::Situation(_)
             | Self::Settings(_)
+            | Self::Session(_)
             | Self::Environments(EnvironmentsError::Unknown { .. })
             | Self::Hook(HookError::InTheWay { .. } | HookError::Managed { .. })
             | Self::Export(ExportError::InTheWay { .. } | ExportError::ThroughLink { .. })

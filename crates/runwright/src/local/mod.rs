@@ -32,6 +32,7 @@ mod repository;
 mod resources;
 mod run;
 mod runs;
+mod session;
 mod settings;
 mod situation;
 mod state;
@@ -72,6 +73,7 @@ pub use runs::{
     KilledRun, Notices, PlayVariable, Run, RunCommand, RunControl, RunControlError, RunEnd,
     RunHistory, RunRecord, RunSituation, RunStanding, RunState, Runs, RunsError,
 };
+pub use session::{JobSession, SessionError};
 pub use settings::{
     CacheSettings, FilePlace, GitUse, IncludeSettings, InstanceSettings, JobSettings, SECTIONS,
     Said, SectionShape, SettingKey, SettingKind, SettingOrigin, SettingSection, SettingValue,
@@ -86,6 +88,9 @@ pub use watch::{Rounds, TreeNews, TreeWatch, WatchMeans};
 pub use job_runner::{
     ArtifactError, CacheError, LocalCacheEntry, LocalCaches, MayChange, RemovedCache,
     RepositoryError, SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts, WatchChanges,
+    ArtifactError, CacheError, FailedScript, JobTerminal, LocalCacheEntry, LocalCaches,
+    RemovedCache, RepositoryError, SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts,
+    Terminals, Visit, VisitPoint, Visitor,
 };
 #[doc(no_inline)]
 pub use process::{ProcessError, Supervisor, can_mount, enter_user_namespace};

@@ -76,6 +76,7 @@ impl Upper {
             Refusal::new(FailureReason::RunnerSystemFailure, chain)
         })?;
         let runner = runner_of(&RunnerParts {
+            is_session: false,
             sources: &sources,
             directory: &directory.path,
             life,

@@ -19,8 +19,10 @@ use crate::local::runs::{
     ControlServer, Earlier, Family, JobHistory, Journal, ObedientRun, RunRecord, RunSituation,
     forget_told, products, tell_older,
 };
+use crate::local::session::{self, Found};
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use executor_core::{Cancellation, ExecutorProvider, RunnerConfig};
+use fail_point::fail_point;
 use job_runner::{CacheStore, Sources};
 use pipeline::plan::PlannedJob;
 use pipeline::scheduler::ResourceGroups;
@@ -55,6 +57,8 @@ pub struct LocalRun {
     logs: RunLogs,
     /// What the run had started that is gone on with.
     family: Arc<Family>,
+    /// What earlier runs left for the one job that is entered.
+    found: Option<Found>,
     _in_place: Option<InPlaceLock>,
 }
 
@@ -117,7 +121,20 @@ impl LocalRun {
             }
             None => (state.new_pipeline()?, None),
         };
-        let plan = Arc::new(plan(directory.id, pipeline, &options, earlier.as_ref())?);
+        let mut found = None;
+        let plan = match &options.session {
+            Some(session) => {
+                let mut plan = session::plan(directory.id, pipeline, session)?;
+                found = Some(session::find(&mut plan, &state, session)?);
+                // Nothing of it stays, however it ends.
+                if let Some(journal) = supervisor.journal() {
+                    journal.record_dir(&directory.path)?;
+                }
+                plan
+            }
+            None => plan(directory.id, pipeline, &options, earlier.as_ref())?,
+        };
+        let plan = Arc::new(plan);
         let (mut life, mut notes, mut family) = (1, Vec::new(), Family::default());
         let mut earlier = earlier;
         if let Some(earlier) = &mut earlier {
@@ -129,6 +146,9 @@ impl LocalRun {
             life = earlier.next_life(&directory.path);
             earlier.check(directory.id, &plan)?;
             notes = earlier.changes(&plan);
+        }
+        if let Some(found) = &found {
+            notes.clone_from(&found.notes);
         }
         let logs = RunLogs::default();
         logs.add(directory.path.clone(), life, &plan);
@@ -155,6 +175,7 @@ impl LocalRun {
             resources,
             logs,
             family: Arc::new(family),
+            found,
             _in_place: in_place,
         })
     }
@@ -255,8 +276,12 @@ impl LocalRun {
             supervisor,
             state,
             directory,
+            found,
             ..
         } = self;
+        if found.is_some() {
+            discard(&directory, &supervisor).await;
+        }
         end(supervisor).await;
         drop(directory);
         let tidy = move || {
@@ -282,7 +307,7 @@ impl LocalRun {
                 kind = earlier.kind.as_str(),
                 "Goes on."
             );
-        } else {
+        } else if self.found.is_none() {
             let record = RunRecord::new(
                 &self.plan,
                 self.project.root(),
@@ -331,7 +356,7 @@ impl LocalRun {
     /// Tells older runs of the same ref that there is a newer commit, as GitLab would. Whoever goes on
     /// with an earlier run has none.
     async fn tell_older(&self) {
-        if self.earlier.is_none() {
+        if self.earlier.is_none() && self.found.is_none() {
             let situation = RunSituation::of(&self.plan);
             let (runs, notices) = (self.state.runs(), &self.options.notices);
             tell_older(&runs, self.directory.id, &situation, notices).await;
@@ -346,13 +371,15 @@ impl LocalRun {
         builds: &TempDir,
     ) -> Driver {
         let directory = &self.directory.path;
+        let above = self.found.as_ref().map(|found| found.stores.as_slice());
         let runner = runner_of(&RunnerParts {
+            is_session: self.found.is_some(),
             sources: &self.sources,
             directory,
             life: self.life,
             supervisor: &self.supervisor,
             state: &self.state,
-            above: &[],
+            above: above.unwrap_or_default(),
             caches: self.caches.clone(),
             visitor: self.options.visitor.clone(),
             terminals: &self.options.terminals,
@@ -378,6 +405,9 @@ impl LocalRun {
         self.options.controls.add(self.plan.id(), &driver.controls);
         driver.concurrency = self.concurrency();
         driver.timeout = self.options.timeout;
+        if let Some(found) = &self.found {
+            driver.progress = Arc::new(found.progress.clone());
+        }
         driver.resources = Arc::clone(&self.resources) as Arc<dyn ResourceGroups>;
         if let Some(earlier) = &self.earlier {
             let kept = self.state.kept_files().of_run(&self.directory.path);
@@ -425,6 +455,20 @@ impl LocalRun {
             .concurrency
             .or_else(processors)
             .unwrap_or(NonZeroU32::MIN)
+    }
+}
+
+/// Removes what a run left that is not written down.
+async fn discard(directory: &PipelineDir, supervisor: &Supervisor) {
+    let removed = fail_point!(
+        "runwright::session::remove",
+        process::remove_tree_off_thread(&directory.path).await
+    );
+    if removed.is_ok()
+        && let Some(journal) = supervisor.journal()
+    {
+        // Should this fail, there is one more directory to look for that is gone.
+        let _ = journal.forget_dir(&directory.path);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::run_controls::RunControls;
 use crate::local::isolation::Isolation;
 use crate::local::runs::{Continuation, Notices, RunCommand};
+use crate::local::session::JobSession;
 use executor_core::ActiveJobs;
 use job_runner::{Terminals, Visitor, WatchChanges};
 use pipeline::Selection;
@@ -36,6 +37,8 @@ pub struct RunOptions {
     pub active: ActiveJobs,
     /// What tells its pipelines what to do while they run: keep a clone.
     pub controls: RunControls,
+    /// The one job that is entered, instead of all that are selected.
+    pub session: Option<JobSession>,
     /// Who enters jobs, in place of their scripts or after one that failed.
     pub visitor: Option<Arc<dyn Visitor>>,
     /// Where the jobs are listed that shells can be opened in: keep a clone to open them.

@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// What the jobs of one pipeline of a run are run with.
 pub(in crate::local) struct RunnerParts<'a> {
+    /// Whether nothing is written down of environments, because nothing is deployed.
+    pub(in crate::local) is_session: bool,
     /// Where their files come from.
     pub(in crate::local) sources: &'a Sources,
     /// The directory of the pipeline.
@@ -62,6 +64,9 @@ pub(in crate::local) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner>
         },
         parts.supervisor.clone(),
     );
+    if parts.is_session {
+        return Arc::new(runner);
+    }
     Arc::new(EnvironmentRunner {
         inner: Arc::new(runner),
         environments: parts.state.environments(),

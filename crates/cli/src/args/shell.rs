@@ -1,0 +1,48 @@
+use super::{IsolationArgs, ProjectArgs};
+use clap::{ArgAction, Args};
+
+/// Arguments of `runwright shell`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright shell test              a shell where the script of `test` would run
+  runwright shell test --needs      run what it needs first
+  runwright shell 'test 1/2'        one of the jobs that `parallel` makes
+  runwright shell test --in-place   in the working tree itself: changes stay
+  runwright shell test -- pytest -x one command in the job's environment
+  runwright shell test <fix.sh      a script in the job's environment
+
+Sources, caches, artifacts and variables are there, and the script has not run. Its lines are the history of
+the shell: the arrow key brings them back; `script` shows them, `rerun` runs all, `rerun 2` the second.
+Any job can be entered, also one that is manual or that rules leave out. Artifacts come from the last run
+that has them. Nothing is kept of what happens there; `exit` or Ctrl-D leaves.
+
+Exit codes: those of the shell or the command; before it has begun, as of `runwright run`")]
+pub(crate) struct ShellArgs {
+    /// The job to enter
+    #[arg(value_name = "JOB")]
+    pub(crate) job: String,
+    /// The command to run there instead of a shell, with its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// Take artifacts from this run; default: for each job, the last that has any
+    #[arg(long, value_name = "ID", conflicts_with = "needs")]
+    pub(crate) run: Option<u64>,
+    /// Run what the job needs first, instead of taking artifacts of earlier runs
+    #[arg(long)]
+    pub(crate) needs: bool,
+    /// Let the shell read your start files: the profile and ~/.bashrc
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", default_value_t = false, hide_default_value = true,
+          hide_possible_values = true, value_name = "BOOL")]
+    pub(crate) login: bool,
+    /// Where jobs run; see `runwright executors`
+    #[arg(long, value_name = "NAME", default_value = "shell")]
+    pub(crate) executor: String,
+    /// What keeps the job apart.
+    #[command(flatten)]
+    pub(crate) isolation: IsolationArgs,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}

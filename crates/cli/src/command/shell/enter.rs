@@ -1,0 +1,162 @@
+use super::entrance::Entrance;
+use super::herald::Herald;
+use super::wish::Wish;
+use crate::args::ShellArgs;
+use crate::command::run::check_executor;
+use crate::command::{find_project, isolation, pipeline_options};
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::{diagnostics, error_line, notes, strip_controls};
+use crate::signal::Signals;
+use anyhow::{Context, anyhow};
+use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
+use runwright::local::{
+    Isolation, JobSession, LocalError, LocalPipeline, LocalProject, LocalRun, RunOptions, StateDir,
+};
+use runwright::pipeline::event::EventSink;
+use runwright::pipeline::{PipelineReport, PlannedJob, Selection};
+use runwright::shell::ShellConfig;
+use std::sync::Arc;
+
+/// Enters a job, and returns what the program exits with.
+pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
+    check_executor(&args.executor)?;
+    let wish = Wish::find(&args.command)?;
+    let project = find_project(&args.project)?;
+    let read = pipeline_options(&args.project)?;
+    let pipeline = match project.read(&read)?.into_result() {
+        Ok((pipeline, warnings)) => {
+            diagnostics(&warnings);
+            pipeline
+        }
+        Err(found) => {
+            diagnostics(&found);
+            return Ok(Exit::Usage.code());
+        }
+    };
+    let chosen = args.isolation.chosen();
+    isolation::allow_mounts(chosen)?;
+    let herald = Arc::new(Herald::new(wish != Wish::Shell));
+    let stays = chosen == Isolation::None;
+    let entrance = Arc::new(Entrance::new(wish, args.login, stays));
+    let options = options(args, chosen, &entrance);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("start the runtime")
+        .map_err(Failure::environment)?;
+    let done = runtime.block_on(async {
+        let mut signals = Signals::listen()
+            .context("listen to signals")
+            .map_err(Failure::environment)?;
+        let cancellation = Cancellation::new();
+        let enter = enter(
+            args,
+            project,
+            &pipeline,
+            options,
+            &entrance,
+            &herald,
+            &cancellation,
+        );
+        tokio::select! {
+            done = enter => done,
+            () = signals.drive(&cancellation, |_| {}) => {
+                Err(Failure::environment(anyhow!("the signal handler ended")))
+            }
+        }
+    });
+    runtime.shutdown_background();
+    let (report, job) = done?;
+    Ok(exit_code(&report, &job, &entrance, &herald))
+}
+
+fn options(args: &ShellArgs, isolation: Isolation, entrance: &Arc<Entrance>) -> RunOptions {
+    RunOptions {
+        selection: Selection {
+            jobs: vec![args.job.clone()],
+            ..Selection::default()
+        },
+        isolation,
+        session: Some(JobSession {
+            job: args.job.clone(),
+            run: args.run,
+            runs_needs: args.needs,
+        }),
+        visitor: Some(Arc::clone(entrance) as _),
+        ..RunOptions::default()
+    }
+}
+
+async fn enter(
+    args: &ShellArgs,
+    project: LocalProject,
+    pipeline: &LocalPipeline,
+    options: RunOptions,
+    entrance: &Entrance,
+    herald: &Arc<Herald>,
+    cancellation: &Cancellation,
+) -> Result<(PipelineReport, String), Failure> {
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let run = LocalRun::prepare(project, pipeline, &state, options).await?;
+    let plan = Arc::clone(run.plan());
+    let Some(job) = plan.jobs().iter().find(|job| job.is_played) else {
+        return Err(Failure::usage(anyhow!("there is no job {:?}", args.job)));
+    };
+    // Nobody else sets them.
+    let _ = entrance.job.set(job.id);
+    let _ = herald.job.set(job.name().to_owned());
+    notes(&pipeline.notes()?);
+    for note in run.notes() {
+        error_line(&strip_controls(note));
+    }
+    let shell = ShellConfig {
+        login: args.login,
+        supervisor: Some(run.supervisor().clone()),
+        ..ShellConfig::default()
+    };
+    let registry = crate::executors::registry(shell).map_err(Failure::environment)?;
+    let provider = registry
+        .get(&args.executor)
+        .cloned()
+        .ok_or_else(|| Failure::usage(anyhow!("there is no executor {:?}", args.executor)))?;
+    tell_of_image(&*provider, job)?;
+    let events: Arc<dyn EventSink> = Arc::clone(herald) as _;
+    let report = run
+        .execute(&args.executor, provider, events, cancellation)
+        .await?;
+    Ok((report, job.name().to_owned()))
+}
+
+/// Says that the shell is one of this machine where the job wants an image.
+fn tell_of_image(provider: &dyn ExecutorProvider, job: &PlannedJob) -> Result<(), Failure> {
+    let mut features = FeaturesInfo::default();
+    provider
+        .features(&mut features)
+        .map_err(Failure::environment)?;
+    if job.definition.image.is_some() && !features.image {
+        error_line(
+            "warning: the job wants an image, which is not used here: the shell is this machine's",
+        );
+    }
+    Ok(())
+}
+
+/// Returns what the shell or the command exited with; else why there was none.
+fn exit_code(report: &PipelineReport, job: &str, entrance: &Entrance, herald: &Herald) -> u8 {
+    if report.exit == Exit::Interrupted {
+        return report.exit.code();
+    }
+    let entered = report.jobs.iter().find(|it| *it.name == *job);
+    let code = entrance.ended().map(|code| code.0);
+    let code = code.or_else(|| entered.and_then(|job| job.exit_code));
+    if let Some(code) = code {
+        return u8::try_from(code).unwrap_or(u8::MAX);
+    }
+    if report.exit != Exit::Success {
+        herald.show_log(job);
+        let name = strip_controls(job);
+        error_line(&format!("error: the job {name:?} could not be entered"));
+    }
+    report.exit.code()
+}

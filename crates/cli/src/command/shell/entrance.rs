@@ -1,0 +1,88 @@
+use super::wish::Wish;
+use crate::output::{error_line, strip_controls};
+use crate::terminal::{OwnTerminal, attach};
+use runwright::core::prelude::async_trait;
+use runwright::core::{BuildError, Cancellation, ExitCode, Job, JobId};
+use runwright::local::{Visit, VisitPoint, Visitor};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Enters one job in place of its scripts.
+#[derive(Debug)]
+pub(super) struct Entrance {
+    wish: Wish,
+    /// Whether the shell reads the start files of the user.
+    profile: bool,
+    /// Whether what is changed there stays.
+    stays: bool,
+    /// The job, once it is known.
+    pub(super) job: OnceLock<JobId>,
+    ended: Mutex<Option<ExitCode>>,
+}
+
+impl Entrance {
+    pub(super) fn new(wish: Wish, profile: bool, stays: bool) -> Self {
+        Self {
+            wish,
+            profile,
+            stays,
+            job: OnceLock::new(),
+            ended: Mutex::default(),
+        }
+    }
+
+    /// Returns how the shell ended, if there was one and that is known.
+    pub(super) fn ended(&self) -> Option<ExitCode> {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn greet(&self, visit: &Visit) {
+        let shown = |text: &str| strip_controls(text);
+        let name = shown(&visit.job.job_info.name);
+        let directory = shown(&visit.terminal.directory);
+        error_line(&format!("job {name:?} in {directory}"));
+        error_line(
+            "its sources, caches, artifacts and variables are there; its script has not run",
+        );
+        error_line(if self.stays {
+            "this is the working tree: changes stay; leave with `exit` or Ctrl-D"
+        } else {
+            "changes are gone afterwards; leave with `exit` or Ctrl-D"
+        });
+    }
+}
+
+#[async_trait]
+impl Visitor for Entrance {
+    fn enters(&self, job: &Job, _attempt: u32, point: &VisitPoint) -> bool {
+        self.job.get() == Some(&job.id) && *point == VisitPoint::InPlaceOfScripts
+    }
+
+    fn commands(&self, _job: &Job) -> Option<Vec<String>> {
+        match &self.wish {
+            Wish::Shell => None,
+            Wish::Commands(commands) => Some(commands.clone()),
+        }
+    }
+
+    async fn visit(&self, visit: Visit, cancellation: &Cancellation) -> Result<(), BuildError> {
+        self.greet(&visit);
+        let failed = |error| BuildError::system("terminal", "use it", error);
+        let terminal = OwnTerminal::open().map_err(failed)?;
+        let mut request = visit.terminal.request(terminal.size());
+        request.profile = self.profile;
+        let opener = &visit.terminal.terminal;
+        let mut session = opener.open(request, cancellation).await?;
+        let ended = attach(&mut *session, &terminal, cancellation).await;
+        if let Some(cause) = cancellation.cause() {
+            return Err(BuildError::Canceled(cause));
+        }
+        let code = ended
+            .map_err(failed)?
+            .map_or(ExitCode(0), |it| it.exit_code());
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(code);
+        if code.is_success() {
+            return Ok(());
+        }
+        Err(BuildError::Script { exit_code: code })
+    }
+}
