@@ -50,6 +50,7 @@ mod run;
 mod schedule;
 mod secrets;
 mod settings;
+mod shell;
 mod show;
 mod signals;
 mod terminal;

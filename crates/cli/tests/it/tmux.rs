@@ -131,6 +131,12 @@ impl Terminal {
         assert!(self.tmux(&["send-keys", key]).status.success());
     }
 
+    /// Types a line and the key that ends it.
+    pub(crate) fn type_line(&self, line: &str) {
+        assert!(self.tmux(&["send-keys", "-l", line]).status.success());
+        self.press("Enter");
+    }
+
     pub(crate) fn resize(&self, columns: u16, rows: u16) {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let resized = self.tmux(&["resize-window", "-x", &columns, "-y", &rows]);
