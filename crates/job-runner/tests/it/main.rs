@@ -15,3 +15,4 @@ mod shell;
 mod snapshot;
 mod stopping;
 mod time;
+mod visits;
