@@ -170,7 +170,7 @@ impl Audience {
     pub(super) fn console(&self) -> Option<Arc<Console>> {
         match &self.reader {
             Reader::Person(console) => Some(Arc::clone(console)),
-            Reader::Program(_) => None,
+            Reader::Screen(_) | Reader::Program(_) => None,
         }
     }
 
