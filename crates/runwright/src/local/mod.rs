@@ -86,11 +86,9 @@ pub use watch::{Rounds, TreeNews, TreeWatch, WatchMeans};
 
 #[doc(no_inline)]
 pub use job_runner::{
-    ArtifactError, CacheError, LocalCacheEntry, LocalCaches, MayChange, RemovedCache,
-    RepositoryError, SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts, WatchChanges,
-    ArtifactError, CacheError, FailedScript, JobTerminal, LocalCacheEntry, LocalCaches,
+    ArtifactError, CacheError, FailedScript, JobTerminal, LocalCacheEntry, LocalCaches, MayChange,
     RemovedCache, RepositoryError, SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts,
-    Terminals, Visit, VisitPoint, Visitor,
+    Terminals, Visit, VisitPoint, Visitor, WatchChanges,
 };
 #[doc(no_inline)]
 pub use process::{ProcessError, Supervisor, can_mount, enter_user_namespace};
