@@ -1,5 +1,9 @@
 use std::fmt;
+use std::io::{self, Read};
 use std::str::FromStr;
+
+/// So much is read at a time.
+const PIECE: usize = 64 << 10;
 
 /// The name of a content: its BLAKE3 hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -14,6 +18,29 @@ impl Digest {
     /// Returns the digest of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(blake3::hash(bytes))
+    }
+
+    /// Returns the digest of all that is read.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn of_reader(mut reader: impl Read) -> io::Result<Self> {
+        let mut hasher = blake3::Hasher::new();
+        let mut buffer = vec![0; PIECE];
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(Self::of_hasher(&hasher)),
+                Ok(count) => hasher.update(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+        }
+    }
+
+    /// Returns its bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        self.0.as_bytes()
     }
 
     pub(crate) fn of_hasher(hasher: &blake3::Hasher) -> Self {
@@ -55,6 +82,7 @@ mod tests {
         let digest = Digest::of(b"x");
         let text = digest.to_string();
         assert_eq!(text.parse(), Ok(digest));
+        assert_eq!(Digest::of_reader(&b"x"[..]).ok(), Some(digest));
         let others = [
             String::new(),
             text.to_uppercase(),

@@ -56,6 +56,6 @@ pub use digest::{Digest, NoDigest};
 pub use error::StoreError;
 pub use keep::Kept;
 pub use layer::LowerLayer;
-pub use store::ContentStore;
+pub use store::{ContentStore, Held};
 pub use sweep::Swept;
 pub use tree::{Entry, EntryKind, ModifiedAt, Tree};

@@ -22,6 +22,12 @@ pub struct ContentStore {
     root: PathBuf,
 }
 
+/// Keeps every sweep away while it is there.
+#[derive(Debug)]
+pub struct Held {
+    _lock: Lock,
+}
+
 /// Tells apart what one process writes at a time.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
@@ -104,6 +110,22 @@ impl ContentStore {
             make_dir(&self.root.join(name))?;
         }
         Ok(())
+    }
+
+    /// Keeps every sweep away until what is returned is dropped: for who gives a further name to a tree
+    /// that is there.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be locked.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops soon with [`StoreError::Stopped`].
+    pub fn hold(&self, cancellation: &Cancellation) -> Result<Held, StoreError> {
+        self.make()?;
+        let lock = self.share(cancellation)?;
+        Ok(Held { _lock: lock })
     }
 
     /// Keeps every sweep away.

@@ -120,6 +120,17 @@ impl Tree {
         self.digest
     }
 
+    /// Returns a digest of what is in it without the times: two jobs that leave the same at different
+    /// times leave trees whose digests differ, and this one does not.
+    pub fn timeless(&self) -> Digest {
+        let entries = self.entries.iter().map(|entry| Entry {
+            modified: ModifiedAt::default(),
+            ..entry.clone()
+        });
+        let entries: Vec<Entry> = entries.collect();
+        Digest::of(manifest::write(&entries).as_bytes())
+    }
+
     /// Returns what is in it, sorted: a directory before what it holds.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
@@ -191,6 +202,27 @@ mod tests {
             Ok(_) => None,
         };
         assert_eq!(refused, expect.map(PathBuf::from), "{paths:?}");
+    }
+
+    #[test]
+    fn times_are_no_matter_of_content() {
+        let tree = |seconds, mode| {
+            let kind = EntryKind::Directory { mode };
+            let modified = ModifiedAt {
+                seconds,
+                nanoseconds: 0,
+            };
+            let path = "a".into();
+            let entries = vec![Entry {
+                path,
+                kind,
+                modified,
+            }];
+            Tree::new(entries).expect("a tree").0
+        };
+        assert_ne!(tree(1, 0o755).digest(), tree(2, 0o755).digest());
+        assert_eq!(tree(1, 0o755).timeless(), tree(2, 0o755).timeless());
+        assert_ne!(tree(1, 0o755).timeless(), tree(1, 0o700).timeless());
     }
 
     #[test]

@@ -87,12 +87,12 @@ pub use options::BuildRunnerOptions;
 pub use reports::{DotenvError, DotenvProblem, JunitError, read_dotenv, read_junit};
 pub use repository::{
     Commit, Head, RepositoryError, RepositoryFacts, RepositoryRefs, ask_git, common_dir, glance,
-    inspect, project_files, taken_files, toplevel,
+    inspect, project_files, ref_state, taken_files, toplevel,
 };
 pub use runner::{BuildRunner, spool_file};
 pub use sources::{
-    ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMeans, SnapshotUsers, Sources,
-    Worktree, WorktreeError,
+    FileContent, ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMeans,
+    SnapshotUsers, Sources, TreeContents, Worktree, WorktreeError,
 };
 pub use terminals::{JobTerminal, Terminals};
 pub use tool::ToolError;

@@ -102,6 +102,25 @@ impl StoredArtifacts {
         }
     }
 
+    /// Gives a job artifacts that are there already, in the place of what it left: those of a job that
+    /// ran earlier. Blocks.
+    ///
+    /// Until this returns, the caller [holds](ContentStore::hold) the store.
+    ///
+    /// # Errors
+    ///
+    /// When the list cannot be written; the job has none of them then.
+    pub fn take_over(&self, job: JobId, artifacts: Vec<StoredArtifact>) -> Result<(), ArtifactError> {
+        self.forget(job)?;
+        if artifacts.is_empty() {
+            return Ok(());
+        }
+        self.make_directory()?;
+        let mut manifest = Manifest::new(job);
+        manifest.artifacts = artifacts;
+        self.write(&manifest)
+    }
+
     /// Puts all of an artifact below a directory that is there. Blocks.
     ///
     /// # Errors

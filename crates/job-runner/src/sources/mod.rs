@@ -7,15 +7,18 @@ mod worktree;
 
 mod attachment;
 mod base;
+mod contents;
 mod copier;
 mod error;
 mod file_list;
 mod inputs;
+mod known_contents;
 mod means;
 mod own_repository;
 mod take;
 
 pub(crate) use attachment::Attachment;
+pub use contents::{FileContent, TreeContents};
 pub use error::SnapshotError;
 pub use file_list::ListError;
 pub(crate) use file_list::files_of;

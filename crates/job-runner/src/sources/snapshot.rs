@@ -1,7 +1,9 @@
 use super::base::{Base, Layer};
+use super::contents::TreeContents;
 use super::error::SnapshotError;
 use super::file_list::{self, FileList, ListError};
 use super::inputs::Inputs;
+use super::known_contents::KnownContents;
 use super::means::{Clones, Size, SnapshotMeans, Way};
 use super::take::{Take, Taken};
 use crate::off_thread::off_thread;
@@ -11,6 +13,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::OnceCell;
 
 /// The state of a working tree on this host that all jobs of a run begin with.
@@ -28,6 +31,9 @@ pub struct Snapshot {
     files: OnceCell<Arc<FileList>>,
     overlays: OnceCell<Result<Overlays, Arc<ProcessError>>>,
     base: OnceCell<Arc<Base>>,
+    contents: OnceCell<Arc<TreeContents>>,
+    /// Whether a job may have got other files than `contents` tells.
+    has_others: AtomicBool,
 }
 
 /// Who takes files from a snapshot.
@@ -83,6 +89,8 @@ impl Snapshot {
             files: OnceCell::new(),
             overlays: OnceCell::new(),
             base: OnceCell::new(),
+            contents: OnceCell::new(),
+            has_others: AtomicBool::new(false),
         }
     }
 
@@ -115,6 +123,48 @@ impl Snapshot {
             let error = &error as &dyn Error;
             tracing::debug!(error, "Files are not listed ahead.");
         }
+    }
+
+    /// Returns what the files hold that jobs will get. What was read earlier is noted in the file
+    /// `known`, so that files that look as they did are not read again.
+    ///
+    /// It is read once, before the first job asks: see [`is_as_told`](Self::is_as_told).
+    ///
+    /// # Errors
+    ///
+    /// When files cannot be listed or read.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops the listing with [`SnapshotError::Stopped`].
+    pub async fn contents(
+        &self,
+        known: &Path,
+        processes: &ProcessTree,
+        cancellation: &Cancellation,
+    ) -> Result<Arc<TreeContents>, SnapshotError> {
+        let read = || async {
+            let list = || self.list(processes, cancellation);
+            let list = Arc::clone(self.files.get_or_try_init(list).await?);
+            let (root, known) = (self.root.clone(), known.to_owned());
+            let read = off_thread(move || read_contents(&root, &list, &known)).await;
+            read.flatten()
+                .map(Arc::new)
+                .map_err(|source| SnapshotError::List {
+                    root: self.root.clone(),
+                    source: ListError::Directory {
+                        path: self.root.clone(),
+                        source,
+                    },
+                })
+        };
+        self.contents.get_or_try_init(read).await.map(Arc::clone)
+    }
+
+    /// Returns whether no job has got other files than [`contents`](Self::contents) has told: nobody
+    /// changed the tree before it was copied.
+    pub fn is_as_told(&self) -> bool {
+        !self.has_others.load(Ordering::Acquire)
     }
 
     /// Finds out whether what was chosen can be had here, before any job asks.
@@ -259,12 +309,27 @@ impl Snapshot {
             cancellation: place.cancellation.clone(),
         };
         let taken = off_thread(move || take.run()).await;
+        self.compare().await;
         taken.unwrap_or_else(|source| {
             Err(SnapshotError::Target {
                 path: target,
                 source,
             })
         })
+    }
+
+    /// Finds out whether what was just copied is what was told of it.
+    async fn compare(&self) {
+        let Some(contents) = self.contents.get().map(Arc::clone) else {
+            // Whoever asks from now on is told of the tree as it is then.
+            self.has_others.store(true, Ordering::Release);
+            return;
+        };
+        let root = self.root.clone();
+        let still_hold = off_thread(move || contents.still_hold(&root)).await;
+        if !still_hold.unwrap_or(false) {
+            self.has_others.store(true, Ordering::Release);
+        }
     }
 
     async fn list(
@@ -283,6 +348,16 @@ impl Snapshot {
             },
         })
     }
+}
+
+fn read_contents(root: &Path, list: &FileList, known: &Path) -> std::io::Result<TreeContents> {
+    let noted = KnownContents::load(known);
+    let contents = TreeContents::read(root, &list.files, &list.repositories, &noted)?;
+    if let Err(error) = noted.save(known, &contents.files) {
+        let error = &error as &dyn Error;
+        tracing::debug!(error, "Files will be read again the next time.");
+    }
+    Ok(contents)
 }
 
 fn tell_of_refusal(error: &ProcessError) {

@@ -1,0 +1,180 @@
+//! What the files of a tree hold, so that somebody can tell whether they are as they were.
+
+use super::known_contents::{KnownContents, Stat};
+use content_store::Digest;
+use std::fs::{self, File};
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::SystemTime;
+
+/// What the files that jobs get of a tree hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TreeContents {
+    /// Sorted by their paths. What is not there, or cannot be copied, has no content.
+    pub files: Vec<FileContent>,
+    /// Directories inside the tree that are repositories of their own.
+    pub repositories: Vec<PathBuf>,
+}
+
+/// What one file of a tree holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileContent {
+    /// Its path below the top of the tree.
+    pub path: PathBuf,
+    /// What it holds; `None` when it is not there.
+    pub content: Option<Digest>,
+    /// Its kind and rights.
+    pub mode: u32,
+    /// How it looked, if that tells a later change: it was not written just before.
+    pub(super) stat: Option<Stat>,
+}
+
+/// Below this many files, a further thread costs more than it gives.
+const FILES_OF_A_THREAD: usize = 512;
+
+impl TreeContents {
+    /// Reads what these files hold. Those that look as they did are not read again.
+    pub(super) fn read(
+        root: &Path,
+        files: &[PathBuf],
+        repositories: &[PathBuf],
+        known: &KnownContents,
+    ) -> io::Result<Self> {
+        let read = |path: &PathBuf| FileContent::read(root, path, known);
+        let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let portion = files.len().div_ceil(workers).max(FILES_OF_A_THREAD);
+        let read: io::Result<Vec<Vec<FileContent>>> = thread::scope(|scope| {
+            let portions = files.chunks(portion);
+            let handles: Vec<_> = portions
+                .map(|files| scope.spawn(|| files.iter().map(read).collect()))
+                .collect();
+            let joined = handles.into_iter().map(|handle| {
+                let panicked = |_| Err(io::Error::other("reading files panicked"));
+                handle.join().unwrap_or_else(panicked)
+            });
+            joined.collect()
+        });
+        Ok(Self {
+            files: read?.into_iter().flatten().collect(),
+            repositories: repositories.to_vec(),
+        })
+    }
+
+    /// Returns whether the files of the tree still hold what they held.
+    pub(super) fn still_hold(&self, root: &Path) -> bool {
+        let nothing = KnownContents::default();
+        self.files.iter().all(|file| {
+            let stat = fs::symlink_metadata(root.join(&file.path)).map(|it| Stat::of(&it));
+            match (&file.stat, stat) {
+                (Some(then), Ok(now)) if *then == now => true,
+                _ => FileContent::read(root, &file.path, &nothing)
+                    .is_ok_and(|now| now.content == file.content && now.mode == file.mode),
+            }
+        })
+    }
+}
+
+impl FileContent {
+    fn read(root: &Path, path: &Path, known: &KnownContents) -> io::Result<Self> {
+        let found = root.join(path);
+        let absent = || Self {
+            path: path.to_owned(),
+            content: None,
+            mode: 0,
+            stat: None,
+        };
+        let is_gone = |error: &io::Error| {
+            matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            )
+        };
+        let before = SystemTime::now();
+        let metadata = match fs::symlink_metadata(&found) {
+            Err(error) if is_gone(&error) => return Ok(absent()),
+            metadata => metadata?,
+        };
+        let stat = Stat::of(&metadata);
+        let content = if let Some(content) = known.content(path, &stat) {
+            Some(content)
+        } else if metadata.is_symlink() {
+            Some(Digest::of(fs::read_link(&found)?.as_os_str().as_bytes()))
+        } else if metadata.is_file() {
+            Some(Digest::of_reader(File::open(&found)?)?)
+        } else {
+            None
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            content,
+            mode: stat.mode,
+            stat: stat.is_settled(before).then_some(stat),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::time::Duration;
+
+    fn age(path: &Path) {
+        // A file that was written just now could change once more without looking different.
+        let file = File::options().append(true).open(path).expect("opened");
+        let past = SystemTime::now() - Duration::from_hours(1);
+        file.set_modified(past).expect("aged");
+    }
+
+    #[test]
+    fn each_kind_of_change_is_seen() {
+        let check = |change: &dyn Fn(&Path), is_seen: bool| {
+            let root = tempfile::tempdir().expect("a directory");
+            let root = root.path();
+            fs::write(root.join("a"), "one").expect("written");
+            fs::write(root.join("b"), "two").expect("written");
+            symlink("a", root.join("link")).expect("linked");
+            let files = ["a", "b", "gone", "link"].map(PathBuf::from);
+            let nothing = KnownContents::default();
+            let read = || TreeContents::read(root, &files, &[], &nothing).expect("read");
+            let told = |contents: &TreeContents| -> Vec<_> {
+                let files = contents.files.iter();
+                files.map(|it| (it.content, it.mode)).collect()
+            };
+            let before = read();
+            change(root);
+            assert_eq!(told(&before) != told(&read()), is_seen);
+            assert_eq!(before.still_hold(root), !is_seen);
+        };
+        check(&|_| {}, false);
+        check(&|root| age(&root.join("a")), false);
+        check(&|root| fs::write(root.join("a"), "One").unwrap(), true);
+        check(&|root| fs::write(root.join("gone"), "").unwrap(), true);
+        check(&|root| fs::remove_file(root.join("b")).unwrap(), true);
+        check(
+            &|root| {
+                fs::remove_file(root.join("link")).unwrap();
+                symlink("b", root.join("link")).unwrap();
+            },
+            true,
+        );
+        check(
+            &|root| {
+                let executable = fs::Permissions::from_mode(0o755);
+                fs::set_permissions(root.join("a"), executable).unwrap();
+            },
+            true,
+        );
+        // What was there and is there again.
+        check(
+            &|root| {
+                fs::remove_file(root.join("a")).unwrap();
+                fs::write(root.join("a"), "one").unwrap();
+            },
+            false,
+        );
+    }
+}
