@@ -8,6 +8,7 @@ Examples:
   runwright clean                             how much there is, and what could go
   runwright clean --runs --older-than '1 week'  runs of this project that ended a week ago
   runwright clean --cache                     caches of this project
+  runwright clean --reuse                     jobs of this project that need not run again
   runwright clean --all                       all of that, of all your projects
   runwright clean --all --dry-run             what would go
 
@@ -28,6 +29,9 @@ pub(crate) struct CleanArgs {
     /// Remove caches
     #[arg(long)]
     pub(crate) cache: bool,
+    /// Remove what is kept of jobs for `run --reuse`
+    #[arg(long)]
+    pub(crate) reuse: bool,
     /// Remove all of that, of all projects
     #[arg(long)]
     pub(crate) all: bool,

@@ -26,6 +26,7 @@ mod play;
 mod project;
 mod report_file;
 mod resume;
+mod reuse;
 mod run;
 mod shell;
 mod show;

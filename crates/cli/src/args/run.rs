@@ -1,3 +1,4 @@
+use super::reuse::ReuseArg;
 use super::{ChangedArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs};
 use clap::{ArgAction, Args};
 use runwright::pipeline::selector::split_list;
@@ -20,6 +21,7 @@ Examples:
   TOKEN=... runwright run --secret TOKEN           with a masked variable from the environment
   runwright run --secret TOKEN=@token.txt          ... from a file
   runwright run --shell-on-failure                 a shell in each job that fails
+  runwright run --reuse                            only what is not as it was
   runwright run --dry-run                          show what would run
   runwright run --warn-changes                     say which tracked files jobs change unasked
   runwright run --output group                     the log of each job in one block
@@ -79,6 +81,19 @@ pub(crate) struct RunArgs {
     /// The longest the whole pipeline may take: `90 minutes`, `1h 30m`
     #[arg(long, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
+    /// Take jobs that begin with the same as in an earlier run from there, with their logs and
+    /// artifacts; `refresh` runs all, and keeps them anew
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "on",
+        default_value = "off",
+        hide_default_value = true
+    )]
+    pub(crate) reuse: ReuseArg,
     /// Show what would run, in order, and run nothing
     #[arg(long, conflicts_with = "report")]
     pub(crate) dry_run: bool,

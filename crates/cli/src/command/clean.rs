@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// Removes what runs have left, or shows how much there is.
 pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     let past = Past::find(&args.place)?;
-    let asks = args.runs || args.artifacts || args.cache || args.all;
+    let asks = args.runs || args.artifacts || args.cache || args.reuse || args.all;
     let cleaning = Cleaning {
         state: &past.state,
         project: (!args.all).then_some(&past.project),
@@ -25,6 +25,9 @@ pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     if args.cache || args.all || !asks {
         found.extend(cleaning.caches()?);
     }
+    if args.reuse || args.all || !asks {
+        found.extend(cleaning.reuse()?);
+    }
     let all_of_runs = args.runs || args.all || !asks;
     if all_of_runs {
         found.extend(cleaning.runs()?);
@@ -33,7 +36,7 @@ pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     }
     print(text(&found, args, cleaning.dry_run))?;
     if !asks && !found.is_empty() {
-        error_line("nothing is removed without --runs, --artifacts, --cache or --all");
+        error_line("nothing is removed without --runs, --artifacts, --cache, --reuse or --all");
     }
     for removable in &found {
         if let Fate::Stays(why) = &removable.fate {
@@ -100,5 +103,6 @@ fn what(removable: &Removable) -> String {
         RemovableKind::Run => format!("run {name}"),
         RemovableKind::Artifacts => format!("artifacts of run {name}"),
         RemovableKind::Cache => format!("cache {name}"),
+        RemovableKind::Reuse => format!("kept job {name}"),
     }
 }

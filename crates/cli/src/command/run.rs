@@ -22,8 +22,8 @@ use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use runwright::local::{
-    Continuation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, RunCommand, RunLogs,
-    RunOptions, StateDir,
+    Continuation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, ReuseMode,
+    ReuseOptions, RunCommand, RunLogs, RunOptions, Settings, StateDir,
 };
 use runwright::pipeline::config::parse_duration;
 use runwright::pipeline::parity::{Class, check_plan};
@@ -169,7 +169,26 @@ pub(super) fn options(args: &RunArgs, project: &LocalProject) -> Result<RunOptio
         timeout,
         isolation: parallel.isolation,
         watch_changes: watch_changes(args, project)?,
+        reuse: reuse(args, project)?,
         ..RunOptions::default()
+    })
+}
+
+/// Returns what is to be known to take jobs from earlier runs.
+fn reuse(args: &RunArgs, project: &LocalProject) -> Result<ReuseOptions, Failure> {
+    let mode = args.reuse.mode();
+    if mode == ReuseMode::Off {
+        return Ok(ReuseOptions::default());
+    }
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let home = std::env::home_dir();
+    let settings = Settings::of_project(project.root(), state.path(), home.as_deref())
+        .map_err(LocalError::from)?;
+    let login = if args.login { "login" } else { "" };
+    Ok(ReuseOptions {
+        mode,
+        settings: Some(Arc::new(settings)),
+        executor_setup: login.to_owned(),
     })
 }
 

@@ -29,6 +29,14 @@ pub(super) fn counted_ends(jobs: impl Iterator<Item = (Status, bool)>) -> String
     words.collect::<Vec<_>>().join(", ")
 }
 
+/// Returns what follows such counts where some jobs did not run: `, 2 of them reused`.
+pub(super) fn of_them_reused(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(", {count} of them reused"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! The runs of a project in a table.
 
 use super::clean::{shown_name, strip_controls};
-use super::count::counted_ends;
+use super::count::{counted_ends, of_them_reused};
 use super::grid::{Row, grid};
 use super::style::{Style, Tone};
 use super::time::{age, seconds};
@@ -129,6 +129,8 @@ impl ShownRun {
             .iter()
             .partition(|job| !was_killed || job.status.is_final());
         let mut text = counted_ends(told.iter().map(|job| (job.status, job.allow_failure)));
+        let reused = told.iter().filter(|job| job.reused.is_some());
+        text.push_str(&of_them_reused(reused.count()));
         if !cut_off.is_empty() {
             let between = if text.is_empty() { "" } else { ", " };
             let _ = write!(text, "{between}{} not finished", cut_off.len());

@@ -1,7 +1,7 @@
 //! How a run ended, in a few lines.
 
 use super::clean::{last_state, shown_name, strip_controls};
-use super::count::counted_ends;
+use super::count::{counted_ends, of_them_reused};
 use super::lineage::BELOW;
 use super::products::products;
 use super::style::{Mark, Style, Tone};
@@ -202,6 +202,9 @@ fn counts(report: &PipelineReport) -> String {
         .map(|job| (job.status, job.allow_failure));
     match counted_ends(ends) {
         none if none.is_empty() => ", no job to run".to_owned(),
-        counts => format!(" ({counts})"),
+        counts => {
+            let reused = report.jobs.iter().filter(|job| job.reused.is_some());
+            format!(" ({counts}{})", of_them_reused(reused.count()))
+        }
     }
 }

@@ -46,6 +46,7 @@ mod plan;
 mod project;
 mod reports;
 mod resource_groups;
+mod reuse;
 mod run;
 mod schedule;
 mod secrets;

@@ -1,13 +1,12 @@
 //! Contents of files by how the files looked, kept from run to run.
 
 use super::contents::FileContent;
-use content_store::Digest;
-use fail_point::fail_point;
+use content_store::{ContentStore, Digest};
 use std::collections::HashMap;
-use std::fs::{self, Metadata, OpenOptions};
+use std::fs::{self, Metadata};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -81,7 +80,12 @@ impl KnownContents {
     }
 
     /// Writes the contents of these files in the place of what is there, unless that says the same.
-    pub(super) fn save(&self, path: &Path, files: &[FileContent]) -> io::Result<()> {
+    pub(super) fn save(
+        &self,
+        store: &ContentStore,
+        path: &Path,
+        files: &[FileContent],
+    ) -> io::Result<()> {
         let settled = || {
             let files = files.iter();
             files.filter_map(|file| Some((&file.path, file.stat?, file.content?)))
@@ -98,20 +102,7 @@ impl KnownContents {
         }
         let mut text = format!("{HEAD}{}", Digest::of(&records)).into_bytes();
         text.extend(records);
-        let temporary = path.with_extension(format!("new-{}", std::process::id()));
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        let write = || options.open(&temporary)?.write_all(&text);
-        let written = fail_point!("job_runner::contents::write", write()).and_then(|()| {
-            fail_point!(
-                "job_runner::contents::publish",
-                fs::rename(&temporary, path)
-            )
-        });
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        written
+        store.write_note(path, &text).map_err(io::Error::other)
     }
 }
 
@@ -172,8 +163,9 @@ mod tests {
         let (root, file) = file("a b\n\u{e9}");
         let index = root.path().join("index");
         let files = [file.clone()];
+        let store = ContentStore::at(root.path().join("store"));
         KnownContents::default()
-            .save(&index, &files)
+            .save(&store, &index, &files)
             .expect("saved");
         let stat = file.stat.expect("settled");
         let known = |path: &Path| KnownContents::load(path).content(&file.path, &stat);

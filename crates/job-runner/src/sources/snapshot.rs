@@ -7,6 +7,7 @@ use super::known_contents::KnownContents;
 use super::means::{Clones, Size, SnapshotMeans, Way};
 use super::take::{Take, Taken};
 use crate::off_thread::off_thread;
+use content_store::ContentStore;
 use executor_core::Cancellation;
 use process::{Overlays, ProcessError, ProcessTree, Supervisor};
 use std::error::Error;
@@ -126,7 +127,8 @@ impl Snapshot {
     }
 
     /// Returns what the files hold that jobs will get. What was read earlier is noted in the file
-    /// `known`, so that files that look as they did are not read again.
+    /// that `known` names beside the store it is written with, so that files that look as they did are
+    /// not read again.
     ///
     /// It is read once, before the first job asks: see [`is_as_told`](Self::is_as_told).
     ///
@@ -139,15 +141,16 @@ impl Snapshot {
     /// Stops the listing with [`SnapshotError::Stopped`].
     pub async fn contents(
         &self,
-        known: &Path,
+        known: (&ContentStore, &Path),
         processes: &ProcessTree,
         cancellation: &Cancellation,
     ) -> Result<Arc<TreeContents>, SnapshotError> {
         let read = || async {
             let list = || self.list(processes, cancellation);
             let list = Arc::clone(self.files.get_or_try_init(list).await?);
-            let (root, known) = (self.root.clone(), known.to_owned());
-            let read = off_thread(move || read_contents(&root, &list, &known)).await;
+            let root = self.root.clone();
+            let (store, known) = (known.0.clone(), known.1.to_owned());
+            let read = off_thread(move || read_contents(&root, &list, &store, &known)).await;
             read.flatten()
                 .map(Arc::new)
                 .map_err(|source| SnapshotError::List {
@@ -350,10 +353,15 @@ impl Snapshot {
     }
 }
 
-fn read_contents(root: &Path, list: &FileList, known: &Path) -> std::io::Result<TreeContents> {
+fn read_contents(
+    root: &Path,
+    list: &FileList,
+    store: &ContentStore,
+    known: &Path,
+) -> std::io::Result<TreeContents> {
     let noted = KnownContents::load(known);
     let contents = TreeContents::read(root, &list.files, &list.repositories, &noted)?;
-    if let Err(error) = noted.save(known, &contents.files) {
+    if let Err(error) = noted.save(store, known, &contents.files) {
         let error = &error as &dyn Error;
         tracing::debug!(error, "Files will be read again the next time.");
     }

@@ -1,5 +1,6 @@
 //! What jobs left for others: whose it is, and how long it stays.
 
+use super::reuse::ReuseStore;
 use super::runs::RunLock;
 use content_store::{ContentStore, Digest, StoreError, Swept};
 use fail_point::fail_point;
@@ -112,6 +113,7 @@ impl KeptFiles {
             for run in directories_in(&project.join("pipelines"))? {
                 needed.extend(self.needed_by(&run, now).map_err(io::Error::other)?);
             }
+            needed.extend(ReuseStore::at(&project, self.store()).trees()?);
         }
         Ok(needed)
     }

@@ -30,6 +30,7 @@ mod pipeline_options;
 mod project;
 mod repository;
 mod resources;
+mod reuse;
 mod run;
 mod runs;
 mod session;
@@ -67,6 +68,7 @@ pub use pipeline_options::PipelineOptions;
 pub use project::{BITRAB_FILE, DEFAULT_FILE, LocalProject, is_in_repository};
 pub use repository::GitRepository;
 pub use resources::MachineResources;
+pub use reuse::{ReuseMode, ReuseOptions};
 pub use run::{LocalRun, RunControls, RunOptions};
 pub use runs::{
     Continuation, ContinuationKind, ControlReply, ControlRequest, JobHistory, JobStanding, Journal,

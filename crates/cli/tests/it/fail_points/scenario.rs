@@ -92,9 +92,11 @@ pub(super) enum Scenario {
     GotOut,
     /// All that runs left is removed.
     Cleaned,
+    /// A run takes jobs from an earlier one.
+    Reused,
 }
 
-pub(super) const SCENARIOS: [Scenario; 10] = [
+pub(super) const SCENARIOS: [Scenario; 11] = [
     Scenario::Copies,
     Scenario::InPlace,
     Scenario::Overlays,
@@ -105,6 +107,7 @@ pub(super) const SCENARIOS: [Scenario; 10] = [
     Scenario::Packed,
     Scenario::GotOut,
     Scenario::Cleaned,
+    Scenario::Reused,
 ];
 
 impl Scenario {

@@ -64,9 +64,12 @@ impl Stage {
         match scenario {
             Scenario::AfterDeath => self.die(),
             Scenario::Resumed => self.tear(),
-            Scenario::Inputs | Scenario::Packed | Scenario::GotOut | Scenario::Cleaned => {
+            Scenario::Inputs | Scenario::Packed | Scenario::GotOut => self.fill(),
+            Scenario::Cleaned => {
                 self.fill();
+                self.keep_jobs();
             }
+            Scenario::Reused => self.keep_jobs(),
             Scenario::Copies | Scenario::InPlace | Scenario::Overlays | Scenario::Worktree => {}
         }
     }
@@ -86,6 +89,13 @@ impl Stage {
         }
         let _ = fs::remove_dir_all(self.got_out());
         fs::write(self.packed(), "old").unwrap();
+    }
+
+    /// Lets a run keep its jobs for later ones.
+    fn keep_jobs(&self) {
+        let done = Done::from(self.play(Scenario::Reused, ""));
+        assert_eq!(done.code, Some(0), "{done:?}");
+        let _ = fs::remove_file(self.count());
     }
 
     /// Kills a run when one of its jobs has finished, in the middle of a line of its journal, and lets
@@ -172,6 +182,7 @@ impl Stage {
             Scenario::Packed => &["artifacts", "many", "--force", "--output", &packed],
             Scenario::GotOut => &["artifacts", "many", "--output", &got_out],
             Scenario::Cleaned => &["clean", "--all"],
+            Scenario::Reused => &["run", "--reuse"],
         };
         self.command(arguments, what).output().unwrap()
     }

@@ -69,6 +69,10 @@ const WARNED_OF: &[&str] = &[
     "runwright::control::remove_stale",
     // Should the run be killed, some jobs run again.
     "runwright::journal::append",
+    // A job that is not taken runs, and one that is not kept has run.
+    "runwright::reuse::make_dir",
+    "runwright::reuse::make_logs",
+    "runwright::reuse::write_log",
     // A job is worth more than its log.
     "trace::spool::append",
 ];
@@ -110,6 +114,8 @@ const MADE_UP_FOR: &[&str] = &[
     "runwright::control::remove",
     // Of a run that was killed is told the next time.
     "runwright::runs::tell",
+    // A kept job seems older than it is.
+    "runwright::reuse::touch",
     // An old pipeline is removed by a later run.
     "runwright::state::prune",
 ];

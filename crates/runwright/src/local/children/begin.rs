@@ -84,6 +84,10 @@ impl Upper {
             state: &state,
             above: &above,
             caches,
+            reuse: options
+                .reuse
+                .clone()
+                .filter(|reuse| reuse.is_of(project.root())),
             visitor: options.visitor.clone(),
             terminals: &options.terminals,
             watch_changes: options.watch_changes.clone(),

@@ -3,6 +3,7 @@ use crate::local::error::LocalError;
 use crate::local::isolation::{self, Isolation, Prepared};
 use crate::local::logs::RunLogs;
 use crate::local::project::LocalProject;
+use crate::local::reuse::ProjectReuse;
 use crate::local::run::RunControls;
 use crate::local::runs::{Continuation, ContinuationKind, Earlier, Family, Notices, RunCommand};
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
@@ -53,6 +54,8 @@ pub(in crate::local) struct HouseholdOptions {
     pub(in crate::local) notices: Notices,
     /// What tells all of them what to do.
     pub(in crate::local) controls: RunControls,
+    /// What is known to take jobs of the first one's project from earlier runs, if they are.
+    pub(in crate::local) reuse: Option<Arc<ProjectReuse>>,
     /// Who enters their jobs.
     pub(in crate::local) visitor: Option<Arc<dyn Visitor>>,
     /// Where their jobs are listed that shells can be opened in.

@@ -4,6 +4,7 @@
 //! so is that of a cache.
 
 mod caches;
+mod reused;
 mod runs;
 
 use super::error::LocalError;
@@ -30,7 +31,7 @@ pub struct Cleaning<'s> {
 pub struct Removable {
     /// What it is.
     pub kind: RemovableKind,
-    /// Its name: the number of a run, or the key of a cache.
+    /// Its name: the number of a run, the key of a cache, the name of a job.
     pub name: String,
     /// The project it belongs to, where that is known.
     pub project: Option<PathBuf>,
@@ -50,6 +51,8 @@ pub enum RemovableKind {
     Artifacts,
     /// A cache.
     Cache,
+    /// What is kept of a job, so that it need not run again.
+    Reuse,
 }
 
 /// What became of something that was to be removed.
@@ -92,6 +95,15 @@ impl Cleaning<'_> {
     /// When the state cannot be read.
     pub fn caches(&self) -> Result<Vec<Removable>, LocalError> {
         caches::clean(self)
+    }
+
+    /// Removes jobs that are kept so that they need not run again. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn reuse(&self) -> Result<Vec<Removable>, LocalError> {
+        reused::clean(self)
     }
 
     fn is_old_enough(&self, moment: Timestamp) -> bool {

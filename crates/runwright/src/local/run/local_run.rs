@@ -15,6 +15,7 @@ use crate::local::local_pipeline::LocalPipeline;
 use crate::local::logs::RunLogs;
 use crate::local::project::LocalProject;
 use crate::local::resources::{self, MachineResources};
+use crate::local::reuse::{self, ProjectReuse};
 use crate::local::runs::{
     ControlServer, Earlier, Family, JobHistory, Journal, ObedientRun, RunRecord, RunSituation,
     forget_told, products, tell_older,
@@ -54,6 +55,7 @@ pub struct LocalRun {
     life: u32,
     notes: Vec<String>,
     resources: Arc<MachineResources>,
+    reuse: Option<Arc<ProjectReuse>>,
     logs: RunLogs,
     /// What the run had started that is gone on with.
     family: Arc<Family>,
@@ -158,7 +160,9 @@ impl LocalRun {
             &state_dir,
             project.root(),
         )?;
+        let reuse = reuse::of_run(&state_dir, &state, &options, &supervisor);
         Ok(Self {
+            reuse,
             sources: sources.of_plan(&plan, &project),
             caches,
             project,
@@ -381,6 +385,7 @@ impl LocalRun {
             state: &self.state,
             above: above.unwrap_or_default(),
             caches: self.caches.clone(),
+            reuse: self.reuse.clone(),
             visitor: self.options.visitor.clone(),
             terminals: &self.options.terminals,
             watch_changes: self.options.watch_changes.clone(),
@@ -429,6 +434,7 @@ impl LocalRun {
             logs: self.logs.clone(),
             notices: self.options.notices.clone(),
             controls: self.options.controls.clone(),
+            reuse: self.reuse.clone(),
             visitor: self.options.visitor.clone(),
             terminals: self.options.terminals.clone(),
             watch_changes: self.options.watch_changes.clone(),

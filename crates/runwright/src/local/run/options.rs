@@ -2,6 +2,7 @@
 
 use super::run_controls::RunControls;
 use crate::local::isolation::Isolation;
+use crate::local::reuse::ReuseOptions;
 use crate::local::runs::{Continuation, Notices, RunCommand};
 use crate::local::session::JobSession;
 use executor_core::ActiveJobs;
@@ -23,6 +24,8 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// What keeps jobs apart from each other and from the working tree.
     pub isolation: Isolation,
+    /// Whether jobs are taken from earlier runs that began with the same.
+    pub reuse: ReuseOptions,
     /// The command that asks for the run, so that it can be asked again.
     pub command: RunCommand,
     /// The earlier run that is gone on with, in its directory and under its number.

@@ -2,6 +2,7 @@
 
 use crate::local::children::FamilyArtifacts;
 use crate::local::environments::EnvironmentRunner;
+use crate::local::reuse::{ProjectReuse, ReuseRunner};
 use crate::local::runs::logs_of_life;
 use crate::local::state::ProjectState;
 use executor_core::JobRunner;
@@ -31,6 +32,8 @@ pub(in crate::local) struct RunnerParts<'a> {
     pub(in crate::local) above: &'a [StoredArtifacts],
     /// Where its jobs keep caches.
     pub(in crate::local) caches: Option<Arc<dyn CacheStore>>,
+    /// What is known to take its jobs from earlier runs, if they are.
+    pub(in crate::local) reuse: Option<Arc<ProjectReuse>>,
     /// Who enters its jobs.
     pub(in crate::local) visitor: Option<Arc<dyn Visitor>>,
     /// Where its jobs are listed that shells can be opened in.
@@ -44,17 +47,20 @@ pub(in crate::local) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner>
     let directory = parts.directory;
     let own = parts.state.kept_files().of_run(directory);
     let artifacts: Arc<dyn ArtifactStore> = if parts.above.is_empty() {
-        Arc::new(own)
+        Arc::new(own.clone())
     } else {
-        let above = parts.above.to_vec();
-        Arc::new(FamilyArtifacts { own, above })
+        Arc::new(FamilyArtifacts {
+            own: own.clone(),
+            above: parts.above.to_vec(),
+        })
     };
+    let logs = logs_of_life(directory, parts.life);
     let runner = BuildRunner::new(
         BuildRunnerOptions {
             sources: parts.sources.clone(),
-            artifacts: Some(artifacts),
+            artifacts: Some(Arc::clone(&artifacts)),
             caches: parts.caches.clone(),
-            spool_dir: Some(logs_of_life(directory, parts.life)),
+            spool_dir: Some(logs.clone()),
             // Whoever reads the log here folds nothing, so the markers would only be in the way.
             sections: false,
             visitor: parts.visitor.clone(),
@@ -67,8 +73,20 @@ pub(in crate::local) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner>
     if parts.is_session {
         return Arc::new(runner);
     }
+    let mut runner: Arc<dyn JobRunner> = Arc::new(runner);
+    if let Some(reuse) = &parts.reuse {
+        runner = Arc::new(ReuseRunner {
+            inner: runner,
+            reuse: Arc::clone(reuse),
+            sources: parts.sources.clone(),
+            own,
+            artifacts,
+            logs,
+            visitor: parts.visitor.clone(),
+        });
+    }
     Arc::new(EnvironmentRunner {
-        inner: Arc::new(runner),
+        inner: runner,
         environments: parts.state.environments(),
     })
 }

@@ -42,6 +42,6 @@ pub(super) use family::Family;
 pub(super) use newer::tell_older;
 pub(super) use obedient_run::ObedientRun;
 pub(super) use past_run::logs_of_life;
-pub(super) use products::products;
+pub(super) use products::{dotenv_of, products};
 pub(super) use project_runs::forget_told;
 pub(super) use run_lock::RunLock;

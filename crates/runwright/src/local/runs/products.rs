@@ -27,11 +27,7 @@ pub(in crate::local) fn products(
     }
     let kept = artifacts.of_job(job.id);
     let read = kept.and_then(|kept| {
-        for artifact in &kept {
-            if artifact.artifact.artifact_type == DOTENV {
-                products.dotenv = variables(artifacts, artifact)?;
-            }
-        }
+        products.dotenv = dotenv_of(artifacts, &kept)?;
         products.artifacts = kept.into_iter().map(|it| it.artifact).collect();
         Ok(())
     });
@@ -43,6 +39,19 @@ pub(in crate::local) fn products(
         );
     }
     products
+}
+
+/// Returns the variables that a job reported, from what is kept of its artifacts.
+///
+/// # Errors
+///
+/// When they cannot be read any more.
+pub(in crate::local) fn dotenv_of(
+    artifacts: &StoredArtifacts,
+    kept: &[StoredArtifact],
+) -> Result<Vec<JobVariable>, ArtifactError> {
+    let report = kept.iter().find(|it| it.artifact.artifact_type == DOTENV);
+    report.map_or(Ok(Vec::new()), |report| variables(artifacts, report))
 }
 
 /// Reads the variables of a report once more. They were fit to be taken when the job ended.

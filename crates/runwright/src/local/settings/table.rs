@@ -91,6 +91,13 @@ const RUN_SECTION: SettingSection = SettingSection {
         .example("[\"deploy*\"]")
         .yields_to(&["job", "jobs"]),
         Key::new(
+            "reuse",
+            Word(&["off", "on", "refresh"]),
+            "take [jobs that begin with the same](reuse.md) as in an earlier run from there",
+        )
+        .default("\"off\"")
+        .example("\"on\""),
+        Key::new(
             "progress",
             Word(&["auto", "tty", "plain", "json", "tui"]),
             "who reads standard output",

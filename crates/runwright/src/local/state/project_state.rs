@@ -7,6 +7,7 @@ use crate::local::environments::Environments;
 use crate::local::error::LocalError;
 use crate::local::kept_files::KeptFiles;
 use crate::local::resources;
+use crate::local::reuse::ReuseStore;
 use crate::local::runs::{Continuation, Earlier, RunLock, Runs};
 use crate::local::settings::Settings;
 use fail_point::fail_point;
@@ -142,6 +143,7 @@ impl ProjectState {
                 tracing::debug!(path = %path.display(), %error, "Old pipeline stays.");
             }
         }
+        freed |= self.reuse().prune();
         self.kept.sweep_if_due(freed);
         resources::remove_unused(&self.resources());
     }
@@ -164,6 +166,11 @@ impl ProjectState {
     /// Returns what jobs left for others, of this and all other projects.
     pub fn kept_files(&self) -> &KeptFiles {
         &self.kept
+    }
+
+    /// Returns the jobs of the project that need not run again.
+    pub(in crate::local) fn reuse(&self) -> ReuseStore {
+        ReuseStore::at(&self.dir, self.kept.store())
     }
 
     /// Returns where the resource groups of the project are.

@@ -5,6 +5,7 @@ use super::make_dir::make_dir;
 use super::project_key::project_key;
 use super::project_state::{PIPELINES, ProjectState};
 use crate::local::kept_files::KeptFiles;
+use crate::local::reuse::ReuseStore;
 use crate::local::runs::Runs;
 use includes::LockFile;
 use std::fs::{self, OpenOptions};
@@ -21,9 +22,11 @@ use std::path::{Path, PathBuf};
 /// content/                            files that jobs left, each once
 /// git/                                repositories of other projects, where they are read by Git
 /// journal/                            what runs have made and must remove
+/// reuse.key                           the number that makes keys of jobs unreadable
 /// projects/<key>/last-pipeline        the id given last
 /// projects/<key>/in-place.lock        held by a run in the working tree itself
 /// projects/<key>/durations            how long jobs took
+/// projects/<key>/reuse/               jobs that need not run again, and what the files of the project hold
 /// projects/<key>/resources/           who is in the resource groups, and who waits for them
 /// projects/<key>/snapshots/           the working tree as running pipelines see it
 /// projects/<key>/pipelines/<id>/      what is known of one run: record, journal, logs, artifacts
@@ -110,14 +113,29 @@ impl StateDir {
     ///
     /// When the state cannot be read.
     pub fn all_runs(&self) -> Result<Vec<Runs>, StateError> {
+        let projects = self.projects()?.into_iter();
+        let runs = projects.map(|directory| Runs::at(directory.join(PIPELINES), None));
+        Ok(runs.collect())
+    }
+
+    /// Returns the jobs of all projects that need not run again, a project each.
+    pub(in crate::local) fn all_reuse(&self) -> Result<Vec<ReuseStore>, StateError> {
+        let projects = self.projects()?.into_iter();
+        let content = self.kept_files().store();
+        let stores = projects.map(|directory| ReuseStore::at(&directory, content.clone()));
+        Ok(stores.collect())
+    }
+
+    /// Returns the directories of all projects.
+    fn projects(&self) -> Result<Vec<PathBuf>, StateError> {
         let projects = self.root.join("projects");
         let entries = match fs::read_dir(&projects) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             read => read.map_err(io_error("read", &projects))?,
         };
-        let directories = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        let runs = directories.map(|directory| Runs::at(directory.join(PIPELINES), None));
-        Ok(runs.collect())
+        Ok(entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect())
     }
 }
 

@@ -148,7 +148,7 @@ fn look(path: &Path, earlier: Option<Known>, now: SystemTime) -> (Known, bool) {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
     fn names(changed: &BTreeSet<PathBuf>) -> Vec<&str> {

@@ -1,0 +1,73 @@
+//! What a job of this host gets of the environment of who starts the run.
+
+use super::mentions::JobTexts;
+use super::variables::is_of_session;
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
+
+/// The environment of who starts the run, sorted. `Debug` shows how many variables there are.
+pub(super) struct HostVariables(Vec<(OsString, OsString)>);
+
+impl HostVariables {
+    /// Takes the environment of this process as it is now.
+    pub(super) fn capture() -> Self {
+        Self::new(std::env::vars_os())
+    }
+
+    pub(super) fn new(variables: impl Iterator<Item = (OsString, OsString)>) -> Self {
+        let mut variables: Vec<_> = variables.collect();
+        variables.sort();
+        Self(variables)
+    }
+
+    /// Returns those that a job may notice: all but those of a terminal or session, and those of these
+    /// too which it names.
+    pub(super) fn noticed<'h>(
+        &'h self,
+        texts: &'h JobTexts,
+    ) -> impl Iterator<Item = (&'h [u8], &'h [u8])> {
+        let is_noticed = |(name, _): &&(OsString, OsString)| {
+            let name = name.to_string_lossy();
+            !is_of_session(&name) || texts.name(&name)
+        };
+        let noticed = self.0.iter().filter(is_noticed);
+        noticed.map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+    }
+}
+
+impl fmt::Debug for HostVariables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HostVariables").field(&self.0.len()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::job::{Job, Step};
+
+    #[test]
+    fn what_belongs_to_a_terminal_counts_where_it_is_named() {
+        let pairs = [("TERM", "xterm"), ("PATH", "/bin"), ("CC", "gcc")];
+        let pairs = pairs.map(|(name, value)| (name.into(), value.into()));
+        let host = HostVariables::new(pairs.into_iter());
+        let check = |script: &str, expect: &[&str]| {
+            let job = Job {
+                steps: vec![Step {
+                    script: vec![script.to_owned()],
+                    ..Step::default()
+                }],
+                ..Job::default()
+            };
+            let texts = JobTexts::of(&job);
+            let noticed: Vec<_> = host.noticed(&texts).collect();
+            let names = noticed
+                .iter()
+                .map(|(name, _)| String::from_utf8_lossy(name));
+            assert_eq!(names.collect::<Vec<_>>(), expect);
+        };
+        check("make", &["CC", "PATH"]);
+        check("echo $TERM", &["CC", "PATH", "TERM"]);
+    }
+}

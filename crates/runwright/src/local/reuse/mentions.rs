@@ -1,0 +1,188 @@
+//! What the text of a job says of variables.
+
+use executor_core::job::Job;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// All texts of a job that its author wrote: scripts, artifacts, caches, image, services, hooks.
+#[derive(Debug, Default)]
+pub(super) struct JobTexts(Vec<String>);
+
+impl JobTexts {
+    pub(super) fn of(job: &Job) -> Self {
+        let mut texts = Self::default();
+        let parts = [
+            serde_json::to_value(&job.steps),
+            serde_json::to_value(&job.hooks),
+            serde_json::to_value(&job.artifacts),
+            serde_json::to_value(&job.cache),
+            serde_json::to_value(&job.image),
+            serde_json::to_value(&job.services),
+        ];
+        for part in parts.into_iter().flatten() {
+            texts.add(part);
+        }
+        texts
+    }
+
+    fn add(&mut self, value: Value) {
+        match value {
+            Value::String(text) => self.0.push(text),
+            Value::Array(values) => values.into_iter().for_each(|value| self.add(value)),
+            Value::Object(values) => values.into_iter().for_each(|(key, value)| {
+                self.0.push(key);
+                self.add(value);
+            }),
+            _ => {}
+        }
+    }
+
+    /// Returns whether a variable is named anywhere. What only ends like the name counts as well.
+    pub(super) fn name(&self, variable: &str) -> bool {
+        self.0.iter().any(|text| names(text, variable))
+    }
+
+    /// Returns whether anything asks for all variables, whatever their names are.
+    pub(super) fn list_variables(&self) -> bool {
+        self.0.iter().any(|text| lists_variables(text))
+    }
+
+    /// Returns whether a word is in any of them, by itself.
+    pub(super) fn have_word(&self, word: &str) -> bool {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        let has = |text: &String| text.split(|c| !is_part(c)).any(|it| it == word);
+        self.0.iter().any(has)
+    }
+}
+
+/// Returns whether a value refers to a variable: `$NAME`, `${NAME}`, `%NAME%`.
+pub(super) fn refers_to(value: &str, variable: &str) -> bool {
+    value.contains(['$', '%']) && names(value, variable)
+}
+
+/// Returns whether a text has the name of a variable in it, at whose end a name ends.
+fn names(text: &str, variable: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find(variable) {
+        rest = &rest[at + variable.len()..];
+        let goes_on = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        if !goes_on {
+            return true;
+        }
+    }
+    false
+}
+
+/// Words that ask for all variables wherever they are.
+const ANYWHERE: [&str; 6] = [
+    "${!",
+    "/environ",
+    "compgen -e",
+    "compgen -v",
+    "env:*",
+    "envsubst",
+];
+
+/// Returns whether a script prints or reads all variables that there are.
+fn lists_variables(text: &str) -> bool {
+    if ANYWHERE.iter().any(|word| text.contains(word)) {
+        return true;
+    }
+    let commands = text.split(['\n', ';', '|', '&', '(', ')', '{', '}', '`', '\'', '"']);
+    commands.into_iter().any(|command| {
+        let command = command.split(['<', '>']).next().unwrap_or_default();
+        let mut words = command.split_whitespace().map(Cow::Borrowed).peekable();
+        // `FOO=1 env` is `env` as well, and so is what `sudo` and `exec` start.
+        while words
+            .next_if(|word| word.contains('=') || PREFIXES.contains(&&**word))
+            .is_some()
+        {}
+        let program = words.next().unwrap_or_default();
+        let program = program.rsplit('/').next().unwrap_or_default();
+        let are_options = words.all(|word| word.starts_with('-'));
+        match program {
+            "env" | "printenv" | "export" | "declare" | "typeset" | "set" => {
+                are_options && !(program == "set" && command.contains('-'))
+            }
+            _ => false,
+        }
+    })
+}
+
+/// Words before a command that leave it what it is.
+const PREFIXES: [&str; 9] = [
+    "!", "builtin", "command", "do", "else", "exec", "sudo", "then", "time",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::job::Step;
+
+    #[test]
+    fn a_name_is_found_where_it_ends() {
+        let check = |text: &str, expect| assert_eq!(names(text, "CI_JOB_ID"), expect, "{text:?}");
+        check("echo $CI_JOB_ID", true);
+        check("echo \"${CI_JOB_ID:-none}\"", true);
+        check("a\nCI_JOB_ID", true);
+        check("MY_CI_JOB_ID", true);
+        check("CI_JOB_IDS CI_JOB_ID", true);
+        check("$CI_JOB_IDS", false);
+        check("$CI_JOB_ID_TOKEN", false);
+        check("job id", false);
+    }
+
+    #[test]
+    fn what_shows_all_variables_is_known() {
+        let check = |text: &str, expect| assert_eq!(lists_variables(text), expect, "{text:?}");
+        for text in [
+            "env",
+            "env | sort",
+            "echo a; env > file",
+            "/usr/bin/env -0",
+            "A=1 env",
+            "if true; then printenv; fi",
+            "export -p",
+            "export",
+            "declare -x",
+            "set",
+            "set > all",
+            "all=$(env)",
+            "echo ${!CI_@}",
+            "cat /proc/self/environ",
+            "envsubst < a > b",
+        ] {
+            check(text, true);
+        }
+        for text in [
+            "/usr/bin/env python3 a.py",
+            "env A=1 make",
+            "export A=1",
+            "declare -r A=1",
+            "printenv HOME",
+            "set -eu",
+            "set -o pipefail",
+            "environment",
+            "make env",
+            "echo environ",
+        ] {
+            check(text, false);
+        }
+    }
+
+    #[test]
+    fn all_texts_of_a_job_are_looked_at() {
+        let job = Job {
+            steps: vec![Step {
+                script: vec!["make".to_owned(), "git describe".to_owned()],
+                ..Step::default()
+            }],
+            ..Job::default()
+        };
+        let texts = JobTexts::of(&job);
+        assert!(texts.name("make"));
+        assert!(texts.have_word("git") && !texts.have_word("mak"));
+        assert!(!texts.list_variables());
+        assert!(refers_to("a-${B}", "B") && !refers_to("B", "B"));
+    }
+}

@@ -1,0 +1,210 @@
+use super::mentions::{JobTexts, refers_to};
+use super::variables::{Meaning, OF_THE_RUN, meaning};
+use executor_core::job::{Job, When};
+use std::fmt;
+
+/// Why a job always runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// Nothing is known of what its author wrote.
+    Unknown,
+    /// Somebody starts it by hand.
+    Manual,
+    /// It runs because another one failed.
+    OnFailure,
+    /// What it does is of use elsewhere than here.
+    Keyword(&'static str),
+    /// It names what is another thing in every run.
+    Names(&'static str),
+    /// A variable of it does.
+    Refers(String, &'static str),
+    /// It reads all variables, and some are new in every run.
+    ListsVariables,
+    /// Its image may be another one by now.
+    Image,
+    /// Its files are not known before it runs.
+    Sources,
+    /// It asks for the history of repositories that nobody has looked at.
+    History,
+    /// What is to be known of it cannot be read.
+    Unreadable(String),
+}
+
+impl Unfit {
+    /// Finds out whether there is a reason in the job itself.
+    pub(super) fn of(job: &Job, executor: &str, texts: &JobTexts) -> Option<Self> {
+        let Some(definition) = job.definition.as_deref() else {
+            return Some(Self::Unknown);
+        };
+        let keywords = [
+            ("environment", definition.environment.is_some()),
+            ("release", definition.release.is_some()),
+            ("trigger", definition.trigger.is_some()),
+            ("resource_group", definition.resource_group.is_some()),
+            ("id_tokens", definition.id_tokens.is_some()),
+            ("identity", definition.identity.is_some()),
+            (
+                "secrets",
+                definition.secrets.is_some() || !job.secrets.is_empty(),
+            ),
+            ("run", definition.run.is_some() || !job.run.is_empty()),
+        ];
+        if let Some((keyword, _)) = keywords.into_iter().find(|(_, is_there)| *is_there) {
+            return Some(Self::Keyword(keyword));
+        }
+        match definition.when {
+            When::Manual => return Some(Self::Manual),
+            When::OnFailure => return Some(Self::OnFailure),
+            When::OnSuccess | When::Always | When::Delayed | When::Never => {}
+        }
+        if !has_known_images(job, executor) {
+            return Some(Self::Image);
+        }
+        if texts.list_variables() {
+            return Some(Self::ListsVariables);
+        }
+        if let Some(name) = OF_THE_RUN.into_iter().find(|name| texts.name(name)) {
+            return Some(Self::Names(name));
+        }
+        let told = job.variables.iter();
+        let mut told = told.filter(|it| !it.raw && meaning(&it.key) == Meaning::Told);
+        told.find_map(|variable| {
+            let mut names = OF_THE_RUN.into_iter();
+            let name = names.find(|name| refers_to(&variable.value, name))?;
+            Some(Self::Refers(variable.key.clone(), name))
+        })
+    }
+}
+
+/// Returns whether what the job runs in is the same whenever it runs: programs of this host, or images
+/// that are named by their content.
+fn has_known_images(job: &Job, executor: &str) -> bool {
+    const ON_THIS_HOST: &str = "shell";
+    let is_known = |name: &str| name.contains("@sha256:");
+    executor == ON_THIS_HOST
+        || (is_known(&job.image.name) && job.services.iter().all(|it| is_known(&it.name)))
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => f.write_str("nothing is known of its text"),
+            Self::Manual => f.write_str("somebody starts it by hand"),
+            Self::OnFailure => f.write_str("it runs because another one failed"),
+            Self::Keyword(keyword) => write!(f, "it has `{keyword}`"),
+            Self::Names(name) => write!(f, "it names {name}, which is new in every run"),
+            Self::Refers(variable, name) => {
+                write!(
+                    f,
+                    "its variable {variable} names {name}, which is new in every run"
+                )
+            }
+            Self::ListsVariables => {
+                f.write_str("it reads all variables, and some are new in every run")
+            }
+            Self::Image => f.write_str("its image is not named by a digest"),
+            Self::Sources => f.write_str("its files are known only when it runs"),
+            Self::History => f.write_str("it uses git, and the refs cannot be read"),
+            Self::Unreadable(why) => write!(f, "what it begins with cannot be read: {why}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::job::{
+        EnvironmentDefinition, Image, JobDefinition, ReleaseDefinition, Step,
+    };
+    use executor_core::variable::JobVariable;
+
+    fn job(script: &str) -> Job {
+        Job {
+            steps: vec![Step {
+                script: vec![script.to_owned()],
+                ..Step::default()
+            }],
+            definition: Some(Box::default()),
+            ..Job::default()
+        }
+    }
+
+    fn with(change: impl FnOnce(&mut JobDefinition)) -> Job {
+        let mut job = job("make");
+        change(job.definition.as_mut().expect("set above"));
+        job
+    }
+
+    #[test]
+    fn jobs_that_act_elsewhere_or_are_never_the_same_are_not_fit() {
+        let check = |job: &Job, executor: &str, expect: Option<&str>| {
+            let unfit = Unfit::of(job, executor, &JobTexts::of(job));
+            let told = unfit.map(|it| it.to_string());
+            assert_eq!(told.as_deref(), expect);
+        };
+        check(&job("make"), "shell", None);
+        check(&job("echo $CI_COMMIT_SHA"), "shell", None);
+        check(&job("cd $CI_PROJECT_DIR"), "shell", None);
+        check(
+            &job("echo $CI_PIPELINE_ID"),
+            "shell",
+            Some("it names CI_PIPELINE_ID, which is new in every run"),
+        );
+        check(
+            &job("env | sort"),
+            "shell",
+            Some("it reads all variables, and some are new in every run"),
+        );
+        let remote = Job {
+            definition: None,
+            ..job("make")
+        };
+        check(&remote, "shell", Some("nothing is known of its text"));
+        check(
+            &with(|it| it.when = When::Manual),
+            "shell",
+            Some("somebody starts it by hand"),
+        );
+        check(
+            &with(|it| it.when = When::OnFailure),
+            "shell",
+            Some("it runs because another one failed"),
+        );
+        check(&with(|it| it.when = When::Always), "shell", None);
+        check(
+            &with(|it| it.environment = Some(Box::new(EnvironmentDefinition::named("qa")))),
+            "shell",
+            Some("it has `environment`"),
+        );
+        check(
+            &with(|it| it.release = Some(Box::new(ReleaseDefinition::default()))),
+            "shell",
+            Some("it has `release`"),
+        );
+        check(
+            &with(|it| it.trigger = Some(Box::default())),
+            "shell",
+            Some("it has `trigger`"),
+        );
+        let told = Job {
+            variables: vec![JobVariable::public("TAG", "v$CI_PIPELINE_IID")],
+            ..job("make")
+        };
+        check(
+            &told,
+            "shell",
+            Some("its variable TAG names CI_PIPELINE_IID, which is new in every run"),
+        );
+        let imaged = |name: &str| Job {
+            image: Image::named(name),
+            ..job("make")
+        };
+        check(&imaged("rust:1"), "shell", None);
+        check(
+            &imaged("rust:1"),
+            "docker",
+            Some("its image is not named by a digest"),
+        );
+        check(&imaged("rust@sha256:aa"), "docker", None);
+    }
+}
