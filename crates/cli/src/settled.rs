@@ -5,7 +5,7 @@
 
 use crate::args::Cli;
 use crate::failure::Failure;
-use crate::output::error_line;
+use crate::output::{Progress, error_line};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use runwright::local::{LocalError, LocalProject, Said, SettingValue, Settings, StateDir};
@@ -186,8 +186,25 @@ fn meant<'s>(
             words.extend(option.into_iter().map(|word| (said, word)));
         }
     }
+    fit_screen(&mut words, matches);
     words
 }
+
+/// Takes out what settings say of the screen and cannot be had, since nobody asked for it just now: the
+/// full screen without a terminal or with a layout that was asked for, and a layout for the full screen.
+fn fit_screen(words: &mut Vec<(&Said, String)>, matches: &ArgMatches) {
+    let asks = |id: &str| is_given(matches, id);
+    words.retain(|(_, word)| {
+        word != FULL_SCREEN || (Progress::Tui.can_be_shown() && !asks("output"))
+    });
+    let given = matches.try_get_one::<Progress>("progress").ok().flatten();
+    let has_screen = (asks("progress") && given == Some(&Progress::Tui))
+        || words.iter().any(|(_, word)| word == FULL_SCREEN);
+    words.retain(|(said, _)| !has_screen || said.key.name != "output");
+}
+
+/// The word that asks for the full screen.
+const FULL_SCREEN: &str = "--progress=tui";
 
 /// Returns what clap calls an option.
 fn id(option: &str) -> String {

@@ -165,7 +165,7 @@ mod tests {
         assert!(first.ends_with(b"\x1b[?2026l"));
         assert_eq!(canvas.frame(picture("hello")).unwrap(), b"");
         let next = String::from_utf8(canvas.frame(picture("hellz")).unwrap()).unwrap();
-        assert!(next.contains("z") && !next.contains("ell"), "{next:?}");
+        assert!(next.contains('z') && !next.contains("ell"), "{next:?}");
         assert!(!next.contains("\x1b[2J"), "{next:?}");
         canvas.forget();
         let again = canvas.frame(picture("hellz")).unwrap();

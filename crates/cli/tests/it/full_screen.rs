@@ -263,6 +263,22 @@ fn hostile_names_and_lines_act_on_nothing() {
 }
 
 #[test]
+fn settings_may_ask_for_it_where_there_is_a_terminal() {
+    let project = Project::with_pipeline("a: {script: [echo hello]}\n");
+    project.write(
+        ".runwright.toml",
+        "[run]\nprogress = \"tui\"\noutput = \"group\"\n",
+    );
+    project.runwright(&["run"]).expect_code(0);
+    let terminal = Terminal::start(&project, (80, 24), "run");
+    terminal.wait_for(&["✓ a ", "? help"]);
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["[exit code 0]"]);
+    let terminal = Terminal::start(&project, (80, 25), "run --output prefix");
+    terminal.wait_for(&["a | hello", "[exit code 0]"]);
+}
+
+#[test]
 fn a_full_screen_needs_a_terminal_and_no_layout() {
     let project = project();
     project

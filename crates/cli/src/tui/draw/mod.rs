@@ -106,11 +106,11 @@ fn rule<'t>(
     };
     let taken: usize = left.iter().chain(&right).map(Span::width).sum();
     let gap = usize::from(width).saturating_sub(taken + 2);
-    let mut spans = vec![Span::styled(sign.repeat(1), quiet(model))];
+    let mut spans = vec![Span::styled(sign, quiet(model))];
     spans.extend(left);
     spans.push(Span::styled(sign.repeat(gap), quiet(model)));
     spans.extend(right);
-    spans.push(Span::styled(sign.repeat(1), quiet(model)));
+    spans.push(Span::styled(sign, quiet(model)));
     Line::from(spans)
 }
 

@@ -30,6 +30,10 @@ use std::time::{Duration, Instant};
 
 /// All that the full screen shows.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a choice of its own, and all combinations happen"
+)]
 pub(super) struct Model {
     pub(super) style: Style,
     verbose: bool,
