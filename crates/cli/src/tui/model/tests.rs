@@ -100,6 +100,7 @@ impl Run {
             tests: None,
             coverage: None,
             reused: None,
+            changed: None,
         });
         self.status(job, status, attempt);
     }
