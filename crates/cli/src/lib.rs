@@ -22,8 +22,8 @@ mod quoted;
 mod settled;
 mod signal;
 mod starter;
-mod tui;
 mod terminal;
+mod tui;
 
 pub use exit_code::Exit;
 

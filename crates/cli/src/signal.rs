@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// Whether a run, or something like it, listens. It does until the program ends.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
 /// Listens to signals that ask the process to end.
 #[derive(Debug)]
 pub(crate) struct Signals {
@@ -20,6 +23,23 @@ impl Signals {
     ///
     /// When the system refuses a handler.
     pub(crate) fn listen() -> io::Result<Self> {
+        let signals = Self::until_a_run_listens()?;
+        TAKEN.store(true, Ordering::SeqCst);
+        Ok(signals)
+    }
+
+    /// Returns whether somebody listens who does with signals what the user expects of a run.
+    pub(crate) fn are_taken() -> bool {
+        TAKEN.load(Ordering::SeqCst)
+    }
+
+    /// Starts to listen for somebody who ends the program at the first signal, as long as they are not
+    /// [taken](Self::are_taken).
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses a handler.
+    pub(crate) fn until_a_run_listens() -> io::Result<Self> {
         Ok(Self {
             listeners: [
                 signal(SignalKind::interrupt())?,

@@ -2,11 +2,13 @@
 
 use crate::failure::Failure;
 use crate::output::{columns, fit, place_for_questions, strip_controls};
+use crate::terminal::while_asking;
 use anyhow::{Context, anyhow};
 use inquire::list_option::ListOption;
 use inquire::validator::{ErrorMessage, Validation};
 use inquire::{InquireError, MultiSelect, Select};
 use std::fmt;
+use std::io;
 
 /// The columns that are taken by what stands before a row.
 const MARGIN: usize = 8;
@@ -29,12 +31,12 @@ pub(crate) fn can_ask() -> bool {
 /// Asks for one of the rows; nothing when the user leaves.
 pub(super) fn one_of(question: &str, rows: &[String]) -> Result<Option<usize>, Failure> {
     let (options, page) = options(rows);
-    let asked = Select::new(question, options)
+    let asking = Select::new(question, options)
         .with_page_size(page)
         .with_scorer(&|input, row, _, at| score(input, row, at))
-        .with_help_message("arrows move, letters filter, enter chooses, esc leaves")
-        .raw_prompt();
-    answered(asked.map(|row| row.index))
+        .with_help_message("arrows move, letters filter, enter chooses, esc leaves");
+    let asked = while_asking(|| asking.raw_prompt());
+    answered(asked, |row| row.index)
 }
 
 /// Asks for the job that a command needs and nobody named, where there are several; nothing when the user
@@ -74,7 +76,7 @@ fn first_word(row: &str) -> String {
 /// Asks for some of the rows, at least one; nothing when the user leaves.
 pub(super) fn some_of(question: &str, rows: &[String]) -> Result<Option<Vec<usize>>, Failure> {
     let (options, page) = options(rows);
-    let asked = MultiSelect::new(question, options)
+    let asking = MultiSelect::new(question, options)
         .with_page_size(page)
         .with_scorer(&|input, row, _, at| score(input, row, at))
         // Whoever has found one looks for the next.
@@ -90,14 +92,13 @@ pub(super) fn some_of(question: &str, rows: &[String]) -> Result<Option<Vec<usiz
         })
         .with_help_message(
             "space marks, letters filter, right marks all, enter goes on, esc leaves",
-        )
-        .raw_prompt();
-    let mut places = answered(asked.map(|rows| rows.iter().map(|row| row.index).collect()))?;
-    if let Some(places) = &mut places {
-        let places: &mut Vec<usize> = places;
+        );
+    let asked = while_asking(|| asking.raw_prompt());
+    answered(asked, |rows| {
+        let mut places: Vec<usize> = rows.iter().map(|row| row.index).collect();
         places.sort_unstable();
-    }
-    Ok(places)
+        places
+    })
 }
 
 /// A row of a list: what is shown of it, and what the filter looks at.
@@ -135,16 +136,19 @@ fn options(rows: &[String]) -> (Vec<Row>, usize) {
 }
 
 fn size() -> (usize, usize) {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr());
+    let size = rustix::termios::tcgetwinsize(io::stderr());
     let size = size.map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)));
     size.ok()
         .filter(|&(width, height)| width > 0 && height > 0)
         .unwrap_or(USUAL_SIZE)
 }
 
-fn answered<T>(asked: Result<T, InquireError>) -> Result<Option<T>, Failure> {
-    match asked {
-        Ok(answer) => Ok(Some(answer)),
+fn answered<A, T>(
+    asked: io::Result<Result<A, InquireError>>,
+    take: impl FnOnce(A) -> T,
+) -> Result<Option<T>, Failure> {
+    match asked.unwrap_or_else(|error| Err(InquireError::IO(error))) {
+        Ok(answer) => Ok(Some(take(answer))),
         Err(InquireError::OperationCanceled | InquireError::OperationInterrupted) => Ok(None),
         Err(InquireError::IO(error)) => Err(error)
             .context("ask at the terminal")

@@ -1,8 +1,14 @@
 //! Questions at a terminal, and places where nothing is asked.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
 use crate::project::Project;
 use crate::tmux::Terminal;
 use std::fmt::Write as _;
+use std::process::Command;
 
 const FILE: &str = "
 stages: [build, test, deploy]
@@ -100,6 +106,34 @@ fn leaving_is_130_and_the_terminal_is_as_it_was() {
             }
             assert!(terminal.is_as_before());
         }
+    }
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    for (number, signal) in (0u16..).zip(["TERM", "HUP", "INT", "QUIT"]) {
+        let project = Project::with_pipeline(FILE);
+        let id = project.scratch().join("id");
+        // Written by a process that becomes the program.
+        let program = env!("CARGO_BIN_EXE_runwright");
+        let arguments = format!(
+            "--version; (sh -c 'echo $$ > {id}; exec {program} run --choose'); \
+             echo \"[ended $?]\"; stty -a",
+            id = id.display()
+        );
+        let terminal = Terminal::start(&project, (90 + number, 40), &arguments);
+        terminal.wait_for(&["What is to run?"]);
+        let id = std::fs::read_to_string(id).unwrap();
+        let sent = Command::new("kill")
+            .args(["-s", signal, id.trim()])
+            .status();
+        assert!(sent.unwrap().success());
+        terminal.wait_for(&["[ended 130]", "[exit code 0]"]);
+        let text = terminal.text();
+        for sane in [" icanon", " echo ", "isig ", "opost ", " icrnl"] {
+            assert!(text.contains(sane), "{signal}: {sane} in {text}");
+        }
+        assert!(terminal.is_as_before(), "{signal}");
     }
 }
 
