@@ -36,7 +36,7 @@ pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {
 fn stop(args: &StopArgs) -> Result<Exit, Failure> {
     // Which environments are due need not be said to somebody who stops them.
     let past = Past::open(&args.place)?;
-    tell_killed(&past.runs);
+    tell_killed(&past.runs, None);
     let environments = past.project.environments();
     let chosen = if args.due {
         environments

@@ -20,20 +20,20 @@ use std::path::{Path, PathBuf};
 
 /// Goes on with what a run had not finished.
 pub(crate) fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
-    let run = whole_run(&Past::find(&args.place)?, args.run, "resume")?;
+    let (past, run) = Past::find_to_go_on(&args.place, args.run)?;
+    let run = whole_run(&past, run, "resume")?;
     go_on(&run, ContinuationKind::Resume, &[], &args.shown)
 }
 
 /// Runs again what failed in a run, or some of its jobs, and goes on.
 pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
     let (number, names) = split_run(&args.words);
-    let past = Past::find(&args.place)?;
-    let run = past.run(number)?;
+    let (past, run) = Past::find_to_go_on(&args.place, number)?;
     let lives = matches!(run.state(&history(&run)?), RunState::Running { .. });
     if lives && !names.is_empty() && retry_now(&past, &run, names)? {
         return Ok(Exit::Success);
     }
-    let run = whole_run(&past, number, "retry")?;
+    let run = whole_run(&past, run, "retry")?;
     if names.is_empty() {
         return go_on(&run, ContinuationKind::Retry, &[], &args.shown);
     }
@@ -72,9 +72,8 @@ fn did_not_run(run: &Run, job: &JobHistory) -> Failure {
     }
 }
 
-/// Returns the run of this number, which must not be a part of another one.
-fn whole_run(past: &Past, number: Option<u64>, verb: &str) -> Result<Run, Failure> {
-    let run = past.run(number)?;
+/// Returns the run, which must not be a part of another one.
+fn whole_run(past: &Past, run: Run, verb: &str) -> Result<Run, Failure> {
     let top = past.top(&run)?;
     if top.id() == run.id() {
         return Ok(run);

@@ -14,7 +14,9 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
     let mut projects = vec![past.runs.clone()];
     if args.all {
         projects = past.state.all_runs().map_err(LocalError::from)?;
-        projects.iter().for_each(tell_killed);
+        for runs in &projects {
+            tell_killed(runs, None);
+        }
     }
     let mut shown = Vec::new();
     let mut unreadable = Vec::new();

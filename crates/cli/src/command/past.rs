@@ -29,6 +29,18 @@ impl Past {
         Ok(past)
     }
 
+    /// Finds them and the run of this number, or the last one, with which somebody goes on: of that one
+    /// is said what happened, and not that he could go on with it.
+    pub(super) fn find_to_go_on(
+        place: &PlaceArgs,
+        number: Option<u64>,
+    ) -> Result<(Self, Run), Failure> {
+        let past = Self::open(place)?;
+        let run = past.run(number);
+        tell_left_but(&past.project, run.as_ref().ok().map(Run::id));
+        Ok((past, run?))
+    }
+
     /// Finds them, and says nothing.
     pub(super) fn open(place: &PlaceArgs) -> Result<Self, Failure> {
         let directory = place.cwd.as_deref().unwrap_or(Path::new("."));
@@ -130,7 +142,11 @@ fn started_elsewhere(run: &Run, parent: &ParentJob) -> Failure {
 /// Says what earlier runs left for the user to do: runs that were killed, once, and environments whose
 /// time is up.
 pub(super) fn tell_left(project: &ProjectState) {
-    tell_killed(&project.runs());
+    tell_left_but(project, None);
+}
+
+fn tell_left_but(project: &ProjectState, goes_on: Option<u64>) {
+    tell_killed(&project.runs(), goes_on);
     // A list that cannot be read is told of where it is needed.
     let due = project.environments().due(Timestamp::now());
     let names: Vec<_> = due
@@ -148,11 +164,16 @@ pub(super) fn tell_left(project: &ProjectState) {
     }
 }
 
-/// Says once which runs were killed, and what can be done.
-pub(super) fn tell_killed(runs: &Runs) {
+/// Says once which runs were killed, and what can be done, unless that is what is being done.
+pub(super) fn tell_killed(runs: &Runs, goes_on: Option<u64>) {
     let style = Style::of_stderr();
     for killed in runs.killed_since_last_look() {
-        error_line(&format!("{} {killed}", style.paint(Tone::Warning, "note:")));
+        let note = style.paint(Tone::Warning, "note:");
+        let id = killed.id;
+        error_line(&match goes_on {
+            Some(it) if it == id => format!("{note} {killed}"),
+            _ => format!("{note} {killed}; `runwright resume {id}` goes on with it"),
+        });
     }
 }
 

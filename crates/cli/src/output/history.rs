@@ -133,7 +133,7 @@ impl ShownRun {
         text.push_str(&of_them_reused(reused.count()));
         if !cut_off.is_empty() {
             let between = if text.is_empty() { "" } else { ", " };
-            let _ = write!(text, "{between}{} not finished", cut_off.len());
+            let _ = write!(text, "{between}{} cut off or not begun", cut_off.len());
         }
         text
     }

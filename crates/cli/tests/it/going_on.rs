@@ -56,6 +56,16 @@ fn state(project: &Project) -> String {
 }
 
 #[test]
+fn who_resumes_a_killed_run_hears_of_it_and_not_that_he_could() {
+    let project = Project::with_pipeline(PIPELINE);
+    kill(start(&project));
+    go(&project);
+    let done = project.runwright(&["resume"]).expect_code(0);
+    let told = "run 1 was killed while 1 of 4 jobs had finished\n";
+    assert!(done.stderr.contains(told), "{}", done.stderr);
+}
+
+#[test]
 fn a_killed_run_is_gone_on_with_and_no_job_runs_twice() {
     let project = Project::with_pipeline(PIPELINE);
     kill(start(&project));

@@ -227,4 +227,6 @@ fn a_killed_run_is_told_of_once_and_shows_what_there_is() {
     let done = project.runwright(&["history"]).expect_code(0);
     assert_eq!(done.stderr, "", "it was told");
     assert!(done.stdout.contains("1    killed"), "{}", done.stdout);
+    let counts = "1 success, 1 cut off or not begun";
+    assert!(done.stdout.contains(counts), "{}", done.stdout);
 }

@@ -336,8 +336,7 @@ async fn of_a_killed_run_is_told_once() {
     let done = text.find("{\"v\":1,\"seq\"").unwrap();
     fs::write(&path, &text[..done]).unwrap();
     let told = scene.runs().killed_since_last_look();
-    let words =
-        "run 1 was killed while 0 of 5 jobs had finished; `runwright resume 1` goes on with it";
+    let words = "run 1 was killed while 0 of 5 jobs had finished";
     assert_eq!(
         told.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [words]

@@ -19,14 +19,11 @@ impl fmt::Display for KilledRun {
         let Self { id, finished, jobs } = self;
         write!(f, "run {id} was killed ")?;
         match (finished, jobs) {
-            (_, 0) => f.write_str("before its first job")?,
-            (finished, jobs) if finished == jobs => {
-                f.write_str("when all its jobs had finished")?;
-            }
-            (finished, 1) => write!(f, "while {finished} of 1 job had finished")?,
-            (finished, jobs) => write!(f, "while {finished} of {jobs} jobs had finished")?,
+            (_, 0) => f.write_str("before its first job"),
+            (finished, jobs) if finished == jobs => f.write_str("when all its jobs had finished"),
+            (finished, 1) => write!(f, "while {finished} of 1 job had finished"),
+            (finished, jobs) => write!(f, "while {finished} of {jobs} jobs had finished"),
         }
-        write!(f, "; `runwright resume {id}` goes on with it")
     }
 }
 
@@ -42,9 +39,7 @@ mod tests {
                 finished,
                 jobs,
             };
-            let expect =
-                format!("run 12 was killed {expect}; `runwright resume 12` goes on with it");
-            assert_eq!(run.to_string(), expect);
+            assert_eq!(run.to_string(), format!("run 12 was killed {expect}"));
         };
         check(3, 8, "while 3 of 8 jobs had finished");
         check(0, 1, "while 0 of 1 job had finished");
