@@ -7,7 +7,7 @@
 
 use crate::project::{Done, Project};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -118,6 +118,10 @@ fn an_archive_is_read_by_others() {
     let project = project();
     let zip = project.dir().join("built.zip");
     artifacts(&project, &["build", "--output", "built.zip"]).expect_code(0);
+    // Who asks for a file has it with the rights that his files have.
+    fs::write(project.dir().join("usual"), "").unwrap();
+    let rights = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+    assert_eq!(rights(&zip), rights(&project.dir().join("usual")));
     let script = "import sys, zipfile
 z = zipfile.ZipFile(sys.argv[1])
 assert z.testzip() is None

@@ -1,4 +1,3 @@
-use archive::ArchiveError;
 use job_runner::ArtifactError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,9 +21,6 @@ pub enum ExportError {
     /// What is kept cannot be had.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
-    /// It cannot be packed.
-    #[error("pack the archive")]
-    Archive(#[from] ArchiveError),
     /// The file system refused.
     #[error("{action} {}", path.display())]
     Io {

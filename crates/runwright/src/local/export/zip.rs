@@ -2,7 +2,7 @@ use super::directory::{in_the_way, through_link};
 use super::error::ExportError;
 use super::scratch::Scratch;
 use super::{Export, Overwrite};
-use archive::{Packing, Skipped, pack};
+use archive::{Packing, Skipped};
 use executor_core::Cancellation;
 use fail_point::fail_point;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(super) fn write(
     export: &Export<'_>,
@@ -20,18 +20,30 @@ pub(super) fn write(
 ) -> Result<Vec<Skipped>, ExportError> {
     look(file, export.overwrite)?;
     let scratch = Scratch::new(scratch)?;
-    let tree = export.artifacts.tree_of(export.artifact)?;
-    let paths: Vec<PathBuf> = tree.entries().iter().map(|it| it.path.clone()).collect();
     let packed = scratch.path().join("archive.zip");
-    let files = scratch.path().join("files");
-    let made = fail_point!("runwright::export::make_files", fs::create_dir(&files));
-    made.map_err(ExportError::io("create", &files))?;
-    export
-        .artifacts
-        .extract(export.artifact, &files, cancellation)?;
-    let done = pack(&files, &paths, &packed, &Packing::default(), cancellation)?;
-    publish(&packed, file, export.overwrite)?;
+    let packing = Packing::default();
+    let Export {
+        artifacts,
+        artifact,
+        overwrite,
+    } = *export;
+    let done = artifacts.export(artifact, &packed, &packing, cancellation)?;
+    give_usual_rights(&packed, scratch.path()).map_err(ExportError::io("write", &packed))?;
+    publish(&packed, file, overwrite)?;
     Ok(done.skipped)
+}
+
+/// Gives a file the rights that any file has which its user asks for: only the system knows them.
+fn give_usual_rights(file: &Path, scratch: &Path) -> io::Result<()> {
+    let usual = fail_point!(
+        "runwright::export::make_usual",
+        File::create_new(scratch.join("usual"))
+    )?;
+    let rights = usual.metadata()?.permissions();
+    fail_point!(
+        "runwright::export::give_rights",
+        fs::set_permissions(file, rights)
+    )
 }
 
 fn look(file: &Path, overwrite: Overwrite) -> Result<(), ExportError> {
