@@ -145,7 +145,7 @@ fn what_cannot_be_known_counts_as_changed() {
     check(&project, "--changed", "do not meet");
     // A branch that is compared with itself tells nothing.
     project.git(&["checkout", "-q", "main"]);
-    check(&project, "--changed", "--changed HEAD");
+    check(&project, "--changed", "--changed=HEAD");
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn default_base(git: &Git, default_branch: &str) -> Result<(String, String), Str
         .map(|commit| (default_branch.to_owned(), commit))
         .ok_or_else(|| {
             "the branch has no upstream, and there is no other default branch to compare with (name a \
-             base, as in --changed HEAD)"
+             base, as in --changed=HEAD)"
                 .to_owned()
         })
 }
