@@ -48,6 +48,24 @@ fn explained(project: &Project, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn it_says_which_conditions_a_job_has() {
+    let check = |conditions: &str, expect: &str| {
+        let pipeline = format!("job: {{script: [make], {conditions}}}\n");
+        let text = explained(&Project::with_pipeline(&pipeline), &["job"]);
+        let line = format!("in the pipeline: {expect}\n");
+        assert!(text.contains(&line), "{conditions}: {text}");
+    };
+    check("", "it has no conditions, so it is for branches and tags");
+    check("only: [main]", "its `only` lets it in");
+    check("except: [tags]", "its `except` lets it in");
+    check(
+        "only: [main], except: [tags]",
+        "its `only` and `except` let it in",
+    );
+    check("rules: [{if: $CI}]", "its rule 1 holds");
+}
+
+#[test]
 fn a_job_is_explained_from_rules_to_variables() {
     let text = explained(&project(), &["test 1/2"]);
     assert!(

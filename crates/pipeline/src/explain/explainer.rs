@@ -11,6 +11,7 @@ use crate::create::{Conditions, CreatedJob, Creation, JobLayers, Layers};
 use crate::plan::{Plan, Selection, of_pipeline, predefined_of_job};
 use crate::repository::Repository;
 use crate::rules::{Policy, Rule, examine};
+use crate::yaml::Mapping;
 use executor_core::job::JobId;
 use executor_core::variable::{JobVariable, JobVariables};
 use serde_json::Value;
@@ -179,11 +180,18 @@ impl<'a> Explainer<'a> {
             (Some(at), _) => format!("its rule {} holds", at + 1),
             (None, RulesKeyword::Given(_)) => "none of its rules holds".to_owned(),
             (None, _) => {
-                let conditions = [&created.resolved.only, &created.resolved.except];
-                match conditions {
-                    [None, None] => "it has no conditions".to_owned(),
-                    _ => "its `only` and `except` let it in".to_owned(),
-                }
+                let resolved = &created.resolved;
+                let is_given = |keyword| self.given(&resolved.name_in_file, keyword).is_some();
+                let reason = match (is_given("only"), is_given("except")) {
+                    (true, true) => "its `only` and `except` let it in",
+                    (true, false) => "its `only` lets it in",
+                    (false, true) => "its `except` lets it in",
+                    (false, false) if resolved.only.is_some() => {
+                        "it has no conditions, so it is for branches and tags"
+                    }
+                    (false, false) => "it has no conditions",
+                };
+                reason.to_owned()
             }
         }
     }
@@ -222,17 +230,19 @@ impl<'a> Explainer<'a> {
             Ok((keeps.unwrap_or(false), policy.examine(situation, context)))
         });
         let (keeps, clauses) = asked.ok()?;
-        let job = self.tree().top(&resolved.name_in_file);
-        let is_given = |entries: &&crate::yaml::Mapping| {
-            let entry = entries.get(keyword);
-            entry.is_some_and(|entry| !entry.value.is_null())
-        };
-        let place = job.filter(is_given);
+        let given = self.given(&resolved.name_in_file, keyword);
         Some(ExplainedPolicy {
-            place: place.and_then(|entries| self.tree().place_of(entries, keyword)),
+            place: given.and_then(|entries| self.tree().place_of(entries, keyword)),
             keeps,
             clauses,
         })
+    }
+
+    /// Returns the entries of a job if this keyword is one of them and says something.
+    fn given(&self, job: &str, keyword: &str) -> Option<&'a Mapping> {
+        let entries = self.tree().top(job)?;
+        let entry = entries.get(keyword)?;
+        (!entry.value.is_null()).then_some(entries)
     }
 
     /// Returns the predefined variables of a job alone; one that is not in the pipeline has no id.
