@@ -100,13 +100,14 @@ fn run() -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let hook = PushHook::find(Path::new("."))?;
+    let commit = |id: &str| hook.commit(id);
     if hook
-        .head()
-        .is_some_and(|head| pushed.has_others_than(&head))
+        .commit("HEAD")
+        .is_some_and(|head| pushed.has_others_than(&head, commit))
     {
         notes(&["what is pushed is not what is checked out; what runs is the working tree"]);
     }
-    let base = pushed.base(|id| hook.has_commit(id));
+    let base = pushed.base(|id| hook.commit(id).is_some());
     let words = words(base);
     let shown = words.join(" ");
     error_line(&format!("runwright {shown}: what this push touches"));

@@ -132,6 +132,58 @@ fn the_commit_of_the_server_is_what_changes_are_counted_from() {
 }
 
 #[test]
+fn who_pushes_something_else_than_what_runs_is_told() {
+    const NOTE: &str = "what is pushed is not what is checked out";
+    let it = Pushing::new();
+    it.push().expect_code(0);
+    it.hook("install");
+    it.git(&["tag", "plain"]).expect_code(0);
+    let author = ["-c", "user.name=a", "-c", "user.email=a@b"];
+    it.git(&[&author[..], &["tag", "-m", "about", "noted"]].concat())
+        .expect_code(0);
+    for tag in ["plain", "noted"] {
+        let pushed = it.git(&["push", "origin", tag]).expect_code(0);
+        assert!(!pushed.stderr.contains(NOTE), "{tag}: {}", pushed.stderr);
+    }
+    it.commit("more");
+    let pushed = it.git(&["push", "origin", "HEAD~1:refs/heads/old"]);
+    let pushed = pushed.expect_code(0);
+    assert!(pushed.stderr.contains(NOTE), "{}", pushed.stderr);
+}
+
+#[test]
+fn a_hook_that_is_called_in_another_repository_s_name_sees_its_own() {
+    let it = Pushing::new();
+    it.push().expect_code(0);
+    it.hook("install");
+    it.commit("more");
+    // Git tells its hooks where the repository is, and so might whoever calls it.
+    let other = it.project.scratch().join("other");
+    it.project.git(&["init", "-q", other.to_str().unwrap()]);
+    let other = other.join(".git/index");
+    let path = format!(
+        "{}:{}",
+        Path::new(env!("CARGO_BIN_EXE_runwright"))
+            .parent()
+            .unwrap()
+            .display(),
+        std::env::var("PATH").unwrap()
+    );
+    let foreign = [
+        ("GIT_INDEX_FILE", other.to_str().unwrap()),
+        ("GIT_PREFIX", "src/"),
+    ];
+    let pushed = it.git_with(&path, &["push", "origin", "HEAD"], &foreign);
+    let pushed = pushed.expect_code(0);
+    assert!(
+        pushed.stderr.contains("1 file changed"),
+        "{}",
+        pushed.stderr
+    );
+    assert_eq!(it.runs(), 1);
+}
+
+#[test]
 fn without_the_program_the_hook_warns_and_lets_the_push_through() {
     let it = Pushing::new();
     it.hook("install");

@@ -72,9 +72,10 @@ impl PushHook {
         &self.path
     }
 
-    /// Returns whether the repository has a commit.
-    pub fn has_commit(&self, id: &str) -> bool {
-        let commit = format!("{id}^{{commit}}");
+    /// Returns the commit that is meant by a name or an id, also by that of a tag, if the repository
+    /// has it.
+    pub fn commit(&self, name: &str) -> Option<String> {
+        let commit = format!("{name}^{{commit}}");
         let found = self.git.read(&[
             "rev-parse",
             "--verify",
@@ -82,15 +83,7 @@ impl PushHook {
             "--end-of-options",
             &commit,
         ]);
-        found.is_ok()
-    }
-
-    /// Returns the commit that is checked out.
-    pub fn head(&self) -> Option<String> {
-        let id = self
-            .git
-            .read(&["rev-parse", "--verify", "--quiet", "HEAD"])
-            .ok()?;
+        let id = found.ok()?;
         Some(String::from_utf8_lossy(&id).trim().to_owned())
     }
 

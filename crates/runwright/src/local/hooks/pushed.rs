@@ -42,10 +42,11 @@ impl Pushed {
         (ids.all(|id| id == Some(first)) && is_here(first)).then_some(first)
     }
 
-    /// Returns whether something else is pushed than the commit `head`.
-    pub fn has_others_than(&self, head: &str) -> bool {
+    /// Returns whether something else is pushed than the commit `head`; `commit` is that which an id
+    /// means, as a tag has an id of its own.
+    pub fn has_others_than(&self, head: &str, commit: impl Fn(&str) -> Option<String>) -> bool {
         let mut ids = self.refs.iter().filter_map(|it| it.local_id.as_deref());
-        ids.any(|id| id != head)
+        ids.any(|id| id != head && commit(id).as_deref() != Some(head))
     }
 }
 
@@ -98,7 +99,12 @@ mod tests {
         assert_eq!(base("r aa r bb\ns aa s cc\n"), None);
         assert_eq!(base("r aa r bb\ns cc s bb\n"), Some("bb".to_owned()));
         assert_eq!(base("r aa r --upload-pack=x\n"), None);
-        assert!(Pushed::read("r aa r bb\n").has_others_than("cc"));
-        assert!(!Pushed::read("r aa r bb\n").has_others_than("aa"));
+        let has_others = |head: &str| {
+            // The tag `aa` is one of the commit `dd`.
+            let commit = |id: &str| (id == "aa").then(|| "dd".to_owned());
+            Pushed::read("r aa r bb\n").has_others_than(head, commit)
+        };
+        assert!(has_others("cc"));
+        assert!(!has_others("aa") && !has_others("dd"));
     }
 }
