@@ -1,6 +1,7 @@
 //! What to run, asked at the terminal.
 
 use super::ask::{can_ask, one_of, some_of};
+use super::failed::last_run;
 use super::list::remarks;
 use super::plan::present;
 use super::situated::Situated;
@@ -125,8 +126,7 @@ fn ask(situated: &Situated) -> Result<Option<Chosen>, Failure> {
 fn failed(situated: &Situated) -> Option<String> {
     let state = StateDir::of_user().map_err(LocalError::from).ok()?;
     let runs = state.project(situated.project.root()).runs();
-    let run = runs.latest().ok()?;
-    let history = run.history().ok()?;
+    let (run, history) = last_run(&runs).ok()?;
     history.end?;
     let count = history.failed().len();
     (count > 0).then(|| {

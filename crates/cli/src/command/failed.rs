@@ -5,7 +5,7 @@ use crate::output::error_line;
 use anyhow::anyhow;
 use runwright::core::job::When;
 use runwright::local::{
-    JobHistory, LocalError, LocalPipeline, LocalProject, Run, RunState, StateDir,
+    JobHistory, LocalError, LocalPipeline, LocalProject, Run, RunHistory, RunState, Runs, StateDir,
 };
 use runwright::pipeline::{Selection, Status};
 use std::collections::BTreeSet;
@@ -37,8 +37,7 @@ fn of_last_run(
 ) -> Result<BTreeSet<String>, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let runs = state.project(project.root()).runs();
-    let run: Run = runs.latest().map_err(LocalError::from)?;
-    let history = run.history().map_err(LocalError::from)?;
+    let (run, history) = last_run(&runs)?;
     if let RunState::Running { .. } = run.state(&history) {
         let error = anyhow!(
             "run {} still goes on: what fails in it is not known",
@@ -61,4 +60,25 @@ fn of_last_run(
     };
     let failed = failed.into_iter().filter(|job| !waits(job));
     Ok(failed.map(|job| job.name.clone()).collect())
+}
+
+/// Returns the last run of a project. One without any job has nothing to say of jobs, and does not count
+/// unless there is no other.
+///
+/// # Errors
+///
+/// When there is none, or it cannot be read.
+pub(super) fn last_run(runs: &Runs) -> Result<(Run, RunHistory), LocalError> {
+    let latest = runs.latest()?;
+    let history = latest.history()?;
+    let counts = |it: &RunHistory| it.end.is_none() || it.planned().next().is_some();
+    if counts(&history) {
+        return Ok((latest, history));
+    }
+    let earlier = runs.list()?.into_iter();
+    let mut earlier = earlier
+        .filter(|run| run.id() < latest.id() && run.record().parent.is_none())
+        .filter_map(|run| run.history().ok().map(|history| (run, history)));
+    let found = earlier.find(|(_, history)| counts(history));
+    Ok(found.unwrap_or((latest, history)))
 }

@@ -170,11 +170,14 @@ ship: {stage: deploy, when: manual, script: [echo ship]}
     let both = run(&project, &["--only-failed", "aft*", "--no-needs"]).expect_code(0);
     assert_eq!(ran(&both), ["after"]);
     run(&project, &[]).expect_code(1);
+    // A run without any job says nothing of what failed before it.
+    let none = run(&project, &["--only-failed", "good"]).expect_code(0);
+    assert!(ran(&none).is_empty(), "{none:?}");
     project.write("mended", "");
     let again = run(&project, &["--only-failed"]).expect_code(0);
     assert_eq!(ran(&again), ["after", "bad", "good"]);
     let none = project.runwright(&["run", "--only-failed"]).expect_code(0);
-    assert_eq!(none.stderr, "nothing failed in run 4\n");
+    assert_eq!(none.stderr, "nothing failed in run 5\n");
 }
 
 #[test]
