@@ -25,6 +25,7 @@ mod list;
 mod logs;
 mod manual;
 mod on_failure;
+mod own_writes;
 mod parallel;
 mod past;
 mod plan;

@@ -3,6 +3,7 @@
 use super::again::settings;
 use super::audience::Audience;
 use super::changed::touched;
+use super::own_writes::OwnWrites;
 use super::past::tell_left;
 use super::report_files::ReportFiles;
 use super::run::{self, Done, follow_terminal, words_on_signal};
@@ -18,11 +19,8 @@ use runwright::local::{
     Isolation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, PipelineOptions, Rounds,
     RunCommand, RunOptions, StateDir, TreeNews, TreeWatch, WatchMeans,
 };
-use runwright::pipeline::Plan;
-use runwright::pipeline::affected::InputPattern;
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,10 +76,8 @@ struct Watching<'a> {
     pending: BTreeSet<String>,
     /// Whether it ever came to a round, if not to a good end.
     has_begun: bool,
-    /// Files that runs write themselves.
-    outputs: BTreeSet<String>,
-    /// What changed while jobs ran in the working tree itself.
-    restless: BTreeSet<String>,
+    /// What runs write themselves.
+    own: OwnWrites,
 }
 
 /// How a round came to its end.
@@ -103,7 +99,7 @@ impl<'a> Watching<'a> {
         let directory = std::env::current_dir()
             .context("find out the current directory")
             .map_err(Failure::usage)?;
-        let outputs = outputs(&args.run, project.root());
+        let own = OwnWrites::of(&args.run, project.root());
         Ok(Self {
             command: RunCommand {
                 words: words(&args.run),
@@ -119,8 +115,7 @@ impl<'a> Watching<'a> {
             changed: None,
             pending: BTreeSet::new(),
             has_begun: false,
-            outputs,
-            restless: BTreeSet::new(),
+            own,
         })
     }
 
@@ -151,6 +146,11 @@ impl<'a> Watching<'a> {
 
     /// Waits for changes; returns whether there are any, and nobody wants to end.
     async fn wait(&mut self) -> Result<bool, Failure> {
+        if self.tree.has_news() {
+            // What changed during a round may have changed again: all of it is for the next one.
+            let now = self.tree.look().await;
+            self.take(now);
+        }
         while self.changed.as_ref().is_none_or(BTreeSet::is_empty) {
             let news = tokio::select! {
                 news = self.tree.news() => news,
@@ -169,9 +169,7 @@ impl<'a> Watching<'a> {
     }
 
     fn take(&mut self, files: Vec<String>) {
-        let files = files
-            .into_iter()
-            .filter(|file| !self.outputs.contains(file));
+        let files = files.into_iter().filter(|file| !self.own.is_output(file));
         self.changed.get_or_insert_default().extend(files);
     }
 
@@ -286,12 +284,8 @@ impl<'a> Watching<'a> {
                     news = self.tree.news(), if self.args.restart => {
                         if let Some(TreeNews::Changed(files)) = news {
                             new.extend(files);
-                            let creation = pipeline.create()?;
-                            let outputs = &self.outputs;
-                            let files = new.iter().filter(|it| !outputs.contains(*it)).cloned();
-                            let files: Vec<String> = files.collect();
-                            let jobs = touched(&self.project, pipeline, &creation, Some(&files))?;
-                            if !jobs.touched.is_empty() && !cancellation.is_canceled() {
+                            let matters = may_touch(&self.project, pipeline, &self.own, &new);
+                            if matters && !cancellation.is_canceled() {
                                 cancellation.cancel(CancelCause::User);
                                 audience.tell("files changed: canceling, to begin anew");
                             }
@@ -325,61 +319,31 @@ impl<'a> Watching<'a> {
         Ok(Ended::Waits)
     }
 
-    /// Of what changed while jobs ran in the working tree, leaves out what they wrote: what they keep as
-    /// artifacts, and what changed the last time too.
+    /// Leaves out what jobs wrote that ran in the working tree itself.
     async fn leave_out_what_jobs_wrote(&mut self, done: &Done) {
         let now = self.tree.look().await;
         self.take(now);
-        let products = products(&done.plan);
         let during = self.changed.take().unwrap_or_default();
-        let during = during.into_iter();
-        let during: BTreeSet<String> = during
-            .filter(|file| !products.iter().any(|product| product.fits(file)))
-            .collect();
-        let again: Vec<&str> = during
-            .intersection(&self.restless)
-            .map(String::as_str)
-            .collect();
-        if let Some(first) = again.first() {
-            let more = if again.len() > 1 {
-                " and others change"
-            } else {
-                " changes"
-            };
-            let note = format!(
-                "{first}{more} whenever the jobs run, which is no reason to run them (they may be \
-                 ignored, or be artifacts)"
-            );
-            notes(&[&note]);
-        }
-        self.changed = Some(during.difference(&self.restless).cloned().collect());
-        self.restless = during;
+        self.changed = Some(self.own.leave_out(during, &done.plan));
     }
 }
 
-/// Returns what the jobs of a plan keep as artifacts.
-fn products(plan: &Plan) -> Vec<InputPattern> {
-    let artifacts = plan
-        .jobs()
-        .iter()
-        .filter_map(|job| job.definition.artifacts.as_deref());
-    let paths = artifacts.flat_map(|artifacts| artifacts.paths.iter().flatten());
-    let patterns: BTreeSet<&String> = paths.collect();
-    let patterns = patterns.into_iter();
-    patterns
-        .filter_map(|path| InputPattern::new(path).ok())
-        .collect()
-}
-
-/// Returns the files in the tree that are written because options ask for it.
-fn outputs(args: &RunArgs, root: &Path) -> BTreeSet<String> {
-    let shown = &args.shown;
-    let reports = shown.report.iter().map(|report| &report.path);
-    let files = reports.chain(&shown.events).filter_map(|path| {
-        let path = std::path::absolute(path).ok()?;
-        Some(path.strip_prefix(root).ok()?.to_string_lossy().into_owned())
-    });
-    files.collect()
+/// Returns whether a change of these files touches a job, or makes it unknown which ones: the next round
+/// tells why.
+fn may_touch(
+    project: &LocalProject,
+    pipeline: &LocalPipeline,
+    own: &OwnWrites,
+    files: &BTreeSet<String>,
+) -> bool {
+    let files = files.iter().filter(|it| !own.is_output(it));
+    let files: Vec<String> = files.cloned().collect();
+    if files.is_empty() {
+        return false;
+    }
+    let found = pipeline.create().map_err(Failure::from);
+    let found = found.and_then(|creation| touched(project, pipeline, &creation, Some(&files)));
+    found.map_or(true, |jobs| !jobs.touched.is_empty())
 }
 
 /// Returns the words of a command that runs the same once.

@@ -274,6 +274,49 @@ fn a_change_during_a_run_waits_for_its_end() {
 }
 
 #[test]
+fn changes_during_a_run_are_one_round() {
+    let project = Project::with_pipeline(LONG);
+    project.write("src/a", "first\n");
+    project.commit();
+    let stop = project.scratch().join("stop");
+    let stop = format!("STOP={}", stop.display());
+    let watch = Watch::start(&project, &["--variable", &stop]);
+    project.wait_for("long | first");
+    project.write("src/a", "second\n");
+    // So long that the two are no change at once; it would be one round in any case.
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    project.write("src/a", "third\n");
+    fs::write(project.scratch().join("stop"), "").unwrap();
+    let second = watch.round(2);
+    assert!(second.contains("long | third"), "{second}");
+    project.write("src/new", "");
+    let third = watch.round(3);
+    assert!(third.contains("round 3: src/new changed"), "{third}");
+    // The new one counts as well.
+    assert!(watch.end().contains("waiting for changes of 3 files"));
+}
+
+#[test]
+fn with_restart_broken_settings_end_the_round_and_are_shown() {
+    let project = Project::with_pipeline(LONG);
+    project.write("src/a", "first\n");
+    project.commit();
+    let stop = project.scratch().join("stop");
+    let stop = format!("STOP={}", stop.display());
+    let watch = Watch::start(&project, &["--restart", "--variable", &stop]);
+    project.wait_for("long | first");
+    project.write(".runwright.toml", "bad = 1\n");
+    let second = watch.round(2);
+    assert!(second.contains(".runwright.toml:1:1"), "{second}");
+    fs::write(project.scratch().join("stop"), "").unwrap();
+    project.write(".runwright.toml", "");
+    let third = watch.round(3);
+    assert!(third.contains("pipeline 2: success"), "{third}");
+    let printed = watch.end();
+    assert!(printed.contains("pipeline 1: canceled"), "{printed}");
+}
+
+#[test]
 fn with_restart_it_cancels_the_run() {
     let project = Project::with_pipeline(LONG);
     project.write("src/a", "first\n");

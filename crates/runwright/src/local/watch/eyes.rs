@@ -1,4 +1,4 @@
-use super::watcher::Signals;
+use super::messages::Signals;
 use notify::event::{CreateKind, ModifyKind};
 use notify::{
     Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,

@@ -10,6 +10,7 @@
 
 mod editor_files;
 mod eyes;
+mod messages;
 mod patience;
 mod rounds;
 mod stamp;

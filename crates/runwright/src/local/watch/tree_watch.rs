@@ -1,4 +1,5 @@
-use super::watcher::{OFTEN, Signal, Signals, Told, Watcher};
+use super::messages::{Signal, Signals, Told};
+use super::watcher::{OFTEN, Watcher};
 use crate::local::error::LocalError;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,8 +17,9 @@ use tokio::sync::oneshot;
 pub struct TreeWatch {
     signals: Signals,
     told: UnboundedReceiver<Told>,
-    files: usize,
     means: WatchMeans,
+    /// Another way that was not told yet.
+    new_means: Option<WatchMeans>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -81,9 +83,9 @@ impl TreeWatch {
             .name("watch".to_owned())
             .spawn(move || {
                 let mut watcher = Watcher::new(&root, followed, of_thread, tell);
-                let begin = watcher.begin(because);
-                let goes_on = begin.is_ok();
-                if begun.send(begin).is_ok() && goes_on {
+                let first = watcher.begin(because);
+                let goes_on = first.is_ok();
+                if begun.send(first).is_ok() && goes_on {
                     watcher.work(&receiver);
                 }
             })
@@ -91,21 +93,20 @@ impl TreeWatch {
         let mut watch = Self {
             signals,
             told,
-            files: 0,
             means: WatchMeans::Events,
+            new_means: None,
             thread: Some(thread),
         };
         let ready = ready.await;
         let ready = ready.map_err(|_| LocalError::Watch("the thread has ended".to_owned()))?;
         let ready = ready.map_err(LocalError::Watch)?;
-        watch.files = ready.files;
         watch.means = ready.means;
         Ok(watch)
     }
 
-    /// Returns how many files there were when it began.
+    /// Returns how many files there are, as far as was looked.
     pub fn files(&self) -> usize {
-        self.files
+        self.signals.files()
     }
 
     /// Returns how changes are noticed.
@@ -119,6 +120,9 @@ impl TreeWatch {
     ///
     /// Nothing is lost when the future is dropped.
     pub async fn news(&mut self) -> Option<TreeNews> {
+        if let Some(means) = self.new_means.take() {
+            return Some(TreeNews::Means(means));
+        }
         let told = self.told.recv().await?;
         Some(match told {
             Told::Changed(files) => TreeNews::Changed(files),
@@ -127,6 +131,11 @@ impl TreeWatch {
                 TreeNews::Means(means)
             }
         })
+    }
+
+    /// Returns whether there are news that nobody has asked for.
+    pub fn has_news(&self) -> bool {
+        self.new_means.is_some() || !self.told.is_empty()
     }
 
     /// Looks now, and returns what changed and was not told yet.
@@ -138,7 +147,10 @@ impl TreeWatch {
         while let Ok(told) = self.told.try_recv() {
             match told {
                 Told::Changed(files) => changed.extend(files),
-                Told::Means(means) => self.means = means,
+                Told::Means(means) => {
+                    self.means = means.clone();
+                    self.new_means = Some(means);
+                }
             }
         }
         changed.extend(now);

@@ -2,6 +2,7 @@
 
 use super::editor_files::is_editors_own;
 use super::eyes::{Eyes, Happened};
+use super::messages::{Ready, Signal, Signals, Told};
 use super::patience::Patience;
 use super::tree_state::TreeState;
 use super::tree_watch::WatchMeans;
@@ -10,88 +11,19 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::oneshot;
 
 /// How often it is looked where the system does not tell of changes.
 pub(super) const OFTEN: Duration = Duration::from_secs(1);
-
-/// So many things that happened may wait; of more it is only known that there were more.
-const MOST_WAITING: usize = 4096;
 
 /// So many ignored files are known by name, before they are found out anew.
 const MOST_IGNORED: usize = 10_000;
 
 /// So many new directories are looked at before what is in them is known.
 const MOST_NEW: usize = 1000;
-
-/// What the thread is told.
-#[derive(Debug)]
-pub(super) enum Signal {
-    Happened(Happened),
-    /// Not all that happened was told.
-    Lost,
-    /// These files count too, whatever git says; their paths are relative to the root, or absolute.
-    Follow(Vec<PathBuf>),
-    /// Somebody waits for what is different now.
-    Look(oneshot::Sender<Vec<String>>),
-    Stop,
-}
-
-/// The way to the thread.
-#[derive(Debug, Clone)]
-pub(super) struct Signals {
-    pub(super) sender: Sender<Signal>,
-    waiting: Arc<AtomicUsize>,
-    pub(super) stopped: Arc<AtomicBool>,
-}
-
-impl Signals {
-    pub(super) fn new(sender: Sender<Signal>) -> Self {
-        Self {
-            sender,
-            waiting: Arc::default(),
-            stopped: Arc::default(),
-        }
-    }
-
-    pub(super) fn happened(&self, happened: Happened) {
-        match self.waiting.fetch_add(1, Ordering::Relaxed) {
-            waiting if waiting < MOST_WAITING => self.send(Signal::Happened(happened)),
-            MOST_WAITING => self.send(Signal::Lost),
-            _ => {
-                self.waiting.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
-    }
-
-    pub(super) fn lost(&self) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        self.send(Signal::Lost);
-    }
-
-    pub(super) fn send(&self, signal: Signal) {
-        // Nobody listens any more when all ends.
-        let _ = self.sender.send(signal);
-    }
-}
-
-/// What the thread tells.
-#[derive(Debug)]
-pub(super) enum Told {
-    Changed(Vec<String>),
-    Means(WatchMeans),
-}
-
-/// The first thing it tells, before it reads what is in the files.
-#[derive(Debug)]
-pub(super) struct Ready {
-    pub(super) files: usize,
-    pub(super) means: WatchMeans,
-}
 
 #[derive(Debug)]
 pub(super) struct Watcher {
@@ -160,10 +92,8 @@ impl Watcher {
             means = WatchMeans::Looking { because };
         }
         self.tree = TreeState::new(&self.root, files);
-        Ok(Ready {
-            files: self.tree.len(),
-            means,
-        })
+        self.signals.counted(self.tree.len());
+        Ok(Ready { means })
     }
 
     /// Looks until it is told to stop.
@@ -201,12 +131,12 @@ impl Watcher {
                 true
             }
             Signal::Lost => {
-                self.counted();
+                self.signals.taken();
                 self.new.extend(self.empty_directories());
                 self.wait_and_look(signals)
             }
             Signal::Happened(happened) => {
-                self.counted();
+                self.signals.taken();
                 !self.take(happened) || self.wait_and_look(signals)
             }
         }
@@ -220,13 +150,13 @@ impl Watcher {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) | Ok(Signal::Stop) => return false,
                 Ok(Signal::Happened(happened)) => {
-                    self.counted();
+                    self.signals.taken();
                     if self.take(happened) {
                         patience.again(Instant::now());
                     }
                 }
                 Ok(Signal::Lost) => {
-                    self.counted();
+                    self.signals.taken();
                     self.new.extend(self.empty_directories());
                     patience.again(Instant::now());
                 }
@@ -235,10 +165,6 @@ impl Watcher {
             }
         }
         self.look_and_tell()
-    }
-
-    fn counted(&self) {
-        self.signals.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Takes note of what happened; returns whether it may be a change.
@@ -325,6 +251,7 @@ impl Watcher {
             let _ = self.told.send(Told::Means(WatchMeans::Looking { because }));
         }
         let changed = self.tree.compare(files);
+        self.signals.counted(self.tree.len());
         if changed.iter().any(|path| path.ends_with(".gitignore")) {
             self.ignored.clear();
         }

@@ -1,0 +1,75 @@
+//! Files that change because of the runs themselves, which is no reason to run again.
+
+use crate::args::RunArgs;
+use crate::output::{notes, strip_controls};
+use runwright::pipeline::Plan;
+use runwright::pipeline::affected::InputPattern;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// What the runs of a watch write into the tree that is watched.
+pub(super) struct OwnWrites {
+    /// Files that options ask for.
+    outputs: BTreeSet<String>,
+    /// What changed the last time that jobs ran in the working tree itself.
+    restless: BTreeSet<String>,
+}
+
+impl OwnWrites {
+    /// Returns what runs with these arguments write into the tree at `root`.
+    pub(super) fn of(args: &RunArgs, root: &Path) -> Self {
+        let shown = &args.shown;
+        let reports = shown.report.iter().map(|report| &report.path);
+        let files = reports.chain(&shown.events).filter_map(|path| {
+            let path = std::path::absolute(path).ok()?;
+            Some(path.strip_prefix(root).ok()?.to_string_lossy().into_owned())
+        });
+        Self {
+            outputs: files.collect(),
+            restless: BTreeSet::new(),
+        }
+    }
+
+    /// Returns whether an option asks for this file.
+    pub(super) fn is_output(&self, file: &str) -> bool {
+        self.outputs.contains(file)
+    }
+
+    /// Of what changed while the jobs of a plan ran in the working tree itself, leaves out what they wrote:
+    /// what they keep as artifacts, and what changed the last time too, which is told.
+    pub(super) fn leave_out(&mut self, during: BTreeSet<String>, plan: &Plan) -> BTreeSet<String> {
+        let products = products(plan);
+        let during = during.into_iter();
+        let during: BTreeSet<String> = during
+            .filter(|file| !products.iter().any(|product| product.fits(file)))
+            .collect();
+        let mut again = during.intersection(&self.restless);
+        if let Some(first) = again.next() {
+            let more = match again.next() {
+                Some(_) => " and others change",
+                None => " changes",
+            };
+            notes(&[&strip_controls(&format!(
+                "{first}{more} whenever the jobs run, which is no reason to run them (they may be \
+                 ignored, or be artifacts)"
+            ))]);
+        }
+        let new = during.difference(&self.restless).cloned().collect();
+        self.restless = during;
+        new
+    }
+}
+
+/// Returns what the jobs of a plan keep as artifacts.
+fn products(plan: &Plan) -> Vec<InputPattern> {
+    let artifacts = plan
+        .jobs()
+        .iter()
+        .filter_map(|job| job.definition.artifacts.as_deref());
+    let paths = artifacts.flat_map(|artifacts| artifacts.paths.iter().flatten());
+    let patterns: BTreeSet<&String> = paths.collect();
+    let patterns = patterns.into_iter();
+    patterns
+        .filter_map(|path| InputPattern::new(path).ok())
+        .collect()
+}
