@@ -326,7 +326,10 @@ mod tests {
                 }
                 SettingKind::Word(words) => {
                     let values = option.get_possible_values();
-                    let values: Vec<_> = values.iter().map(|it| it.get_name()).collect();
+                    let values: Vec<_> = values
+                        .iter()
+                        .map(clap::builder::PossibleValue::get_name)
+                        .collect();
                     assert_eq!(values, words, "--{name}");
                 }
                 _ => {}

@@ -7,6 +7,10 @@ pub(crate) struct ChangedArgs {
     /// Only jobs that are touched by what changed since BASE; default: the branch's upstream, else the
     /// default branch
     #[arg(long, value_name = "BASE", num_args = 0..=1, require_equals = true)]
+    #[expect(
+        clippy::option_option,
+        reason = "whether it is there, and whether it names a base, are two things"
+    )]
     changed: Option<Option<String>>,
     /// The BASE of --changed as a word of its own
     #[arg(
@@ -22,9 +26,14 @@ pub(crate) struct ChangedArgs {
 }
 
 impl ChangedArgs {
-    /// Returns whether a change decides, and of it the base if one is named.
-    pub(crate) fn base(&self) -> Option<Option<&str>> {
-        let named = self.changed.as_ref()?.as_deref();
-        Some(named.or(self.changes_base.as_deref()))
+    /// Returns whether a change decides.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.changed.is_some()
+    }
+
+    /// Returns what it is compared with, if that is named.
+    pub(crate) fn base(&self) -> Option<&str> {
+        let named = self.changed.as_ref().and_then(Option::as_deref);
+        named.or(self.changes_base.as_deref())
     }
 }

@@ -23,9 +23,10 @@ impl Touched {
         pipeline: &LocalPipeline,
         creation: &Creation,
     ) -> Result<Option<Self>, Failure> {
-        let Some(base) = asked.base() else {
+        if !asked.is_asked() {
             return Ok(None);
-        };
+        }
+        let base = asked.base();
         let of_project = match base {
             None if args.dialect == DialectArg::Bitrab => {
                 let settings = BitrabSettings::read(project.root()).map_err(LocalError::from)?;

@@ -119,7 +119,7 @@ pub(super) fn among(
     project: &LocalProject,
     pipeline: &LocalPipeline,
 ) -> Result<Option<BTreeSet<String>>, Failure> {
-    if args.changed.among.is_some() || args.changed.base().is_none() {
+    if args.changed.among.is_some() || !args.changed.is_asked() {
         return Ok(args.changed.among.clone());
     }
     let creation = pipeline.create()?;

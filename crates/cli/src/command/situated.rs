@@ -83,8 +83,8 @@ impl Situated {
         }
         let failure = Failure::usage(anyhow!("there is no job {name:?}"));
         let jobs = creation.jobs.iter();
-        let names = jobs.flat_map(|job| [job.name(), &*job.resolved.name_in_file]);
-        let help = did_you_mean(name, names);
+        let known = jobs.flat_map(|job| [job.name(), &*job.resolved.name_in_file]);
+        let help = did_you_mean(name, known);
         Err(failure
             .with_help(help.unwrap_or_else(|| "`runwright list --all` shows all jobs".to_owned())))
     }

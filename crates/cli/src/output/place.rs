@@ -41,7 +41,7 @@ pub struct Place {
 
 impl Place {
     /// Returns whether a question can be asked here: no CI, and a terminal that can show one.
-    pub(crate) fn can_ask(&self) -> bool {
+    pub(crate) fn can_ask(self) -> bool {
         self.can_move && !self.is_ci
     }
 

@@ -192,8 +192,7 @@ mod tests {
         let check = |progress, layout, place: Place, expect: Result<(Layout, bool), Clash>| {
             let shown = Shown::choose(progress, layout, false, place);
             let found = shown.map(|shown| match shown {
-                Shown::Text(view) => (view.layout, view.style.has_colours()),
-                Shown::Screen(view) => (view.layout, view.style.has_colours()),
+                Shown::Text(view) | Shown::Screen(view) => (view.layout, view.style.has_colours()),
                 Shown::Json => unreachable!("nobody asked for it"),
             });
             assert_eq!(found, expect, "{progress:?} {layout:?} {place:?}");

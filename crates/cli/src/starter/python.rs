@@ -7,7 +7,7 @@ pub(super) fn pipeline(files: &(impl Files + ?Sized)) -> String {
         let text = files.text(name);
         text.is_some_and(|text| text.contains("pytest"))
     };
-    let has_tests = files.has("tests") || settings.iter().any(|name| names_pytest(name));
+    let has_tests = files.has("tests") || settings.iter().any(names_pytest);
     let mut text = "\
 stages: [check, test]
 

@@ -1,6 +1,7 @@
 //! What a program has switched on at a terminal.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 /// Follows the sequences in what is shown that switch something on or off.
 ///
@@ -89,7 +90,7 @@ impl Modes {
         let mut text = String::new();
         // The second screen last: what else is on may belong to it.
         for mode in self.on.iter().rev() {
-            text.push_str(&format!("\x1b[?{mode}l"));
+            let _ = write!(text, "\x1b[?{mode}l");
         }
         if self.is_cursor_hidden {
             text.push_str("\x1b[?25h");
@@ -108,7 +109,9 @@ mod tests {
     fn check(shown: &str, expect: &str) {
         let whole = |bytes: &[u8]| {
             let mut modes = Modes::default();
-            bytes.iter().for_each(|byte| modes.see(&[*byte]));
+            for byte in bytes {
+                modes.see(&[*byte]);
+            }
             String::from_utf8(modes.undone()).unwrap()
         };
         assert_eq!(whole(shown.as_bytes()), expect, "{shown:?}");

@@ -141,7 +141,7 @@ fn skip(chars: &mut Chars<'_>, by: usize) -> usize {
 }
 
 /// Returns the line broken into several of a width, no more than `most`.
-pub(super) fn wrapped(line: Line<'static>, width: usize, most: usize) -> Vec<Line<'static>> {
+pub(super) fn wrapped(line: &Line<'static>, width: usize, most: usize) -> Vec<Line<'static>> {
     let style = line.style;
     let mut lines = Vec::new();
     let mut spans: Vec<Span<'static>> = Vec::new();
@@ -210,7 +210,7 @@ mod tests {
     fn lines_are_shifted_and_wrapped_by_columns() {
         let check = |text: &str, by, shifted_to: &str, width, lines: &[&str]| {
             assert_eq!(shifted(line(text), by).to_string(), shifted_to);
-            assert_eq!(texts(&wrapped(line(text), width, 3)), lines);
+            assert_eq!(texts(&wrapped(&line(text), width, 3)), lines);
         };
         check("abcdef", 2, "cdef", 4, &["abcd", "ef"]);
         check("日本語", 2, "本語", 5, &["日本", "語"]);

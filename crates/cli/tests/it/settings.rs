@@ -281,7 +281,7 @@ fn bad_files_are_told_of_and_nothing_runs() {
 fn a_file_that_may_not_be_read_is_no_empty_file() {
     let project = project("[run]\noutput = 'group'\n", "");
     let file = project.home().join("config.toml");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o0)).unwrap();
     if fs::read(&file).is_ok() {
         // Root may read all: a file that cannot be entered is as good.
         fs::remove_file(&file).unwrap();

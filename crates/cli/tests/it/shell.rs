@@ -130,7 +130,10 @@ fn a_job_that_fails_is_entered_before_it_goes_on() {
     let project = project();
     let arguments = "run test --shell-on-failure --output prefix";
     let terminal = Terminal::start(&project, (100, 50), arguments);
-    terminal.wait_for(&["job \"test\" failed: script exited with code 4", "[job test] $"]);
+    terminal.wait_for(&[
+        "job \"test\" failed: script exited with code 4",
+        "[job test] $",
+    ]);
     terminal.type_line("ls left-by-*; echo $((6*7))-$CI_JOB_NAME");
     terminal.wait_for(&["42-test"]);
     assert!(

@@ -2,7 +2,7 @@ use super::wish::Wish;
 use crate::output::{error_line, strip_controls};
 use crate::terminal::{OwnTerminal, attach};
 use runwright::core::prelude::async_trait;
-use runwright::core::{BuildError, Cancellation, ExitCode, Job, JobId};
+use runwright::core::{BuildError, Cancellation, ExitCode, Job, JobId, StageStatus};
 use runwright::local::{Visit, VisitPoint, Visitor};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -78,7 +78,7 @@ impl Visitor for Entrance {
         }
         let code = ended
             .map_err(failed)?
-            .map_or(ExitCode(0), |it| it.exit_code());
+            .map_or(ExitCode(0), StageStatus::exit_code);
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(code);
         if code.is_success() {
             return Ok(());

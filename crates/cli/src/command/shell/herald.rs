@@ -58,11 +58,11 @@ impl EventSink for Herald {
         match &event.kind {
             EventKind::JobStage {
                 job,
-                state: stage,
+                state: stage_state,
                 user_code: true,
                 ..
             } if self.passes_on && self.is_entered(job) => {
-                state.is_running = *stage == StageState::Started;
+                state.is_running = *stage_state == StageState::Started;
             }
             EventKind::JobLog {
                 job,

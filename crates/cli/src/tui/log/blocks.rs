@@ -169,7 +169,7 @@ mod tests {
         blocks.full[0].at = None;
         let mut found = Vec::new();
         blocks.each(0..2, |_, letter, text| {
-            found.push((letter, text.to_owned()))
+            found.push((letter, text.to_owned()));
         });
         let lost = (b'n', "(this line could not be kept for here)".to_owned());
         assert_eq!(found, [lost.clone(), lost]);

@@ -276,12 +276,11 @@ impl Body {
     }
 
     fn text(&mut self, source: Source, text: &str) {
-        match self.due.take() {
-            Some(due) => self.header(text, &due),
-            None => {
-                let (_, letter) = Source::ALL[source as usize];
-                self.blocks.push(letter, &self.cleaner.line(text));
-            }
+        if let Some(due) = self.due.take() {
+            self.header(text, &due);
+        } else {
+            let (_, letter) = Source::ALL[source as usize];
+            self.blocks.push(letter, &self.cleaner.line(text));
         }
     }
 

@@ -95,7 +95,7 @@ impl Model {
                     return 1;
                 }
                 let text = log.row(row).map(|row| text_of(&row, style));
-                let lines = text.map_or(1, |text| ansi::wrapped(text, width, room).len());
+                let lines = text.map_or(1, |text| ansi::wrapped(&text, width, room).len());
                 lines.clamp(1, room)
             });
             let mut next = log.last().map(|_| pager.top);
@@ -108,7 +108,7 @@ impl Model {
                         line = ansi::marked(line, search);
                     }
                     if wraps {
-                        let lines = ansi::wrapped(line, width, room);
+                        let lines = ansi::wrapped(&line, width, room);
                         shown
                             .lines
                             .extend(lines.into_iter().map(|line| (number, line)));

@@ -41,7 +41,7 @@ impl PipelineFiles {
             Some(below.to_string_lossy().into_owned())
         });
         found.files.extend(given);
-        for source in sources.iter() {
+        for source in sources {
             let name = source.name();
             // What comes from elsewhere has an address for a name.
             if !root.join(name).is_file() {
@@ -68,7 +68,8 @@ impl PipelineFiles {
             let Some((folder, name)) = path.rsplit_once('/') else {
                 return false;
             };
-            let is_yaml = name.ends_with(".yml") || name.ends_with(".yaml");
+            let ending = Path::new(name).extension();
+            let is_yaml = ending.is_some_and(|it| it == "yml" || it == "yaml");
             is_yaml && self.folders.contains(folder)
         };
         let meant = changed.iter().filter(is_meant);

@@ -2,12 +2,13 @@ use super::control::Control;
 use super::downstream::{Created, LocalDownstream, Upper};
 use super::refusal::Refusal;
 use crate::local::caches;
+use crate::local::project::LocalProject;
 use crate::local::run::{RunnerParts, runner_of};
 use crate::local::runs::{JobHistory, Journal, RunRecord, forget_told, products};
 use executor_core::FailureReason;
 use pipeline::event::ParentJob;
 use pipeline::scheduler::{Bridge, Controls, DownstreamPipeline};
-use pipeline::{EventSink, Selection};
+use pipeline::{EventSink, Plan, Selection};
 use std::sync::Arc;
 
 impl Upper {
@@ -40,28 +41,12 @@ impl Upper {
             job: bridge.plan.jobs()[bridge.index].name().into(),
             project: other,
         };
-        let record = || {
-            let mut record = RunRecord::new(
-                &plan,
-                project.root(),
-                project.file(),
-                &Selection::default(),
-                &options.executor,
-                &options.command,
-            );
-            record.parent = Some(parent.clone());
-            record.above = parent
-                .project
-                .is_some()
-                .then(|| self.project.root().to_owned());
-            record.write(&directory.path)
-        };
         // One that goes on has its record.
         let recorded = if earlier.is_some() {
             forget_told(&directory.path);
             Ok(())
         } else {
-            record()
+            self.record(&parent, &plan, &project).write(&directory.path)
         };
         let kind = earlier.as_ref().map(|earlier| &earlier.kind);
         let life = earlier
@@ -121,5 +106,22 @@ impl Upper {
             controls,
             progress: Arc::new(progress.unwrap_or_default()),
         })
+    }
+
+    /// Returns what is written down of a pipeline that a job starts.
+    fn record(&self, parent: &ParentJob, plan: &Plan, project: &LocalProject) -> RunRecord {
+        let options = &self.household.options;
+        let mut record = RunRecord::new(
+            plan,
+            project.root(),
+            project.file(),
+            &Selection::default(),
+            &options.executor,
+            &options.command,
+        );
+        record.parent = Some(parent.clone());
+        let is_elsewhere = parent.project.is_some();
+        record.above = is_elsewhere.then(|| self.project.root().to_owned());
+        record
     }
 }

@@ -144,7 +144,7 @@ impl Durations {
         let Ok(Some(text)) = self.text() else {
             return true;
         };
-        let lines = text.iter().filter(|&&byte| byte == b'\n').count();
+        let lines = text.split(|&byte| byte == b'\n').count().saturating_sub(1);
         let first = text.split(|&byte| byte == b'\n').next();
         let tidied = first.and_then(|line| serde_json::from_slice::<Tidied>(line).ok());
         lines > tidied.map_or(0, |tidied| tidied.tidied.saturating_mul(2)) + MORE_LINES

@@ -165,7 +165,7 @@ impl ProjectReuse {
         });
         let is_declared = patterns.is_some();
         maker.part("variables", |part| {
-            variables(part, job, config, &texts, is_declared)
+            variables(part, job, config, &texts, is_declared);
         });
         maker.part("environment of this host", |part| {
             for (name, value) in self.host.noticed(&texts) {

@@ -111,6 +111,7 @@ fn split(line: &[u8]) -> Option<(TraceStream, bool, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fmt::Write as _;
     use std::sync::Mutex;
 
     #[derive(Debug, Default)]
@@ -119,7 +120,7 @@ mod tests {
     impl JobObserver for Seen {
         fn started(&self) {}
         fn stage_started(&self, stage: &BuildStage) {
-            *self.0.lock().unwrap() += &format!("<{}>", stage.name());
+            let _ = write!(self.0.lock().unwrap(), "<{}>", stage.name());
         }
         fn stage_finished(&self, _: &StageReport) {
             *self.0.lock().unwrap() += "</>";
@@ -131,7 +132,7 @@ mod tests {
                 ""
             };
             let text = String::from_utf8_lossy(data);
-            *self.0.lock().unwrap() += &format!("{mark}{text}");
+            let _ = write!(self.0.lock().unwrap(), "{mark}{text}");
         }
         fn idle(&self, _: TraceStream) {}
     }

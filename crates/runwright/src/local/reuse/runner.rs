@@ -71,7 +71,7 @@ impl JobRunner for ReuseRunner {
         if may_take && !assignment.cancellation.is_canceled() {
             let started = Instant::now();
             if let Some(taken) = self.take(&assignment, &key).await {
-                return show(taken, started, &*assignment.observer).await;
+                return show(taken, started, &*assignment.observer);
             }
             self.tell_of_change(name, &key).await;
         }
@@ -81,7 +81,7 @@ impl JobRunner for ReuseRunner {
         if outcome.state == JobState::Success
             && !outcome.trace.truncated
             && !cancellation.is_canceled()
-            && self.snapshot().is_some_and(|it| it.is_as_told())
+            && self.snapshot().is_some_and(Snapshot::is_as_told)
         {
             self.keep(key, job, attempt, outcome.clone()).await;
         }
@@ -243,17 +243,17 @@ fn write_log(reuse: &ProjectReuse, entry: &Entry, to: &Path) -> io::Result<()> {
             "Reused from run {}: all that this job begins with is as it was there.\n",
             entry.pipeline()
         );
-        let mut stamped = Vec::new();
+        let mut bytes = Vec::new();
         let mut stamper = Stamper::new(executor_core::TraceStream::SYSTEM);
-        stamper.feed(SystemTime::now(), line.as_bytes(), &mut stamped);
-        file.write_all(&stamped)?;
+        stamper.feed(SystemTime::now(), line.as_bytes(), &mut bytes);
+        file.write_all(&bytes)?;
         io::copy(&mut from, &mut file).map(drop)
     };
     fail_point!("runwright::reuse::write_log", write())
 }
 
 /// Shows a kept job as if it ran. By now it is taken, so what cannot be shown is in its log.
-async fn show(taken: Taken, started: Instant, observer: &dyn JobObserver) -> JobOutcome {
+fn show(taken: Taken, started: Instant, observer: &dyn JobObserver) -> JobOutcome {
     let Taken { mut outcome, log } = taken;
     observer.started();
     let shown = File::open(&log).and_then(|file| replay(file, observer));

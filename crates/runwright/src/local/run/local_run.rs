@@ -397,7 +397,7 @@ impl LocalRun {
             &self.options.done,
             self.options.selection.among.as_ref(),
             &self.state.runs(),
-            &self.state.kept_files(),
+            self.state.kept_files(),
         );
         let mut config = RunnerConfig::new("local", executor);
         config.builds_dir = Some(builds.path().display().to_string());

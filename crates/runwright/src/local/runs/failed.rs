@@ -41,7 +41,9 @@ mod tests {
         let came =
             came.map(|(job, status)| json!({"type": "job_status", "job": job, "status": status}));
         let lines = std::iter::once(begun).chain(came);
-        let journal: String = lines.map(|line| format!("{line}\n")).collect();
+        let journal: String = lines
+            .flat_map(|line| [line.to_string(), "\n".to_owned()])
+            .collect();
         let history = RunHistory::parse(journal.as_bytes(), 1);
         assert_eq!(history.planned().count(), statuses.len());
         let failed = history.failed();

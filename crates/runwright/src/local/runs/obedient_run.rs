@@ -49,7 +49,7 @@ impl Obedience for ObedientRun {
         };
         match done {
             Ok(()) => ControlReply::Done,
-            Err(error) => refusal(error),
+            Err(error) => refusal(&error),
         }
     }
 }
@@ -63,7 +63,7 @@ impl ObedientRun {
         }
         let snapshot = match self.controls.status() {
             Ok(snapshot) => snapshot,
-            Err(error) => return refusal(error),
+            Err(error) => return refusal(&error),
         };
         let jobs = snapshot.jobs.iter();
         let stands: HashMap<&str, Status> = jobs.map(|job| (&*job.name, job.status)).collect();
@@ -76,7 +76,7 @@ impl ObedientRun {
                 self.notices.tell(&format!("canceled: {why}"));
                 match self.controls.cancel() {
                     Ok(()) => ControlReply::Done,
-                    Err(error) => refusal(error),
+                    Err(error) => refusal(&error),
                 }
             }
             Redundant::Jobs(places) => {
@@ -99,7 +99,7 @@ fn refused(message: &str) -> ControlReply {
     }
 }
 
-fn refusal(error: ControlError) -> ControlReply {
+fn refusal(error: &ControlError) -> ControlReply {
     ControlReply::Refused {
         message: error.to_string(),
         suggestion: error.suggestion(),

@@ -6,6 +6,7 @@ use executor_core::JobId;
 use job_runner::StoredArtifacts;
 use pipeline::scheduler::{FinishedJob, Progress};
 use pipeline::{Plan, Status};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +43,7 @@ pub(in crate::local) fn find(
     };
     let mut left = HashMap::new();
     let mut ids: HashMap<String, JobId> = HashMap::new();
-    let mut earlier = Earlier::new(runs, state);
+    let earlier = Earlier::new(runs, state);
     let sources = plan.dependencies(target);
     for at in sources {
         let name = plan.jobs()[at].name().to_owned();
@@ -87,7 +88,7 @@ pub(in crate::local) fn find(
 
 /// The earlier runs, the newest first; each is read once, when it is asked.
 struct Earlier<'s> {
-    runs: Vec<(Run, Option<Option<RunHistory>>)>,
+    runs: Vec<(Run, OnceCell<Option<RunHistory>>)>,
     state: &'s ProjectState,
 }
 
@@ -95,15 +96,15 @@ type Left = (u64, StoredArtifacts, JobId, executor_core::JobProducts);
 
 impl<'s> Earlier<'s> {
     fn new(runs: Vec<Run>, state: &'s ProjectState) -> Self {
-        let runs = runs.into_iter().map(|run| (run, None)).collect();
+        let runs = runs.into_iter().map(|run| (run, OnceCell::new())).collect();
         Self { runs, state }
     }
 
     /// Finds the last run in which a job left artifacts that are still there.
-    fn look(&mut self, plan: &Plan, name: &str) -> Option<Left> {
-        for (run, history) in &mut self.runs {
+    fn look(&self, plan: &Plan, name: &str) -> Option<Left> {
+        for (run, history) in &self.runs {
             // What cannot be read has nothing to give.
-            let history = history.get_or_insert_with(|| run.history().ok());
+            let history = history.get_or_init(|| run.history().ok());
             let Some(job) = history.as_ref().and_then(|history| history.job(name)) else {
                 continue;
             };
