@@ -28,6 +28,7 @@ const AT_ONCE: usize = 256 * 1024;
 #[derive(Debug)]
 pub struct Kept {
     tree: Tree,
+    vanished: Vec<PathBuf>,
     _lock: Lock,
 }
 
@@ -35,6 +36,11 @@ impl Kept {
     /// Returns the tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
+    }
+
+    /// Returns what was not there any more, sorted: it is not in the tree.
+    pub fn vanished(&self) -> &[PathBuf] {
+        &self.vanished
     }
 }
 
@@ -58,6 +64,35 @@ impl ContentStore {
         paths: &[PathBuf],
         cancellation: &Cancellation,
     ) -> Result<Kept, StoreError> {
+        self.keep_of(from, paths, Missing::IsAnError, cancellation)
+    }
+
+    /// As [`keep`](Self::keep), but leaves out what is not there any more: somebody may still be at work
+    /// in the directory.
+    ///
+    /// # Errors
+    ///
+    /// As those of `keep`.
+    ///
+    /// # Cancellation
+    ///
+    /// As that of `keep`.
+    pub fn keep_what_is_there(
+        &self,
+        from: &Path,
+        paths: &[PathBuf],
+        cancellation: &Cancellation,
+    ) -> Result<Kept, StoreError> {
+        self.keep_of(from, paths, Missing::IsLeftOut, cancellation)
+    }
+
+    fn keep_of(
+        &self,
+        from: &Path,
+        paths: &[PathBuf],
+        missing: Missing,
+        cancellation: &Cancellation,
+    ) -> Result<Kept, StoreError> {
         self.make()?;
         let lock = self.share(cancellation)?;
         let root = open_root(from).map_err(|error| StoreError::file("open", from)(error.into()))?;
@@ -68,11 +103,17 @@ impl ContentStore {
             root: root.as_fd(),
             objects: objects.as_fd(),
             tmp: tmp.as_fd(),
+            missing,
             cancellation,
         };
-        let (tree, text) = Tree::new(keeping.entries(paths)?)?;
+        let (entries, vanished) = keeping.entries(paths)?;
+        let (tree, text) = Tree::new(entries)?;
         self.publish(&tree, &text)?;
-        Ok(Kept { tree, _lock: lock })
+        Ok(Kept {
+            tree,
+            vanished,
+            _lock: lock,
+        })
     }
 
     pub(crate) fn open(&self, name: &str) -> Result<OwnedFd, StoreError> {
@@ -81,12 +122,20 @@ impl ContentStore {
     }
 }
 
+/// What becomes of a path where nothing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    IsAnError,
+    IsLeftOut,
+}
+
 /// A tree on its way into the store.
 struct Keeping<'k> {
     store: &'k ContentStore,
     root: BorrowedFd<'k>,
     objects: BorrowedFd<'k>,
     tmp: BorrowedFd<'k>,
+    missing: Missing,
     cancellation: &'k Cancellation,
 }
 
@@ -96,8 +145,15 @@ struct Batch<'b> {
     names: Vec<&'b OsStr>,
 }
 
+/// What became of a path.
+enum Found {
+    Entry(Entry),
+    Nothing(PathBuf),
+}
+
 impl Keeping<'_> {
-    fn entries(&self, paths: &[PathBuf]) -> Result<Vec<Entry>, StoreError> {
+    /// Returns what is to be in the tree, and what was not there.
+    fn entries(&self, paths: &[PathBuf]) -> Result<(Vec<Entry>, Vec<PathBuf>), StoreError> {
         let mut wanted: BTreeSet<&Path> = BTreeSet::new();
         for path in paths {
             check_path(path)?;
@@ -122,30 +178,70 @@ impl Keeping<'_> {
         let kept = workers::each(&batches, wanted.len(), buffer, |batch, buffer| {
             self.batch(batch, buffer)
         })?;
-        Ok(kept.into_iter().flatten().collect())
+        let mut entries = Vec::with_capacity(wanted.len());
+        let mut vanished = BTreeSet::new();
+        for found in kept.into_iter().flatten() {
+            match found {
+                Found::Entry(entry) => entries.push(entry),
+                Found::Nothing(path) => drop(vanished.insert(path)),
+            }
+        }
+        if !vanished.is_empty() {
+            // A directory may have gone when what was in it had been read.
+            entries.retain(|entry| {
+                let is_left = !entry.path.ancestors().any(|it| vanished.contains(it));
+                if !is_left {
+                    vanished.insert(entry.path.clone());
+                }
+                is_left
+            });
+        }
+        Ok((entries, vanished.into_iter().collect()))
     }
 
-    fn batch(&self, batch: &Batch<'_>, buffer: &mut [u8]) -> Result<Vec<Entry>, StoreError> {
-        let parent = open_below(self.root, batch.parent)?;
+    fn batch(&self, batch: &Batch<'_>, buffer: &mut [u8]) -> Result<Vec<Found>, StoreError> {
+        let parent = match open_below(self.root, batch.parent) {
+            Err(error) if self.leaves_out(&error) => {
+                let paths = batch.names.iter().map(|name| batch.parent.join(name));
+                return Ok(paths.map(Found::Nothing).collect());
+            }
+            opened => opened?,
+        };
         let mut entries = Vec::with_capacity(batch.names.len());
         for name in &batch.names {
             if self.cancellation.is_canceled() {
                 return Err(StoreError::Stopped);
             }
             let path = batch.parent.join(name);
-            entries.push(self.one(parent.as_fd(), name, path, buffer)?);
+            entries.push(match self.one(parent.as_fd(), name, &path, buffer) {
+                Ok((kind, modified)) => Found::Entry(Entry {
+                    path,
+                    kind,
+                    modified,
+                }),
+                Err(error) if self.leaves_out(&error) => Found::Nothing(path),
+                Err(error) => return Err(error),
+            });
         }
         Ok(entries)
+    }
+
+    /// Returns whether the error says that something is not there which may be missing.
+    fn leaves_out(&self, error: &StoreError) -> bool {
+        let StoreError::File { source, .. } = error else {
+            return false;
+        };
+        self.missing == Missing::IsLeftOut && source.kind() == io::ErrorKind::NotFound
     }
 
     fn one(
         &self,
         parent: BorrowedFd<'_>,
         name: &OsStr,
-        path: PathBuf,
+        path: &Path,
         buffer: &mut [u8],
-    ) -> Result<Entry, StoreError> {
-        let cannot = |error: Errno| StoreError::file("read", &path)(error.into());
+    ) -> Result<(EntryKind, ModifiedAt), StoreError> {
+        let cannot = |error: Errno| StoreError::file("read", path)(error.into());
         let mut status = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).map_err(cannot)?;
         let kind = match FileType::from_raw_mode(status.st_mode) {
             FileType::Directory => EntryKind::Directory {
@@ -163,23 +259,18 @@ impl Keeping<'_> {
                 let file = openat(parent, name, flags, Mode::empty()).map_err(cannot)?;
                 status = fstat(&file).map_err(cannot)?;
                 if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
-                    return Err(no_file(&path));
+                    return Err(no_file(path));
                 }
-                let (content, size) = self.content(&file, &path, buffer)?;
+                let (content, size) = self.content(&file, path, buffer)?;
                 EntryKind::File {
                     mode: status.st_mode & RIGHTS,
                     size,
                     content,
                 }
             }
-            _ => return Err(no_file(&path)),
+            _ => return Err(no_file(path)),
         };
-        let modified = modified_at(&status);
-        Ok(Entry {
-            path,
-            kind,
-            modified,
-        })
+        Ok((kind, modified_at(&status)))
     }
 
     /// Keeps what is in a file, and returns its name and size.

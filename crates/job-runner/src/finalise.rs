@@ -1,5 +1,5 @@
 use crate::artifacts::{
-    ArtifactError, ArtifactFiles, ArtifactStore, CollectError, Collected, collect,
+    ArtifactError, ArtifactFiles, ArtifactStore, CollectError, Collected, SavedArtifact, collect,
 };
 use crate::limit::{Expired, Limit, within};
 use crate::off_thread::off_thread;
@@ -11,6 +11,9 @@ use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, KeptArtifact, Retryability, StopLevel};
 use fail_point::fail_point;
 use std::path::{Path, PathBuf};
+
+/// So many files that were removed are told of one by one.
+const MOST_TOLD: usize = 10;
 
 impl Stages<'_, '_> {
     /// Keeps the artifacts that are due after this end of the job.
@@ -120,7 +123,11 @@ impl Stages<'_, '_> {
         let saved = store
             .save(self.build.job.id, artifact, files, cancellation)
             .await;
-        let kept = saved.map_err(|error| artifact_failed("keep artifacts", error, cancellation))?;
+        let SavedArtifact { kept, vanished } =
+            saved.map_err(|error| artifact_failed("keep artifacts", error, cancellation))?;
+        for line in removed_meanwhile(&vanished) {
+            log.warning_line(&line);
+        }
         let KeptArtifact {
             artifact_type,
             files,
@@ -228,5 +235,38 @@ pub(crate) fn artifact_failed(
         message: what.to_owned(),
         source: Some(error.into()),
         retry: Retryability::Temporary,
+    }
+}
+
+/// Says which files were gone when it was their turn.
+fn removed_meanwhile(paths: &[PathBuf]) -> Vec<String> {
+    let one = |path: &PathBuf| format!("{}: removed meanwhile, and not kept", path.display());
+    let mut lines: Vec<String> = paths.iter().take(MOST_TOLD).map(one).collect();
+    if paths.len() > MOST_TOLD {
+        let more = paths.len() - MOST_TOLD;
+        lines.push(format!("{more} more were removed meanwhile, and not kept"));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_was_removed_meanwhile_some_are_named() {
+        let told = |count: usize| {
+            let paths: Vec<_> = (0..count)
+                .map(|it| PathBuf::from(format!("f{it}")))
+                .collect();
+            removed_meanwhile(&paths)
+        };
+        assert!(told(0).is_empty());
+        assert_eq!(told(1), ["f0: removed meanwhile, and not kept"]);
+        assert_eq!(told(10).len(), 10);
+        assert_eq!(
+            told(12)[10..],
+            ["2 more were removed meanwhile, and not kept"]
+        );
     }
 }

@@ -78,7 +78,9 @@ mod variables;
 mod visit;
 mod visitor;
 
-pub use artifacts::{ArtifactError, ArtifactFiles, ArtifactStore, StoredArtifact, StoredArtifacts};
+pub use artifacts::{
+    ArtifactError, ArtifactFiles, ArtifactStore, SavedArtifact, StoredArtifact, StoredArtifacts,
+};
 pub use cache::{
     CacheError, CacheFiles, CacheKey, CacheStore, LocalCacheEntry, LocalCaches, RemovedCache,
     RestoredCache, SavedCache,

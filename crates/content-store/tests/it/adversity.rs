@@ -5,7 +5,7 @@ use content_store::StoreError;
 use executor_core::{CancelCause, Cancellation};
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn nothing_is_written_outside_of_the_directory() {
@@ -74,6 +74,34 @@ fn no_link_is_followed_where_things_are_kept() {
     let refused = bench.try_keep(&["missing"]).expect_err("it is missing");
     assert_eq!(refused.to_string(), "read missing");
     assert_eq!(bench.stored_below("trees") + bench.stored_below("tmp"), 0);
+}
+
+#[test]
+fn what_goes_meanwhile_is_left_out_where_that_is_asked_for() {
+    let bench = Bench::new();
+    for path in ["dir/file", "a"] {
+        bench.write(path, "x");
+    }
+    let paths = ["a", "b", "dir/file", "dir/gone", "lost/x", "lost/y"].map(PathBuf::from);
+    let nobody_stops = Cancellation::new();
+    let kept = bench
+        .store
+        .keep_what_is_there(&bench.source(), &paths, &nobody_stops);
+    let kept = kept.expect("kept");
+    let names: Vec<_> = kept.tree().entries().iter().map(|it| &it.path).collect();
+    assert_eq!(names, ["a", "dir", "dir/file"].map(Path::new));
+    let vanished = ["b", "dir/gone", "lost", "lost/x", "lost/y"].map(Path::new);
+    assert_eq!(kept.vanished(), vanished);
+    // Other trouble is trouble still.
+    symlink("dir", bench.source().join("way")).expect("linked");
+    let refused =
+        bench
+            .store
+            .keep_what_is_there(&bench.source(), &["way/file".into()], &nobody_stops);
+    assert!(
+        matches!(&refused, Err(StoreError::ThroughLink { .. })),
+        "{refused:?}"
+    );
 }
 
 #[test]

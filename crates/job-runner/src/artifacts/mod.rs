@@ -12,5 +12,5 @@ pub(crate) use collect::{CollectError, Collected, collect};
 pub use error::ArtifactError;
 pub use manifest::StoredArtifact;
 pub(crate) use pattern::Pattern;
-pub use store::{ArtifactFiles, ArtifactStore};
+pub use store::{ArtifactFiles, ArtifactStore, SavedArtifact};
 pub use stored::StoredArtifacts;

@@ -42,7 +42,7 @@ pub trait ArtifactStore: Send + Sync + Debug {
         artifact: &Artifact,
         files: ArtifactFiles,
         cancellation: &Cancellation,
-    ) -> Result<KeptArtifact, ArtifactError>;
+    ) -> Result<SavedArtifact, ArtifactError>;
 
     /// Puts the archive of an earlier job below `project` and returns how many files it had.
     ///
@@ -87,6 +87,15 @@ pub trait ArtifactStore: Send + Sync + Debug {
     ) -> Result<LowerLayer, ArtifactError> {
         Err(ArtifactError::Content(StoreError::NoTree(tree.digest())))
     }
+}
+
+/// What became of the files of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedArtifact {
+    /// What is kept.
+    pub kept: KeptArtifact,
+    /// Files that were not there any more when it was their turn.
+    pub vanished: Vec<PathBuf>,
 }
 
 /// Files to keep, by their paths below the job's directory.

@@ -1,12 +1,12 @@
 use super::error::ArtifactError;
 use super::manifest::{Manifest, StoredArtifact};
-use super::store::{ArtifactFiles, ArtifactStore};
+use super::store::{ArtifactFiles, ArtifactStore, SavedArtifact};
 use crate::off_thread::off_thread;
 use archive::{Packed, Packing};
 use async_trait::async_trait;
 use content_store::{ContentStore, Digest, EntryKind, LowerLayer, StoreError, Tree};
 use executor_core::job::{Artifact, Dependency, JobId};
-use executor_core::{Cancellation, KeptArtifact};
+use executor_core::Cancellation;
 use fail_point::fail_point;
 use jiff::Timestamp;
 use std::fs::{self, DirBuilder, File};
@@ -346,7 +346,7 @@ impl StoredArtifacts {
         artifact: &Artifact,
         files: &ArtifactFiles,
         cancellation: &Cancellation,
-    ) -> Result<KeptArtifact, ArtifactError> {
+    ) -> Result<SavedArtifact, ArtifactError> {
         let ArtifactFiles {
             name,
             project,
@@ -354,13 +354,18 @@ impl StoredArtifacts {
         } = files;
         self.make_directory()?;
         // No sweep comes between the tree and its first mention.
-        let kept = self.store.keep(project, paths, cancellation)?;
+        let kept = self
+            .store
+            .keep_what_is_there(project, paths, cancellation)?;
         let stored = StoredArtifact::new(artifact, name, kept.tree(), Timestamp::now());
         let description = stored.artifact.clone();
         let mut manifest = self.manifest(job)?;
         manifest.put(stored);
         self.write(&manifest)?;
-        Ok(description)
+        Ok(SavedArtifact {
+            kept: description,
+            vanished: kept.vanished().to_vec(),
+        })
     }
 
     fn archive(&self, job: JobId) -> Result<Option<Tree>, ArtifactError> {
@@ -420,7 +425,7 @@ impl ArtifactStore for StoredArtifacts {
         artifact: &Artifact,
         files: ArtifactFiles,
         cancellation: &Cancellation,
-    ) -> Result<KeptArtifact, ArtifactError> {
+    ) -> Result<SavedArtifact, ArtifactError> {
         let artifact = artifact.clone();
         let cancellation = cancellation.clone();
         self.off_thread(move |this| this.keep(job, &artifact, &files, &cancellation))

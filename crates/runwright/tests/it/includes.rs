@@ -194,7 +194,7 @@ async fn artifacts_of_a_finished_pipeline_are_included_in_a_child() {
     let nobody_stops = Cancellation::new();
     let archive = Artifact::default();
     let saved = store.save(JobId(7), &archive, files, &nobody_stops);
-    assert_eq!(saved.await.unwrap().files, 2);
+    assert_eq!(saved.await.unwrap().kept.files, 2);
     let artifacts = PipelineArtifacts::new(store.clone(), [("gen".to_owned(), JobId(7))]);
     let known = includes(&project).with_artifacts(artifacts);
     let check = |path: &str, expect: &str| {

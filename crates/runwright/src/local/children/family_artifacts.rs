@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use content_store::{LowerLayer, Tree};
 use executor_core::job::{Artifact, Dependency, JobId};
-use executor_core::{Cancellation, KeptArtifact};
-use job_runner::{ArtifactError, ArtifactFiles, ArtifactStore, StoredArtifacts};
+use executor_core::Cancellation;
+use job_runner::{ArtifactError, ArtifactFiles, ArtifactStore, SavedArtifact, StoredArtifacts};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl ArtifactStore for FamilyArtifacts {
         artifact: &Artifact,
         files: ArtifactFiles,
         cancellation: &Cancellation,
-    ) -> Result<KeptArtifact, ArtifactError> {
+    ) -> Result<SavedArtifact, ArtifactError> {
         self.own.save(job, artifact, files, cancellation).await
     }
 
