@@ -2,11 +2,9 @@
 
 use super::options::RunOptions;
 use super::planning::plan;
-use super::runner::{RunnerParts, runner_of};
 use super::supervision::{end, recover, supervise};
-use super::taking_over::TakingOver;
 use crate::local::caches;
-use crate::local::children::{Household, HouseholdOptions, LocalDownstream, ReadPipeline};
+use crate::local::children::ReadPipeline;
 use crate::local::durations::{Expectations, JobPlace, Stopwatch};
 use crate::local::error::LocalError;
 use crate::local::export;
@@ -17,22 +15,19 @@ use crate::local::project::LocalProject;
 use crate::local::resources::{self, MachineResources};
 use crate::local::reuse::{self, ProjectReuse};
 use crate::local::runs::{
-    ControlServer, Earlier, Family, JobHistory, Journal, ObedientRun, RunRecord, RunSituation,
-    forget_told, products, tell_older,
+    ControlServer, Earlier, Family, Journal, ObedientRun, RunRecord, RunSituation, forget_told,
+    tell_older,
 };
 use crate::local::session::{self, Found};
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
-use executor_core::{Cancellation, ExecutorProvider, RunnerConfig};
+use executor_core::{Cancellation, ExecutorProvider};
 use fail_point::fail_point;
 use job_runner::{CacheStore, Sources};
 use pipeline::plan::PlannedJob;
-use pipeline::scheduler::ResourceGroups;
 use pipeline::{Driver, EventSink, PipelineReport, Plan};
 use process::{Supervisor, TempDir};
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A pipeline that is ready to run.
 ///
@@ -40,27 +35,27 @@ use std::time::Duration;
 /// by a guardian process, or else by the next run.
 #[derive(Debug)]
 pub struct LocalRun {
-    project: LocalProject,
-    plan: Arc<Plan>,
-    read: Arc<ReadPipeline>,
-    options: RunOptions,
-    sources: Sources,
-    caches: Option<Arc<dyn CacheStore>>,
-    supervisor: Supervisor,
-    state_dir: StateDir,
-    state: ProjectState,
-    directory: PipelineDir,
-    earlier: Option<Earlier>,
+    pub(super) project: LocalProject,
+    pub(super) plan: Arc<Plan>,
+    pub(super) read: Arc<ReadPipeline>,
+    pub(super) options: RunOptions,
+    pub(super) sources: Sources,
+    pub(super) caches: Option<Arc<dyn CacheStore>>,
+    pub(super) supervisor: Supervisor,
+    pub(super) state_dir: StateDir,
+    pub(super) state: ProjectState,
+    pub(super) directory: PipelineDir,
+    pub(super) earlier: Option<Earlier>,
     /// For the how manieth time it is begun.
-    life: u32,
+    pub(super) life: u32,
     notes: Vec<String>,
-    resources: Arc<MachineResources>,
-    reuse: Option<Arc<ProjectReuse>>,
-    logs: RunLogs,
+    pub(super) resources: Arc<MachineResources>,
+    pub(super) reuse: Option<Arc<ProjectReuse>>,
+    pub(super) logs: RunLogs,
     /// What the run had started that is gone on with.
-    family: Arc<Family>,
+    pub(super) family: Arc<Family>,
     /// What earlier runs left for the one job that is entered.
-    found: Option<Found>,
+    pub(super) found: Option<Found>,
     _in_place: Option<InPlaceLock>,
 }
 
@@ -366,102 +361,6 @@ impl LocalRun {
             tell_older(&runs, self.directory.id, &situation, notices).await;
         }
     }
-
-    fn driver(
-        &self,
-        executor: &str,
-        provider: Arc<dyn ExecutorProvider>,
-        events: Arc<dyn EventSink>,
-        builds: &TempDir,
-    ) -> Driver {
-        let directory = &self.directory.path;
-        let above = self.found.as_ref().map(|found| found.stores.as_slice());
-        let runner = runner_of(&RunnerParts {
-            is_session: self.found.is_some(),
-            sources: &self.sources,
-            directory,
-            life: self.life,
-            supervisor: &self.supervisor,
-            state: &self.state,
-            above: above.unwrap_or_default(),
-            caches: self.caches.clone(),
-            reuse: self.reuse.clone(),
-            visitor: self.options.visitor.clone(),
-            terminals: &self.options.terminals,
-            watch_changes: self.options.watch_changes.clone(),
-        });
-        let runner = TakingOver::over(
-            runner,
-            &self.plan,
-            directory,
-            &self.options.done,
-            self.options.selection.among.as_ref(),
-            &self.state.runs(),
-            self.state.kept_files(),
-        );
-        let mut config = RunnerConfig::new("local", executor);
-        config.builds_dir = Some(builds.path().display().to_string());
-        config.cache_dir = Some(directory.join("cache").display().to_string());
-        config.output_limit = u64::MAX;
-        config.graceful_kill_timeout = GRACE;
-        let mut driver = Driver::new(provider, runner, Arc::new(config), events);
-        driver.active = self.options.active.clone();
-        driver.controls = self.options.controls.first().clone();
-        self.options.controls.add(self.plan.id(), &driver.controls);
-        driver.concurrency = self.concurrency();
-        driver.timeout = self.options.timeout;
-        if let Some(found) = &self.found {
-            driver.progress = Arc::new(found.progress.clone());
-        }
-        driver.resources = Arc::clone(&self.resources) as Arc<dyn ResourceGroups>;
-        if let Some(earlier) = &self.earlier {
-            let kept = self.state.kept_files().of_run(&self.directory.path);
-            let left = |job: &JobHistory| products(&self.plan, &kept, job);
-            driver.progress = Arc::new(earlier.progress(left));
-        }
-        driver
-    }
-
-    fn household(&self, executor: &str, events: Arc<dyn EventSink>) -> Arc<Household> {
-        let continues = self.earlier.as_ref();
-        let options = HouseholdOptions {
-            state: self.state_dir.clone(),
-            supervisor: self.supervisor.clone(),
-            isolation: self.options.isolation,
-            executor: executor.to_owned(),
-            command: self.options.command.clone(),
-            continues: continues.map(|it| (it.kind.of_children(), Arc::clone(&self.family))),
-            logs: self.logs.clone(),
-            notices: self.options.notices.clone(),
-            controls: self.options.controls.clone(),
-            reuse: self.reuse.clone(),
-            visitor: self.options.visitor.clone(),
-            terminals: self.options.terminals.clone(),
-            watch_changes: self.options.watch_changes.clone(),
-            events,
-        };
-        Arc::new(Household::new(options, self.directory.id))
-    }
-
-    fn downstream(&self, household: &Arc<Household>) -> LocalDownstream {
-        LocalDownstream::new(
-            Arc::clone(household),
-            self.project.clone(),
-            Arc::clone(&self.read),
-            self.state.clone(),
-            self.sources.clone(),
-            self.directory.path.clone(),
-            &self.plan,
-        )
-    }
-
-    fn concurrency(&self) -> NonZeroU32 {
-        let processors = || std::thread::available_parallelism().ok()?.try_into().ok();
-        self.options
-            .concurrency
-            .or_else(processors)
-            .unwrap_or(NonZeroU32::MIN)
-    }
 }
 
 /// Removes what a run left that is not written down.
@@ -477,9 +376,6 @@ async fn discard(directory: &PipelineDir, supervisor: &Supervisor) {
         let _ = journal.forget_dir(&directory.path);
     }
 }
-
-/// How long a job that was told to stop may take: somebody sits there and waits.
-const GRACE: Duration = Duration::from_secs(10);
 
 /// Writes down how long the jobs took. Nothing depends on it.
 fn note_times(state: &ProjectState, stopwatch: &Stopwatch, place: JobPlace) {

@@ -1,5 +1,6 @@
 //! Runs of a project's pipeline on this machine.
 
+mod assembly;
 mod local_run;
 mod options;
 mod planning;
