@@ -26,7 +26,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<Exit, Failure> {
         .iter()
         .chain([&project.file()])
     {
-        if fs::symlink_metadata(root.join(name)).is_ok() {
+        if fs::symlink_metadata(root.join(name)).is_ok_and(|it| !is_blank(&it)) {
             let error = anyhow!("{} is there already", name.display());
             return Err(Failure::usage(error).with_help(
                 "it stays as it is; `runwright init --print` shows what would be written",
@@ -64,11 +64,16 @@ fn told(path: &Path, starter: &Starter) -> String {
     )
 }
 
-/// Writes a file that is not there yet; one that cannot be written whole is removed.
+/// Returns whether it is a file with nothing in it: what is left of one whose writing was killed.
+fn is_blank(file: &fs::Metadata) -> bool {
+    file.is_file() && file.len() == 0
+}
+
+/// Writes a file that is not there yet, or is empty; one that cannot be written whole is removed.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
+        .append(true)
+        .create(true)
         .open(path)?;
     let written = file.write_all(text.as_bytes());
     if written.is_err() {

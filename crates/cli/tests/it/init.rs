@@ -82,6 +82,15 @@ fn no_file_is_written_over() {
 }
 
 #[test]
+fn an_empty_file_is_none_yet() {
+    let project = repository();
+    project.write(".gitlab-ci.yml", "");
+    project.runwright(&["init"]).expect_code(0);
+    project.runwright(&["lint"]).expect_code(0);
+    project.runwright(&["init"]).expect_code(2);
+}
+
+#[test]
 fn without_a_repository_the_user_is_told_to_make_one() {
     let project = Project::empty_directory();
     project

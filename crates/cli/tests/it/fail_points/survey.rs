@@ -44,7 +44,7 @@ impl Survey {
                             "includes::vendored::",
                             "runwright::settings::",
                             // A hook that was moved aside is given back by the next command, which
-                            // its tests show; the first pipeline file is one write.
+                            // its tests show; a first pipeline file that stayed empty is none.
                             "runwright::hook::",
                             "cli::init::",
                         ]
