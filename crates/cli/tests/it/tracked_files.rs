@@ -212,6 +212,51 @@ fn names_that_would_do_harm_are_shown_without_it() {
 }
 
 #[test]
+fn secrets_in_names_are_in_no_output() {
+    let project = project("job: {script: ['for f in key-*; do echo x > \"$f\"; done']}");
+    project.write("key-hunter2hunter2", "x\n\n");
+    project.commit();
+    let path = |name: &str| project.scratch().join(name).to_str().unwrap().to_owned();
+    let (report, events) = (path("r.json"), path("e.jsonl"));
+    let words = [
+        "run",
+        "--warn-changes",
+        "--secret",
+        "TOKEN",
+        "--report",
+        &report,
+        "--events",
+        &events,
+    ];
+    let mut command = project.command(&words);
+    let done = command.env("TOKEN", "hunter2hunter2").output().unwrap();
+    let done = Done::from(done).expect_code(0);
+    for text in [
+        done.all(),
+        fs::read_to_string(&report).unwrap(),
+        fs::read_to_string(&events).unwrap(),
+    ] {
+        assert!(text.contains("key-[MASKED]"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}
+
+#[test]
+fn what_git_was_told_not_to_look_at_is_compared_with_what_it_was() {
+    let project = project("job: {script: [touch a.txt, touch b.txt, echo x > c.txt]}");
+    project.git(&["update-index", "--assume-unchanged", "a.txt"]);
+    project.git(&["update-index", "--skip-worktree", "b.txt"]);
+    for name in ["a.txt", "b.txt"] {
+        project.write(name, "as it WAS\n");
+    }
+    let done = project
+        .runwright(&["run", "--warn-changes", "--in-place"])
+        .expect_code(0);
+    let expect = "the job changed 1 tracked file that it did not declare: c.txt";
+    assert_eq!(warning(&done), Some(expect), "{}", done.all());
+}
+
+#[test]
 fn bitrabs_settings_ask_for_it_in_its_dialect() {
     let project = project("job: {script: [echo x > a.txt; echo x > src/one]}");
     project.write(

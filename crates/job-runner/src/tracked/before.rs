@@ -1,5 +1,6 @@
 use super::blob;
 use super::declared::Declared;
+use super::links::Links;
 use super::listing::{self, Tracked};
 use super::state::{Kind, State};
 use executor_core::Cancellation;
@@ -18,14 +19,13 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    /// Looks at the files of a listing of `git ls-files --stage -z`; `dirty` lists those that are not as
+    /// Looks at the files of a listing of `git ls-files -v --stage -z`; `dirty` lists those that are not as
     /// the index has them. Blocks.
     pub(crate) fn look(project: &Path, listing: &[u8], dirty: &[u8]) -> Self {
         let files = listing::parse(listing);
-        let states: Vec<Option<State>> = files
-            .iter()
-            .map(|file| State::of(&project.join(&file.path)))
-            .collect();
+        let mut links = Links::below(project);
+        let states = files.iter().map(|file| links.state(&file.path));
+        let states: Vec<Option<State>> = states.collect();
         let mut places = listing::places(&files, dirty);
         places.extend((0..files.len()).filter(|&at| files[at].id.is_none()));
         let content = |at: usize| {
@@ -44,12 +44,13 @@ impl Before {
     /// Returns the files that are not what they were, by content, mode or being there, and that nobody
     /// declared. What nobody touched is not read. Blocks.
     pub(crate) fn changed(&self, declared: &Declared, cancellation: &Cancellation) -> Vec<&Path> {
+        let mut links = Links::below(&self.project);
         let mut changed = Vec::new();
         for (at, file) in self.files.iter().enumerate() {
             if cancellation.is_aborted() {
                 break;
             }
-            let now = State::of(&self.project.join(&file.path));
+            let now = links.state(&file.path);
             if now != self.states[at] && self.is_changed(at, now) && !declared.covers(&file.path) {
                 changed.push(&*file.path);
             }
@@ -112,7 +113,7 @@ mod tests {
             fs::create_dir_all(path.parent().expect("a parent")).expect("made");
             fs::write(&path, "content\n").expect("written");
             let id = blob::id_of(&path, PLAIN, 40).expect("read");
-            listing.extend(format!("100644 {id} 0\t").into_bytes());
+            listing.extend(format!("H 100644 {id} 0\t").into_bytes());
             listing.extend(
                 path.strip_prefix(project.path())
                     .expect("below")
@@ -174,6 +175,24 @@ mod tests {
             write(&path.join("dir"), "");
         };
         check("", replace, &["a", "b", "dir/c"]);
+        // The same file, by another way that Git does not go.
+        let lead_away = |path: &Path| {
+            fs::rename(path.join("dir"), path.join("moved")).expect("renamed");
+            symlink("moved", path.join("dir")).expect("linked");
+        };
+        check("", lead_away, &["dir/c"]);
+    }
+
+    #[test]
+    fn what_was_beyond_a_link_before_is_no_news() {
+        let (project, listing) = tree(&["dir/c"]);
+        let path = project.path();
+        fs::rename(path.join("dir"), path.join("moved")).expect("renamed");
+        symlink("moved", path.join("dir")).expect("linked");
+        let before = Before::look(path, &listing, b"dir/c\0");
+        fs::write(path.join("dir/c"), "CONTENT\n").expect("written");
+        let changed = before.changed(&Declared::default(), &Cancellation::new());
+        assert_eq!(changed, [Path::new(""); 0]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 use super::state::Kind;
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -38,8 +39,11 @@ fn id(path: &Path, kind: Kind, mut digest: impl Digest) -> io::Result<String> {
             }
         }
     }
-    let bytes = digest.finalize();
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut id = String::new();
+    for byte in digest.finalize() {
+        let _ = write!(id, "{byte:02x}");
+    }
+    Ok(id)
 }
 
 #[cfg(test)]

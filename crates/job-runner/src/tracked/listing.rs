@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tracked {
     pub(crate) path: PathBuf,
-    /// The id of its content in the index; none while a merge is unresolved.
+    /// The id of its content in the index; none where that says nothing about the file: while a merge is
+    /// unresolved, and where Git was told not to look at it.
     pub(crate) id: Option<String>,
 }
 
-/// Reads what `git ls-files --stage -z` says. Submodules are no files.
+/// Reads what `git ls-files -v --stage -z` says. Submodules are no files.
 pub(crate) fn parse(listing: &[u8]) -> Vec<Tracked> {
     let entries = listing.split(|byte| *byte == 0).filter_map(entry);
     let mut files: Vec<Tracked> = Vec::new();
@@ -30,12 +31,18 @@ fn entry(entry: &[u8]) -> Option<Tracked> {
     let tab = entry.iter().position(|byte| *byte == b'\t')?;
     let (head, path) = (std::str::from_utf8(&entry[..tab]).ok()?, &entry[tab + 1..]);
     let mut words = head.split(' ');
-    let (mode, id, stage) = (words.next()?, words.next()?, words.next()?);
+    let (tag, mode, id, stage) = (words.next()?, words.next()?, words.next()?, words.next()?);
     let is_file = mode != "160000" && !path.is_empty();
     is_file.then(|| Tracked {
         path: Path::new(OsStr::from_bytes(path)).to_owned(),
-        id: (stage == "0").then(|| id.to_owned()),
+        id: (stage == "0" && !is_overlooked(tag)).then(|| id.to_owned()),
     })
+}
+
+/// Returns whether Git takes a file for unchanged without a look: one of `update-index
+/// --assume-unchanged` or `--skip-worktree`.
+fn is_overlooked(tag: &str) -> bool {
+    tag == "S" || tag.starts_with(|letter: char| letter.is_ascii_lowercase())
 }
 
 /// Returns the places of those files in a list that are named in a listing of `git ls-files -z`.
@@ -58,18 +65,21 @@ mod tests {
 
     #[test]
     fn names_may_hold_anything_and_submodules_are_no_files() {
-        let listing = b"100644 aa 0\ta\tb\nc\0160000 bb 0\tsub\0120000 cc 0\tlink\0\
-                        100644 d1 1\tboth\0100644 d2 2\tboth\0100755 ee 0\t\xff\0nonsense\0";
+        let listing = b"H 100644 aa 0\ta\tb\nc\0H 160000 bb 0\tsub\0H 120000 cc 0\tlink\0\
+                        M 100644 d1 1\tboth\0M 100644 d2 2\tboth\0H 100755 ee 0\t\xff\0nonsense\0\
+                        h 100644 f1 0\tassumed\0S 100644 f2 0\tskipped\0";
         let files = parse(listing);
         let found: Vec<_> = files
             .iter()
             .map(|it| (it.path.as_os_str().as_bytes(), it.id.as_deref()))
             .collect();
-        let expect: [(&[u8], Option<&str>); 4] = [
+        let expect: [(&[u8], Option<&str>); 6] = [
             (b"a\tb\nc", Some("aa")),
             (b"link", Some("cc")),
             (b"both", None),
             (b"\xff", Some("ee")),
+            (b"assumed", None),
+            (b"skipped", None),
         ];
         assert_eq!(found, expect);
         assert_eq!(places(&files, b"both\0link\0gone\0both\0"), [1, 2]);

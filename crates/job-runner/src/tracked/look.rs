@@ -81,7 +81,6 @@ impl<'r> Stages<'_, 'r> {
         let Some(look) = look.filter(|_| !self.build.cancellation.is_aborted()) else {
             return;
         };
-        let is_alone = look.guest.as_ref().is_none_or(Guest::was_alone);
         let (before, declared) = (look.before, look.declared);
         let cancellation = self.build.cancellation.clone();
         let compared = off_thread(move || {
@@ -96,10 +95,13 @@ impl<'r> Stages<'_, 'r> {
         if count == 0 {
             return;
         }
+        // The names go on to the summary and to events, which know no secrets.
+        let names = names.iter().map(|name| self.build.log.masked(name));
         let changed = ChangedFiles {
             count: count as u64,
-            first: names,
-            is_certain: is_alone,
+            first: names.collect(),
+            // Asked last: whoever came while the files were compared may have changed one.
+            is_certain: look.guest.as_ref().is_none_or(Guest::was_alone),
         };
         self.build.log.warning_line(&warning(&changed));
         self.build.products.changed = Some(changed);
@@ -114,7 +116,7 @@ async fn look(
     processes: &ProcessTree,
     cancellation: &Cancellation,
 ) -> Result<Before, ToolError> {
-    let args = ["ls-files", "-z", "--stage"];
+    let args = ["ls-files", "-v", "-z", "--stage"];
     let listing = tool::read(processes, &project, &args, cancellation).await?;
     let dirty = match &status {
         // Of a copy Git would read every file; what it was copied from it knows.

@@ -4,6 +4,7 @@ mod before;
 mod blob;
 mod company;
 mod declared;
+mod links;
 mod listing;
 mod look;
 mod state;
