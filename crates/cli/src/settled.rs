@@ -4,8 +4,10 @@
 //! and a run that is gone on with finds in its record what held when it began.
 
 use crate::args::Cli;
+use crate::command::can_ask;
 use crate::failure::Failure;
 use crate::output::{Progress, error_line};
+use crate::terminal::OwnTerminal;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use runwright::local::{LocalError, LocalProject, Said, SettingValue, Settings, StateDir};
@@ -187,7 +189,21 @@ fn meant<'s>(
         }
     }
     fit_screen(&mut words, matches);
+    let is_run = command.get_name() == "run";
+    if !is_run || !can_ask() || !OwnTerminal::is_there() || !is_for_lines(&words, matches) {
+        words.retain(|(said, _)| said.key.name != "shell-on-failure");
+    }
     words
+}
+
+/// Returns whether a run writes lines for people, among which somebody else may have the terminal.
+fn is_for_lines(words: &[(&Said, String)], matches: &ArgMatches) -> bool {
+    let settled = words.iter().find(|(said, _)| said.key.name == "progress");
+    if let Some((_, word)) = settled {
+        return word != FULL_SCREEN && word != "--progress=json";
+    }
+    let given = matches.try_get_one::<Progress>("progress").ok().flatten();
+    !matches!(given, Some(Progress::Json | Progress::Tui))
 }
 
 /// Takes out what settings say of the screen and cannot be had, since nobody asked for it just now: the

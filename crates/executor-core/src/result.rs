@@ -183,8 +183,10 @@ pub struct JobOutcome {
     pub error: Option<Arc<BuildError>>,
     /// The stages that ran, in order.
     pub stages: Vec<StageReport>,
-    /// How long it took in all.
+    /// How long it took in all, without what somebody spent in it.
     pub duration: Duration,
+    /// How long somebody was in it, or waited to be.
+    pub visited: Duration,
     /// Its log.
     pub trace: TraceSummary,
     /// The handle of an environment that was kept for a later job.
@@ -203,6 +205,7 @@ impl JobOutcome {
             error: None,
             stages: Vec::new(),
             duration: Duration::ZERO,
+            visited: Duration::ZERO,
             trace: TraceSummary::default(),
             suspended: None,
             products: Arc::default(),

@@ -67,6 +67,7 @@ impl Build<'_> {
         }
         self.write_end(&outcome);
         outcome.duration = self.elapsed();
+        outcome.visited = self.visited;
         outcome.trace = self.log.finish();
         tracing::info!(job = %self.job.id, state = %outcome.state, "Job finished.");
         outcome

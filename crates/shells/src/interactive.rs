@@ -6,6 +6,7 @@ use crate::user::UserCommand;
 use crate::writer::Writer;
 use crate::{ScriptError, ScriptOptions, ShellCommand};
 use executor_core::shell::{Dialect, ShellInfo};
+use std::fmt::Write as _;
 
 /// An interactive sh or bash that knows which job it is in and what the job's script is.
 ///
@@ -109,25 +110,25 @@ impl<'a> InteractiveShell<'a> {
         }
         let exports = sh(&self.path(Self::EXPORTS_FILE));
         let history = sh(&self.path(Self::HISTORY_FILE));
-        text.push_str(&format!(
+        let _ = writeln!(
+            text,
             "if [ -r {exports} ]; then . {exports}; rm -f -- {exports}; fi\n\
-             unset HISTFILE\nHISTFILE={history}\n"
-        ));
+             unset HISTFILE\nHISTFILE={history}"
+        );
         text.push_str(IMPORT_ENVIRONMENT);
         if !self.title.is_empty() {
             // Through a variable: what comes out of it is not looked at again.
             let title = sh_always(&self.title);
-            text.push_str(&format!(
-                "runwright_title={title}\nPS1='[$runwright_title] $ '\n"
-            ));
+            let _ = writeln!(text, "runwright_title={title}\nPS1='[$runwright_title] $ '");
         }
         self.write_functions(&mut text);
         if is_bash {
-            // What has several lines keeps them, also when it comes back from the history.
-            text.push_str("shopt -s cmdhist lithist\n");
+            // A `!` is one, as in the script. What has several lines keeps them, also when it comes
+            // back from the history.
+            text.push_str("set +H\nshopt -s cmdhist lithist\n");
             for command in &self.commands {
                 let command = sh_always(&command.text);
-                text.push_str(&format!("history -s -- {command}\n"));
+                let _ = writeln!(text, "history -s -- {command}");
             }
         }
         self.write_greeting(&mut text);
@@ -151,12 +152,13 @@ impl<'a> InteractiveShell<'a> {
         let mut cases = String::new();
         for (number, command) in (1..).zip(&self.commands) {
             let lines = visible_lines(&command.text);
-            list.push_str(&format!("{number:>4}  {}\n", lines.join("\n      ")));
+            let _ = writeln!(list, "{number:>4}  {}", lines.join("\n      "));
             let echo = sh_always(&visible(&command.echo()));
             let command = sh_always(&command.text);
-            cases.push_str(&format!(
-                "    {number}) printf '\\033[32;1m%s\\033[0;m\\n' {echo}; eval {command} ;;\n"
-            ));
+            let _ = writeln!(
+                cases,
+                "    {number}) printf '\\033[32;1m%s\\033[0;m\\n' {echo}; eval {command} ;;"
+            );
         }
         let list = sh_always(&list);
         let program = sh(self
@@ -165,7 +167,8 @@ impl<'a> InteractiveShell<'a> {
             .as_deref()
             .unwrap_or(self.shell.dialect.as_str()));
         let script = sh(&self.path(Self::SCRIPT_FILE));
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             "script() {{ printf %s {list}; }}\n\
              rerun() {{\n  case \"${{1-}}\" in\n\
              \x20   '') {program} {script} </dev/null; set -- \"$?\"\n\
@@ -173,7 +176,7 @@ impl<'a> InteractiveShell<'a> {
              {cases}\
              \x20   *) echo \"rerun: the script has no such line; see: script\" >&2; return 2 ;;\n\
              \x20 esac\n}}\n"
-        ));
+        );
     }
 
     fn write_greeting(&self, text: &mut String) {
@@ -200,9 +203,9 @@ unset runwright_file
 if [ -r ~/.bashrc ]; then . ~/.bashrc; fi
 "#;
 
-const SH_PROFILE: &str = r#"if [ -r /etc/profile ]; then . /etc/profile; fi
+const SH_PROFILE: &str = "if [ -r /etc/profile ]; then . /etc/profile; fi
 if [ -r ~/.profile ]; then . ~/.profile; fi
-"#;
+";
 
 /// Returns the text with a sign in the place of each character that would act on a terminal.
 fn visible(text: &str) -> String {

@@ -106,7 +106,9 @@ pub(crate) struct RunArgs {
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) warn_changes: bool,
     /// When a job fails, open a shell in its environment as the failure left it
-    #[arg(long)]
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", default_value_t = false, hide_default_value = true,
+          hide_possible_values = true, value_name = "BOOL")]
     pub(crate) shell_on_failure: bool,
     /// Start shells as login shells, so that they read your profile
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,

@@ -5,6 +5,7 @@ use clap::{ArgAction, Args};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  runwright shell                   asks which job
   runwright shell test              a shell where the script of `test` would run
   runwright shell test --needs      run what it needs first
   runwright shell 'test 1/2'        one of the jobs that `parallel` makes
@@ -19,9 +20,9 @@ that has them. Nothing is kept of what happens there; `exit` or Ctrl-D leaves.
 
 Exit codes: those of the shell or the command; before it has begun, as of `runwright run`")]
 pub(crate) struct ShellArgs {
-    /// The job to enter
+    /// The job to enter; at a terminal it is asked for when none is named
     #[arg(value_name = "JOB")]
-    pub(crate) job: String,
+    pub(crate) job: Option<String>,
     /// The command to run there instead of a shell, with its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,

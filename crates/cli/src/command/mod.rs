@@ -45,6 +45,7 @@ mod watch_changes;
 mod words;
 
 pub(crate) use artifacts::artifacts;
+pub(crate) use ask::can_ask;
 pub(crate) use choose::meant;
 pub(crate) use clean::clean;
 pub(crate) use config::config;

@@ -4,7 +4,7 @@ use crate::output::{Console, error_line, strip_controls};
 use crate::terminal::{OwnTerminal, attach};
 use runwright::core::prelude::async_trait;
 use runwright::core::{BuildError, Cancellation, Job};
-use runwright::local::{FailedScript, Visit, VisitPoint, Visitor};
+use runwright::local::{FailedScript, RunControls, Visit, VisitPoint, Visitor};
 use runwright::pipeline::scheduler::retries_allowed;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -13,15 +13,17 @@ use tokio::sync::Mutex;
 #[derive(Debug)]
 pub(super) struct OnFailure {
     console: Arc<Console>,
+    controls: RunControls,
     profile: bool,
     /// Whoever has it has the terminal.
     turn: Mutex<()>,
 }
 
 impl OnFailure {
-    pub(super) fn new(console: Arc<Console>, profile: bool) -> Self {
+    pub(super) fn new(console: Arc<Console>, controls: &RunControls, profile: bool) -> Self {
         Self {
             console,
+            controls: controls.clone(),
             profile,
             turn: Mutex::default(),
         }
@@ -43,6 +45,7 @@ impl Visitor for OnFailure {
 
     async fn visit(&self, visit: Visit, cancellation: &Cancellation) -> Result<(), BuildError> {
         let failed = |error| BuildError::system("terminal", "use it", error);
+        let _clock = self.controls.first().stop_clock();
         let _turn = tokio::select! {
             turn = self.turn.lock() => turn,
             () = cancellation.canceled() => return Ok(()),

@@ -23,7 +23,7 @@ use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use runwright::local::{
     Continuation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, ReuseMode,
-    ReuseOptions, RunCommand, RunLogs, RunOptions, Settings, StateDir,
+    ReuseOptions, RunCommand, RunLogs, RunOptions, Settings, StateDir, Visitor,
 };
 use runwright::pipeline::config::parse_duration;
 use runwright::pipeline::parity::{Class, check_plan};
@@ -249,15 +249,8 @@ async fn execute(
     let reports = ReportFiles::check(&args.shown.report)?;
     let audience = Arc::new(Audience::of(&args.shown)?);
     if args.shell_on_failure {
-        let console = audience.console().filter(|_| OwnTerminal::is_there());
-        let Some(console) = console else {
-            let error = anyhow!("--shell-on-failure needs a terminal, with a person at it");
-            return Err(Failure::usage(error)
-                .with_help("leave it out, and enter the job afterwards: `runwright shell JOB`"));
-        };
-        options.visitor = Some(Arc::new(OnFailure::new(console, args.login)));
+        options.visitor = on_failure(args, &audience, &options)?;
     }
-
     audience.connect(&options.controls, &cancellation);
     options.notices = Notices::new(|line| error_line(&strip_controls(line)));
     let work = work(args, project, pipeline, options, &audience, &cancellation);
@@ -296,6 +289,27 @@ async fn execute(
     }
     shown.map_err(Failure::environment)?;
     Ok(done.report.exit)
+}
+
+/// Returns who enters jobs that fail. A run that is gone on with may have begun at a terminal, and does
+/// without one.
+fn on_failure(
+    args: &RunArgs,
+    audience: &Audience,
+    options: &RunOptions,
+) -> Result<Option<Arc<dyn Visitor>>, Failure> {
+    match audience.console().filter(|_| OwnTerminal::is_there()) {
+        Some(console) => {
+            let visitor = OnFailure::new(console, &options.controls, args.login);
+            Ok(Some(Arc::new(visitor)))
+        }
+        None if options.continues.is_some() => Ok(None),
+        None => {
+            let error = anyhow!("--shell-on-failure needs a terminal, with a person at it");
+            Err(Failure::usage(error)
+                .with_help("leave it out, and enter the job afterwards: `runwright shell JOB`"))
+        }
+    }
 }
 
 pub(super) fn words_on_signal(count: usize) -> &'static str {

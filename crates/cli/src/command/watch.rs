@@ -32,6 +32,11 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
             Failure::usage(error).with_help("`runwright run --dry-run` shows what would run")
         );
     }
+    if args.run.shell_on_failure {
+        let error = anyhow!("--shell-on-failure does not go with watching");
+        return Err(Failure::usage(error)
+            .with_help("enter the job beside it, from another terminal: `runwright shell JOB`"));
+    }
     let project = run::project(&args.run)?;
     let options = run::options(&args.run, &project)?;
     if args.restart && options.isolation == Isolation::None {

@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 ///
 /// # Cancellation
 ///
-/// Stops soon and returns `None`; dropping the session ends the shell.
+/// Stops soon and returns `None`, as when the terminal is gone; dropping the session ends the shell.
 pub(crate) async fn attach(
     session: &mut dyn TerminalSession,
     terminal: &OwnTerminal,
@@ -39,9 +39,9 @@ pub(crate) async fn attach(
                 // A shell that has ended is noticed below.
                 let _ = session.resize(terminal.size());
             }
-            ended = poll_fn(|context| relay.poll(context, session, terminal, &mut raw)) => {
-                ended?;
-                break;
+            left = poll_fn(|context| relay.poll(context, session, terminal, &mut raw)) => match left? {
+                Left::Shell => break,
+                Left::Person => return Ok(None),
             }
         }
     }
@@ -49,6 +49,14 @@ pub(crate) async fn attach(
         status = session.ended() => Ok(status),
         () = cancellation.canceled() => Ok(None),
     }
+}
+
+/// Who is gone.
+enum Left {
+    /// The shell has ended, and all it showed is shown.
+    Shell,
+    /// The terminal was closed: nobody types any more, and nobody reads.
+    Person,
 }
 
 /// What is on its way between a terminal and a shell.
@@ -59,27 +67,24 @@ struct Relay {
 }
 
 impl Relay {
-    /// Passes on what there is; ready when the shell has ended and all it showed is shown, or when
-    /// the terminal is gone.
+    /// Passes on what there is; ready when one of both is gone.
     fn poll(
         &mut self,
         context: &mut Context<'_>,
         session: &mut dyn TerminalSession,
         terminal: &OwnTerminal,
         raw: &mut RawMode<'_>,
-    ) -> Poll<io::Result<()>> {
+    ) -> Poll<io::Result<Left>> {
         let typed = self
             .typed
             .poll_pass(context, &mut &*terminal, &mut *session, |_| {});
-        // Who sits there is gone, and nobody will read.
-        if let Poll::Ready(ended) = typed {
-            // A shell that takes no more has ended, and still has something to show.
-            if ended.is_ok() {
-                return Poll::Ready(Ok(()));
-            }
+        // A shell that takes no more has ended, and still has something to show.
+        if let Poll::Ready(Ok(())) = typed {
+            return Poll::Ready(Ok(Left::Person));
         }
         let see = |bytes: &[u8]| raw.modes.see(bytes);
-        self.shown.poll_pass(context, session, &mut &*terminal, see)
+        let shown = self.shown.poll_pass(context, session, &mut &*terminal, see);
+        shown.map_ok(|()| Left::Shell)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Entering jobs, at a terminal and without one.
 
-use crate::project::Project;
+use crate::project::{Project, processes_with, wait_until};
 use crate::tmux::Terminal;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 
 const PIPELINE: &str = "\
@@ -144,4 +145,138 @@ fn a_job_that_fails_is_entered_before_it_goes_on() {
     terminal.press("C-d");
     terminal.wait_for(&["after-it", "[exit code 1]"]);
     assert!(terminal.is_as_before());
+}
+
+#[test]
+fn nothing_is_noted_of_who_enters_and_a_mistake_leaves_nothing() {
+    let project = project();
+    project
+        .runwright(&["shell", "hand", "--", "true"])
+        .expect_code(0);
+    let several = project.runwright(&["shell", "many", "--", "true"]);
+    several.expect_code(2);
+    let state = fs::read_dir(project.home().join("projects")).unwrap();
+    for state in state {
+        let state = state.unwrap().path();
+        assert!(!state.join("durations").exists(), "it would count as a run");
+    }
+    assert_eq!(left(&project), Vec::<String>::new());
+    let done = project.runwright(&["shell", "man*1/2", "--", "printenv", "CI_JOB_NAME"]);
+    assert_eq!(done.expect_code(0).stdout, "many 1/2\n", "by a glob");
+}
+
+#[test]
+fn a_command_in_a_job_prints_no_secret() {
+    let project = project();
+    let mut command = project.command(&["shell", "hand", "--secret", "TOKEN", "--"]);
+    command.args(["sh", "-c", "echo =$TOKEN=; echo =$TOKEN= >&2"]);
+    let done = command.env("TOKEN", "never-to-be-seen").output().unwrap();
+    assert_eq!(done.stdout, b"=[MASKED]=\n");
+    let errors = String::from_utf8(done.stderr).unwrap();
+    assert!(errors.contains("=[MASKED]="), "{errors}");
+}
+
+#[test]
+fn the_job_is_asked_for_when_none_is_named() {
+    let project = project();
+    let done = project.runwright(&["shell"]);
+    done.expect_code(2).expect_text("name a job");
+    let terminal = Terminal::start(&project, (100, 30), "shell");
+    terminal.wait_for(&["Which job is to be entered?", "build", "never"]);
+    assert!(!terminal.text().contains("down"), "it runs no script");
+    terminal.type_text("nev");
+    terminal.wait_for(&["> never"]);
+    terminal.press("Enter");
+    terminal.wait_for(&["[job never] $"]);
+    terminal.press("C-d");
+    terminal.wait_for(&["[exit code 0]"]);
+    let terminal = Terminal::start(&project, (101, 30), "shell");
+    terminal.wait_for(&["Which job is to be entered?"]);
+    terminal.press("Escape");
+    terminal.wait_for(&["[exit code 130]"]);
+}
+
+#[test]
+fn a_setting_opens_shells_only_where_somebody_sits() {
+    let project = project();
+    project.write(".runwright.toml", "[run]\nshell-on-failure = true\n");
+    project.runwright(&["run", "test"]).expect_code(1);
+    let done = project.runwright(&["watch", "--shell-on-failure", "test"]);
+    done.expect_code(2).expect_text("does not go with watching");
+    let terminal = Terminal::start(&project, (100, 40), "run test");
+    terminal.wait_for(&["[job test] $"]);
+    terminal.press("C-d");
+    terminal.wait_for(&["[exit code 1]"]);
+    let off = "run test --shell-on-failure=false";
+    let terminal = Terminal::start(&project, (101, 40), off);
+    terminal.wait_for(&["[exit code 1]"]);
+    assert!(!terminal.text().contains("[job test]"));
+}
+
+#[test]
+fn jobs_that_fail_together_are_entered_one_after_the_other() {
+    let project = Project::with_pipeline(
+        "a: {script: [\"exit 3\"], parallel: {matrix: [{OS: [x, y]}]}}\n\
+         fine: {script: [\"exit 4\"], allow_failure: true}\n\
+         twice: {script: [\"exit 5\"], retry: 1}\n",
+    );
+    let arguments = "run --shell-on-failure --concurrency 4";
+    let terminal = Terminal::start(&project, (120, 60), arguments);
+    for number in 1..=3 {
+        // Each shell has one prompt, since it is left at once.
+        let prompts = || terminal.text().matches("] $").count();
+        wait_until("the next shell", || prompts() == number);
+        terminal.type_line("exit");
+    }
+    terminal.wait_for(&["[exit code 1]"]);
+    let text = terminal.text();
+    for job in ["a: [x]", "a: [y]", "twice"] {
+        assert_eq!(text.matches(&format!("job \"{job}\" failed")).count(), 1);
+    }
+    assert!(!text.contains("job \"fine\" failed"), "{text}");
+}
+
+/// Enters a job in which something sleeps, ends the program by a signal, and checks what is left.
+fn check_end(signal: Signal, width: u16, shown: &str) {
+    let project = project();
+    let seconds = (700_000 + std::process::id() % 1000 * 100 + u32::from(width)).to_string();
+    let terminal = Terminal::start(&project, (width, 30), "shell hand");
+    terminal.wait_for(&["[job hand] $"]);
+    terminal.type_line(&format!(
+        "sleep {seconds} & echo up-$((1+1)); sleep {seconds}"
+    ));
+    terminal.wait_for(&["up-2"]);
+    let is_program = |pid: &u32| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+        name.is_ok_and(|name| name.trim() == "runwright")
+    };
+    let home = project.home();
+    let of_home = processes_with(home.to_str().unwrap());
+    let parents = of_home.into_iter().filter(is_program);
+    let program = parents.min().expect("it runs");
+    let pid = Pid::from_raw(program.try_into().unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+    terminal.wait_for(&[shown]);
+    wait_until("nothing runs", || processes_with(&seconds).is_empty());
+    wait_until("nothing is left", || left(&project).is_empty());
+}
+
+#[test]
+fn a_shell_ends_with_the_program() {
+    check_end(Signal::HUP, 100, "[exit code 130]");
+    check_end(Signal::TERM, 101, "[exit code 130]");
+    check_end(Signal::KILL, 102, "[exit code 137]");
+}
+
+#[test]
+fn a_shell_ends_when_its_terminal_is_closed() {
+    let project = project();
+    let terminal = Terminal::start_in_shell(&project, (100, 30), "shell hand");
+    terminal.wait_for(&["[job hand] $"]);
+    let seconds = (800_000 + std::process::id() % 1000).to_string();
+    terminal.type_line(&format!("echo up-$((1+1)); sleep {seconds}"));
+    terminal.wait_for(&["up-2"]);
+    drop(terminal);
+    wait_until("nothing runs", || processes_with(&seconds).is_empty());
+    wait_until("nothing is left", || left(&project).is_empty());
 }

@@ -17,7 +17,7 @@ async fn open(fixture: &Fixture) -> Box<dyn TerminalSession> {
 
 /// Awaits what must come; a test that waits for ever says nothing.
 async fn within<T>(work: impl Future<Output = T>) -> T {
-    let limit = std::time::Duration::from_secs(60);
+    let limit = std::time::Duration::from_mins(1);
     tokio::time::timeout(limit, work).await.expect("it comes")
 }
 

@@ -110,6 +110,8 @@ async fn the_jobs_clock_stands_still_while_somebody_is_there() {
         "{:?}",
         outcome.duration
     );
+    let stay = Duration::from_millis(2500);
+    assert!(outcome.visited >= stay, "{:?}", outcome.visited);
     assert_eq!(guest.seen.lock().expect("no panic").len(), 1);
 }
 

@@ -128,7 +128,7 @@ impl Conductor {
                     queue.end_delays();
                     continue;
                 }
-                () = until(deadline), if !is_stopped => Stopped::InTime,
+                () = until(deadline.and_then(|it| self.controls.clock.put_off(it))), if !is_stopped => Stopped::InTime,
                 () = stop.canceled(), if !is_stopped => Stopped::Told,
                 () = self.dispatcher.deserted(), if !is_deserted => Stopped::Deserted,
             };

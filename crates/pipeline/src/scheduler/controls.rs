@@ -1,4 +1,5 @@
 use super::Status;
+use super::clock::{Clock, StoppedClock};
 use super::hold::{Hold, Holds};
 use super::queue::Queue;
 use executor_core::JobVariable;
@@ -13,6 +14,7 @@ use thiserror::Error;
 pub struct Controls {
     state: Arc<Mutex<State>>,
     pub(super) holds: Arc<Holds>,
+    pub(super) clock: Arc<Clock>,
 }
 
 #[derive(Default)]
@@ -142,6 +144,12 @@ impl Controls {
     /// time that the pipeline took, nor does ending that make its report worse.
     pub fn hold(&self) -> Hold {
         Hold::new(self)
+    }
+
+    /// Lets the pipeline's own time stand still until the guard is dropped, such as while somebody sits
+    /// in one of its jobs.
+    pub fn stop_clock(&self) -> StoppedClock {
+        StoppedClock::new(self)
     }
 
     /// Cancels one job: if it runs it is told to stop, and else it will not run.

@@ -2,6 +2,7 @@
 
 mod auto_cancel;
 mod bridge;
+mod clock;
 mod conductor;
 mod controls;
 mod coverage;
@@ -30,6 +31,7 @@ mod status;
 mod tally;
 
 pub use auto_cancel::{Redundant, redundant};
+pub use clock::StoppedClock;
 pub use controls::{ControlError, Controls, JobSnapshot, PipelineSnapshot};
 pub use downstream::{Bridge, Downstream, DownstreamPipeline};
 pub use driver::Driver;

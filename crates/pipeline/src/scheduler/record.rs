@@ -144,7 +144,7 @@ impl Record {
         let mut outcome = outcome.clone();
         let mut duration = Duration::ZERO;
         if let Some(running) = self.running.take() {
-            duration = running.since.elapsed();
+            duration = running.since.elapsed().saturating_sub(outcome.visited);
             self.duration += duration;
             self.last_lines = running.observer.finish(outcome.state == JobState::Success);
             if let Some(coverage) = running.observer.coverage() {

@@ -2,11 +2,14 @@ use super::entrance::Entrance;
 use super::herald::Herald;
 use super::wish::Wish;
 use crate::args::ShellArgs;
+use crate::command::ask::one_job;
+use crate::command::list::remarks;
 use crate::command::run::check_executor;
+use crate::command::situated::Situated;
 use crate::command::{find_project, isolation, pipeline_options};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{diagnostics, error_line, notes, strip_controls};
+use crate::output::{diagnostics, error_line, notes, shown_name, strip_controls};
 use crate::signal::Signals;
 use anyhow::{Context, anyhow};
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
@@ -21,7 +24,6 @@ use std::sync::Arc;
 /// Enters a job, and returns what the program exits with.
 pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
     check_executor(&args.executor)?;
-    let wish = Wish::find(&args.command)?;
     let project = find_project(&args.project)?;
     let read = pipeline_options(&args.project)?;
     let pipeline = match project.read(&read)?.into_result() {
@@ -34,12 +36,20 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
             return Ok(Exit::Usage.code());
         }
     };
+    let (project, pipeline, job) = match &args.job {
+        Some(job) => (project, pipeline, job.clone()),
+        None => match choose(project, pipeline)? {
+            Some(chosen) => chosen,
+            None => return Ok(Exit::Interrupted.code()),
+        },
+    };
+    let wish = Wish::find(&args.command)?;
     let chosen = args.isolation.chosen();
     isolation::allow_mounts(chosen)?;
     let herald = Arc::new(Herald::new(wish != Wish::Shell));
     let stays = chosen == Isolation::None;
     let entrance = Arc::new(Entrance::new(wish, args.login, stays));
-    let options = options(args, chosen, &entrance);
+    let options = options(args, job, chosen, &entrance);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -71,15 +81,45 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
     Ok(exit_code(&report, &job, &entrance, &herald))
 }
 
-fn options(args: &ShellArgs, isolation: Isolation, entrance: &Arc<Entrance>) -> RunOptions {
+/// Asks which job is to be entered; nothing when the user leaves.
+fn choose(
+    project: LocalProject,
+    pipeline: LocalPipeline,
+) -> Result<Option<(LocalProject, LocalPipeline, String)>, Failure> {
+    let situated = Situated {
+        creation: pipeline.create()?,
+        pipeline,
+        project,
+    };
+    let jobs = situated.creation.jobs.iter();
+    let jobs: Vec<_> = jobs
+        .filter(|job| job.definition.trigger.is_none())
+        .collect();
+    let rows = jobs.iter().map(|job| {
+        let remarks = remarks(&situated, job, None);
+        format!("{}  {remarks}", shown_name(job.name()))
+    });
+    let Some(at) = one_job("Which job is to be entered?", &rows.collect::<Vec<_>>())? else {
+        return Ok(None);
+    };
+    let name = jobs[at].name().to_owned();
+    Ok(Some((situated.project, situated.pipeline, name)))
+}
+
+fn options(
+    args: &ShellArgs,
+    job: String,
+    isolation: Isolation,
+    entrance: &Arc<Entrance>,
+) -> RunOptions {
     RunOptions {
         selection: Selection {
-            jobs: vec![args.job.clone()],
+            jobs: vec![job.clone()],
             ..Selection::default()
         },
         isolation,
         session: Some(JobSession {
-            job: args.job.clone(),
+            job,
             run: args.run,
             runs_needs: args.needs,
         }),
@@ -101,7 +141,7 @@ async fn enter(
     let run = LocalRun::prepare(project, pipeline, &state, options).await?;
     let plan = Arc::clone(run.plan());
     let Some(job) = plan.jobs().iter().find(|job| job.is_played) else {
-        return Err(Failure::usage(anyhow!("there is no job {:?}", args.job)));
+        return Err(Failure::usage(anyhow!("there is no job to enter")));
     };
     // Nobody else sets them.
     let _ = entrance.job.set(job.id);

@@ -250,3 +250,22 @@ later: {stage: b, script: x, when: delayed, start_in: 10 seconds}
     assert_eq!(statuses(&report), "now success, later success");
     assert_eq!(report.duration, SECOND * 11);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_pipelines_time_stands_still_while_its_clock_is_stopped() {
+    let acts: &[(&str, &[Act])] = &[("first", &[Act::Take(SECOND)])];
+    let timeout = Some(SECOND * 5);
+    let (report, _, _) = hold(TEXT, acts, timeout, async |controls, hold, cancellation| {
+        let stopped = controls.stop_clock();
+        sleep(SECOND * 20).await;
+        assert!(!cancellation.is_canceled(), "its time is not up");
+        drop(stopped);
+        sleep(SECOND * 3).await;
+        assert!(!cancellation.is_canceled(), "a second of it had passed");
+        sleep(SECOND * 2).await;
+        assert!(cancellation.is_canceled(), "now it is up");
+        drop(hold);
+    })
+    .await;
+    assert!(!report.jobs.is_empty());
+}

@@ -118,19 +118,19 @@ impl LocalRun {
             }
             None => (state.new_pipeline()?, None),
         };
-        let mut found = None;
-        let plan = match &options.session {
-            Some(session) => {
-                let mut plan = session::plan(directory.id, pipeline, session)?;
-                found = Some(session::find(&mut plan, &state, session)?);
-                // Nothing of it stays, however it ends.
-                if let Some(journal) = supervisor.journal() {
-                    journal.record_dir(&directory.path)?;
-                }
-                plan
+        let planned = match &options.session {
+            Some(session) => session::begin(&directory, pipeline, &state, session, &supervisor)
+                .map(|(plan, found)| (plan, Some(found))),
+            None => {
+                let plan = plan(directory.id, pipeline, &options, earlier.as_ref());
+                plan.map(|plan| (plan, None))
             }
-            None => plan(directory.id, pipeline, &options, earlier.as_ref())?,
         };
+        if planned.is_err() && earlier.is_none() {
+            // Should this fail, it is removed like a run that is too old.
+            let _ = process::remove_tree(&directory.path);
+        }
+        let (plan, found) = planned?;
         let plan = Arc::new(plan);
         let (mut life, mut notes, mut family) = (1, Vec::new(), Family::default());
         let mut earlier = earlier;
@@ -283,8 +283,11 @@ impl LocalRun {
         }
         end(supervisor).await;
         drop(directory);
+        let is_session = found.is_some();
         let tidy = move || {
-            note_times(&state, &stopwatch, place);
+            if !is_session {
+                note_times(&state, &stopwatch, place);
+            }
             // What is not removed this time is removed the next.
             state.prune();
         };

@@ -8,5 +8,5 @@ mod planning;
 pub use error::SessionError;
 pub use job_session::JobSession;
 
-pub(super) use artifacts::{Found, find};
-pub(super) use planning::plan;
+pub(super) use artifacts::Found;
+pub(super) use planning::begin;

@@ -1,27 +1,44 @@
+use super::artifacts::{Found, find};
 use super::error::SessionError;
 use super::job_session::JobSession;
 use crate::local::error::LocalError;
 use crate::local::local_pipeline::LocalPipeline;
 use crate::local::situation::stamp;
+use crate::local::state::{PipelineDir, ProjectState};
 use executor_core::job::When;
 use pipeline::create::{CreatedJob, Creation};
 use pipeline::plan::{NeedsMode, PlanError};
 use pipeline::{Plan, Selection, create};
+use process::Supervisor;
 use std::sync::Arc;
+
+/// Plans a session and looks for what earlier runs left for it. Nothing of it stays, however it ends.
+pub(in crate::local) fn begin(
+    directory: &PipelineDir,
+    pipeline: &LocalPipeline,
+    state: &ProjectState,
+    session: &JobSession,
+    supervisor: &Supervisor,
+) -> Result<(Plan, Found), LocalError> {
+    if let Some(journal) = supervisor.journal() {
+        journal.record_dir(&directory.path)?;
+    }
+    let mut plan = plan(directory.id, pipeline, session)?;
+    let found = find(&mut plan, state, session)?;
+    Ok((plan, found))
+}
 
 /// Plans a pipeline in which one job is entered, behind those that it needs.
 ///
 /// Any job can be entered: one that rules leave out, that waits for somebody or for a failure.
-pub(in crate::local) fn plan(
-    id: u64,
-    pipeline: &LocalPipeline,
-    session: &JobSession,
-) -> Result<Plan, LocalError> {
+fn plan(id: u64, pipeline: &LocalPipeline, session: &JobSession) -> Result<Plan, LocalError> {
     let mut context = pipeline.context()?.clone();
     stamp(&mut context, id);
     let mut creation = create(pipeline.resolved(), &context, pipeline.repository()?);
     let selection = Selection {
         jobs: vec![session.job.clone()],
+        // Whatever is meant is entered, also by a glob.
+        manual: vec![session.job.clone()],
         needs: NeedsMode::With,
         ..Selection::default()
     };
@@ -38,6 +55,7 @@ pub(in crate::local) fn plan(
     }
     let selection = Selection {
         jobs: vec![name],
+        manual: Vec::new(),
         ..selection
     };
     let plan = Plan::new(&creation, context, &selection)?;

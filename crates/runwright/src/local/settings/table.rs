@@ -118,6 +118,13 @@ const RUN_SECTION: SettingSection = SettingSection {
         )
         .default("false"),
         Key::new(
+            "shell-on-failure",
+            Flag,
+            "[open a shell](shell.md) in each job that fails, where somebody sits at a terminal",
+        )
+        .default("false")
+        .about_screen(),
+        Key::new(
             "times",
             Flag,
             "say how long a run takes, and what was slower, also where nobody watches",
