@@ -30,7 +30,7 @@ pub use exit_code::Exit;
 use exit_code::exit_code;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::{ArgMatches, Command as Root, CommandFactory as _, FromArgMatches as _};
 use failure::Failure;
 use settled::{Asked, Settled};
 use std::ffi::OsString;
@@ -41,20 +41,23 @@ use std::process::ExitCode;
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let arguments = command::meant(arguments);
-    let mut cli = match Cli::try_parse_from(&arguments) {
-        Ok(cli) => cli,
+    // Made once: to make all commands and options takes longer than to read the words.
+    let mut root = Cli::command();
+    let (mut cli, matches) = match understand(&mut root, &arguments) {
+        Ok(understood) => understood,
         Err(error) => return misunderstood(&error),
     };
     start_log();
-    let settled = match Settled::of(arguments, Asked::All, |directory| {
+    let understood = (&root, &matches);
+    let settled = match Settled::of_understood(arguments, understood, Asked::All, |directory| {
         settled::read(directory.unwrap_or(Path::new(".")))
     }) {
         Ok(settled) => settled,
         Err(failure) => return failed(&failure),
     };
     if settled.is_changed() {
-        cli = match Cli::try_parse_from(&settled.words) {
-            Ok(cli) => cli,
+        cli = match understand(&mut root, &settled.words) {
+            Ok((cli, _)) => cli,
             Err(error) => return misunderstood(&error),
         };
     }
@@ -62,6 +65,13 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
         Ok(code) => code,
         Err(failure) => failed(&failure),
     }
+}
+
+/// Finds out what words mean.
+fn understand(root: &mut Root, words: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
+    let matches = root.try_get_matches_from_mut(words)?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(root))?;
+    Ok((cli, matches))
 }
 
 fn misunderstood(error: &clap::Error) -> ExitCode {

@@ -42,19 +42,28 @@ impl Settled {
         asked: Asked,
         read: impl FnOnce(Option<&Path>) -> Result<Settings, Failure>,
     ) -> Result<Self, Failure> {
-        let root = Cli::command();
-        let matches = root.clone().try_get_matches_from(&words);
-        let Some((command, matches, depth)) = matches.as_ref().ok().map(|it| leaf(&root, it))
-        else {
-            return Ok(Self::unchanged(words));
-        };
+        let mut root = Cli::command();
+        match root.try_get_matches_from_mut(&words) {
+            Ok(matches) => Self::of_understood(words, (&root, &matches), asked, read),
+            Err(_) => Ok(Self::unchanged(words)),
+        }
+    }
+
+    /// Returns the same for words that were understood: as what by which commands.
+    pub(crate) fn of_understood(
+        words: Vec<OsString>,
+        (root, matches): (&Command, &ArgMatches),
+        asked: Asked,
+        read: impl FnOnce(Option<&Path>) -> Result<Settings, Failure>,
+    ) -> Result<Self, Failure> {
+        let (command, matches, depth) = leaf(root, matches);
         let means_pipeline = argument(command, "file").is_some_and(|it| is_named(it, "FILE"));
         if !means_pipeline {
             return Ok(Self::unchanged(words));
         }
         let directory = matches.get_one::<PathBuf>("cwd");
         let settings = read(directory.map(PathBuf::as_path))?;
-        let mut meant = meant(&settings, command, &root, matches);
+        let mut meant = meant(&settings, command, root, matches);
         meant.retain(|(said, _)| asked == Asked::All || said.key.is_about_screen);
         let with = |keep: &dyn Fn(&Said) -> bool| {
             let added = meant.iter().filter(|(said, _)| keep(said));

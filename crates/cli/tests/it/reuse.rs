@@ -4,6 +4,7 @@ use crate::project::{Done, Project, files_below};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A job, one behind it, and one beside it. Each says which files it reads; what they count is outside of
 /// all that.
@@ -307,6 +308,53 @@ fn who_uses_git_sees_the_refs() {
     bench.check(&[], &[]);
     bench.project.git(&["branch", "side"]);
     bench.check(&[], &["lint"]);
+}
+
+#[test]
+fn who_uses_git_sees_the_index_and_where_history_begins() {
+    let pipeline = PIPELINE.replace("echo linted", "git ls-files");
+    let bench = Bench::new(&pipeline, "[jobs.'*']\ninputs = []");
+    bench.project.write("lint/new", "new");
+    bench.check(&[], &["build", "lint", "test"]);
+    // Another time in the index is no other content.
+    bench.project.git(&["update-index", "--refresh"]);
+    bench.check(&[], &[]);
+    bench.project.git(&["add", "lint/new"]);
+    let done = bench.check(&[], &["lint"]);
+    done.expect_text("lint/new").expect_text("run 1: history");
+    bench.check(&[], &[]);
+}
+
+#[test]
+fn the_rights_that_files_get_count() {
+    let pipeline = "\
+job:
+  script: ['echo job >>$COUNT', touch a, stat -c mode:%a a]
+";
+    let bench = Bench::new(pipeline, "");
+    let run = |umask: &str, expect: &str| {
+        let program = bench.project.command(&["run", "--reuse"]);
+        let mut command = Command::new("sh");
+        command.args(["-c", "umask $0; exec \"$@\"", umask]);
+        command.arg(program.get_program()).args(program.get_args());
+        if let Some(directory) = program.get_current_dir() {
+            command.current_dir(directory);
+        }
+        for (name, value) in program.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.env("COUNT", &bench.count);
+        let done = Done::from(command.output().unwrap()).expect_code(0);
+        drop(done.expect_text(expect));
+    };
+    run("027", "mode:640");
+    run("077", "mode:600");
+    run("027", "mode:640");
+    let ran = fs::read_to_string(&bench.count).unwrap();
+    assert_eq!(ran.lines().count(), 2);
 }
 
 #[test]

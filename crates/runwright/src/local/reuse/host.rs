@@ -4,21 +4,38 @@ use super::mentions::JobTexts;
 use super::variables::is_of_session;
 use std::ffi::OsString;
 use std::fmt;
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 
 /// The environment of who starts the run, sorted. `Debug` shows how many variables there are.
-pub(super) struct HostVariables(Vec<(OsString, OsString)>);
+pub(super) struct HostVariables {
+    variables: Vec<(OsString, OsString)>,
+    user: String,
+}
 
 impl HostVariables {
     /// Takes the environment of this process as it is now.
     pub(super) fn capture() -> Self {
-        Self::new(std::env::vars_os())
+        let user = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        Self {
+            user: user_of(&user),
+            ..Self::new(std::env::vars_os())
+        }
     }
 
     pub(super) fn new(variables: impl Iterator<Item = (OsString, OsString)>) -> Self {
         let mut variables: Vec<_> = variables.collect();
         variables.sort();
-        Self(variables)
+        Self {
+            variables,
+            user: String::new(),
+        }
+    }
+
+    /// Returns who starts the run, with which groups, and which rights his files get. It is not known on
+    /// all systems.
+    pub(super) fn user(&self) -> &str {
+        &self.user
     }
 
     /// Returns those that a job may notice: all but those of a terminal or session, and those of these
@@ -31,14 +48,29 @@ impl HostVariables {
             let name = name.to_string_lossy();
             !is_of_session(&name) || texts.name(&name)
         };
-        let noticed = self.0.iter().filter(is_noticed);
+        let noticed = self.variables.iter().filter(is_noticed);
         noticed.map(|(name, value)| (name.as_bytes(), value.as_bytes()))
     }
 }
 
+/// Picks the lines about the user out of what Linux tells of a process.
+fn user_of(status: &str) -> String {
+    let is_wanted = |line: &&str| {
+        let starts = ["Umask:", "Uid:", "Gid:", "Groups:"];
+        starts.iter().any(|start| line.starts_with(start))
+    };
+    status
+        .lines()
+        .filter(is_wanted)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
 impl fmt::Debug for HostVariables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("HostVariables").field(&self.0.len()).finish()
+        f.debug_tuple("HostVariables")
+            .field(&self.variables.len())
+            .finish()
     }
 }
 
@@ -46,6 +78,15 @@ impl fmt::Debug for HostVariables {
 mod tests {
     use super::*;
     use executor_core::job::{Job, Step};
+
+    #[test]
+    fn of_a_process_its_user_counts() {
+        let status =
+            "Name:\ta\nUmask:\t0022\nPid:\t7\nUid:\t0\t0\nGid:\t1\nGroups:\t4 5\nThreads:\t2\n";
+        let expect = "Umask:\t0022\nUid:\t0\t0\nGid:\t1\nGroups:\t4 5";
+        assert_eq!(user_of(status), expect);
+        assert_eq!(user_of(""), "");
+    }
 
     #[test]
     fn what_belongs_to_a_terminal_counts_where_it_is_named() {

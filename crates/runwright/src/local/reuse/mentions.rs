@@ -85,7 +85,7 @@ const ANYWHERE: [&str; 6] = [
 
 /// Returns whether a script prints or reads all variables that there are.
 fn lists_variables(text: &str) -> bool {
-    if ANYWHERE.iter().any(|word| text.contains(word)) {
+    if ANYWHERE.iter().any(|word| text.contains(word)) || takes_any(text) || composes(text) {
         return true;
     }
     let commands = text.split(['\n', ';', '|', '&', '(', ')', '{', '}', '`', '\'', '"']);
@@ -107,6 +107,50 @@ fn lists_variables(text: &str) -> bool {
             _ => false,
         }
     })
+}
+
+/// What other languages call all variables, where no single one of them is meant.
+const ALL_OF_A_LANGUAGE: [&str; 8] = [
+    "os.environ",
+    "process.env",
+    "ENVIRON",
+    "%ENV",
+    "ENV.each",
+    "ENV.to_",
+    "getenv()",
+    "getenv($",
+];
+
+/// Returns whether a program in the text asks for all variables, or for one whose name does not stand there.
+fn takes_any(text: &str) -> bool {
+    ALL_OF_A_LANGUAGE.iter().any(|word| {
+        let mut found = text.match_indices(word);
+        found.any(|(at, _)| {
+            let rest = &text[at + word.len()..];
+            let rest = rest.strip_prefix(".get(").unwrap_or(rest);
+            let rest = rest.trim_start_matches(['[', '{', '.', '\\', '\'', '"']);
+            !rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
+        })
+    })
+}
+
+/// Returns whether the name of a variable may be put together: by `eval`, by a reference to a name, or by
+/// a command that is given one.
+fn composes(text: &str) -> bool {
+    let words: Vec<&str> = text
+        .split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')' | '`'))
+        .collect();
+    let pair = |program: &str, argument: &dyn Fn(&str) -> bool| {
+        let mut pairs = words.windows(2);
+        pairs.any(|pair| pair[0].trim_start_matches(['"', '\'']) == program && argument(pair[1]))
+    };
+    let refers = |word: &str| word.starts_with('-') && word.contains('n');
+    let is_varied = |word: &str| word.contains('$');
+    (words.contains(&"eval") && (text.contains("\\$") || text.contains("'$")))
+        || ["declare", "local", "typeset"]
+            .iter()
+            .any(|program| pair(program, &refers))
+        || pair("printenv", &is_varied)
 }
 
 /// Words before a command that leave it what it is.
@@ -151,6 +195,16 @@ mod tests {
             "echo ${!CI_@}",
             "cat /proc/self/environ",
             "envsubst < a > b",
+            "eval echo \\$CI_JOB_$part",
+            "eval 'echo $'$name",
+            "declare -n ref=$name",
+            "f() { local -n ref=$1; }",
+            "printenv \"$name\"",
+            "python3 -c 'import os; print(os.environ)'",
+            "python3 -c 'import os; print(os.environ[name])'",
+            "node -e 'console.log(process.env)'",
+            "awk 'BEGIN { for (it in ENVIRON) print it }'",
+            "ruby -e 'ENV.each { |it| p it }'",
         ] {
             check(text, true);
         }
@@ -165,6 +219,13 @@ mod tests {
             "environment",
             "make env",
             "echo environ",
+            "eval \"$(ssh-agent -s)\"",
+            "declare -a list",
+            "python3 -c 'import os; print(os.environ[\"HOME\"], os.environ.get(\"LANG\"))'",
+            "node -e 'process.env.HOME'",
+            "perl -e 'print $ENV{HOME}'",
+            "source .env",
+            "deploy $ENV $ENVIRONMENT >$THE_ENV.log",
         ] {
             check(text, false);
         }

@@ -12,14 +12,18 @@ use crate::local::state::{ProjectState, StateDir};
 use executor_core::job::Job;
 use executor_core::variable::JobVariable;
 use executor_core::{Cancellation, RunContext, RunnerConfig};
-use job_runner::{ArtifactStore, FileContent, Snapshot, TreeContents, ref_state};
+use job_runner::{
+    ArtifactStore, FileContent, Snapshot, TreeContents, ask_git, common_dir, ref_state, toplevel,
+};
 use pipeline::affected::InputPattern;
 use process::Supervisor;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tokio::sync::OnceCell;
 
 /// What all pipelines of a run know to take jobs of their project from earlier runs.
 pub(in crate::local) struct ProjectReuse {
@@ -36,7 +40,11 @@ pub(in crate::local) struct ProjectReuse {
     all_files: OnceLock<[u8; 32]>,
     tags: OnceLock<Option<BTreeMap<String, String>>>,
     refs: OnceLock<Option<BTreeMap<String, String>>>,
+    repository: OnceCell<Option<Vec<Vec<u8>>>>,
 }
+
+/// What a repository has besides objects and refs that a job's own repository gets as well.
+const OF_THE_REPOSITORY: [&str; 3] = ["config", "info/exclude", "shallow"];
 
 /// What a key is made of besides the job itself.
 pub(super) struct Around<'a> {
@@ -99,6 +107,7 @@ impl ProjectReuse {
             all_files: OnceLock::new(),
             tags: OnceLock::new(),
             refs: OnceLock::new(),
+            repository: OnceCell::new(),
         })
     }
 
@@ -137,7 +146,7 @@ impl ProjectReuse {
         let contents = self.contents(around.snapshot, around.cancellation).await?;
         let config = &*around.context.config;
         let texts = JobTexts::of(job);
-        if let Some(unfit) = Unfit::of(job, &config.executor, &texts) {
+        if let Some(unfit) = Unfit::of(job, config, &texts) {
             return Err(unfit);
         }
         let patterns = self.patterns(&job.job_info.name);
@@ -168,6 +177,7 @@ impl ProjectReuse {
             variables(part, job, config, &texts, is_declared);
         });
         maker.part("environment of this host", |part| {
+            part.add(self.host.user().as_bytes());
             for (name, value) in self.host.noticed(&texts) {
                 part.add(name);
                 part.add(value);
@@ -188,7 +198,11 @@ impl ProjectReuse {
             part.add(&files);
         });
         let history = self.history(&contents, &texts, is_declared)?;
+        let repository = self.repository(&texts).await?;
         maker.part("history", |part| {
+            for said in repository {
+                part.add(said);
+            }
             for (name, object) in history {
                 part.add(name.as_bytes());
                 part.add(object.as_bytes());
@@ -231,6 +245,30 @@ impl ProjectReuse {
         Ok(noticed
             .map(|(name, object)| (name.clone(), object.clone()))
             .collect())
+    }
+
+    /// Returns what a job that uses git may see of the repository besides its refs: what is in the index,
+    /// where the history is cut off, and the settings. Times that the index notes are none of it.
+    async fn repository(&self, texts: &JobTexts) -> Result<&[Vec<u8>], Unfit> {
+        if !texts.have_word("git") {
+            return Ok(&[]);
+        }
+        let read = || async {
+            let top = toplevel(&self.project)?;
+            let common = common_dir(&top)?;
+            let list = ["ls-files", "--stage", "-v", "-z"];
+            let index = ask_git(&top, &self.supervisor.tree(), &list).await;
+            let mut said = vec![index.ok()?];
+            for name in OF_THE_REPOSITORY {
+                said.push(match fs::read(common.join(name)) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+                    read => read.ok()?,
+                });
+            }
+            Some(said)
+        };
+        let said = self.repository.get_or_init(read).await;
+        said.as_deref().ok_or(Unfit::History)
     }
 }
 

@@ -128,12 +128,14 @@ impl ReuseRunner {
                 return Ok(None);
             };
             let mut products = entry.products();
-            own.take_over(job, entry.artifacts.clone())?;
             products.dotenv = dotenv_of(&own, &entry.artifacts)?;
-            if let Err(error) = write_log(&reuse, &entry, &log) {
+            // Last the artifacts: a job that has some is a job that was taken.
+            let written = write_log(&reuse, &entry, &log).map_err(Into::into);
+            let taken = || own.take_over(job, entry.artifacts.clone());
+            if let Err(error) = written.and_then(|()| Ok(taken()?)) {
                 // The job is going to run, and makes its own.
                 let _ = fs::remove_file(&log);
-                return Err(error.into());
+                return Err(error);
             }
             reuse.store.touch(&key);
             let outcome = JobOutcome {

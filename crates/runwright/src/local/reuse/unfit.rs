@@ -1,5 +1,6 @@
 use super::mentions::{JobTexts, refers_to};
 use super::variables::{Meaning, OF_THE_RUN, meaning};
+use executor_core::RunnerConfig;
 use executor_core::job::{Job, When};
 use std::fmt;
 
@@ -18,7 +19,7 @@ pub(super) enum Unfit {
     Names(&'static str),
     /// A variable of it does.
     Refers(String, &'static str),
-    /// It reads all variables, and some are new in every run.
+    /// It may read any variable, and some are new in every run.
     ListsVariables,
     /// Its image may be another one by now.
     Image,
@@ -32,7 +33,7 @@ pub(super) enum Unfit {
 
 impl Unfit {
     /// Finds out whether there is a reason in the job itself.
-    pub(super) fn of(job: &Job, executor: &str, texts: &JobTexts) -> Option<Self> {
+    pub(super) fn of(job: &Job, config: &RunnerConfig, texts: &JobTexts) -> Option<Self> {
         let Some(definition) = job.definition.as_deref() else {
             return Some(Self::Unknown);
         };
@@ -57,7 +58,7 @@ impl Unfit {
             When::OnFailure => return Some(Self::OnFailure),
             When::OnSuccess | When::Always | When::Delayed | When::Never => {}
         }
-        if !has_known_images(job, executor) {
+        if !has_known_images(job, &config.executor) {
             return Some(Self::Image);
         }
         if texts.list_variables() {
@@ -66,7 +67,7 @@ impl Unfit {
         if let Some(name) = OF_THE_RUN.into_iter().find(|name| texts.name(name)) {
             return Some(Self::Names(name));
         }
-        let told = job.variables.iter();
+        let told = config.environment.iter().chain(&job.variables);
         let mut told = told.filter(|it| !it.raw && meaning(&it.key) == Meaning::Told);
         told.find_map(|variable| {
             let mut names = OF_THE_RUN.into_iter();
@@ -100,7 +101,7 @@ impl fmt::Display for Unfit {
                 )
             }
             Self::ListsVariables => {
-                f.write_str("it reads all variables, and some are new in every run")
+                f.write_str("it may read any variable, and some are new in every run")
             }
             Self::Image => f.write_str("its image is not named by a digest"),
             Self::Sources => f.write_str("its files are known only when it runs"),
@@ -138,7 +139,8 @@ mod tests {
     #[test]
     fn jobs_that_act_elsewhere_or_are_never_the_same_are_not_fit() {
         let check = |job: &Job, executor: &str, expect: Option<&str>| {
-            let unfit = Unfit::of(job, executor, &JobTexts::of(job));
+            let config = RunnerConfig::new("runner", executor);
+            let unfit = Unfit::of(job, &config, &JobTexts::of(job));
             let told = unfit.map(|it| it.to_string());
             assert_eq!(told.as_deref(), expect);
         };
@@ -153,7 +155,7 @@ mod tests {
         check(
             &job("env | sort"),
             "shell",
-            Some("it reads all variables, and some are new in every run"),
+            Some("it may read any variable, and some are new in every run"),
         );
         let remote = Job {
             definition: None,
