@@ -197,7 +197,7 @@ fn meant<'s>(
             words.extend(option.into_iter().map(|word| (said, word)));
         }
     }
-    fit_screen(&mut words, matches);
+    fit_screen(&mut words, matches, command.get_name() == "watch");
     let is_run = command.get_name() == "run";
     if !is_run || !can_ask() || !OwnTerminal::is_there() || !is_for_lines(&words, matches) {
         words.retain(|(said, _)| said.key.name != "shell-on-failure");
@@ -216,11 +216,12 @@ fn is_for_lines(words: &[(&Said, String)], matches: &ArgMatches) -> bool {
 }
 
 /// Takes out what settings say of the screen and cannot be had, since nobody asked for it just now: the
-/// full screen without a terminal or with a layout that was asked for, and a layout for the full screen.
-fn fit_screen(words: &mut Vec<(&Said, String)>, matches: &ArgMatches) {
+/// full screen without a terminal or with what does not go with it, and a layout for the full screen.
+fn fit_screen(words: &mut Vec<(&Said, String)>, matches: &ArgMatches, is_watch: bool) {
     let asks = |id: &str| is_given(matches, id);
+    let has_no_screen = is_watch || asks("output") || asks("shell_on_failure");
     words.retain(|(_, word)| {
-        word != FULL_SCREEN || (Progress::Tui.can_be_shown() && !asks("output"))
+        word != FULL_SCREEN || (Progress::Tui.can_be_shown() && !has_no_screen)
     });
     let given = matches.try_get_one::<Progress>("progress").ok().flatten();
     let has_screen = (asks("progress") && given == Some(&Progress::Tui))

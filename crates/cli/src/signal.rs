@@ -14,6 +14,7 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 pub(crate) struct Signals {
     listeners: [Signal; 4],
     seen: Arc<AtomicBool>,
+    deaf: Arc<AtomicBool>,
 }
 
 impl Signals {
@@ -48,12 +49,18 @@ impl Signals {
                 signal(SignalKind::quit())?,
             ],
             seen: Arc::default(),
+            deaf: Arc::default(),
         })
     }
 
     /// Returns a flag that says whether any signal came.
     pub(crate) fn seen(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.seen)
+    }
+
+    /// Returns a flag to set while a program that was started has the terminal: Ctrl-C is for that alone.
+    pub(crate) fn deafness(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.deaf)
     }
 
     /// Cancels at the first signal and aborts at the second; `notify` hears of each. Never returns.
@@ -76,11 +83,16 @@ impl Signals {
     /// Waits for the next of them.
     pub(crate) async fn next(&mut self) {
         let [interrupt, terminate, hangup, quit] = &mut self.listeners;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-            _ = quit.recv() => {}
+        loop {
+            let is_key = tokio::select! {
+                _ = interrupt.recv() => true,
+                _ = terminate.recv() => false,
+                _ = hangup.recv() => false,
+                _ = quit.recv() => true,
+            };
+            if !(is_key && self.deaf.load(Ordering::SeqCst)) {
+                return;
+            }
         }
     }
 }

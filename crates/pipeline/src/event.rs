@@ -1,7 +1,9 @@
 //! What happens in a pipeline, as a stream of events for people and machines.
 
 use crate::scheduler::Status;
-use executor_core::{ChangedFiles, FailureReason, PipelineId, ReusedFrom, TestTotals};
+use executor_core::{
+    ChangedFiles, FailureReason, KeptArtifact, PipelineId, ReusedFrom, TestTotals,
+};
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -131,6 +133,9 @@ pub enum EventKind {
         /// The tracked files that it changed without saying so, where somebody looked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         changed: Option<ChangedFiles>,
+        /// The artifacts that are kept of it, reports among them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        artifacts: Vec<KeptArtifact>,
     },
     /// The pipeline has ended, or waits for somebody.
     PipelineDone {

@@ -53,6 +53,23 @@ impl<'a> Again<'a> {
 
 /// Returns the options that ask for a run with the same settings, whatever jobs it is for.
 pub(super) fn settings(args: &RunArgs) -> Vec<String> {
+    let mut words = for_a_job(args);
+    words.extend(args.parallel.words().into_iter().map(ToOwned::to_owned));
+    if args.warn_changes {
+        words.push("--warn-changes".to_owned());
+    }
+    words
+}
+
+/// Returns the words that enter one of the jobs with the same settings; its name comes behind.
+pub(super) fn shell_words(args: &RunArgs) -> Vec<String> {
+    let mut words = vec!["shell".to_owned()];
+    words.extend(for_a_job(args));
+    words
+}
+
+/// Returns the options that say what jobs there are and where they run.
+fn for_a_job(args: &RunArgs) -> Vec<String> {
     let mut words = Vec::new();
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     let path = |path: &Path| path.display().to_string();
@@ -83,15 +100,7 @@ pub(super) fn settings(args: &RunArgs) -> Vec<String> {
     }
     words.extend(project.situation.words());
     words.extend(project.elsewhere.words());
-    let rest = args
-        .isolation
-        .words()
-        .into_iter()
-        .chain(args.parallel.words());
-    words.extend(rest.map(ToOwned::to_owned));
-    if args.warn_changes {
-        words.push("--warn-changes".to_owned());
-    }
+    words.extend(args.isolation.words().into_iter().map(ToOwned::to_owned));
     if args.login {
         words.push("--login".to_owned());
     }

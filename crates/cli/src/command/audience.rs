@@ -4,10 +4,10 @@ use crate::output::{
     Clash, Console, NdJson, Place, SharedWriter, Shown, Style, Tee, Tone, error_line,
     show_errors_above, show_errors_directly, show_errors_on,
 };
-use crate::tui::{FullScreen, World};
+use crate::tui::{FullScreen, Shells, World};
 use anyhow::{Context, anyhow};
 use runwright::core::Cancellation;
-use runwright::local::RunControls;
+use runwright::local::RunOptions;
 use runwright::pipeline::Plan;
 use runwright::pipeline::event::EventSink;
 use runwright::pipeline::expect::Forecast;
@@ -114,9 +114,14 @@ impl Audience {
     }
 
     /// Lets whoever reads on the full screen tell the run what to do.
-    pub(super) fn connect(&self, controls: &RunControls, cancellation: &Cancellation) {
+    pub(super) fn connect(
+        &self,
+        options: &RunOptions,
+        shells: impl FnOnce() -> Shells,
+        cancellation: &Cancellation,
+    ) {
         if let Reader::Screen(screen) = &self.reader {
-            screen.connect(World::new(controls.clone(), cancellation.clone()));
+            screen.connect(World::new(options, shells(), cancellation.clone()));
         }
     }
 
@@ -136,13 +141,19 @@ impl Audience {
 
     /// Returns whether somebody sits before it.
     pub(super) fn is_watched(&self) -> bool {
-        matches!(self.reader, Reader::Person(_)) && io::stdout().is_terminal()
+        match self.reader {
+            Reader::Person(_) => io::stdout().is_terminal(),
+            Reader::Screen(_) => true,
+            Reader::Program(_) => false,
+        }
     }
 
     /// Lets the view tell how long the run goes on.
     pub(super) fn expect(&self, forecast: &Arc<Mutex<Forecast>>) {
-        if let Reader::Person(console) = &self.reader {
-            console.expect(forecast);
+        match &self.reader {
+            Reader::Person(console) => console.expect(forecast),
+            Reader::Screen(screen) => screen.expect(forecast),
+            Reader::Program(_) => {}
         }
     }
 

@@ -1,4 +1,4 @@
-use super::again::Again;
+use super::again::{Again, shell_words};
 use super::audience::Audience;
 use super::changed::Touched;
 use super::choose::choose;
@@ -14,10 +14,12 @@ use crate::args::{DialectArg, RunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{
-    Advice, Style, diagnostics, error_line, notes, refusal, skipped, strip_controls, summary,
+    Advice, Progress, Style, diagnostics, error_line, notes, refusal, skipped, strip_controls,
+    summary,
 };
 use crate::signal::{Signals, TerminalChange, TerminalSignals};
 use crate::terminal::OwnTerminal;
+use crate::tui::Shells;
 use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
@@ -35,6 +37,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tokio::runtime::Handle;
 
 /// Runs the pipeline, or some of its jobs; `words` are those of the command, to ask for it again.
 pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
@@ -251,7 +254,13 @@ async fn execute(
     if args.shell_on_failure {
         options.visitor = on_failure(args, &audience, &options)?;
     }
-    audience.connect(&options.controls, &cancellation);
+    let shells = || Shells {
+        runtime: Handle::current(),
+        profile: args.login,
+        words: shell_words(args),
+        is_deaf: signals.deafness(),
+    };
+    audience.connect(&options, shells, &cancellation);
     options.notices = Notices::new(|line| error_line(&strip_controls(line)));
     let work = work(args, project, pipeline, options, &audience, &cancellation);
     let done = tokio::select! {
@@ -304,6 +313,10 @@ fn on_failure(
             Ok(Some(Arc::new(visitor)))
         }
         None if options.continues.is_some() => Ok(None),
+        None if args.shown.progress() == Progress::Tui => {
+            let error = anyhow!("--shell-on-failure does not go with --progress tui");
+            Err(Failure::usage(error).with_help("the key `s` opens a shell in a job"))
+        }
         None => {
             let error = anyhow!("--shell-on-failure needs a terminal, with a person at it");
             Err(Failure::usage(error)

@@ -11,7 +11,7 @@ use super::{isolation, pipeline_options};
 use crate::args::{RunArgs, WatchArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{diagnostics, error_line, notes, strip_controls};
+use crate::output::{Progress, diagnostics, error_line, notes, strip_controls};
 use crate::signal::{Signals, TerminalSignals};
 use anyhow::{Context, anyhow};
 use runwright::core::{CancelCause, Cancellation};
@@ -36,6 +36,11 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         let error = anyhow!("--shell-on-failure does not go with watching");
         return Err(Failure::usage(error)
             .with_help("enter the job beside it, from another terminal: `runwright shell JOB`"));
+    }
+    if args.run.shown.progress() == Progress::Tui {
+        let error = anyhow!("--progress tui does not go with watch");
+        return Err(Failure::usage(error)
+            .with_help("`runwright run --progress tui` has keys to run jobs again"));
     }
     let project = run::project(&args.run)?;
     let options = run::options(&args.run, &project)?;

@@ -72,12 +72,12 @@ impl Board {
     }
 
     /// Takes who knows how long the run goes on.
-    pub(super) fn expect(&mut self, forecast: Arc<Mutex<Forecast>>) {
+    pub(crate) fn expect(&mut self, forecast: Arc<Mutex<Forecast>>) {
         self.forecast = Some(forecast);
     }
 
     /// Finds out how long the run goes on.
-    pub(super) fn look_ahead(&mut self, now: Timestamp) {
+    pub(crate) fn look_ahead(&mut self, now: Timestamp) {
         self.outlook = self.forecast.as_ref().and_then(|forecast| {
             let mut forecast = forecast.lock().unwrap_or_else(PoisonError::into_inner);
             forecast.outlook(now)
@@ -85,7 +85,7 @@ impl Board {
     }
 
     /// Returns what was found out, if anything is known.
-    pub(super) fn outlook(&self) -> Option<&Outlook> {
+    pub(crate) fn outlook(&self) -> Option<&Outlook> {
         self.outlook.as_ref()
     }
 

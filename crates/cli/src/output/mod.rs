@@ -55,7 +55,7 @@ mod sarif;
 mod screen;
 pub(crate) mod section;
 mod shared;
-mod size;
+pub(crate) mod size;
 mod skipped;
 mod spill;
 mod style;

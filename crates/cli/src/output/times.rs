@@ -52,7 +52,7 @@ pub(crate) fn unknown(outlook: &Outlook) -> String {
 }
 
 /// Returns how long a run goes on: `about 1:58 left`.
-pub(super) fn left(outlook: &Outlook) -> String {
+pub(crate) fn left(outlook: &Outlook) -> String {
     let word = if outlook.is_at_least() {
         "at least"
     } else {
@@ -118,8 +118,8 @@ fn changed(lines: &mut Vec<String>, report: &PipelineReport, above: &str, style:
     }
 }
 
-/// Returns the first names and how many more there are.
-fn files(changed: &ChangedFiles) -> String {
+/// Returns the names of the first files and how many more there are.
+pub(crate) fn files(changed: &ChangedFiles) -> String {
     let names = changed.first.iter().take(NAMES);
     let names: Vec<String> = names.map(|name| strip_controls(&one_line(name))).collect();
     let more = changed.count.saturating_sub(names.len() as u64);

@@ -5,6 +5,7 @@ use super::world::World;
 use crate::output::Style;
 use runwright::pipeline::Plan;
 use runwright::pipeline::event::{EventKind, EventSink, PipelineEvent};
+use runwright::pipeline::expect::Forecast;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,6 +75,11 @@ impl FullScreen {
         world.hold();
         // It is connected once, before the run begins.
         let _ = self.shared.world.set(world);
+    }
+
+    /// Takes who knows how long the run goes on.
+    pub(crate) fn expect(&self, forecast: &Arc<Mutex<Forecast>>) {
+        self.shared.model().board.expect(Arc::clone(forecast));
     }
 
     /// Takes what the run is for.

@@ -33,7 +33,9 @@ mod look;
 mod model;
 mod reader;
 mod screen;
+mod shell;
 mod world;
 
 pub(crate) use full_screen::FullScreen;
+pub(crate) use shell::Shells;
 pub(crate) use world::World;

@@ -2,8 +2,10 @@
 
 use super::draw::draw;
 use super::full_screen::Shared;
-use super::model::Action;
+use super::model::{Action, JobId};
 use super::screen::{self, Canvas};
+use super::shell;
+use jiff::Timestamp;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use rustix::process::{Signal, kill_current_process_group};
 use std::io;
@@ -89,6 +91,7 @@ fn show(shared: &Shared) -> io::Result<()> {
         model.is_stale = false;
         let (columns, rows) = screen::size();
         let mut picture = Canvas::picture(columns, rows);
+        model.board.look_ahead(Timestamp::now());
         draw(&mut model, &mut picture, Instant::now());
         // Events come in while the terminal takes its time.
         drop(model);
@@ -121,10 +124,7 @@ fn perform(shared: &Shared, action: Action, canvas: &mut Canvas) -> io::Result<b
             shared.model().is_stopping = true;
             act(shared, action);
         }
-        Action::Shell(_) => {
-            let text = "a shell: `runwright shell JOB` in another terminal";
-            shared.model().say(text);
-        }
+        Action::Shell(id) => enter(shared, &id, canvas)?,
         Action::Play(..) | Action::Retry(_) | Action::CancelJob(_) => act(shared, action),
     }
     Ok(false)
@@ -136,6 +136,20 @@ fn act(shared: &Shared, action: Action) {
     if let Some(said) = said {
         shared.model().say(&said);
     }
+}
+
+/// Lets a shell in a job have the terminal until it ends.
+fn enter(shared: &Shared, id: &JobId, canvas: &mut Canvas) -> io::Result<()> {
+    let Some(world) = shared.world.get() else {
+        return Ok(());
+    };
+    screen::restore();
+    let said = shell::enter(shared, world, id);
+    come_back(shared, canvas)?;
+    if let Some(said) = said {
+        shared.model().say(&said);
+    }
+    Ok(())
 }
 
 /// Lets the shell have the terminal until it lets this program go on.

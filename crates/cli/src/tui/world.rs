@@ -1,7 +1,8 @@
 use super::model::{Action, JobId};
+use super::shell::Shells;
 use crate::output::shown_name;
 use runwright::core::{CancelCause, Cancellation};
-use runwright::local::RunControls;
+use runwright::local::{JobTerminal, RunControls, RunOptions, Terminals};
 use runwright::pipeline::scheduler::{ControlError, Controls, Hold};
 use std::sync::{Mutex, PoisonError};
 
@@ -9,18 +10,35 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub(crate) struct World {
     controls: RunControls,
+    terminals: Terminals,
+    shells: Shells,
     cancellation: Cancellation,
     hold: Mutex<Option<Hold>>,
 }
 
 impl World {
-    /// Returns the world of a run that these control and that this stops.
-    pub(crate) fn new(controls: RunControls, cancellation: Cancellation) -> Self {
+    /// Returns the world of a run that these options control and that this stops.
+    pub(crate) fn new(options: &RunOptions, shells: Shells, cancellation: Cancellation) -> Self {
         Self {
-            controls,
+            controls: options.controls.clone(),
+            terminals: options.terminals.clone(),
+            shells,
             cancellation,
             hold: Mutex::new(None),
         }
+    }
+
+    /// Returns what opens shells in a job that runs.
+    pub(super) fn door(&self, id: &JobId) -> Option<JobTerminal> {
+        self.terminals.of(self.controls.job(id.pipeline, &id.job)?)
+    }
+
+    pub(super) fn shells(&self) -> &Shells {
+        &self.shells
+    }
+
+    pub(super) fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
     }
 
     /// Keeps the pipeline open, so that jobs can be started and run again after all have ended.

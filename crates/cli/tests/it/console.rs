@@ -99,6 +99,7 @@ fn finished(job: &str, exit_code: i32) -> EventKind {
         coverage: None,
         reused: None,
         changed: None,
+        artifacts: Vec::new(),
     }
 }
 

@@ -97,6 +97,177 @@ fn jobs_and_a_log_show_at_80_columns_and_at_140() {
 }
 
 #[test]
+fn the_whole_screen_is_as_in_the_pictures() {
+    let project = project();
+    let terminal = start(&project, (80, 24));
+    wait_until_held(&terminal);
+    insta::assert_snapshot!(terminal.normal_screen(), @"");
+    open(&project, "compile");
+    open(&project, "docs");
+    terminal.wait_for(&["✗ unit-tests", "✓ docs", "failed"]);
+    terminal.resize(140, 40);
+    terminal.type_keys(&["n"]);
+    terminal.wait_for(&["│ job       unit-tests"]);
+    insta::assert_snapshot!(terminal.normal_screen(), @"");
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["[exit code 1]"]);
+}
+
+#[test]
+fn a_shell_opens_beside_a_job_that_runs() {
+    let project = project();
+    let terminal = start(&project, (80, 24));
+    wait_until_held(&terminal);
+    terminal.type_keys(&["s"]);
+    terminal.wait_for(&["which goes on beside you", "[job compile] $"]);
+    terminal.type_line("echo in-$CI_JOB_NAME; test -t 0 && echo at-$((1+1)); sleep 1000");
+    terminal.wait_for(&["in-compile", "at-2"]);
+    // The keys are the shell's.
+    terminal.press("C-c");
+    terminal.type_line("touch $GATE.docs; exit 3");
+    terminal.wait_for(&["1 running", "✓ docs", "? help"]);
+    assert!(!terminal.screen().contains("at-2"), "all is drawn anew");
+    // Who is in a job that ends is told.
+    terminal.type_keys(&["s"]);
+    terminal.wait_for(&["[job compile] $"]);
+    open(&project, "compile");
+    terminal.wait_for(&["✓ compile", "the shell has ended with the job compile"]);
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["[exit code 1]"]);
+    assert!(terminal.is_as_before());
+}
+
+#[test]
+fn a_shell_opens_in_a_job_that_has_ended_or_waits() {
+    let project = project();
+    open(&project, "docs");
+    let terminal = start(&project, (100, 30));
+    terminal.wait_for(&["✓ docs", "1 running", "○ deploy"]);
+    // It waits for another one.
+    terminal.type_keys(&["j", "j", "s"]);
+    terminal.wait_for(&["its script has not run", "[job unit-tests] $"]);
+    terminal.type_line("echo in-$CI_JOB_NAME; ls .git >/dev/null && exit 7");
+    terminal.wait_for(&["1 running", "? help"]);
+    // It has ended.
+    terminal.type_keys(&["k", "s"]);
+    terminal.wait_for(&["[job docs] $"]);
+    terminal.press("C-d");
+    terminal.wait_for(&["1 running", "? help"]);
+    terminal.type_keys(&["q", "c"]);
+    terminal.wait_for(&["[exit code 130]"]);
+    assert!(terminal.is_as_before());
+}
+
+#[test]
+fn a_signal_ends_a_shell_too() {
+    let project = project();
+    let terminal = start(&project, (80, 24));
+    wait_until_held(&terminal);
+    terminal.type_keys(&["G", "s"]);
+    terminal.wait_for(&["[job deploy] $"]);
+    let id = process_of(&project).to_string();
+    let sent = Command::new("kill").args(["-s", "TERM", &id]).status();
+    assert!(sent.unwrap().success());
+    terminal.wait_for(&["[exit code 130]"]);
+    assert!(terminal.is_as_before());
+}
+
+#[test]
+fn a_job_that_cannot_be_entered_says_why() {
+    let project = Project::with_pipeline(
+        "a: {script: [echo hello]}\ndown: {trigger: {include: child.yml}}\n",
+    );
+    project.write("child.yml", "inner: {script: [echo from inside]}\n");
+    project.commit();
+    let terminal = Terminal::start(&project, (100, 30), "run --progress tui");
+    terminal.wait_for(&["✓ inner", "✓ down", "success"]);
+    terminal.type_keys(&["G"]);
+    terminal.wait_for(&["down > test", "\nfrom inside"]);
+    terminal.type_keys(&["s"]);
+    terminal.wait_for(&["a job of a child pipeline can be entered only while it runs"]);
+    terminal.type_keys(&["r"]);
+    terminal.wait_for(&["attempt 2"]);
+    terminal.type_keys(&["k", "s"]);
+    terminal.wait_for(&["error: ", "starts another pipeline", "? help"]);
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["[exit code 0]"]);
+}
+
+#[test]
+fn runs_that_are_gone_on_with_have_it_too() {
+    let project = Project::with_pipeline(
+        "a: {script: [test -e $CI_PROJECT_DIR/../x || test -n \"$AGAIN\"]}\n",
+    );
+    project.runwright(&["run"]).expect_code(1);
+    let terminal = Terminal::start(&project, (80, 24), "retry --progress tui");
+    terminal.wait_for(&["✗ a", "exit code 1"]);
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["pipeline 1: failed", "[exit code 1]"]);
+    let terminal = Terminal::start(&project, (80, 25), "resume --progress tui");
+    terminal.wait_for(&["[exit code"]);
+}
+
+#[test]
+fn how_long_it_takes_is_said_when_that_is_known() {
+    let project =
+        Project::with_pipeline("a: {script: [sleep 2, 'test -z \"$GATE\" || sleep 1000']}\n");
+    for _ in 0..3 {
+        project.runwright(&["run"]).expect_code(0);
+    }
+    let terminal = Terminal::start(&project, (80, 24), "run --progress tui --variable GATE=x");
+    terminal.wait_for(&[", about 0:0", " left"]);
+    terminal.type_keys(&["q", "c"]);
+    terminal.wait_for(&["[exit code 130]"]);
+}
+
+#[test]
+fn details_tell_of_artifacts_and_tests() {
+    let project = Project::with_pipeline(
+        "a:\n  script:\n    - printf 12345 >out\n    - printf '<testsuite name=\"s\"><testcase name=\"good\"/><testcase name=\"bad\\033[2J\"><failure>no</failure></testcase></testsuite>' >t.xml\n    - exit 3\n  artifacts: {when: always, paths: [out], reports: {junit: t.xml}}\n",
+    );
+    let terminal = Terminal::start(&project, (140, 40), "run --progress tui");
+    terminal.wait_for(&[
+        "│ artifacts 1 file, 5 B",
+        "│ exit code 3",
+        "│ tests     2 tests, 1 failed",
+        "s > bad",
+    ]);
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["[exit code 1]"]);
+}
+
+#[test]
+fn the_mouse_chooses_where_it_was_let() {
+    let project = project();
+    let terminal = start(&project, (80, 24));
+    wait_until_held(&terminal);
+    assert!(!terminal.has_mouse());
+    terminal.type_keys(&["m"]);
+    terminal.wait_for(&["the mouse chooses"]);
+    assert!(terminal.has_mouse());
+    // A press and a release of the first button in the second column of the fifth row.
+    terminal.type_text("\x1b[<0;2;5M\x1b[<0;2;5m");
+    terminal.wait_for(&["─ • docs"]);
+    terminal.type_keys(&["m"]);
+    terminal.wait_for(&["the mouse marks text"]);
+    assert!(!terminal.has_mouse());
+    terminal.type_keys(&["q", "c"]);
+    terminal.wait_for(&["[exit code 130]"]);
+}
+
+#[test]
+fn rounds_of_watch_have_none() {
+    let project = project();
+    project
+        .runwright(&["watch", "--progress", "tui"])
+        .expect_code(2)
+        .expect_text("--progress tui does not go with watch");
+    project
+        .runwright(&["run", "--progress", "tui", "--shell-on-failure"])
+        .expect_code(2);
+}
+
+#[test]
 fn keys_search_fold_play_and_retry_and_the_exit_code_is_that_of_the_last_attempt() {
     let project = project();
     let terminal = start(&project, (100, 30));

@@ -119,6 +119,19 @@ impl Terminal {
         lines.join("\n")
     }
 
+    /// Returns the same with times replaced.
+    pub(crate) fn normal_screen(&self) -> String {
+        let screen = self.screen();
+        let lines: Vec<String> = screen.lines().map(normalised).collect();
+        lines.join("\n")
+    }
+
+    /// Returns whether the program wants to hear of the mouse.
+    pub(crate) fn has_mouse(&self) -> bool {
+        let told = self.tmux(&["display-message", "-p", "#{mouse_any_flag}"]);
+        told.stdout.starts_with(b"1")
+    }
+
     /// Presses keys, in tmux's words; others are typed.
     pub(crate) fn type_keys(&self, keys: &[&str]) {
         for key in keys {

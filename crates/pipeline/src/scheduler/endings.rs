@@ -44,6 +44,7 @@ impl Queue {
             coverage: products.and_then(|products| products.coverage),
             reused: outcome.reused,
             changed: products.and_then(|products| products.changed.clone()),
+            artifacts: products.map_or_else(Vec::new, |products| products.artifacts.clone()),
         };
         // First the job's own end, then what it means for others or for its next attempt.
         self.apply(&mut state, &changes[..own]);

@@ -1,6 +1,8 @@
 use super::{put, quiet};
 use crate::output::clean::shown_name;
+use crate::output::size::size;
 use crate::output::time::seconds;
+use crate::output::times::files;
 use crate::output::{Tone, counted};
 use crate::tui::look;
 use crate::tui::model::Model;
@@ -69,6 +71,18 @@ fn facts(model: &Model, now: Instant) -> Vec<(&'static str, String)> {
             facts.push(("allowed", "its failure lets the pipeline pass".to_owned()));
         }
     }
+    if let Some(changed) = &job.changed {
+        facts.push(("changed", files(changed)));
+    }
+    for kept in &job.artifacts {
+        let count = usize::try_from(kept.files).unwrap_or(usize::MAX);
+        let what = match kept.artifact_type.as_str() {
+            "archive" => String::new(),
+            report => format!("{}: ", shown_name(report)),
+        };
+        let text = format!("{what}{}, {}", counted(count, "file"), size(kept.bytes));
+        facts.push(("artifacts", text));
+    }
     if let Some(coverage) = job.coverage {
         facts.push(("coverage", format!("{coverage} %")));
     }
@@ -103,7 +117,7 @@ fn facts(model: &Model, now: Instant) -> Vec<(&'static str, String)> {
         }
         facts.push(("tests", text));
         for failure in &tests.failures {
-            facts.push(("", shown_name(&failure.name)));
+            facts.push(("", shown_name(&failure.shown_name())));
         }
     }
     facts

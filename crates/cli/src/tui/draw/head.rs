@@ -1,5 +1,6 @@
 use super::{put, quiet};
 use crate::output::time::clock;
+use crate::output::times::left;
 use crate::output::{Tone, strip_controls};
 use crate::tui::look;
 use crate::tui::model::Model;
@@ -29,16 +30,10 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer, now: Instant)
     spans.push(Span::styled(status, look(tone)));
     let elapsed = model.elapsed(now);
     spans.push(Span::raw(format!("  {}", clock(elapsed))));
-    if let Some(expected) = head.expected
+    if let Some(outlook) = model.board.outlook()
         && !model.is_settled()
     {
-        let left = expected.saturating_sub(elapsed);
-        let text = if left.is_zero() {
-            format!(" of about {}", clock(expected))
-        } else {
-            format!(", about {} left", clock(left))
-        };
-        spans.push(Span::styled(text, quiet(model)));
+        spans.push(Span::styled(format!(", {}", left(outlook)), quiet(model)));
     }
     let counts = model.counts();
     let mut between = "   ";

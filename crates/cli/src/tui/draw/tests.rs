@@ -80,6 +80,32 @@ fn a_wide_screen_has_columns_and_details() {
 }
 
 #[test]
+fn the_guide_shows_the_screen() {
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/book/src/full-screen.md"
+    );
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, shown) = page.split_once("```text\n").unwrap();
+    let (shown, _) = shown.split_once("\n```").unwrap();
+    let rows = u16::try_from(shown.lines().count()).unwrap();
+    assert_eq!(text(&mut busy(), 100, rows), shown);
+    // Each key of the help is on the page, and no other.
+    for line in crate::tui::draw::help::lines() {
+        for key in [
+            "p ", "r ", "C ", "s ", "d ", "z ", "e ", "w ", "m ", "M ", "q ",
+        ] {
+            if line.trim_start().starts_with(key) {
+                assert!(
+                    page.contains(&format!("`{}`", key.trim())),
+                    "{key} of {line:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn a_tiny_screen_shows_one_thing_at_a_time() {
     let mut run = busy();
     insta::assert_snapshot!(text(&mut run, 20, 5), @r#"

@@ -81,6 +81,8 @@ impl Model {
                 tests,
                 coverage,
                 reused,
+                changed,
+                artifacts,
                 ..
             } => {
                 let outcome = Outcome {
@@ -102,6 +104,8 @@ impl Model {
                     job.outcome = Some(outcome);
                     job.tests.clone_from(tests);
                     job.coverage = *coverage;
+                    job.changed.clone_from(changed);
+                    job.artifacts.clone_from(artifacts);
                 }
             }
             EventKind::PipelineDone { status, .. } if self.lineage.is_first(pipeline) => {
@@ -123,7 +127,10 @@ impl Model {
         let title = match parent {
             None => {
                 let head = std::mem::take(&mut self.head);
+                // It knows who tells how long the run goes on.
+                let board = std::mem::take(&mut self.board);
                 *self = Self::new(self.style, self.verbose, head);
+                self.board = board;
                 self.head.pipeline = Some(pipeline);
                 self.board.begin(graph, now);
                 self.add(pipeline, graph, graph, "");
@@ -175,6 +182,9 @@ impl Model {
             if is_again {
                 job.outcome = None;
                 job.tests = None;
+                job.coverage = None;
+                job.changed = None;
+                job.artifacts.clear();
             }
             if status == Status::Running && attempt > 1 {
                 job.log.note(&format!("attempt {attempt}"));

@@ -1,7 +1,7 @@
 use super::{JobId, Pager};
 use crate::output::outcome::Outcome;
 use crate::tui::log::JobLog;
-use runwright::core::{PipelineId, TestTotals};
+use runwright::core::{ChangedFiles, KeptArtifact, PipelineId, TestTotals};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,10 @@ pub(in crate::tui) struct Job {
     pub(in crate::tui) outcome: Option<Outcome>,
     pub(in crate::tui) tests: Option<TestTotals>,
     pub(in crate::tui) coverage: Option<f64>,
+    /// The tracked files that it changed without saying so.
+    pub(in crate::tui) changed: Option<ChangedFiles>,
+    /// What is kept of it.
+    pub(in crate::tui) artifacts: Vec<KeptArtifact>,
     /// The stage of the runner that it is at.
     pub(in crate::tui) step: Option<Arc<str>>,
     pub(in crate::tui) log: JobLog,
@@ -34,6 +38,8 @@ impl Job {
             outcome: None,
             tests: None,
             coverage: None,
+            changed: None,
+            artifacts: Vec::new(),
             step: None,
             log,
             pager: Pager::default(),

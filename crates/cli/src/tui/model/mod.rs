@@ -87,8 +87,6 @@ pub(super) struct Head {
     pub(super) reference: String,
     /// What started the pipeline.
     pub(super) source: String,
-    /// How long it will take, as far as earlier runs tell.
-    pub(super) expected: Option<Duration>,
 }
 
 /// How the pipeline has ended.

@@ -101,6 +101,7 @@ impl Run {
             coverage: None,
             reused: None,
             changed: None,
+            artifacts: Vec::new(),
         });
         self.status(job, status, attempt);
     }

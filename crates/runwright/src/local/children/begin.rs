@@ -83,7 +83,7 @@ impl Upper {
         let plan = Arc::new(plan);
         options.logs.add(directory.path.clone(), life, &plan);
         let controls = Controls::default();
-        options.controls.add(plan.id(), &controls);
+        options.controls.add(&plan, &controls);
         let control = Control::listen(&directory.path, &plan, &controls, &options.notices);
         let below = Self {
             household: Arc::clone(&self.household),

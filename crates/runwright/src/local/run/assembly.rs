@@ -58,7 +58,7 @@ impl LocalRun {
         let mut driver = Driver::new(provider, runner, Arc::new(config), events);
         driver.active = self.options.active.clone();
         driver.controls = self.options.controls.first().clone();
-        self.options.controls.add(self.plan.id(), &driver.controls);
+        self.options.controls.add(&self.plan, &driver.controls);
         driver.concurrency = self.concurrency();
         driver.timeout = self.options.timeout;
         if let Some(found) = &self.found {

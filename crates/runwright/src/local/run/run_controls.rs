@@ -1,4 +1,5 @@
-use executor_core::PipelineId;
+use executor_core::{JobId, PipelineId};
+use pipeline::Plan;
 use pipeline::scheduler::Controls;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +20,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Clone, Default)]
 pub struct RunControls {
     first: Controls,
-    all: Arc<Mutex<HashMap<PipelineId, Controls>>>,
+    all: Arc<Mutex<HashMap<PipelineId, Known>>>,
+}
+
+/// A pipeline that has begun.
+#[derive(Debug)]
+struct Known {
+    controls: Controls,
+    plan: Arc<Plan>,
 }
 
 impl RunControls {
@@ -30,15 +38,28 @@ impl RunControls {
 
     /// Returns what tells this pipeline, once it has begun: the first one, or one that a job started.
     pub fn of(&self, pipeline: PipelineId) -> Option<Controls> {
-        self.lock().get(&pipeline).cloned()
+        self.lock()
+            .get(&pipeline)
+            .map(|known| known.controls.clone())
+    }
+
+    /// Returns the id of a pipeline's job, by which [`Terminals`](job_runner::Terminals) know it.
+    pub fn job(&self, pipeline: PipelineId, job: &str) -> Option<JobId> {
+        let all = self.lock();
+        let plan = &all.get(&pipeline)?.plan;
+        Some(plan.jobs()[plan.position(job)?].id)
     }
 
     /// Takes note of a pipeline.
-    pub(in crate::local) fn add(&self, pipeline: PipelineId, controls: &Controls) {
-        self.lock().insert(pipeline, controls.clone());
+    pub(in crate::local) fn add(&self, plan: &Arc<Plan>, controls: &Controls) {
+        let known = Known {
+            controls: controls.clone(),
+            plan: Arc::clone(plan),
+        };
+        self.lock().insert(plan.id(), known);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PipelineId, Controls>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PipelineId, Known>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
