@@ -216,7 +216,7 @@ fn is_for_lines(words: &[(&Said, String)], matches: &ArgMatches) -> bool {
 }
 
 /// Takes out what settings say of the screen and cannot be had, since nobody asked for it just now: the
-/// full screen without a terminal or with what does not go with it, and a layout for the full screen.
+/// full screen without a terminal or with what does not go with it, and that itself for the full screen.
 fn fit_screen(words: &mut Vec<(&Said, String)>, matches: &ArgMatches, is_watch: bool) {
     let asks = |id: &str| is_given(matches, id);
     let has_no_screen = is_watch || asks("output") || asks("shell_on_failure");
@@ -226,7 +226,8 @@ fn fit_screen(words: &mut Vec<(&Said, String)>, matches: &ArgMatches, is_watch: 
     let given = matches.try_get_one::<Progress>("progress").ok().flatten();
     let has_screen = (asks("progress") && given == Some(&Progress::Tui))
         || words.iter().any(|(_, word)| word == FULL_SCREEN);
-    words.retain(|(said, _)| !has_screen || said.key.name != "output");
+    words
+        .retain(|(said, _)| !has_screen || !matches!(said.key.name, "output" | "shell-on-failure"));
 }
 
 /// The word that asks for the full screen.

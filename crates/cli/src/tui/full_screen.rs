@@ -51,15 +51,7 @@ impl FullScreen {
     ///
     /// When the system refuses a thread.
     pub(crate) fn start(style: Style, verbose: bool) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
-            model: Mutex::new(Model::new(style, verbose, Head::default())),
-            world: OnceLock::new(),
-            life: Mutex::new(Life::NotBegun),
-            changed: Condvar::new(),
-            is_lost: AtomicBool::new(false),
-            is_shown: AtomicBool::new(false),
-            last_words: Mutex::default(),
-        });
+        let shared = Arc::new(Shared::new(style, verbose));
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name(screen::THREAD.to_owned())
@@ -159,6 +151,18 @@ impl EventSink for FullScreen {
 }
 
 impl Shared {
+    pub(super) fn new(style: Style, verbose: bool) -> Self {
+        Self {
+            model: Mutex::new(Model::new(style, verbose, Head::default())),
+            world: OnceLock::new(),
+            life: Mutex::new(Life::NotBegun),
+            changed: Condvar::new(),
+            is_lost: AtomicBool::new(false),
+            is_shown: AtomicBool::new(false),
+            last_words: Mutex::default(),
+        }
+    }
+
     pub(super) fn model(&self) -> MutexGuard<'_, Model> {
         lock(&self.model)
     }

@@ -19,6 +19,12 @@
 //! moment, and written when it is not. There are ten frames a second at most besides those that a key
 //! asked for, one a second when nothing happens, and each is one write that a terminal shows at once.
 //!
+//! # Shells
+//!
+//! For a shell the screen gives the terminal back and takes it again afterwards; its thread waits
+//! meanwhile. In a job that runs the shell is one of the run's `Terminals`; for any other job this
+//! program is started once more, as `runwright shell`, which has Ctrl-C for itself.
+//!
 //! # Logs
 //!
 //! The last lines of each log are in memory, all others in one file without a name, in blocks whose

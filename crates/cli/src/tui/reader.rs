@@ -167,6 +167,10 @@ fn suspend(shared: &Shared, canvas: &mut Canvas) -> io::Result<()> {
 }
 
 fn come_back(shared: &Shared, canvas: &mut Canvas) -> io::Result<()> {
+    // The program is about to end.
+    if !shared.is_shown.load(Ordering::SeqCst) {
+        return Ok(());
+    }
     let mut model = shared.model();
     model.is_stale = true;
     let mouse = model.has_mouse;
@@ -174,4 +178,45 @@ fn come_back(shared: &Shared, canvas: &mut Canvas) -> io::Result<()> {
     screen::enter(mouse)?;
     canvas.forget();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Style;
+    use crate::tui::{Shells, World};
+    use runwright::core::Cancellation;
+    use runwright::local::RunOptions;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_panic_while_drawing_gives_back_the_terminal_and_the_pipeline() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let options = RunOptions::default();
+        let shells = Shells {
+            runtime: runtime.handle().clone(),
+            profile: false,
+            words: Vec::new(),
+            is_deaf: Arc::default(),
+        };
+        let shared = Shared::new(Style::PLAIN, false);
+        let world = World::new(&options, shells, Cancellation::new());
+        world.hold();
+        shared.world.set(world).unwrap();
+        shared.is_shown.store(true, Ordering::SeqCst);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let _leaving = Leaving(&shared);
+            let _model = shared.model();
+            panic!("a picture cannot be drawn");
+        }));
+        assert!(panicked.is_err());
+        assert!(!shared.is_shown.load(Ordering::SeqCst));
+        let world = shared.world.get().unwrap();
+        assert!(!world.is_holding(), "the pipeline can end");
+        // Events still come in.
+        shared.model().say("more");
+    }
 }

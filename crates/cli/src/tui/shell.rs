@@ -7,6 +7,7 @@ use crate::output::{print, strip_controls};
 use crate::terminal::{OwnTerminal, attach};
 use runwright::core::Cancellation;
 use runwright::local::JobTerminal;
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
@@ -94,6 +95,7 @@ fn alone(shared: &Shared, world: &World, id: &JobId) -> io::Result<Option<String
 }
 
 fn run(shared: &Shared, world: &World, id: &JobId) -> io::Result<Option<String>> {
+    let modes = tcgetattr(io::stdin())?;
     let mut child = Command::new(std::env::current_exe()?)
         .args(&world.shells().words)
         .arg(&*id.job)
@@ -101,9 +103,12 @@ fn run(shared: &Shared, world: &World, id: &JobId) -> io::Result<Option<String>>
         .spawn()?;
     let stderr = child.stderr.take();
     let reader = thread::Builder::new().spawn(move || stderr.map(passed_on).unwrap_or_default())?;
-    let status = wait(&mut child, world)?;
+    let is_well = wait(&mut child, world);
+    // One that was killed may have left them otherwise.
+    tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
+    let is_well = is_well?;
     let errors = reader.join().unwrap_or_default();
-    if status {
+    if is_well {
         return Ok(None);
     }
     shared.model().tell(&errors.join("\n"));

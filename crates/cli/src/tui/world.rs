@@ -47,6 +47,12 @@ impl World {
         *self.hold.lock().unwrap_or_else(PoisonError::into_inner) = Some(hold);
     }
 
+    #[cfg(test)]
+    pub(super) fn is_holding(&self) -> bool {
+        let hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner);
+        hold.is_some()
+    }
+
     /// Lets the pipeline end.
     pub(super) fn release(&self) {
         let hold = self
@@ -62,6 +68,10 @@ impl World {
         let said = |id: &JobId, verb: &str, done: Result<(), ControlError>| {
             Some(match done {
                 Ok(()) => format!("{verb} {}", shown_name(&id.job)),
+                // The first one is held open, so it is one that a job started.
+                Err(error @ ControlError::Ended) => {
+                    format!("{error}; the job that started it can be run again")
+                }
                 Err(error) => match error.suggestion() {
                     Some(suggestion) => format!("{error}; {suggestion}"),
                     None => error.to_string(),

@@ -101,14 +101,80 @@ fn the_whole_screen_is_as_in_the_pictures() {
     let project = project();
     let terminal = start(&project, (80, 24));
     wait_until_held(&terminal);
-    insta::assert_snapshot!(terminal.normal_screen(), @"");
+    insta::assert_snapshot!(terminal.normal_screen(), @r"
+    pipeline 1  main  push  running  T:TT   2 running, 1 waiting, 1 manual
+    build 0/1
+     • compile                                           T:TT
+    test 0/2
+     • docs                                              T:TT
+    ▸  unit-tests
+    deploy 0/1
+     ○ deploy
+    ─ • compile  T:TT  step script ────────────────────────────── 3 lines, follows ─
+    $ echo compiling main.c
+    compiling main.c
+    $ until test -e $GATE.$CI_JOB_NAME; do sleep 0.05; done
+
+
+
+
+
+
+
+
+
+
+
+    ? help  q quit  Tab log  r retry  p play  c cancel  s shell  n next failed
+    ");
     open(&project, "compile");
     open(&project, "docs");
     terminal.wait_for(&["✗ unit-tests", "✓ docs", "failed"]);
     terminal.resize(140, 40);
     terminal.type_keys(&["n"]);
     terminal.wait_for(&["│ job       unit-tests"]);
-    insta::assert_snapshot!(terminal.normal_screen(), @"");
+    insta::assert_snapshot!(terminal.normal_screen(), @r"
+    pipeline 1  main  push  failed  T:TT   1 failed, 2 done, 1 manual
+    build 1/1                           test 2/2                            deploy 0/1
+    ◂✓ compile                     T:TT  ✓ docs                        T:TT  ○ deploy
+                                         ✗ unit-tests                  T:TT
+    ─ ✗ unit-tests  failed, exit code 1, T.T s ────────────────────────────────────────────────────────────────────────────── 3 lines, follows ─
+    $ echo testing                                                                                        │ job       unit-tests
+    testing                                                                                               │ stage     test
+    $ test -e $GATE.fixed                                                                                 │ status    failed
+                                                                                                          │ time      T.T s
+                                                                                                          │ exit code 1
+                                                                                                          │ reason    script_failure
+                                                                                                          │ needs     compile
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+                                                                                                          │
+    ? help  q quit  Tab log  r retry  p play  c cancel  s shell  n next failed  / filt
+    ");
     terminal.type_keys(&["q"]);
     terminal.wait_for(&["[exit code 1]"]);
 }
@@ -120,10 +186,12 @@ fn a_shell_opens_beside_a_job_that_runs() {
     wait_until_held(&terminal);
     terminal.type_keys(&["s"]);
     terminal.wait_for(&["which goes on beside you", "[job compile] $"]);
-    terminal.type_line("echo in-$CI_JOB_NAME; test -t 0 && echo at-$((1+1)); sleep 1000");
-    terminal.wait_for(&["in-compile", "at-2"]);
+    terminal.type_line("echo in-$CI_JOB_NAME; test -t 0 && echo at-$((1+1)); tr a-z A-Z");
+    terminal.type_line("meow");
+    terminal.wait_for(&["in-compile", "at-2", "MEOW"]);
     // The keys are the shell's.
     terminal.press("C-c");
+    terminal.wait_for(&["^C\n[job compile] $"]);
     terminal.type_line("touch $GATE.docs; exit 3");
     terminal.wait_for(&["1 running", "✓ docs", "? help"]);
     assert!(!terminal.screen().contains("at-2"), "all is drawn anew");
@@ -131,7 +199,7 @@ fn a_shell_opens_beside_a_job_that_runs() {
     terminal.type_keys(&["s"]);
     terminal.wait_for(&["[job compile] $"]);
     open(&project, "compile");
-    terminal.wait_for(&["✓ compile", "the shell has ended with the job compile"]);
+    terminal.wait_for(&["the shell has ended with the job compile", "✗ unit-tests"]);
     terminal.type_keys(&["q"]);
     terminal.wait_for(&["[exit code 1]"]);
     assert!(terminal.is_as_before());
@@ -186,9 +254,9 @@ fn a_job_that_cannot_be_entered_says_why() {
     terminal.type_keys(&["s"]);
     terminal.wait_for(&["a job of a child pipeline can be entered only while it runs"]);
     terminal.type_keys(&["r"]);
-    terminal.wait_for(&["attempt 2"]);
+    terminal.wait_for(&["the pipeline has ended; the job that started it can be run again"]);
     terminal.type_keys(&["k", "s"]);
-    terminal.wait_for(&["error: ", "starts another pipeline", "? help"]);
+    terminal.wait_for(&["error: ", "starts another pipeline"]);
     terminal.type_keys(&["q"]);
     terminal.wait_for(&["[exit code 0]"]);
 }

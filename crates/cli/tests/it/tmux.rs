@@ -8,6 +8,7 @@
 use crate::project::{Project, wait_until_told};
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 /// A terminal of a test's own; it ends with the test.
 #[derive(Debug)]
@@ -119,11 +120,21 @@ impl Terminal {
         lines.join("\n")
     }
 
-    /// Returns the same with times replaced.
+    /// Returns the same with times replaced, once it stays as it is.
     pub(crate) fn normal_screen(&self) -> String {
-        let screen = self.screen();
-        let lines: Vec<String> = screen.lines().map(normalised).collect();
-        lines.join("\n")
+        let normal = || {
+            let screen = self.screen();
+            let lines: Vec<String> = screen.lines().map(normalised).collect();
+            lines.join("\n")
+        };
+        let mut shown = normal();
+        let what = || "a screen that stays as it is".to_owned();
+        wait_until_told(what, || {
+            std::thread::sleep(Duration::from_millis(100));
+            let before = std::mem::replace(&mut shown, normal());
+            before == shown
+        });
+        shown
     }
 
     /// Returns whether the program wants to hear of the mouse.

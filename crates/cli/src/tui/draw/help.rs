@@ -7,8 +7,8 @@ Everywhere
   P              the same with variables: NAME=VALUE NAME=VALUE
   r              retry the job, however it ended
   c   C          cancel the job, the whole pipeline
-  s              a shell in the job
-  d              details of the job: what it waits for, needs, tests
+  s              a shell in the job, beside its script while it runs
+  d              details of the job: what it waits for, needs, left
   z              the log alone, to read it or to copy from it
   e              find errors in the log
   w              wrap long lines, or cut them

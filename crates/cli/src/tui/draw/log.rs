@@ -51,7 +51,7 @@ pub(super) fn title(
         } else {
             format!("line {} of {shown}", before + 1)
         });
-        if pager.shift > 0 {
+        if pager.shift > 0 && !model.wraps {
             right.push(format!("from column {}", pager.shift + 1));
         }
     }
