@@ -173,7 +173,7 @@ fn the_whole_screen_is_as_in_the_pictures() {
                                                                                                           │
                                                                                                           │
                                                                                                           │
-    ? help  q quit  Tab log  r retry  p play  c cancel  s shell  n next failed  / filt
+    ? help  q quit  Tab log  r retry  p play  c cancel  s shell  n next failed  / filter  d details  z zoom
     ");
     terminal.type_keys(&["q"]);
     terminal.wait_for(&["[exit code 1]"]);
