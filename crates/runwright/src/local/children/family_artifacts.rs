@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use content_store::{LowerLayer, Tree};
-use executor_core::job::{Artifact, Dependency, JobId};
 use executor_core::Cancellation;
+use executor_core::job::{Artifact, Dependency, JobId};
 use job_runner::{ArtifactError, ArtifactFiles, ArtifactStore, SavedArtifact, StoredArtifacts};
 use std::path::Path;
 use std::sync::Arc;
