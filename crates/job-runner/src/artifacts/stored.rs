@@ -5,8 +5,8 @@ use crate::off_thread::off_thread;
 use archive::{Packed, Packing};
 use async_trait::async_trait;
 use content_store::{ContentStore, Digest, EntryKind, LowerLayer, StoreError, Tree};
-use executor_core::job::{Artifact, Dependency, JobId};
 use executor_core::Cancellation;
+use executor_core::job::{Artifact, Dependency, JobId};
 use fail_point::fail_point;
 use jiff::Timestamp;
 use std::fs::{self, DirBuilder, File};
@@ -110,7 +110,11 @@ impl StoredArtifacts {
     /// # Errors
     ///
     /// When the list cannot be written; the job has none of them then.
-    pub fn take_over(&self, job: JobId, artifacts: Vec<StoredArtifact>) -> Result<(), ArtifactError> {
+    pub fn take_over(
+        &self,
+        job: JobId,
+        artifacts: Vec<StoredArtifact>,
+    ) -> Result<(), ArtifactError> {
         self.forget(job)?;
         if artifacts.is_empty() {
             return Ok(());
