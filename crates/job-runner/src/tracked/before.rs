@@ -192,7 +192,7 @@ mod tests {
         let before = Before::look(path, &listing, b"dir/c\0");
         fs::write(path.join("dir/c"), "CONTENT\n").expect("written");
         let changed = before.changed(&Declared::default(), &Cancellation::new());
-        assert_eq!(changed, [Path::new(""); 0]);
+        assert!(changed.is_empty(), "{changed:?}");
     }
 
     #[test]

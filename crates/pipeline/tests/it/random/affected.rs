@@ -55,7 +55,7 @@ fn random_jobs(dice: &mut Dice) -> (Vec<JobDefinition>, Inputs) {
             name: format!("job{at}"),
             stage: stage.to_string(),
             script: Some(vec!["x".to_owned()]),
-            needs: needs.map(|names| names.iter().map(|name| Need::of(name)).collect()),
+            needs: needs.map(|names| names.iter().map(Need::of).collect()),
             dependencies,
             artifacts: dice
                 .once_in(2)

@@ -162,14 +162,14 @@ fn slowly(plan: &Plan, workers: NonZeroU32, times: &[Duration]) -> Duration {
             for job in changed {
                 since[job] = None;
             }
-            for job in 0..times.len() {
+            for (job, since) in since.iter_mut().enumerate() {
                 let running = reference.statuses.iter();
                 let running = running.filter(|&&status| status == Status::Running).count();
                 if reference.statuses[job] == Status::Pending
                     && running < usize::try_from(workers.get()).unwrap()
                 {
                     reference.run(job);
-                    since[job] = Some(now);
+                    *since = Some(now);
                 }
             }
             if reference.statuses == before {

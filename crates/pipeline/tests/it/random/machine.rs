@@ -111,7 +111,7 @@ impl Course<'_> {
                 reference.retry(job);
                 let changes = machine.retry(job);
                 assert!((attempt..=attempt + 1).contains(&machine.attempt(job)));
-                self.check_again(job, changes);
+                self.check_again(job, &changes);
                 return;
             }
             _ if dice.once_in(30) => {
@@ -150,7 +150,7 @@ impl Course<'_> {
     }
 
     /// Checks what running a job again led to: first of all that it runs.
-    fn check_again(&mut self, job: usize, changes: Vec<StatusChange>) {
+    fn check_again(&mut self, job: usize, changes: &[StatusChange]) {
         let first = changes[0];
         assert_eq!(first.job, job);
         assert!(is_ready(first.status), "{}", first.status);

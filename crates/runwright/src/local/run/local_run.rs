@@ -118,13 +118,12 @@ impl LocalRun {
             }
             None => (state.new_pipeline()?, None),
         };
-        let planned = match &options.session {
-            Some(session) => session::begin(&directory, pipeline, &state, session, &supervisor)
-                .map(|(plan, found)| (plan, Some(found))),
-            None => {
-                let plan = plan(directory.id, pipeline, &options, earlier.as_ref());
-                plan.map(|plan| (plan, None))
-            }
+        let planned = if let Some(session) = &options.session {
+            session::begin(&directory, pipeline, &state, session, &supervisor)
+                .map(|(plan, found)| (plan, Some(found)))
+        } else {
+            let plan = plan(directory.id, pipeline, &options, earlier.as_ref());
+            plan.map(|plan| (plan, None))
         };
         if planned.is_err() && earlier.is_none() {
             // Should this fail, it is removed like a run that is too old.
