@@ -96,11 +96,7 @@ fn alone(shared: &Shared, world: &World, id: &JobId) -> io::Result<Option<String
 
 fn run(shared: &Shared, world: &World, id: &JobId) -> io::Result<Option<String>> {
     let modes = tcgetattr(io::stdin())?;
-    let mut child = Command::new(std::env::current_exe()?)
-        .args(&world.shells().words)
-        .arg(&*id.job)
-        .stderr(Stdio::piped())
-        .spawn()?;
+    let mut child = again(world, id)?;
     let stderr = child.stderr.take();
     let reader = thread::Builder::new().spawn(move || stderr.map(passed_on).unwrap_or_default())?;
     let is_well = wait(&mut child, world);
@@ -113,6 +109,20 @@ fn run(shared: &Shared, world: &World, id: &JobId) -> io::Result<Option<String>>
     }
     shared.model().tell(&errors.join("\n"));
     Ok(errors.into_iter().next())
+}
+
+/// Starts this program once more, on the same terminal.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it is this program, which looks after its own processes, and has to have the terminal; \
+              what `process` starts has neither"
+)]
+fn again(world: &World, id: &JobId) -> io::Result<Child> {
+    Command::new(std::env::current_exe()?)
+        .args(&world.shells().words)
+        .arg(&*id.job)
+        .stderr(Stdio::piped())
+        .spawn()
 }
 
 /// Waits for the end of a program, and ends it when the run is canceled; returns whether all went well.
