@@ -53,6 +53,8 @@ async fn main() -> anyhow::Result<ExitCode> {
         log: &|_pipeline, _job| None,
         again: &|job| format!("runwright run {job}"),
         play: &|_pipeline, job| format!("runwright run --manual {job}"),
+        // Nobody has run it before, so nothing is usual.
+        times: false,
     };
     console.write(&summary(&report, view.style, &advice));
     console.finish()?;

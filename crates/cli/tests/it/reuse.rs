@@ -1,5 +1,10 @@
 //! `run --reuse`: jobs that begin with the same as in an earlier run do not run again.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
 use crate::project::{Done, Project, files_below};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
