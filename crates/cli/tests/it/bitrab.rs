@@ -79,12 +79,12 @@ fn serial_jobs_and_those_without_worktrees_are_in_the_working_tree() {
     let lone = "one: {script: ['test ! -e mark; touch mark; sleep 0.2; rm mark; cat committed']}
 two: {script: ['test ! -e mark; touch mark; sleep 0.2; rm mark; cat committed']}\n";
     project.write(".gitlab-ci.yml", lone);
-    let settings = "[tool.bitrab]\nserial = true\nwarn_on_mutation = true\n";
+    let settings = "[tool.bitrab]\nserial = true\nworktree_root = 'trees'\n";
     project.write("pyproject.toml", settings);
     let done = run(&project, &[]).expect_code(0);
     assert!(done.stdout.contains("two | new"), "{}", done.stdout);
     assert!(!done.all().contains("No such file"), "{}", done.all());
-    done.expect_text("pyproject.toml:3: `warn_on_mutation` is not followed");
+    done.expect_text("pyproject.toml:3: `worktree_root` is not followed");
     // GitLab's dialect does not look at the file.
     project.write("pyproject.toml", "[tool.bitrab\n");
     project.runwright(&["run"]).expect_code(0);

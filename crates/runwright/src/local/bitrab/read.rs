@@ -92,7 +92,7 @@ impl BitrabSettings {
         }
         if let Some(value) = table.get("fingerprint_env") {
             texts(&value)?;
-            note(&value, "no job is left out because nothing changed");
+            note(&value, "with `--reuse` all variables of the environment count");
         }
         Ok(settings)
     }
