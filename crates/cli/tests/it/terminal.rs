@@ -203,13 +203,13 @@ fn logs_in_blocks_come_when_their_jobs_end() {
 
 #[test]
 fn lines_behind_names_come_at_once() {
-    let project = Project::with_pipeline("a job: {script: [echo one, echo two >&2]}\n");
+    let project = Project::with_pipeline("a job: {script: [echo one, echo two]}\n");
     let terminal = start(&project, (80, 24), "--output prefix");
     terminal.wait_for(&["[exit code 0]"]);
     insta::assert_snapshot!(terminal.normal_text(), @r#"
     a job | $ echo one
     a job | one
-    a job | $ echo two >&2
+    a job | $ echo two
     a job | two
     a job | success, T.T s
 

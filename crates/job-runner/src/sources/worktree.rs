@@ -9,8 +9,9 @@ use process::{ProcessError, Supervisor};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::{Mutex, OnceCell, Semaphore};
 
 /// The commit that is checked out in a working tree, for which each job gets a Git worktree.
 ///
@@ -22,7 +23,12 @@ pub struct Worktree {
     state: OnceCell<State>,
     /// More at a time than there are processors only wait for each other.
     slots: Semaphore,
+    turn: Turn,
 }
+
+/// Whose turn it is to change what the repository knows of its worktrees: git reads all of it each time,
+/// and fails when it finds another one half made.
+type Turn = Arc<Mutex<()>>;
 
 /// What there was when the first job asked.
 #[derive(Debug)]
@@ -74,6 +80,7 @@ pub(crate) struct Checkout {
     /// Where it does.
     entry: PathBuf,
     supervisor: Supervisor,
+    turn: Turn,
     /// What is to be said about it.
     pub(crate) warnings: Vec<String>,
     pub(crate) commit: String,
@@ -87,6 +94,7 @@ impl Worktree {
             root: root.into(),
             state: OnceCell::new(),
             slots: Semaphore::new(processors),
+            turn: Turn::default(),
         }
     }
 
@@ -122,6 +130,7 @@ impl Worktree {
         let checkout = Checkout {
             entry: state.registry.join(&name),
             supervisor: place.supervisor.clone(),
+            turn: Arc::clone(&self.turn),
             warnings: self.warnings(state),
             commit: state.commit.clone(),
         };
@@ -200,9 +209,11 @@ impl Worktree {
             from,
             &state.commit,
         ];
+        let turn = self.turn.lock().await;
         git.run("add a worktree", &self.root, &add).await?;
         let move_ = ["worktree", "move", from, to];
         git.run("move the worktree", &self.root, &move_).await?;
+        drop(turn);
         let fill = ["reset", "--quiet", "--hard"];
         git.run("check out the files", project, &fill)
             .await
@@ -214,6 +225,7 @@ impl Checkout {
     /// Makes the repository forget it. The files are removed with the job's directory.
     pub(crate) async fn remove(self) -> Result<(), BuildError> {
         let entry = self.entry.clone();
+        let _turn = self.turn.lock().await;
         let removed = off_thread(move || {
             fail_point!("job_runner::worktree::forget", process::remove_tree(&entry))
         });

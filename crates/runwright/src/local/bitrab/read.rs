@@ -92,7 +92,10 @@ impl BitrabSettings {
         }
         if let Some(value) = table.get("fingerprint_env") {
             texts(&value)?;
-            note(&value, "with `--reuse` all variables of the environment count");
+            note(
+                &value,
+                "with `--reuse` all variables of the environment count",
+            );
         }
         Ok(settings)
     }
