@@ -94,6 +94,9 @@ const MADE_UP_FOR: &[&str] = &[
     // The next run removes it.
     "runwright::export::remove_scratch",
     "runwright::export::sweep",
+    // What is usual is told from the times of other runs.
+    "runwright::durations::append",
+    "runwright::durations::open",
     // There is one sweep more.
     "runwright::kept_files::mark",
     // It is seen to be dead, and the next that looks removes it.
