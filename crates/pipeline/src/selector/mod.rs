@@ -1,6 +1,6 @@
 //! How people name jobs: by a name, a glob of names, or the variables of copies.
 //!
-//! A [`Selector`] is compared with the jobs there are, which makes its meaning plain: a text that is
+//! A selector is compared with the jobs there are, which makes its meaning plain: a text that is
 //! the name of a job, or of all copies that `parallel` makes of it, means just that, whatever signs it
 //! has. Else `test[OS=debian,ARCH=arm*]` means the copies that `parallel:matrix` gave these values, and
 //! a text with `*`, `?`, `[..]` or `{a,b}` the jobs whose names fit.
