@@ -24,6 +24,9 @@ pub struct RunnerConfig {
     pub shell: Option<Dialect>,
     /// Where builds live; `None` means the executor's default.
     pub builds_dir: Option<String>,
+    /// A directory of this host below which an executor may keep builds that it shows to its environments;
+    /// `None` means that it moves files instead, or chooses a place itself.
+    pub host_builds_dir: Option<String>,
     /// Where caches live; `None` means the executor's default.
     pub cache_dir: Option<String>,
     /// Variables every job gets, below the job's own.
@@ -67,6 +70,7 @@ impl RunnerConfig {
             settings: ExecutorSettings::new(),
             shell: None,
             builds_dir: None,
+            host_builds_dir: None,
             cache_dir: None,
             environment: Vec::new(),
             tags: Vec::new(),

@@ -38,6 +38,14 @@ pub struct BuildDirs {
 pub enum Workspace {
     /// On this host: the runner reads and writes them itself.
     Local(BuildDirs),
+    /// On this host and shown to the environment under other names: the runner reads and writes the files
+    /// itself, scripts see them where the environment has them.
+    Mounted {
+        /// The directories as scripts see them.
+        inside: BuildDirs,
+        /// The same directories on this host.
+        host: BuildDirs,
+    },
     /// Elsewhere.
     Remote {
         /// The directories there.
@@ -48,16 +56,26 @@ pub enum Workspace {
 }
 
 impl Workspace {
-    /// Returns the directories.
+    /// Returns the directories as scripts see them.
     pub fn dirs(&self) -> &BuildDirs {
         match self {
-            Self::Local(dirs) | Self::Remote { dirs, .. } => dirs,
+            Self::Local(dirs) | Self::Remote { dirs, .. } | Self::Mounted { inside: dirs, .. } => {
+                dirs
+            }
         }
     }
 
-    /// Returns whether the runner reaches the files itself.
+    /// Returns whether scripts and the runner see the files in the same places.
     pub fn is_local(&self) -> bool {
         matches!(self, Self::Local(_))
+    }
+
+    /// Returns the directories on this host, if the runner reaches the files itself.
+    pub fn host_dirs(&self) -> Option<&BuildDirs> {
+        match self {
+            Self::Local(dirs) | Self::Mounted { host: dirs, .. } => Some(dirs),
+            Self::Remote { .. } => None,
+        }
     }
 }
 
@@ -65,6 +83,11 @@ impl fmt::Debug for Workspace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local(dirs) => f.debug_tuple("Local").field(dirs).finish(),
+            Self::Mounted { inside, host } => f
+                .debug_struct("Mounted")
+                .field("inside", inside)
+                .field("host", host)
+                .finish(),
             Self::Remote { dirs, transfer } => f
                 .debug_struct("Remote")
                 .field("dirs", dirs)

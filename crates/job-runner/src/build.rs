@@ -259,7 +259,7 @@ impl Build<'_> {
 
     /// Removes what this runner itself has put on this host for the job.
     async fn remove_build(&mut self, workspace: &Workspace) {
-        let Workspace::Local(dirs) = workspace else {
+        let Some(dirs) = workspace.host_dirs() else {
             return;
         };
         if let Err(error) = self.detach().await {

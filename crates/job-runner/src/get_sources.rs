@@ -227,7 +227,9 @@ impl Stages<'_, '_> {
 
     /// Returns the job's directory as one that is to be filled.
     fn place<'p>(&'p self, cancellation: &'p Cancellation) -> Place<'p> {
-        let dirs = self.environment.workspace.dirs();
+        let workspace = &self.environment.workspace;
+        // Without a way to the files nobody brings any.
+        let dirs = workspace.host_dirs().unwrap_or(workspace.dirs());
         Place {
             project: Path::new(&dirs.project_dir),
             builds: Path::new(&dirs.builds_dir),
@@ -240,9 +242,11 @@ impl Stages<'_, '_> {
 
     async fn carry_out(&mut self, plan: &GitPlan, fetch: &Cancellation) -> Result<(), BuildError> {
         let log = self.log();
+        let workspace = &self.environment.workspace;
+        let dirs = workspace.host_dirs().unwrap_or(workspace.dirs());
         let native = NativeGit {
             plan,
-            project: Path::new(&self.environment.workspace.dirs().project_dir),
+            project: Path::new(&dirs.project_dir),
             credentials: self.git.as_ref().map_or(&[], |git| &git.credentials),
             variables: &self.variables,
             processes: self.build.tools.processes(),

@@ -7,7 +7,7 @@ use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariables;
 use executor_core::{
     BuildDirs, BuildError, BuildStage, CancelCause, Cancellation, Environment, Executor, JobTrace,
-    Placement, Retryability, StageCommand, StageReport, StageResult, StageVariables, Workspace,
+    Placement, Retryability, StageCommand, StageReport, StageResult, StageVariables,
 };
 use shells::{JobScripts, Script, ScriptOptions};
 use std::path::PathBuf;
@@ -149,10 +149,7 @@ impl<'b, 'r> Stages<'b, 'r> {
 
     /// Returns the directories when the runner reaches them itself.
     pub(crate) fn local_dirs(&self) -> Option<&BuildDirs> {
-        match &self.environment.workspace {
-            Workspace::Local(dirs) => Some(dirs),
-            Workspace::Remote { .. } => None,
-        }
+        self.environment.workspace.host_dirs()
     }
 
     /// Returns where artifacts come from and go to.

@@ -81,6 +81,12 @@ const TABLE: &[Row] = &[
         imports: &[],
         tests_import: &[],
     },
+    // Also 2: the service inside environments, its agent, and the client outside.
+    Row {
+        name: "steps",
+        imports: &["executor-core", "fail-point", "process", "trace"],
+        tests_import: &[],
+    },
     // 3: the life of a job, the pipeline, the executors. None imports another of this height.
     Row {
         name: "job-runner",
@@ -105,6 +111,18 @@ const TABLE: &[Row] = &[
         name: "executor-shell",
         imports: &["executor-core", "fail-point", "process", "shells", "trace"],
         tests_import: &[],
+    },
+    Row {
+        name: "executor-docker",
+        imports: &[
+            "executor-core",
+            "fail-point",
+            "process",
+            "shells",
+            "steps",
+            "trace",
+        ],
+        tests_import: &["job-runner"],
     },
     // Wraps any executor and knows none; its tests put layers around a real one, below a real runner.
     Row {
@@ -133,6 +151,7 @@ const TABLE: &[Row] = &[
             "archive",
             "content-store",
             "executor-core",
+            "executor-docker",
             "executor-layers",
             "executor-shell",
             "fail-point",

@@ -1,0 +1,3 @@
+//! Runs jobs in containers, through the API of Docker Engine.
+//!
+//! `docs/design/docker.md` tells the shapes and why.

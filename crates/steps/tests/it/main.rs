@@ -1,0 +1,1 @@
+//! The service, its client and the proxy, on real processes and sockets.
