@@ -13,6 +13,7 @@ mod acceptance;
 mod book;
 mod ci;
 mod deny;
+mod docker;
 mod fuzz;
 mod requirements;
 mod run;

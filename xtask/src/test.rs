@@ -1,14 +1,16 @@
 //! Brings what the tests need, and runs them.
 //!
-//! Nothing has to be started yet: the tests of today need programs, not services.
+//! The tests of containers need an engine, which is started for them and ends with them. Who has set
+//! `RUNWRIGHT_TEST_DOCKER` has one already, with the same images.
 
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 
+use crate::docker::{self, Daemon};
 use crate::run;
 use crate::workspace::Workspace;
 
@@ -40,7 +42,7 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         program: "busybox",
-        package: "busybox",
+        package: "busybox-static",
         optional: None,
     },
     Tool {
@@ -93,6 +95,40 @@ const TOOLS: &[Tool] = &[
         package: "btrfs-progs",
         optional: Some("snapshots that share blocks"),
     },
+    Tool {
+        program: "docker-registry",
+        package: "docker-registry",
+        optional: None,
+    },
+];
+
+/// What an engine for tests is started and filled with.
+const ENGINE_TOOLS: &[Tool] = &[
+    Tool {
+        program: "dockerd",
+        package: "docker.io",
+        optional: None,
+    },
+    Tool {
+        program: "docker",
+        package: "docker.io",
+        optional: None,
+    },
+    Tool {
+        program: "iptables",
+        package: "iptables",
+        optional: None,
+    },
+    Tool {
+        program: "ip",
+        package: "iproute2",
+        optional: None,
+    },
+    Tool {
+        program: "debootstrap",
+        package: "debootstrap",
+        optional: None,
+    },
 ];
 
 /// Runs the tests with these further arguments for cargo test: all of the workspace, unless they choose a package.
@@ -102,8 +138,13 @@ const TOOLS: &[Tool] = &[
 /// Fails when a tool is missing and cannot be installed, or when a test fails.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> {
     provide(TOOLS)?;
+    // It ends when this function does, whatever comes of the tests.
+    let engine = engine(workspace, args)?;
     let in_workspace = |words: &[&str]| {
         let mut command = run::cargo();
+        if let Some(engine) = &engine {
+            command.env(docker::ADDRESS, engine.address());
+        }
         run::run(command.current_dir(&workspace.root).args(words))
     };
     in_workspace(&words(args))?;
@@ -111,6 +152,39 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
         FAULTS.iter().try_for_each(|words| in_workspace(words))?;
     }
     Ok(())
+}
+
+/// Starts a Docker Engine, unless there is one or the chosen tests have no use for it.
+fn engine(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<Daemon>> {
+    if env::var_os(docker::ADDRESS).is_some() || !wants_engine(args) {
+        return Ok(None);
+    }
+    provide(ENGINE_TOOLS)?;
+    docker::start(&workspace.target_directory)
+        .context("the tests need a Docker Engine, and here is none")
+        .map(Some)
+}
+
+/// The packages whose tests start containers.
+const USES_ENGINE: [&str; 4] = ["cli", "executor-docker", "runwright", "steps"];
+
+/// Whether tests that are chosen so may start containers.
+fn wants_engine(args: &[String]) -> bool {
+    let Some(at) = args
+        .iter()
+        .position(|arg| arg.starts_with("-p") || arg.starts_with("--package"))
+    else {
+        return true;
+    };
+    let inline = args[at]
+        .trim_start_matches("--package=")
+        .trim_start_matches("-p");
+    let package = if matches!(args[at].as_str(), "-p" | "--package") {
+        args.get(at + 1).map_or("", String::as_str)
+    } else {
+        inline
+    };
+    USES_ENGINE.contains(&package)
 }
 
 /// Tests of builds with fail points, apart from all others, which test what people get.
@@ -265,6 +339,20 @@ mod tests {
             words(&["-ptrace".to_owned()]),
             ["test", "--no-fail-fast", "-ptrace"]
         );
+    }
+
+    #[test]
+    fn an_engine_is_started_for_those_who_use_one() {
+        let check = |args: &[&str], expect| {
+            let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            assert_eq!(wants_engine(&args), expect, "{args:?}");
+        };
+        check(&[], true);
+        check(&["masking"], true);
+        check(&["-p", "trace"], false);
+        check(&["-pcli", "masking"], true);
+        check(&["--package=pipeline"], false);
+        check(&["--package", "executor-docker"], true);
     }
 
     #[test]

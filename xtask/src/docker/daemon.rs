@@ -1,0 +1,194 @@
+//! The engine's process.
+
+use std::fs::{self, File};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, process, thread};
+
+use anyhow::{Context, bail};
+
+use crate::run;
+
+/// How long an engine may take to answer. Its first start on a slow disk takes some seconds.
+const START: Duration = Duration::from_mins(2);
+
+/// How long it may take to end before it is killed.
+const STOP: Duration = Duration::from_secs(30);
+
+/// A running Docker Engine with its own data, socket and bridge. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    child: Child,
+    /// Short, because the path of a socket may not be long.
+    runtime: PathBuf,
+    data: PathBuf,
+    bridge: String,
+}
+
+impl Daemon {
+    /// Starts an engine and waits until it answers.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the end of its log when it ends or does not answer in time.
+    pub(crate) fn start(target: &Path) -> anyhow::Result<Self> {
+        sweep(target);
+        let id = process::id();
+        let runtime = env::temp_dir().join(format!("runwright-engine-{id}"));
+        let data = target.join(format!("test-engine-{id}"));
+        for directory in [&runtime, &data] {
+            fs::create_dir_all(directory)
+                .with_context(|| format!("make {}", directory.display()))?;
+        }
+        let bridge = format!("rwt{id}");
+        make_bridge(&bridge, id)?;
+        let log = File::create(runtime.join("log"))?;
+        // A chore that is killed takes the engine with it.
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--pdeathsig", "TERM", "dockerd"])
+            .arg("--host")
+            .arg(format!("unix://{}", runtime.join("docker.sock").display()))
+            .arg("--data-root")
+            .arg(&data)
+            .arg("--exec-root")
+            .arg(runtime.join("exec"))
+            .arg("--pidfile")
+            .arg(runtime.join("pid"))
+            .args(["--bridge", &bridge])
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let child = command.spawn().context("start dockerd")?;
+        // From here on whatever fails ends it.
+        let mut daemon = Self {
+            child,
+            runtime,
+            data,
+            bridge,
+        };
+        daemon.wait_until_up()?;
+        println!("test: Docker Engine runs at {}", daemon.address());
+        Ok(daemon)
+    }
+
+    /// Returns its address, as clients take it.
+    pub(crate) fn address(&self) -> String {
+        format!("unix://{}", self.socket().display())
+    }
+
+    /// Returns a command of the client that talks to it.
+    pub(crate) fn client(&self) -> Command {
+        let mut command = Command::new("docker");
+        command
+            .env("DOCKER_HOST", self.address())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.runtime.join("docker.sock")
+    }
+
+    fn wait_until_up(&mut self) -> anyhow::Result<()> {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("dockerd ended, {status}:\n{}", self.log_end());
+            }
+            // The socket is there before the engine answers.
+            if UnixStream::connect(self.socket()).is_ok() && self.answers() {
+                return Ok(());
+            }
+            if started.elapsed() > START {
+                bail!("dockerd does not answer:\n{}", self.log_end());
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn answers(&self) -> bool {
+        let mut client = self.client();
+        client.args(["version"]).stdout(Stdio::null());
+        client.stderr(Stdio::null());
+        client.status().is_ok_and(|status| status.success())
+    }
+
+    fn log_end(&self) -> String {
+        let log = fs::read_to_string(self.runtime.join("log")).unwrap_or_default();
+        let lines: Vec<_> = log.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+
+    /// Asks the engine to end, which ends its containers, and kills it when it does not.
+    fn end(&mut self) {
+        let asked = Command::new("kill")
+            .arg(self.child.id().to_string())
+            .status();
+        let until = Instant::now() + STOP;
+        while asked.is_ok() && Instant::now() < until {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.end();
+        let _ = ip(&["link", "delete", &self.bridge]);
+        for directory in [&self.runtime, &self.data] {
+            if let Err(error) = fs::remove_dir_all(directory) {
+                println!("test: {} is left: {error}", directory.display());
+            }
+        }
+    }
+}
+
+/// Removes what engines have left whose chore was killed.
+fn sweep(target: &Path) {
+    let owner = |path: &Path, prefix: &str| -> Option<u32> {
+        let name = path.file_name()?.to_str()?;
+        name.strip_prefix(prefix)?.parse().ok()
+    };
+    for (parent, prefix) in [
+        (target.to_owned(), "test-engine-"),
+        (env::temp_dir(), "runwright-engine-"),
+    ] {
+        let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            if let Some(id) = owner(&path, prefix)
+                && !Path::new("/proc").join(id.to_string()).exists()
+            {
+                let _ = fs::remove_dir_all(path);
+                let _ = ip(&["link", "delete", &format!("rwt{id}")]);
+            }
+        }
+    }
+}
+
+/// Makes a bridge of its own: another engine on this machine keeps its addresses.
+fn make_bridge(name: &str, id: u32) -> anyhow::Result<()> {
+    let [_, _, high, low] = id.to_be_bytes();
+    // 198.18.0.0/15 is for tests of networks (RFC 2544), so it is nobody's.
+    let address = format!("198.{}.{low}.1/24", 18 + (high & 1));
+    ip(&["link", "add", name, "type", "bridge"])?;
+    ip(&["address", "add", &address, "dev", name])?;
+    ip(&["link", "set", name, "up"])
+}
+
+fn ip(words: &[&str]) -> anyhow::Result<()> {
+    let mut command = Command::new("ip");
+    run::run(
+        command
+            .args(words)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null()),
+    )
+}
