@@ -1,3 +1,10 @@
 //! The step-runner service: runs steps inside an environment, and the client that reaches it from outside.
 //!
 //! `docs/design/steps.md` tells the shapes and why.
+
+pub mod client;
+
+pub use client::{
+    AgentInfo, ClientOptions, Progress, RunId, RunResult, RunSpec, RunState, RunStatus, RunTiming,
+    ScriptStep, StepsError, StepsErrorClass,
+};

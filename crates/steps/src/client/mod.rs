@@ -1,0 +1,17 @@
+//! The client: runs scripts through a service, whatever happens to the connection.
+
+mod agent_info;
+mod error;
+mod options;
+mod run_id;
+mod run_result;
+mod run_spec;
+mod run_status;
+
+pub use agent_info::AgentInfo;
+pub use error::{StepsError, StepsErrorClass};
+pub use options::ClientOptions;
+pub use run_id::RunId;
+pub use run_result::RunResult;
+pub use run_spec::{Progress, RunSpec, RunTiming, ScriptStep};
+pub use run_status::{RunState, RunStatus};

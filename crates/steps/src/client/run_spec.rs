@@ -1,0 +1,120 @@
+use super::run_id::RunId;
+use executor_core::StageVariables;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the service is asked to run.
+#[derive(Clone)]
+pub struct RunSpec {
+    /// The name of the request.
+    pub id: RunId,
+    /// Run one after the other until one fails.
+    pub steps: Vec<ScriptStep>,
+    /// Program and arguments before the path of the script; empty: bash if it is there, else sh.
+    pub shell: Vec<String>,
+    /// What the scripts see; values are already expanded, and are taken as they are.
+    pub variables: Arc<StageVariables>,
+    /// What the service hides from the log before anybody sees it.
+    pub masked: Vec<String>,
+    /// Where the scripts start.
+    pub working_dir: String,
+    /// Where file variables are written, `<temp_dir>/<key>`.
+    pub temp_dir: String,
+    /// How long what may take.
+    pub timing: RunTiming,
+    /// Is told, now and then, from which byte of the log on somebody else could [resume](super::StepsClient::resume).
+    pub progress: Option<Progress>,
+}
+
+/// Takes the byte of a log up to which all is in the output.
+pub type Progress = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// One script of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptStep {
+    /// Its name, which its result has too.
+    pub name: String,
+    /// What the shell is given.
+    pub script: String,
+}
+
+/// How long a request may take to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunTiming {
+    /// From SIGTERM to SIGKILL.
+    pub terminate_grace: Duration,
+    /// How long a background process may hold the output open when a script has ended.
+    pub pipe_grace: Duration,
+    /// How long the whole request may take; the service ends it then, even if nobody is there to ask for it.
+    pub timeout: Option<Duration>,
+}
+
+impl Default for RunTiming {
+    /// As [`process::Timing`], without an end.
+    fn default() -> Self {
+        let timing = process::Timing::default();
+        Self {
+            terminate_grace: timing.terminate_grace,
+            pipe_grace: timing.pipe_grace,
+            timeout: None,
+        }
+    }
+}
+
+impl RunSpec {
+    /// Returns a request of one script, in the service's own directory and by the shell that is there.
+    pub fn script(id: RunId, script: impl Into<String>) -> Self {
+        Self {
+            id,
+            steps: vec![ScriptStep {
+                name: "script".to_owned(),
+                script: script.into(),
+            }],
+            shell: Vec::new(),
+            variables: Arc::default(),
+            masked: Vec::new(),
+            working_dir: String::new(),
+            temp_dir: String::new(),
+            timing: RunTiming::default(),
+            progress: None,
+        }
+    }
+}
+
+impl fmt::Debug for RunSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunSpec")
+            .field("id", &self.id)
+            .field("steps", &self.steps)
+            .field("shell", &self.shell)
+            .field("variables", &self.variables)
+            .field("masked", &format_args!("[{}]", self.masked.len()))
+            .field("working_dir", &self.working_dir)
+            .field("temp_dir", &self.temp_dir)
+            .field("timing", &self.timing)
+            .field("progress", &self.progress.is_some())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_no_secret() {
+        let mut run = RunSpec::script(RunId::new("7"), "make");
+        run.masked = vec!["correct horse".to_owned()];
+        run.variables = Arc::new(StageVariables {
+            environment: vec![("TOKEN".to_owned(), "battery staple".to_owned())],
+            files: Vec::new(),
+        });
+        let text = format!("{run:?}");
+        assert!(
+            !text.contains("horse") && !text.contains("battery"),
+            "{text}"
+        );
+        assert!(text.contains("TOKEN"), "{text}");
+    }
+}
