@@ -8,3 +8,4 @@ pub use client::{
     AgentInfo, ClientOptions, Progress, RunId, RunResult, RunSpec, RunState, RunStatus, RunTiming,
     ScriptStep, StepsError, StepsErrorClass,
 };
+pub mod wire;

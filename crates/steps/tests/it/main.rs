@@ -1,1 +1,3 @@
-//! The service, its client and the proxy, on real processes and sockets.
+//! The tests of the step-runner service and its client.
+
+mod wire;
