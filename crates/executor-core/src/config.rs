@@ -27,6 +27,11 @@ pub struct RunnerConfig {
     /// A directory of this host below which an executor may keep builds that it shows to its environments;
     /// `None` means that it moves files instead, or chooses a place itself.
     pub host_builds_dir: Option<String>,
+    /// Paths of this host that the files of jobs refer to, such as the objects of a repository.
+    ///
+    /// An environment that is shown the builds below [`host_builds_dir`](Self::host_builds_dir) is shown these
+    /// too, under the names that they have here, to read and not to write. Default: none.
+    pub host_reads: Vec<String>,
     /// Where caches live; `None` means the executor's default.
     pub cache_dir: Option<String>,
     /// Variables every job gets, below the job's own.
@@ -71,6 +76,7 @@ impl RunnerConfig {
             shell: None,
             builds_dir: None,
             host_builds_dir: None,
+            host_reads: Vec::new(),
             cache_dir: None,
             environment: Vec::new(),
             tags: Vec::new(),

@@ -12,7 +12,8 @@ pub struct ShellConfig {
     ///
     /// The job's variables win over what a profile sets.
     pub login: bool,
-    /// Where builds live unless the runner says otherwise. Default: `builds`.
+    /// Where builds live unless the runner says otherwise, as `builds_dir` or `host_builds_dir`. Default:
+    /// `builds`.
     ///
     /// A relative path starts at the runner's working directory.
     pub builds_dir: String,

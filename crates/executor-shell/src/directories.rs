@@ -1,11 +1,28 @@
 //! The directories of a job on this host.
 
 use crate::error::ShellError;
-use executor_core::BuildDirs;
+use executor_core::{BuildDirs, RunnerConfig};
 use fail_point::fail_point;
 use rustix::fs::{Access, access};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
+
+/// Returns the settings with builds where the runner says that they may be on this host, unless it says
+/// where they are to be.
+pub(crate) fn on_this_host(config: Arc<RunnerConfig>) -> Arc<RunnerConfig> {
+    let Some(host) = config.host_builds_dir.clone() else {
+        return config;
+    };
+    if config.builds_dir.is_some() {
+        return config;
+    }
+    let mut config = Arc::unwrap_or_clone(config);
+    let below = |name: &str| format!("{}/{name}", host.trim_end_matches('/'));
+    config.cache_dir.get_or_insert_with(|| below(".cache"));
+    config.builds_dir = Some(host);
+    Arc::new(config)
+}
 
 /// Returns the directories with paths that mean the same from wherever a job stands.
 pub(crate) fn absolute(dirs: &BuildDirs) -> Result<BuildDirs, ShellError> {
@@ -67,6 +84,22 @@ fn error(what: &'static str, path: &Path, source: io::Error) -> ShellError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn builds_are_where_the_runner_wants_them_or_may_have_them() {
+        let check =
+            |builds: Option<&str>, host: Option<&str>, expect: (Option<&str>, Option<&str>)| {
+                let mut config = RunnerConfig::new("r", "shell");
+                config.builds_dir = builds.map(str::to_owned);
+                config.host_builds_dir = host.map(str::to_owned);
+                let config = on_this_host(Arc::new(config));
+                let found = (config.builds_dir.as_deref(), config.cache_dir.as_deref());
+                assert_eq!(found, expect, "{builds:?} {host:?}");
+            };
+        check(None, None, (None, None));
+        check(Some("/b"), Some("/h"), (Some("/b"), None));
+        check(None, Some("/h/"), (Some("/h/"), Some("/h/.cache")));
+    }
 
     #[test]
     fn relative_paths_start_where_the_runner_does() {

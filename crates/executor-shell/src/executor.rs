@@ -76,10 +76,11 @@ impl Executor for ShellExecutor {
 
     async fn prepare(
         &mut self,
-        options: PrepareOptions,
+        mut options: PrepareOptions,
         cancellation: &Cancellation,
     ) -> Result<Environment, BuildError> {
         refuse_if_canceled(cancellation)?;
+        options.config = directories::on_this_host(options.config);
         let project_is_ours = options.project_dir.is_none();
         let dirs = directories::absolute(self.base.prepare(options)?)?;
         let shell = self.host.find_shell(self.base.shell())?;

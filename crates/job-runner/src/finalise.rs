@@ -1,6 +1,7 @@
 use crate::artifacts::{
     ArtifactError, ArtifactFiles, ArtifactStore, CollectError, Collected, SavedArtifact, collect,
 };
+use crate::job_directory::JobDirectory;
 use crate::limit::{Expired, Limit, within};
 use crate::off_thread::off_thread;
 use crate::repository::GitDir;
@@ -98,7 +99,7 @@ impl Stages<'_, '_> {
         let paths = self.expand_all("a path of artifacts", &artifact.paths)?;
         let exclude = self.expand_all("a path of artifacts:exclude", &artifact.exclude)?;
         let untracked = self
-            .untracked(artifact.untracked, &project, cancellation)
+            .untracked(artifact.untracked, &project.host, cancellation)
             .await?;
         let directory = project.clone();
         let collected = off_thread(move || collect(&directory, &paths, &untracked, &exclude)).await;
@@ -114,7 +115,7 @@ impl Stages<'_, '_> {
         let name = self.expand_all("the name of artifacts", &name)?.pop();
         let files = ArtifactFiles {
             name: name.unwrap_or_default(),
-            project,
+            project: project.host,
             paths: collected.paths,
         };
         self.build
@@ -139,7 +140,7 @@ impl Stages<'_, '_> {
     }
 
     /// Says what the patterns found, in the words of GitLab's runner, which people look for.
-    fn tell_of(&self, collected: &Collected, artifact: &Artifact, project: &Path) {
+    fn tell_of(&self, collected: &Collected, artifact: &Artifact, project: &JobDirectory) {
         let log = &self.build.log;
         for warning in &collected.warnings {
             log.warning_line(warning);
@@ -149,7 +150,7 @@ impl Stages<'_, '_> {
                 log.warning_line(&format!(
                     "{pattern}: no matching files. Ensure that the artifact path is relative to the \
                      working directory ({})",
-                    project.display()
+                    project.named.display()
                 ));
             } else {
                 log.system_line(&format!(

@@ -234,6 +234,8 @@ impl Stages<'_, '_> {
             project: Path::new(&dirs.project_dir),
             builds: Path::new(&dirs.builds_dir),
             stay: self.build.stay(),
+            // A container that is there already has the mounts of its beginning.
+            sees_mounts: workspace.is_local(),
             supervisor: self.build.tools.supervisor(),
             processes: self.build.tools.processes(),
             cancellation,

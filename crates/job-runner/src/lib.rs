@@ -56,6 +56,7 @@ mod caught;
 mod duration;
 mod finalise;
 mod get_sources;
+mod job_directory;
 mod limit;
 mod log;
 mod off_thread;

@@ -144,7 +144,7 @@ impl Stages<'_, '_> {
         dependencies: &[Dependency],
         cancellation: &Cancellation,
     ) -> Result<(), BuildError> {
-        let project = self.artifacts_dir()?;
+        let project = self.artifacts_dir()?.host;
         // The first of them may have come with the sources.
         let shown = self.build.shown_inputs.iter();
         let shown = shown.zip(dependencies).take_while(|(id, it)| **id == it.id);

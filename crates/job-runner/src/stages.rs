@@ -1,5 +1,6 @@
 use crate::build::{Build, Settings};
 use crate::cache::JobCaches;
+use crate::job_directory::JobDirectory;
 use crate::log::JobLog;
 use crate::sources::{GitSources, Sources};
 use crate::variables;
@@ -10,7 +11,6 @@ use executor_core::{
     Placement, Retryability, StageCommand, StageReport, StageResult, StageVariables,
 };
 use shells::{JobScripts, Script, ScriptOptions};
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::time::Instant;
 use trace::SectionGuard;
@@ -152,12 +152,21 @@ impl<'b, 'r> Stages<'b, 'r> {
         self.environment.workspace.host_dirs()
     }
 
+    /// Returns the job's directory when the runner reaches it itself.
+    pub(crate) fn job_directory(&self) -> Option<JobDirectory> {
+        let named = &self.environment.workspace.dirs().project_dir;
+        let host = &self.local_dirs()?.project_dir;
+        Some(JobDirectory {
+            host: host.into(),
+            named: named.into(),
+        })
+    }
+
     /// Returns where artifacts come from and go to.
-    pub(crate) fn artifacts_dir(&self) -> Result<PathBuf, BuildError> {
-        let dirs = self.local_dirs().ok_or_else(|| {
-            BuildError::config("artifacts need an executor that runs jobs on this host")
-        })?;
-        Ok(PathBuf::from(&dirs.project_dir))
+    pub(crate) fn artifacts_dir(&self) -> Result<JobDirectory, BuildError> {
+        self.job_directory().ok_or_else(|| {
+            BuildError::config("artifacts need an executor whose files can be reached from here")
+        })
     }
 
     /// Tells the scripts from here on how the job went so far.

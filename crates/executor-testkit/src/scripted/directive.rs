@@ -1,6 +1,8 @@
 use crate::gate::Gate;
 use crate::scripted::Failure;
 use executor_core::{BuildStage, Cancellation, ExitCode, StageResult, StageStatus};
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The call a [`Directive`] is for.
@@ -53,6 +55,17 @@ pub struct Directive {
     failure: Option<Failure>,
     job: Option<String>,
     remaining: Option<u32>,
+    deed: Option<Deed>,
+}
+
+/// What a call does besides.
+#[derive(Clone)]
+struct Deed(Arc<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for Deed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Deed")
+    }
 }
 
 impl Directive {
@@ -104,6 +117,7 @@ impl Directive {
             failure: None,
             job: None,
             remaining: None,
+            deed: None,
         }
     }
 
@@ -138,6 +152,12 @@ impl Directive {
         self
     }
 
+    /// Does this first, such as writing the files that the stage of a real executor would write.
+    pub fn doing(mut self, deed: impl Fn() + Send + Sync + 'static) -> Self {
+        self.deed = Some(Deed(Arc::new(deed)));
+        self
+    }
+
     /// Holds for jobs of this name only.
     pub fn for_job(mut self, name: impl Into<String>) -> Self {
         self.job = Some(name.into());
@@ -161,6 +181,12 @@ impl Directive {
             None => {}
         }
         Some(self.clone())
+    }
+
+    pub(crate) fn act(&self) {
+        if let Some(Deed(deed)) = &self.deed {
+            deed();
+        }
     }
 
     pub(crate) fn output(&self) -> (&[u8], &[u8]) {

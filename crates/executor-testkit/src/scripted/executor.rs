@@ -146,6 +146,7 @@ impl Executor for ScriptedExecutor {
 
         let call = self.awaited(&format!("run({stage})"));
         let directive = self.script.directive(&Moment::Stage(stage), &self.job);
+        directive.act();
         let (stdout, stderr) = directive.output();
         self.print(stdout, stderr);
         let stopped = directive.wait(cancellation).await;

@@ -1,4 +1,5 @@
 use super::pattern::Pattern;
+use crate::job_directory::JobDirectory;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -37,13 +38,13 @@ pub(crate) struct Collected {
 /// When a directory cannot be read, and when a pattern of `exclude` cannot be used: what it was to
 /// leave out must not be published.
 pub(crate) fn collect(
-    project: &Path,
+    project: &JobDirectory,
     patterns: &[String],
     more: &[PathBuf],
     exclude: &[String],
 ) -> Result<Collected, CollectError> {
     let excluded = exclude.iter().map(|text| {
-        let pattern = Pattern::parse(project, text).map_err(|why| CollectError::Exclude {
+        let pattern = Pattern::parse(&project.named, text).map_err(|why| CollectError::Exclude {
             pattern: text.clone(),
             why,
         });
@@ -61,7 +62,7 @@ pub(crate) fn collect(
     };
     let mut all = BTreeSet::new();
     for text in patterns {
-        let pattern = match Pattern::parse(project, text) {
+        let pattern = match Pattern::parse(&project.named, text) {
             Ok(pattern) => pattern,
             Err(why) => {
                 collected.warnings.push(format!("{text}: {why}"));
@@ -69,7 +70,7 @@ pub(crate) fn collect(
             }
         };
         let mut found = Found::at_most(MOST_FILES);
-        pattern.find(project, &mut found)?;
+        pattern.find(&project.host, &mut found)?;
         collected.warnings.extend(found.warnings);
         found.directories.retain(|path| is_taken(path));
         found.paths.retain(|path| is_taken(path));
@@ -88,7 +89,7 @@ pub(crate) fn collect(
     for path in more.iter().filter(|path| is_taken(path)) {
         // Git knows of links and files alone, but something else may have taken their place.
         let mut found = Found::at_most(MOST_FILES);
-        take_whole(project, path, &mut found)?;
+        take_whole(&project.host, path, &mut found)?;
         collected.warnings.extend(found.warnings);
         collected.untracked += found.paths.len();
         all.extend(found.paths);
@@ -241,8 +242,13 @@ mod tests {
     fn check(patterns: &[&str], exclude: &[&str], expect: &[&str]) {
         let project = project();
         let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let collected =
-            collect(project.path(), &owned(patterns), &[], &owned(exclude)).expect("collected");
+        let collected = collect(
+            &JobDirectory::local(project.path()),
+            &owned(patterns),
+            &[],
+            &owned(exclude),
+        )
+        .expect("collected");
         let expect: Vec<PathBuf> = expect.iter().map(PathBuf::from).collect();
         assert_eq!(collected.paths, expect, "{patterns:?} without {exclude:?}");
     }
@@ -319,8 +325,13 @@ mod tests {
         let patterns = ["*".to_owned(), "pipe".to_owned()];
         let exclude = ["dist/**".to_owned()];
         let untracked = [PathBuf::from("socket"), PathBuf::from("a.txt")];
-        let collected =
-            collect(project.path(), &patterns, &untracked, &exclude).expect("collected");
+        let collected = collect(
+            &JobDirectory::local(project.path()),
+            &patterns,
+            &untracked,
+            &exclude,
+        )
+        .expect("collected");
         drop(socket);
         assert_eq!(collected.paths, ["a.txt", "b.bin"].map(PathBuf::from));
         assert_eq!(collected.untracked, 1);
@@ -354,7 +365,8 @@ mod tests {
             "**/secret",
         ];
         let patterns = patterns.map(str::to_owned);
-        let collected = collect(project.path(), &patterns, &[], &[]).expect("collected");
+        let collected =
+            collect(&JobDirectory::local(project.path()), &patterns, &[], &[]).expect("collected");
         assert_eq!(collected.paths, [PathBuf::from("way")]);
         assert_eq!(collected.warnings.len(), 2, "{:?}", collected.warnings);
     }
@@ -364,7 +376,8 @@ mod tests {
         let project = project();
         for exclude in ["**/*.{map", "[a", "../secret"] {
             let (all, exclude) = (["**/*".to_owned()], [exclude.to_owned()]);
-            let error = collect(project.path(), &all, &[], &exclude).expect_err("refused");
+            let error = collect(&JobDirectory::local(project.path()), &all, &[], &exclude)
+                .expect_err("refused");
             let text = error.to_string();
             assert!(text.contains(&format!("{:?}", exclude[0])), "{text}");
         }
@@ -388,7 +401,8 @@ mod tests {
             .join("dist/*.js")
             .to_string_lossy()
             .into_owned();
-        let collected = collect(project.path(), &[pattern], &[], &[]).expect("collected");
+        let collected =
+            collect(&JobDirectory::local(project.path()), &[pattern], &[], &[]).expect("collected");
         assert_eq!(collected.paths, [PathBuf::from("dist/x.js")]);
     }
 }

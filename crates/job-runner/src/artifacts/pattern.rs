@@ -16,7 +16,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern of a job in the directory `project`.
+    /// Reads a pattern of a job whose scripts call their directory `project`.
     ///
     /// # Errors
     ///

@@ -1,5 +1,6 @@
 use super::job_cache::JobCache;
 use crate::artifacts::{CollectError, Collected, collect};
+use crate::job_directory::JobDirectory;
 use crate::off_thread::off_thread;
 use crate::stages::Stages;
 use executor_core::{BuildError, Cancellation};
@@ -12,13 +13,13 @@ impl Stages<'_, '_> {
     pub(super) async fn files_of(
         &mut self,
         cache: &JobCache,
-        project: &Path,
+        project: &JobDirectory,
         cancellation: &Cancellation,
     ) -> Result<Collected, BuildError> {
         let untracked = self
-            .untracked(cache.untracked, project, cancellation)
+            .untracked(cache.untracked, &project.host, cancellation)
             .await?;
-        let (directory, paths) = (project.to_owned(), cache.paths.clone());
+        let (directory, paths) = (project.clone(), cache.paths.clone());
         let collected = off_thread(move || {
             let mut collected = collect(&directory, &paths, &untracked, &[])?;
             let has_own_mode = |path: &PathBuf| has_own_mode(&directory.join(path));

@@ -2,9 +2,9 @@ use super::CacheStore;
 use super::job_cache::{JobCache, Sight};
 use super::settings::CacheSettings;
 use crate::attempts;
+use crate::job_directory::JobDirectory;
 use crate::stages::Stages;
 use executor_core::trace::JobTraceExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The caches of a job that has an environment.
@@ -27,9 +27,9 @@ impl Stages<'_, '_> {
     }
 
     /// Returns what keeps caches, if the job has any and its files can be reached.
-    pub(super) fn cache_store(&self) -> Option<(Arc<dyn CacheStore>, PathBuf)> {
+    pub(super) fn cache_store(&self) -> Option<(Arc<dyn CacheStore>, JobDirectory)> {
         let store = self.build.options.caches.clone()?;
-        let project = PathBuf::from(&self.local_dirs()?.project_dir);
+        let project = self.job_directory()?;
         (!self.build.job.cache.is_empty()).then_some((store, project))
     }
 

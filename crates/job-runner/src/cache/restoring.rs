@@ -5,6 +5,7 @@ use super::look::{look, names};
 use super::planned::JobCaches;
 use super::{CacheError, CacheKey, CacheStore, RestoredCache};
 use crate::attempts;
+use crate::job_directory::JobDirectory;
 use crate::off_thread::off_thread;
 use crate::sources::Sources;
 use crate::stages::Stages;
@@ -12,14 +13,14 @@ use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, chain};
 use fail_point::fail_point;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tokio::time::Instant;
 
 /// Where caches come from and go to.
 #[derive(Debug, Clone, Copy)]
 struct Way<'a> {
     store: &'a dyn CacheStore,
-    project: &'a Path,
+    project: &'a JobDirectory,
     setup: &'a Cancellation,
 }
 
@@ -124,7 +125,7 @@ impl Stages<'_, '_> {
             // Artifacts come after caches: those that came with the sources come once more.
             self.build.shown_inputs.clear();
         }
-        let restored = match way.store.restore(key, way.project, own).await {
+        let restored = match way.store.restore(key, &way.project.host, own).await {
             Ok(Some(restored)) => restored,
             Ok(None) => return Ok(Restored::Nothing),
             Err(error) => {
@@ -153,7 +154,7 @@ impl Stages<'_, '_> {
         if names(&paths) != restored.names {
             return None;
         }
-        let project = way.project.to_owned();
+        let project = way.project.host.clone();
         off_thread(move || look(&project, &paths))
             .await
             .flatten()
@@ -163,7 +164,7 @@ impl Stages<'_, '_> {
     async fn paths_of(
         &mut self,
         cache: &JobCache,
-        project: &Path,
+        project: &JobDirectory,
         own: &Cancellation,
     ) -> Result<Vec<PathBuf>, CacheError> {
         let collected = self.files_of(cache, project, own).await;
@@ -186,7 +187,7 @@ impl Stages<'_, '_> {
             .into_iter()
             .filter(|it| !before.contains(it))
             .collect();
-        let project = way.project.to_owned();
+        let project = way.project.clone();
         let removed = off_thread(move || {
             let mut paths = new.iter().map(|path| project.join(path));
             paths.try_for_each(|path| {

@@ -4,12 +4,12 @@ use super::job_cache::JobCache;
 use super::look::look;
 use super::settings::CacheSettings;
 use super::{CacheError, CacheFiles, CacheStore, SavedCache};
+use crate::job_directory::JobDirectory;
 use crate::off_thread::off_thread;
 use crate::stages::Stages;
 use executor_core::job::ArtifactWhen;
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildStage, Cancellation};
-use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -76,7 +76,7 @@ impl Stages<'_, '_> {
     async fn archive_cache(
         &mut self,
         store: &dyn CacheStore,
-        project: &Path,
+        project: &JobDirectory,
         cache: &JobCache,
         settings: &CacheSettings,
         own: &Cancellation,
@@ -103,10 +103,10 @@ impl Stages<'_, '_> {
             return Ok(());
         }
         let paths = kept(collected);
-        let (directory, files) = (project.to_owned(), paths.clone());
+        let (directory, files) = (project.host.clone(), paths.clone());
         let looks = off_thread(move || look(&directory, &files)).await.flatten();
         let files = CacheFiles {
-            project: project.to_owned(),
+            project: project.host.clone(),
             paths,
             are_as_restored: cache.restored.is_some() && cache.restored == looks.ok(),
             format: settings.format,

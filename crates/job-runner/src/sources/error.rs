@@ -55,6 +55,9 @@ pub enum SnapshotError {
     /// An overlay ends with its job.
     #[error("a build directory that is kept cannot be an overlay")]
     Kept,
+    /// The job runs in an environment that was there first.
+    #[error("a job that runs in a container cannot see an overlay")]
+    Unseen,
     /// Shared blocks are demanded and the file system has none.
     #[error("share the blocks of {}", path.display())]
     Reflink {
@@ -76,12 +79,14 @@ impl SnapshotError {
             Self::Stopped if cancellation.is_canceled() => {
                 BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User))
             }
-            Self::Inside { .. } | Self::Kept | Self::Overlay(_) | Self::Reflink { .. } => {
-                BuildError::Config {
-                    message,
-                    source: Some(self.into()),
-                }
-            }
+            Self::Inside { .. }
+            | Self::Kept
+            | Self::Unseen
+            | Self::Overlay(_)
+            | Self::Reflink { .. } => BuildError::Config {
+                message,
+                source: Some(self.into()),
+            },
             error => BuildError::System {
                 backend: "runner",
                 message,

@@ -15,6 +15,7 @@ mod inputs;
 mod known_contents;
 mod means;
 mod own_repository;
+mod reads;
 mod take;
 
 pub(crate) use attachment::Attachment;

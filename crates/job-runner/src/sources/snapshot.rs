@@ -53,6 +53,8 @@ pub(crate) struct Place<'p> {
     pub(crate) project: &'p Path,
     pub(crate) builds: &'p Path,
     pub(crate) stay: Stay,
+    /// Whether the job sees what is mounted there from now on.
+    pub(crate) sees_mounts: bool,
     pub(crate) supervisor: &'p Supervisor,
     pub(crate) processes: &'p ProcessTree,
     pub(crate) cancellation: &'p Cancellation,
@@ -238,6 +240,7 @@ impl Snapshot {
     async fn refuse(&self, place: &Place<'_>) -> Result<(), SnapshotError> {
         match (self.means, place.stay) {
             (SnapshotMeans::Overlay, Stay::Longer) => Err(SnapshotError::Kept),
+            (SnapshotMeans::Overlay, _) if !place.sees_mounts => Err(SnapshotError::Unseen),
             _ => self.check(place.supervisor).await,
         }
     }
@@ -247,7 +250,7 @@ impl Snapshot {
         let copy = Way::Copy(Clones::from(self.means));
         match (self.means, place.stay) {
             (SnapshotMeans::Overlay, _) => self.probe(place.supervisor).await.map(Way::Overlay),
-            (SnapshotMeans::Auto, Stay::Job) if size.is_worth_a_mount() => {
+            (SnapshotMeans::Auto, Stay::Job) if place.sees_mounts && size.is_worth_a_mount() => {
                 let overlays = self.probe(place.supervisor).await;
                 Ok(overlays.map_or(copy, Way::Overlay))
             }

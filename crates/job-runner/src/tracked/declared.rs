@@ -8,7 +8,7 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// Reads patterns of a job in the directory `project`. One that is none means nothing; whoever uses
+    /// Reads patterns of a job whose scripts call their directory `project`. One that is none means nothing; whoever uses
     /// it complains.
     pub(crate) fn new(project: &Path, patterns: &[String]) -> Self {
         let patterns = patterns.iter();

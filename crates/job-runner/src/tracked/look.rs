@@ -1,6 +1,7 @@
 //! What the stages of a job do about tracked files.
 
 use super::{Before, Declared, Guest};
+use crate::job_directory::JobDirectory;
 use crate::off_thread::off_thread;
 use crate::sources::Sources;
 use crate::stages::Stages;
@@ -31,7 +32,10 @@ impl<'r> Stages<'_, 'r> {
     /// Looks at the tracked files before the scripts, if somebody wants to know what becomes of them.
     pub(crate) async fn look_at_tracked(&mut self) -> Option<Look<'r>> {
         let watch = self.build.options.watch_changes.as_ref()?;
-        let project = PathBuf::from(&self.local_dirs()?.project_dir);
+        let JobDirectory {
+            host: project,
+            named,
+        } = self.job_directory()?;
         let (status, guest) = match &self.build.options.sources {
             Sources::Snapshot(snapshot) => (Some(snapshot.root().to_owned()), None),
             Sources::InPlace(_) => (Some(project.clone()), Some(watch.company.enter())),
@@ -40,7 +44,7 @@ impl<'r> Stages<'_, 'r> {
         };
         let mut patterns = watch.may_change.may_change(&self.build.job.job_info.name);
         patterns.extend(self.declared());
-        let declared = Declared::new(&project, &patterns);
+        let declared = Declared::new(&named, &patterns);
         let before = {
             let processes = self.build.tools.processes();
             look(project, status, processes, &self.build.cancellation).await

@@ -9,6 +9,7 @@ mod git;
 mod handover;
 mod life;
 mod means;
+mod mounted;
 mod reports;
 mod repository;
 mod shell;

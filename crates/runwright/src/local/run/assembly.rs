@@ -51,8 +51,13 @@ impl LocalRun {
             self.state.kept_files(),
         );
         let mut config = RunnerConfig::new("local", executor);
-        config.builds_dir = Some(builds.path().display().to_string());
-        config.cache_dir = Some(directory.join("cache").display().to_string());
+        // What runs on this host has its builds there, and what does not may show them to its jobs.
+        config.host_builds_dir = Some(builds.path().display().to_string());
+        let reads = self.sources.host_reads().into_iter();
+        // What is no text cannot be shown by name.
+        config.host_reads = reads
+            .filter_map(|it| it.into_os_string().into_string().ok())
+            .collect();
         config.output_limit = u64::MAX;
         config.graceful_kill_timeout = GRACE;
         let mut driver = Driver::new(provider, runner, Arc::new(config), events);
