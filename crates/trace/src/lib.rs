@@ -26,6 +26,7 @@
 //!   [`MaskRules`] for what to hide and a [`TraceSink`] to see the log live.
 //! - [`Masker`] hides secrets in one stream, however it is cut into pieces.
 //! - [`Spool`] keeps the log in a file that is read while it is written.
+//! - [`Unstamper`] reads a log of the timestamped format.
 //! - [`LineSplitter`] and [`SectionScanner`] are for those who render a log.
 //!
 //! The crate is synchronous; only output that comes fast has a thread, one for its log,
@@ -51,6 +52,7 @@ mod sink;
 mod spool;
 mod spool_writer;
 mod stamp;
+mod unstamp;
 mod variants;
 
 pub use clock::{Clock, SystemClock};
@@ -65,3 +67,4 @@ pub use section::{SectionId, SectionLook, SectionMarks, SectionName, SectionTrac
 pub use sink::{NullSink, TraceSink};
 pub use spool::{Digest, Spool, SpoolError, SpoolReader};
 pub use stamp::Stamper;
+pub use unstamp::Unstamper;

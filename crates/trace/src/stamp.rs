@@ -7,7 +7,7 @@ use memchr::{memchr, memrchr};
 use executor_core::{StreamKind, TraceStream};
 
 /// `YYYY-MM-DDTHH:MM:SS.ffffffZ SSx` and the flag.
-const HEADER: usize = 32;
+pub(crate) const HEADER: usize = 32;
 const SECOND_END: usize = 19;
 const MICROS: usize = 20;
 const FLAG: usize = HEADER - 1;
@@ -81,7 +81,21 @@ impl Stamper {
         }
     }
 
+    /// Returns whether the newline of the last line that was written is not the stream's own: what
+    /// comes next goes on with that line.
+    pub fn is_open(&self) -> bool {
+        let next = if self.line.is_empty() {
+            &self.header[..]
+        } else {
+            &self.line
+        };
+        next[FLAG] == b'+'
+    }
+
     /// Ends the stream: writes an unfinished line.
+    ///
+    /// Who wants to know whether it was one calls [`flush_idle`](Self::flush_idle) before, and asks
+    /// [`is_open`](Self::is_open).
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.flush_idle(out);
         self.header[FLAG] = b' ';
