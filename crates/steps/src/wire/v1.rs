@@ -18,6 +18,9 @@ pub struct Variable {
     /// Whether the value is taken as it is. Otherwise references to other variables in it are expanded.
     #[prost(bool, tag = "100")]
     pub raw: bool,
+    /// The content of its file where that is no text. Goes before `value`.
+    #[prost(bytes = "vec", tag = "101")]
+    pub content: ::prost::alloc::vec::Vec<u8>,
 }
 /// What a request takes from a CI job.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -135,6 +138,12 @@ pub struct FollowLogsResponse {
     /// The next bytes of the log.
     #[prost(bytes = "vec", tag = "1")]
     pub data: ::prost::alloc::vec::Vec<u8>,
+    /// Whether these bytes reach to the end of the log as it is now. Then `open` is known.
+    #[prost(bool, tag = "100")]
+    pub settled: bool,
+    /// The streams whose last line goes on, so that its newline is not their own. 1: standard output, 2: standard error.
+    #[prost(uint32, tag = "101")]
+    pub open: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FinishRequest {
