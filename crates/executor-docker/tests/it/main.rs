@@ -1,1 +1,6 @@
 //! Jobs in real containers: `cargo xtask test` starts the Docker Engine they run on.
+
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod engine;
+mod support;

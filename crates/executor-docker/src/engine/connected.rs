@@ -1,0 +1,192 @@
+use crate::engine::connector::Connector;
+use crate::engine::host::DockerHost;
+use crate::engine::options::EngineOptions;
+use crate::engine::transport::Transport;
+use crate::engine::version::{ApiVersion, EngineVersion};
+use crate::error::DockerError;
+use bollard::models::SystemInfo;
+use bollard::{BollardRequest, Docker};
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A container engine that has answered. Cheap to clone.
+///
+/// What it can do is [`api`](Self::api), the verbs of `bollard`; [`call`](Self::call) gives one of
+/// them a deadline and its error a class.
+#[derive(Clone)]
+pub struct Engine {
+    api: Docker,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    host: DockerHost,
+    version: EngineVersion,
+    options: EngineOptions,
+}
+
+impl Engine {
+    /// Connects to an engine and agrees on a version of the API with it.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it cannot be reached, does not answer in time, or is too old.
+    pub async fn connect(host: &DockerHost) -> Result<Self, DockerError> {
+        Self::connect_with(host, EngineOptions::default()).await
+    }
+
+    /// As [`connect`](Self::connect), with deadlines of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub async fn connect_with(
+        host: &DockerHost,
+        options: EngineOptions,
+    ) -> Result<Self, DockerError> {
+        let connector = Connector::new(host.address.clone(), options.connect);
+        let transport = Transport::new(connector);
+        let first = docker(&transport, ApiVersion::OLDEST, options.connect)?;
+        let answer = tokio::time::timeout(options.connect, first.version()).await;
+        let answer = answer.unwrap_or(Err(bollard::errors::Error::RequestTimeoutError));
+        let version =
+            EngineVersion::of(answer.map_err(|error| unreachable(host, &options, error))?)?;
+        transport.speak(version.api);
+        Ok(Self {
+            api: docker(&transport, version.api, options.call)?,
+            shared: Arc::new(Shared {
+                host: host.clone(),
+                version,
+                options,
+            }),
+        })
+    }
+
+    /// Returns its verbs.
+    pub fn api(&self) -> &Docker {
+        &self.api
+    }
+
+    /// Returns where it is.
+    pub fn host(&self) -> &DockerHost {
+        &self.shared.host
+    }
+
+    /// Returns whether it is on this host for sure: its socket is.
+    pub fn is_local(&self) -> bool {
+        self.shared.host.address.is_local()
+    }
+
+    /// Returns what it said of itself.
+    pub fn version(&self) -> &EngineVersion {
+        &self.shared.version
+    }
+
+    /// Asks for its settings and its state.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub async fn info(&self) -> Result<SystemInfo, DockerError> {
+        self.call("ask the container engine for its state", self.api.info())
+            .await
+    }
+
+    /// Waits for the answer to a call, at most as long as the options say; `doing` is for the error.
+    ///
+    /// Not for what takes as long as it takes: waiting for a container, pulling, streams.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the call does, and when the answer does not come in time.
+    pub async fn call<T>(
+        &self,
+        doing: impl Into<String>,
+        answer: impl Future<Output = Result<T, bollard::errors::Error>>,
+    ) -> Result<T, DockerError> {
+        let after = self.shared.options.call;
+        match tokio::time::timeout(after, answer).await {
+            Ok(Err(bollard::errors::Error::RequestTimeoutError)) | Err(_) => {
+                Err(DockerError::Deadline {
+                    doing: doing.into(),
+                    after,
+                })
+            }
+            Ok(Err(error)) => Err(DockerError::from_api(doing, error)),
+            Ok(Ok(answer)) => Ok(answer),
+        }
+    }
+}
+
+/// Returns the verbs over a transport; each waits so long for the beginning of its answer.
+fn docker(
+    transport: &Transport,
+    version: ApiVersion,
+    deadline: Duration,
+) -> Result<Docker, DockerError> {
+    let transport = transport.clone();
+    let send = move |request: BollardRequest| {
+        let transport = transport.clone();
+        async move { transport.send(request).await }
+    };
+    // It counts whole seconds.
+    let seconds = deadline.as_secs().max(1);
+    let version = version.for_client();
+    Docker::connect_with_custom_transport(send, Some("http://engine"), seconds, &version)
+        .map_err(|error| DockerError::from_api("connect to the container engine", error))
+}
+
+/// Returns why an engine cannot be reached, and what can be done about it.
+fn unreachable(
+    host: &DockerHost,
+    options: &EngineOptions,
+    error: bollard::errors::Error,
+) -> DockerError {
+    use bollard::errors::Error;
+    let address = host.to_string();
+    let kind = match &error {
+        Error::RequestTimeoutError => Some(io::ErrorKind::TimedOut),
+        Error::IOError { err } => Some(err.kind()),
+        _ => None,
+    };
+    let (cause, help) = match kind {
+        Some(io::ErrorKind::TimedOut) => {
+            let doing = format!("connect to the container engine at {address}");
+            let after = options.connect;
+            return DockerError::Deadline { doing, after };
+        }
+        Some(io::ErrorKind::PermissionDenied) => (
+            "permission denied".to_owned(),
+            Some(
+                "add the user to the group `docker` (`sudo usermod -aG docker $USER`, then log in \
+                 again), or use a rootless engine",
+            ),
+        ),
+        Some(io::ErrorKind::NotFound) => (
+            "there is no such socket".to_owned(),
+            Some("start Docker, or say where it is with `host` or DOCKER_HOST"),
+        ),
+        Some(io::ErrorKind::ConnectionRefused) => (
+            "connection refused".to_owned(),
+            Some("is the engine running?"),
+        ),
+        _ => (executor_core::chain(&error), None),
+    };
+    DockerError::Unreachable {
+        address,
+        cause,
+        help,
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("host", &self.shared.host)
+            .field("version", &self.shared.version)
+            .finish_non_exhaustive()
+    }
+}

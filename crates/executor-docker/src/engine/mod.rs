@@ -1,0 +1,16 @@
+//! Where the container engine is, and the way to it.
+
+mod address;
+mod connected;
+mod connection;
+mod connector;
+mod host;
+mod options;
+mod transport;
+mod version;
+
+pub use address::Address;
+pub use connected::Engine;
+pub use host::{DockerHost, HostOrigin, HostSettings};
+pub use options::EngineOptions;
+pub use version::{ApiVersion, EngineVersion};

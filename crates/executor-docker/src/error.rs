@@ -1,0 +1,318 @@
+//! What can go wrong with the container engine, and whose fault it is.
+
+use executor_core::{BoxError, BuildError, CancelCause, HumanDuration, Retryability};
+use std::io;
+use std::time::Duration;
+
+/// The part that failed, in the messages of [`BuildError`].
+pub(crate) const BACKEND: &str = "docker";
+
+/// Why the container engine did not do what it should.
+///
+/// [`is_temporary`](Self::is_temporary) says whether trying again may help; [`BuildError`] is made of
+/// it by `From`, with the class that GitLab knows.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DockerError {
+    /// What the job or the settings ask for cannot be.
+    #[error("{message}")]
+    Config {
+        /// What is wrong, and with which setting.
+        message: String,
+        /// The cause.
+        #[source]
+        source: Option<BoxError>,
+    },
+    /// The engine cannot be reached.
+    #[error("connect to the container engine at {address}: {cause}{}", advice(*help))]
+    Unreachable {
+        /// Where it was looked for.
+        address: String,
+        /// Why not.
+        cause: String,
+        /// What the user can do.
+        help: Option<&'static str>,
+    },
+    /// The engine did not answer in time.
+    #[error("{doing}: the container engine did not answer within {}", HumanDuration(*after))]
+    Deadline {
+        /// What was asked of it.
+        doing: String,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The engine answered with an error.
+    #[error("{doing}: {message}")]
+    Api {
+        /// What was asked of it.
+        doing: String,
+        /// The status of HTTP.
+        status: u16,
+        /// Its words.
+        message: String,
+    },
+    /// The engine or the way to it broke in the middle.
+    #[error("{doing}")]
+    Broken {
+        /// What was asked of it.
+        doing: String,
+        /// The cause.
+        #[source]
+        source: BoxError,
+    },
+    /// An image could not be had.
+    #[error("pull image {image}: {message}")]
+    ImagePull {
+        /// The image, as it was asked for.
+        image: String,
+        /// Why.
+        fault: PullFault,
+        /// The words of the engine or of the registry.
+        message: String,
+    },
+    /// A container is there no more, or ended when it should not.
+    #[error("container {container} is lost: {cause}")]
+    ContainerLost {
+        /// Its name or id.
+        container: String,
+        /// How, as far as is known.
+        cause: String,
+    },
+    /// It was stopped.
+    #[error("canceled {0}")]
+    Canceled(CancelCause),
+}
+
+/// Why an image could not be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PullFault {
+    /// There is no such image, or none of its tags is that one.
+    NotFound,
+    /// The registry does not let us have it.
+    Denied,
+    /// The registry wants fewer requests.
+    TooManyRequests,
+    /// The registry cannot be reached: its name, its port, its certificate.
+    Unreachable,
+    /// The registry answers with an error of its own, or cuts its answers off.
+    Registry,
+    /// There is none for the platform.
+    Platform,
+    /// What came is not what was named: a digest that does not match.
+    Corrupt,
+    /// The engine has no room, or another trouble of its own.
+    Engine,
+}
+
+impl PullFault {
+    /// Returns whether the same pull may succeed later.
+    pub const fn is_temporary(self) -> bool {
+        match self {
+            Self::TooManyRequests | Self::Unreachable | Self::Registry | Self::Engine => true,
+            Self::NotFound | Self::Denied | Self::Platform | Self::Corrupt => false,
+        }
+    }
+}
+
+fn advice(help: Option<&str>) -> String {
+    help.map(|help| format!("; {help}")).unwrap_or_default()
+}
+
+impl DockerError {
+    /// Returns a configuration error without a cause of its own.
+    pub fn config(message: impl Into<String>) -> Self {
+        Self::Config {
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// Returns what an error of the API means, where `doing` says what was attempted.
+    pub fn from_api(doing: impl Into<String>, error: bollard::errors::Error) -> Self {
+        use bollard::errors::Error;
+        let doing = doing.into();
+        match error {
+            Error::DockerResponseServerError {
+                status_code,
+                message,
+            } => Self::Api {
+                doing,
+                status: status_code,
+                message: message.trim().to_owned(),
+            },
+            Error::DockerStreamError { error } => Self::Api {
+                doing,
+                status: 500,
+                message: error.trim().to_owned(),
+            },
+            Error::RequestTimeoutError => Self::Broken {
+                doing,
+                source: io::Error::from(io::ErrorKind::TimedOut).into(),
+            },
+            Error::IOError { err } => Self::Broken {
+                doing,
+                source: err.into(),
+            },
+            error => Self::Broken {
+                doing,
+                source: error.into(),
+            },
+        }
+    }
+
+    /// Returns the status of HTTP, when the engine answered with an error.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Api { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the engine says that there is no such thing.
+    pub fn is_not_found(&self) -> bool {
+        self.status() == Some(404)
+    }
+
+    /// Returns whether the engine says that another thing, or another request, is in the way.
+    pub fn is_conflict(&self) -> bool {
+        self.status() == Some(409)
+    }
+
+    /// Returns whether trying the same again may help.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Config { .. } | Self::Canceled(_) => false,
+            Self::Unreachable { .. }
+            | Self::Deadline { .. }
+            | Self::Broken { .. }
+            | Self::ContainerLost { .. } => true,
+            Self::Api { status, .. } => *status >= 500 || matches!(status, 408 | 409 | 429),
+            Self::ImagePull { fault, .. } => fault.is_temporary(),
+        }
+    }
+}
+
+impl From<io::Error> for DockerError {
+    fn from(source: io::Error) -> Self {
+        Self::Broken {
+            doing: "talk to the container engine".to_owned(),
+            source: source.into(),
+        }
+    }
+}
+
+impl From<DockerError> for BuildError {
+    fn from(error: DockerError) -> Self {
+        let retry = if error.is_temporary() {
+            Retryability::Temporary
+        } else {
+            Retryability::Permanent
+        };
+        let words = error.to_string();
+        match error {
+            DockerError::Config { message, source } => Self::Config { message, source },
+            DockerError::Canceled(cause) => Self::Canceled(cause),
+            DockerError::ImagePull {
+                fault: PullFault::Unreachable | PullFault::Registry | PullFault::TooManyRequests,
+                ..
+            } => Self::ExternalDependency {
+                message: words,
+                source: None,
+                retry,
+            },
+            DockerError::ImagePull { image, message, .. } => Self::ImagePull {
+                image,
+                source: Some(message.into()),
+                retry,
+            },
+            DockerError::Broken { doing, source } => Self::System {
+                backend: BACKEND,
+                message: doing,
+                source: Some(source),
+                retry,
+            },
+            DockerError::Api { .. }
+            | DockerError::Unreachable { .. }
+            | DockerError::Deadline { .. }
+            | DockerError::ContainerLost { .. } => Self::System {
+                backend: BACKEND,
+                message: words,
+                source: None,
+                retry,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::FailureReason;
+
+    fn check(error: DockerError, reason: FailureReason, temporary: bool, words: &str) {
+        let error = BuildError::from(error);
+        let found = (error.failure_reason(), error.is_temporary(), error.chain());
+        assert_eq!(found, (reason, temporary, words.to_owned()));
+    }
+
+    fn pull(fault: PullFault) -> DockerError {
+        DockerError::ImagePull {
+            image: "app:1".to_owned(),
+            fault,
+            message: "no".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_class_follows_from_the_kind() {
+        use FailureReason::{
+            ImagePullFailure, RunnerConfigurationError, RunnerExternalDependencyFailure,
+            RunnerSystemFailure,
+        };
+        check(
+            DockerError::config("no such host"),
+            RunnerConfigurationError,
+            false,
+            "no such host",
+        );
+        check(
+            pull(PullFault::NotFound),
+            ImagePullFailure,
+            false,
+            "pull image app:1: no",
+        );
+        check(
+            pull(PullFault::Unreachable),
+            RunnerExternalDependencyFailure,
+            true,
+            "pull image app:1: no",
+        );
+        check(
+            DockerError::Unreachable {
+                address: "unix:///docker.sock".to_owned(),
+                cause: "no such file".to_owned(),
+                help: Some("is it running?"),
+            },
+            RunnerSystemFailure,
+            true,
+            "docker: connect to the container engine at unix:///docker.sock: no such file; is it running?",
+        );
+        check(
+            DockerError::Api {
+                doing: "create container a".to_owned(),
+                status: 400,
+                message: "no such user".to_owned(),
+            },
+            RunnerSystemFailure,
+            false,
+            "docker: create container a: no such user",
+        );
+        check(
+            io::Error::from(io::ErrorKind::ConnectionReset).into(),
+            RunnerSystemFailure,
+            true,
+            "docker: talk to the container engine: connection reset",
+        );
+    }
+}
