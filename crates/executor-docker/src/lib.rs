@@ -2,12 +2,16 @@
 //!
 //! `docs/design/docker.md` tells the shapes and why.
 
+pub mod config;
+pub mod create;
 pub mod engine;
 pub mod error;
 pub mod image;
 
 pub mod labels;
 pub mod names;
+pub mod policy;
+pub mod volume;
 
 pub use engine::{DockerHost, Engine};
 pub use error::DockerError;

@@ -1,0 +1,347 @@
+use super::one_or_many::one_or_many;
+use super::{
+    Cpus, Device, EngineChoice, Gpus, NetworkChoice, ServiceConfig, Size, SourcesChoice, Ulimit,
+};
+use crate::image::PullPolicy;
+use executor_core::ConfigInfo;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// How a runner's jobs run in containers (`[runners.docker]`).
+///
+/// The default is the safe choice of everything. A value of this type belongs into the runner's
+/// [`settings`](executor_core::RunnerConfig::settings). It holds what was written; what is wrong with
+/// it, and what cannot be followed, [`problems`](Self::problems) tells.
+///
+/// # Examples
+///
+/// ```
+/// use executor_core::{ExecutorSettings, RunnerConfig};
+/// use executor_docker::config::DockerConfig;
+///
+/// let config: DockerConfig = toml::from_str(r#"
+///     image = "debian:12"
+///     memory = "512m"
+///     cpus = "1.5"
+/// "#)?;
+/// assert!(config.problems().is_empty());
+/// let runner = RunnerConfig {
+///     settings: ExecutorSettings::of(config),
+///     ..RunnerConfig::new("blue", "docker")
+/// };
+/// # assert!(runner.settings.get::<DockerConfig>().is_some());
+/// # Ok::<(), toml::de::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one field for each key of the file, with the key's name and type"
+)]
+pub struct DockerConfig {
+    // What runs the containers.
+    /// Where the engine is: `unix:///run/docker.sock`, `tcp://10.0.0.1:2376`, `ssh://user@host`.
+    /// Default: what `DOCKER_HOST` or the current context says.
+    pub host: Option<String>,
+    /// The directory of `ca.pem`, `cert.pem` and `key.pem`. Default: what `DOCKER_CERT_PATH` says.
+    pub tls_cert_path: Option<String>,
+    /// Whether a `tcp` engine must show a certificate that the authority signed.
+    pub tls_verify: bool,
+    /// How stages get into the container. Ours.
+    pub engine: EngineChoice,
+    /// How files get into the container. Ours.
+    pub sources: SourcesChoice,
+
+    // Images.
+    /// The image of jobs that name none.
+    pub image: Option<String>,
+    /// The images that jobs may name, as patterns; none means all.
+    pub allowed_images: Vec<String>,
+    /// When to pull, in the order to try: `always`, `if-not-present`, `never`. Default: `always`.
+    #[serde(deserialize_with = "one_or_many")]
+    pub pull_policy: Vec<PullPolicy>,
+    /// The policies that jobs may ask for. Default: those of `pull_policy`.
+    #[serde(deserialize_with = "one_or_many")]
+    pub allowed_pull_policies: Vec<PullPolicy>,
+    /// The image for common work, for `engine = "attach"` alone. Default: the job's image.
+    pub helper_image: Option<String>,
+    /// Of GitLab Runner's own helper images; without a meaning here.
+    pub helper_image_flavor: Option<String>,
+    /// The OCI runtime, for example `runsc`.
+    pub runtime: Option<String>,
+    /// The isolation of Windows containers; refused, except for `default`.
+    pub isolation: Option<String>,
+    /// Whether a job may not replace its image's entry point.
+    pub disable_entrypoint_overwrite: bool,
+
+    // Who the job is, and what it may do.
+    /// The container's host name. Default: the engine's choice.
+    pub hostname: Option<String>,
+    /// The user that the job's scripts run as. Default: the image's.
+    pub user: Option<String>,
+    /// The users that jobs may run as; none means any.
+    pub allowed_users: Vec<String>,
+    /// More groups of that user.
+    pub group_add: Vec<String>,
+    /// `host` turns a remapping of users off.
+    pub userns_mode: Option<String>,
+    /// Whether jobs run with all rights on the host. Default: no.
+    pub privileged: bool,
+    /// Whether services do. Default: no.
+    pub services_privileged: bool,
+    /// The images that `privileged` is for, as patterns; none means all.
+    pub allowed_privileged_images: Vec<String>,
+    /// The images that `services_privileged` is for, as patterns; none means all.
+    pub allowed_privileged_services: Vec<String>,
+    /// Capabilities a job has besides the usual ones.
+    pub cap_add: Vec<String>,
+    /// Capabilities a job does not have. Default: [`DockerConfig::DEFAULT_CAP_DROP`].
+    pub cap_drop: Option<Vec<String>>,
+    /// Whether no program may gain rights by a setuid bit, as `sudo` does. Default: yes, except in
+    /// privileged containers. Ours.
+    pub no_new_privileges: Option<bool>,
+    /// Security options, for example `seccomp=/etc/profile.json`.
+    pub security_opt: Vec<String>,
+    /// Security options of services.
+    pub services_security_opt: Vec<String>,
+    /// Whether the image's own files cannot be changed. Ours.
+    pub read_only: bool,
+    /// Whether the engine starts an init process of its own in the job's container. Ours.
+    pub init: bool,
+    /// The directories of this host that `volumes` may be taken from where their text refers to
+    /// variables, as paths; see [`crate::policy`]. Ours.
+    pub allowed_volumes: Vec<String>,
+
+    // Resources.
+    /// The memory a job has.
+    pub memory: Option<Size>,
+    /// Memory and swap together; `-1` means any amount of swap.
+    pub memory_swap: Option<Size>,
+    /// The memory a job keeps when the host is short of it.
+    pub memory_reservation: Option<Size>,
+    /// How many processors a job may keep busy.
+    pub cpus: Option<Cpus>,
+    /// The weight of a job against other containers; the engine's default is 1024.
+    pub cpu_shares: Option<i64>,
+    /// The processors a job may use: `0-2,4`.
+    pub cpuset_cpus: Option<String>,
+    /// The memory nodes a job may use: `0,1`.
+    pub cpuset_mems: Option<String>,
+    /// The control group that containers are put below.
+    pub cgroup_parent: Option<String>,
+    /// Whether a job that is out of memory waits instead of being killed.
+    pub oom_kill_disable: bool,
+    /// How likely the kernel kills the job first, from -1000 to 1000.
+    pub oom_score_adjust: Option<i64>,
+    /// How many processes and threads a container may have; 0 means any number. Default:
+    /// [`DockerConfig::DEFAULT_PIDS_LIMIT`]. Ours.
+    pub pids_limit: i64,
+    /// The size of `/dev/shm`, which services get too. Default: 64 MiB.
+    pub shm_size: Option<Size>,
+    /// Limits of processes by their names: `nofile = "1024:4096"`.
+    pub ulimit: BTreeMap<String, Ulimit>,
+    /// Settings of the kernel that each container has for itself: `"net.core.somaxconn" = "1024"`.
+    pub sysctls: BTreeMap<String, String>,
+    /// Devices of the host: `/dev/kvm`, `/dev/snd:/dev/snd:rw`, `vendor.example/class=name` (CDI).
+    pub devices: Vec<Device>,
+    /// Rules for devices that come later: `c 81:* rmw`.
+    pub device_cgroup_rules: Vec<String>,
+    /// The GPUs of a job, in the words of docker's command line: `all`, `2`, `device=0,1`.
+    pub gpus: Option<Gpus>,
+
+    // Services.
+    /// Services of every job, besides its own.
+    pub services: Vec<ServiceConfig>,
+    /// The images that a job's services may come from, as patterns; none means all.
+    pub allowed_services: Vec<String>,
+    /// How many services a job may have; -1 means any number.
+    pub services_limit: i64,
+    /// How long to wait until services are ready, in seconds; 0 or less means not to wait.
+    pub wait_for_services_timeout: i64,
+    /// The memory each service has.
+    pub service_memory: Option<Size>,
+    /// Memory and swap of each service together.
+    pub service_memory_swap: Option<Size>,
+    /// The memory each service keeps when the host is short of it.
+    pub service_memory_reservation: Option<Size>,
+    /// How many processors each service may keep busy.
+    pub service_cpus: Option<Cpus>,
+    /// The weight of each service against other containers.
+    pub service_cpu_shares: Option<i64>,
+    /// The processors each service may use.
+    pub service_cpuset_cpus: Option<String>,
+    /// The control group that services are put below.
+    pub service_cgroup_parent: Option<String>,
+    /// A control group for each slot of a runner; refused.
+    pub service_slot_cgroup_template: Option<String>,
+    /// The GPUs of each service.
+    pub service_gpus: Option<Gpus>,
+    /// Devices of services, by patterns of their images.
+    pub services_devices: BTreeMap<String, Vec<Device>>,
+    /// Memory file systems of services: path to options.
+    pub services_tmpfs: BTreeMap<String, String>,
+
+    // Storage.
+    /// Binds (`/host:/here:ro`), named volumes (`name:/here`) and volumes that live on from job to job
+    /// of a project (`/here`).
+    pub volumes: Vec<String>,
+    /// Containers whose volumes a job gets too: `name[:ro]`.
+    pub volumes_from: Vec<String>,
+    /// Whether volumes stay when their job ends.
+    pub volume_keep: bool,
+    /// The driver of volumes that are made.
+    pub volume_driver: Option<String>,
+    /// Options of that driver.
+    pub volume_driver_ops: BTreeMap<String, String>,
+    /// The directory of this host that holds what lives on from job to job, instead of volumes.
+    pub cache_dir: Option<String>,
+    /// Whether volumes of a bare path do not live on.
+    pub disable_cache: bool,
+    /// Memory file systems: path to options.
+    pub tmpfs: BTreeMap<String, String>,
+
+    // Network.
+    /// The network of a job. Ours; `network_mode` says more.
+    pub network: NetworkChoice,
+    /// The network of a job in the words of docker's `--network`; wins over `network`.
+    pub network_mode: Option<String>,
+    /// Whether a job's own network has IPv6.
+    pub enable_ipv6: bool,
+    /// The largest packet of a job's own network, in bytes; 0 means that of the host.
+    pub network_mtu: u32,
+    /// The name servers.
+    pub dns: Vec<String>,
+    /// The domains that short names are looked for in.
+    pub dns_search: Vec<String>,
+    /// More lines of `/etc/hosts`: `name:address`.
+    pub extra_hosts: Vec<String>,
+    /// Containers that are reached by another name: `container:alias`. For the network `bridge`.
+    pub links: Vec<String>,
+    /// The address of the job's network card.
+    pub mac_address: Option<String>,
+    /// Whose processes a job sees: `host`, `container:name`.
+    pub pid_mode: Option<String>,
+    /// Whose shared memory a job uses: `private`, `host`, `container:name`.
+    pub ipcmode: Option<String>,
+
+    // The rest.
+    /// Labels of all containers, besides ours.
+    pub container_labels: BTreeMap<String, String>,
+    /// Options of the log driver `json-file`: `max-size`, `max-file`, `labels`.
+    pub log_options: BTreeMap<String, String>,
+}
+
+impl DockerConfig {
+    /// The capabilities that builds do not need and jobs do not have, unless `cap_drop` is set: raw
+    /// packets, with which a container deceives its neighbours, and device files.
+    pub const DEFAULT_CAP_DROP: [&'static str; 2] = ["MKNOD", "NET_RAW"];
+
+    /// How many processes and threads a container may have, unless `pids_limit` is set.
+    pub const DEFAULT_PIDS_LIMIT: i64 = 4096;
+
+    /// Returns the network that the job is put into, by whichever key says so.
+    pub fn network(&self) -> NetworkChoice {
+        match self.network_mode.as_deref() {
+            None | Some("") => self.network.clone(),
+            Some(name) => NetworkChoice::Named(name.to_owned()),
+        }
+    }
+
+    /// Adds what the coordinator is told about these settings: the GPUs.
+    pub fn report(&self, info: &mut ConfigInfo) {
+        if let Some(gpus) = &self.gpus {
+            gpus.as_str().clone_into(&mut info.gpus);
+        }
+    }
+}
+
+impl Default for DockerConfig {
+    fn default() -> Self {
+        Self {
+            host: None,
+            tls_cert_path: None,
+            tls_verify: false,
+            engine: EngineChoice::default(),
+            sources: SourcesChoice::default(),
+            image: None,
+            allowed_images: Vec::new(),
+            pull_policy: Vec::new(),
+            allowed_pull_policies: Vec::new(),
+            helper_image: None,
+            helper_image_flavor: None,
+            runtime: None,
+            isolation: None,
+            disable_entrypoint_overwrite: false,
+            hostname: None,
+            user: None,
+            allowed_users: Vec::new(),
+            group_add: Vec::new(),
+            userns_mode: None,
+            privileged: false,
+            services_privileged: false,
+            allowed_privileged_images: Vec::new(),
+            allowed_privileged_services: Vec::new(),
+            cap_add: Vec::new(),
+            cap_drop: None,
+            no_new_privileges: None,
+            security_opt: Vec::new(),
+            services_security_opt: Vec::new(),
+            read_only: false,
+            init: false,
+            allowed_volumes: Vec::new(),
+            memory: None,
+            memory_swap: None,
+            memory_reservation: None,
+            cpus: None,
+            cpu_shares: None,
+            cpuset_cpus: None,
+            cpuset_mems: None,
+            cgroup_parent: None,
+            oom_kill_disable: false,
+            oom_score_adjust: None,
+            pids_limit: Self::DEFAULT_PIDS_LIMIT,
+            shm_size: None,
+            ulimit: BTreeMap::new(),
+            sysctls: BTreeMap::new(),
+            devices: Vec::new(),
+            device_cgroup_rules: Vec::new(),
+            gpus: None,
+            services: Vec::new(),
+            allowed_services: Vec::new(),
+            services_limit: -1,
+            wait_for_services_timeout: 30,
+            service_memory: None,
+            service_memory_swap: None,
+            service_memory_reservation: None,
+            service_cpus: None,
+            service_cpu_shares: None,
+            service_cpuset_cpus: None,
+            service_cgroup_parent: None,
+            service_slot_cgroup_template: None,
+            service_gpus: None,
+            services_devices: BTreeMap::new(),
+            services_tmpfs: BTreeMap::new(),
+            volumes: Vec::new(),
+            volumes_from: Vec::new(),
+            volume_keep: false,
+            volume_driver: None,
+            volume_driver_ops: BTreeMap::new(),
+            cache_dir: None,
+            disable_cache: false,
+            tmpfs: BTreeMap::new(),
+            network: NetworkChoice::default(),
+            network_mode: None,
+            enable_ipv6: false,
+            network_mtu: 0,
+            dns: Vec::new(),
+            dns_search: Vec::new(),
+            extra_hosts: Vec::new(),
+            links: Vec::new(),
+            mac_address: None,
+            pid_mode: None,
+            ipcmode: None,
+            container_labels: BTreeMap::new(),
+            log_options: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What an operator says about containers: the keys of `[runners.docker]`.
+//!
+//! Every key of GitLab Runner's is either followed or refused with a reason; the guide's page
+//! `docker-keys.md` has them in a table.
+
+mod check;
+mod choice;
+mod device;
+mod docker_config;
+mod gpus;
+mod one_or_many;
+mod service;
+mod size;
+mod ulimit;
+
+pub use check::{ConfigProblem, Severity};
+pub(crate) use choice::is_builtin as is_builtin_network;
+pub use choice::{EngineChoice, NetworkChoice, SourcesChoice};
+pub use device::Device;
+pub use docker_config::DockerConfig;
+pub use gpus::Gpus;
+pub use service::ServiceConfig;
+pub use size::{Cpus, Size};
+pub use ulimit::Ulimit;

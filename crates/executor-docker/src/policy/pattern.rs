@@ -1,0 +1,123 @@
+use regex::{Regex, RegexBuilder};
+
+/// A pattern of names, by the rules of Go's package doublestar.
+///
+/// `*` is any characters except a slash, `**` any with them, `?` one character, `[a-z]` one of a
+/// set, `{a,b}` one of several texts; a backslash takes the meaning from the next character.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    regex: Regex,
+}
+
+/// Says that a text is no pattern.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a pattern: {reason}")]
+pub struct PatternError {
+    text: String,
+    reason: &'static str,
+}
+
+/// No name is longer by far.
+const LONGEST: usize = 4096;
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    ///
+    /// When a bracket or brace stays open, or the pattern is too long.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        let wrong = |reason| PatternError {
+            text: text.chars().take(80).collect(),
+            reason,
+        };
+        if text.len() > LONGEST {
+            return Err(wrong("it is too long"));
+        }
+        let source = expression(text).map_err(wrong)?;
+        let regex = RegexBuilder::new(&source)
+            .dot_matches_new_line(true)
+            .size_limit(4 << 20)
+            .build()
+            .map_err(|_| wrong("a set of characters is wrong"))?;
+        Ok(Self { regex })
+    }
+
+    /// Returns whether the whole of `name` is as the pattern says.
+    pub fn matches(&self, name: &str) -> bool {
+        self.regex.is_match(name)
+    }
+}
+
+fn expression(text: &str) -> Result<String, &'static str> {
+    let mut regex = String::from("^(?:");
+    let mut rest = text.chars().peekable();
+    let mut depth = 0_usize;
+    while let Some(next) = rest.next() {
+        match next {
+            '*' => {
+                let mut any = false;
+                while rest.next_if_eq(&'*').is_some() {
+                    any = true;
+                }
+                regex.push_str(if any { ".*" } else { "[^/]*" });
+            }
+            '?' => regex.push_str("[^/]"),
+            '[' => set(&mut rest, &mut regex)?,
+            '{' => {
+                depth += 1;
+                regex.push_str("(?:");
+            }
+            ',' if depth > 0 => regex.push('|'),
+            '}' if depth > 0 => {
+                depth -= 1;
+                regex.push(')');
+            }
+            '\\' => {
+                let next = rest.next().ok_or("it ends with a backslash")?;
+                regex.push_str(&regex::escape(next.encode_utf8(&mut [0; 4])));
+            }
+            _ => regex.push_str(&regex::escape(next.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    if depth > 0 {
+        return Err("a brace is open");
+    }
+    regex.push_str(")$");
+    Ok(regex)
+}
+
+/// Reads what is behind an opening bracket.
+fn set(
+    rest: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    regex: &mut String,
+) -> Result<(), &'static str> {
+    regex.push('[');
+    if rest.next_if(|it| matches!(it, '!' | '^')).is_some() {
+        regex.push_str("^/");
+    }
+    let mut empty = true;
+    loop {
+        let next = rest.next().ok_or("a bracket is open")?;
+        match next {
+            ']' if !empty => break,
+            '-' => regex.push('-'),
+            '\\' => {
+                let next = rest.next().ok_or("it ends with a backslash")?;
+                push_literal(next, regex);
+            }
+            _ => push_literal(next, regex),
+        }
+        empty = false;
+    }
+    regex.push(']');
+    Ok(())
+}
+
+/// Adds a character of a set, which has operators of its own: `&&`, `--`, `~~`.
+fn push_literal(literal: char, regex: &mut String) {
+    if literal.is_ascii_punctuation() {
+        regex.push('\\');
+    }
+    regex.push(literal);
+}

@@ -1,0 +1,48 @@
+use super::Refusal;
+use super::image::is_on;
+use crate::config::DockerConfig;
+use crate::image::ImageReference;
+
+/// What a container is, for the question whether it may have all rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PrivilegedRole {
+    /// The job's own.
+    Build,
+    /// A service's.
+    Service,
+}
+
+/// Checks that a container from this image has all rights on the host.
+///
+/// # Errors
+///
+/// When it has not; then it runs without, and that is all.
+pub fn check_privileged(
+    config: &DockerConfig,
+    role: PrivilegedRole,
+    image: &ImageReference,
+) -> Result<(), Refusal> {
+    let (on, key, list_key, list) = match role {
+        PrivilegedRole::Build => (
+            config.privileged,
+            "privileged",
+            "allowed_privileged_images",
+            &config.allowed_privileged_images,
+        ),
+        PrivilegedRole::Service => (
+            config.services_privileged,
+            "services_privileged",
+            "allowed_privileged_services",
+            &config.allowed_privileged_services,
+        ),
+    };
+    let name = image.familiar();
+    if !on {
+        let because = format!("the runner's {key} is not set");
+        return Err(Refusal::because("privileged image", &name, because));
+    }
+    if list.is_empty() || is_on(list, image) {
+        return Ok(());
+    }
+    Err(Refusal::not_on("privileged image", &name, list_key, list))
+}
