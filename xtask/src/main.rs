@@ -10,6 +10,7 @@
 )]
 
 mod acceptance;
+mod agent;
 mod book;
 mod ci;
 mod deny;
@@ -51,6 +52,8 @@ enum Chore {
         #[arg(last = true, value_name = "ARG")]
         args: Vec<String>,
     },
+    /// Builds the agent that goes into containers, static and small, and says where it is.
+    Agent(agent::Options),
     /// Runs every check, in the order of their price; stops at the first that fails.
     Ci,
     /// Checks licences, bans and sources of the dependencies with cargo-deny, which it installs when missing.
@@ -79,6 +82,7 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
     match chore {
         Chore::Tidy => tidy::run(&workspace),
         Chore::Test { args } => test::run(&workspace, args),
+        Chore::Agent(options) => agent::run(&workspace, options),
         Chore::Ci => ci::run(&workspace),
         Chore::Deny => deny::run(&workspace),
         Chore::Book => book::run(&workspace),

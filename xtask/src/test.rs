@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
+use crate::agent;
 use crate::docker::{self, Daemon};
 use crate::run;
 use crate::workspace::Workspace;
@@ -140,10 +141,14 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
     provide(TOOLS)?;
     // It ends when this function does, whatever comes of the tests.
     let engine = engine(workspace, args)?;
+    let agent = agent(workspace, args)?;
     let in_workspace = |words: &[&str]| {
         let mut command = run::cargo();
         if let Some(engine) = &engine {
             command.env(docker::ADDRESS, engine.address());
+        }
+        if let Some(agent) = &agent {
+            command.env(agent::VARIABLE, agent);
         }
         run::run(command.current_dir(&workspace.root).args(words))
     };
@@ -163,6 +168,14 @@ fn engine(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<Daemo
     docker::start(&workspace.target_directory)
         .context("the tests need a Docker Engine, and here is none")
         .map(Some)
+}
+
+/// Builds the agent that the tests put into containers, unless one is named or they start none.
+fn agent(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBuf>> {
+    if env::var_os(agent::VARIABLE).is_some() || !wants_engine(args) {
+        return Ok(None);
+    }
+    agent::build(workspace).map(Some)
 }
 
 /// The packages whose tests start containers.

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use rustix::process::{Pid, getpid, set_child_subreaper};
@@ -24,10 +25,22 @@ static CHANGING: RwLock<()> = RwLock::new(());
 static AWAITED: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
 /// Children whose owner was dropped; collected when they are dead.
 static ABANDONED: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+/// Whether orphans come here that no job has made.
+static SHARED: AtomicBool = AtomicBool::new(false);
 
 /// Makes orphans of our descendants our children instead of init's.
 pub(crate) fn become_subreaper() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// Notes that orphans come here that no job has made.
+pub(crate) fn share() {
+    SHARED.store(true, Ordering::Relaxed);
+}
+
+/// Returns whether an orphan without a marker may be somebody else's.
+pub(crate) fn are_shared() -> bool {
+    SHARED.load(Ordering::Relaxed)
 }
 
 /// Starts a child and notes that it is awaited.
@@ -102,6 +115,16 @@ pub(crate) fn adopted() -> Vec<Pid> {
         }
     }
     living
+}
+
+/// Collects the dead among all children that nobody awaits, whatever group they are in.
+pub(crate) fn collect_strangers() {
+    let _still = CHANGING.write().unwrap_or_else(PoisonError::into_inner);
+    for pid in children() {
+        if !awaited(|set| set.contains(&pid)) {
+            try_collect(pid);
+        }
+    }
 }
 
 /// Lists the children of all our threads.

@@ -58,7 +58,7 @@
 //! `RUNWRIGHT_PROCESS_MARKER`; [`Containment::NoCgroup`] says what that misses.
 //! A runner that goes without cgroups must start all its processes through this
 //! crate: a child with a process group of its own that nobody here awaits is
-//! taken for a job's left-over.
+//! taken for a job's left-over, unless [`adopt_orphans`] says that others' orphans come too.
 //!
 //! Neither way of starting copies the runner's page tables, so the cost does not
 //! grow with the runner; see `benches/spawn.rs`.
@@ -95,6 +95,7 @@ mod error;
 mod group_state;
 mod job_group;
 mod leaf;
+mod orphans;
 mod pump;
 mod remove;
 mod scan;
@@ -107,6 +108,7 @@ pub use environment::Environment;
 pub use error::ProcessError;
 pub use journal::Journal;
 pub use mount::Mount;
+pub use orphans::{adopt_orphans, collect_orphans};
 pub use overlay::{Layers, Overlays};
 pub use private_dir::make_private_dir;
 pub use process::{Process, Timing};

@@ -168,7 +168,11 @@ pub(crate) fn sweep(sought: Sought<'_>, leader: Option<Pid>) -> Result<(), Proce
         // One that shed both marker and group could be any job's, so it is only
         // ours if no other job could have made it.
         let alone = ACTIVE.load(Ordering::Relaxed) <= usize::from(leader.is_some());
-        if alone { orphans } else { Vec::new() }
+        if alone && !children::are_shared() {
+            orphans
+        } else {
+            Vec::new()
+        }
     };
     let ended = scan::end(sought, leader.as_slice(), orphans);
     ended

@@ -2,6 +2,7 @@
 //!
 //! `docs/design/steps.md` tells the shapes and why.
 
+pub mod agent;
 pub mod client;
 
 pub use client::{

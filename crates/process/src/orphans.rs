@@ -1,0 +1,29 @@
+//! What a program does that is the first process of a container, or stands in for it.
+
+use std::io;
+
+use crate::children;
+
+/// Lets orphans of all descendants come to this program, and of its jobs only those end that carry their marker.
+///
+/// For a program that others' processes come to as well: what an entry point started before it, what somebody
+/// starts from outside. Such orphans are collected by [`collect_orphans`] when they are dead, and never killed,
+/// while one that a job left behind is still found by its marker or its group.
+///
+/// # Errors
+///
+/// Fails if the kernel refuses, which it does to nobody.
+pub fn adopt_orphans() -> io::Result<()> {
+    children::share();
+    children::become_subreaper()
+}
+
+/// Collects the orphans that are dead by now; call it whenever SIGCHLD comes.
+///
+/// Takes nothing from those who wait for a [`Process`](crate::Process): a child that this crate started is left
+/// to its owner. Children that other code started by other means are *not* spared, so only a program that starts
+/// everything through this crate may call it.
+pub fn collect_orphans() {
+    children::collect_abandoned();
+    children::collect_strangers();
+}

@@ -1,0 +1,179 @@
+//! The agent at work.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use executor_core::{CancelCause, Cancellation};
+use hyper::service::service_fn;
+use process::{adopt_orphans, collect_orphans, make_private_dir};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tonic::Status;
+
+use crate::agent::READY;
+use crate::agent::command::{self, Running, say};
+use crate::agent::connection;
+use crate::agent::invocation::ServeOptions;
+use crate::agent::presence::Presence;
+use crate::agent::socket::{Socket, SocketError};
+
+/// After a failure to accept, such as for want of open files.
+const BREATHER: Duration = Duration::from_millis(50);
+
+/// Why an agent does not serve.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeError {
+    #[error("make the directory {}: {source}", path.display())]
+    Directory { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    #[error("{what}: {source}")]
+    System {
+        what: &'static str,
+        source: io::Error,
+    },
+}
+
+impl ServeError {
+    fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { what, source }
+    }
+}
+
+/// Serves until it is asked to end, its command ends, or nobody was there for too long; returns the code to end with.
+pub(crate) async fn serve(options: ServeOptions) -> Result<u8, ServeError> {
+    make_directory(&options.directory).map_err(|source| ServeError::Directory {
+        path: options.directory.clone(),
+        source,
+    })?;
+    let mut socket = Socket::open(&options.socket)?;
+    let mut signals = Signals::new().map_err(ServeError::system("listen for signals"))?;
+    // Refused by no kernel; without it orphans go to whoever is the first process.
+    let _ = adopt_orphans();
+    let listener = socket.take_listener().map(UnixListener::from_std);
+    let listener = listener
+        .unwrap_or_else(|| Err(io::ErrorKind::NotConnected.into()))
+        .map_err(ServeError::system("listen on the socket"))?;
+    say(&format!("{READY}{}", options.socket.display()));
+
+    let stop = Cancellation::new();
+    let mut command = match options.command {
+        words if words.is_empty() => None,
+        words => {
+            let running = command::start(words, stop.clone());
+            Some(running.map_err(ServeError::system("start a thread for the command"))?)
+        }
+    };
+    let mut agent = Serving {
+        listener,
+        connections: JoinSet::new(),
+        closing: CancellationToken::new(),
+        presence: Presence::new(options.orphan_grace),
+    };
+    let code = agent.attend(&mut signals, command.as_mut()).await;
+    drop(socket);
+    stop.cancel(CancelCause::Shutdown);
+    agent.close().await;
+    match (code, command) {
+        (Some(code), _) => Ok(code),
+        (None, Some(mut command)) => Ok(command.ended().await),
+        (None, None) => Ok(0),
+    }
+}
+
+/// Makes the directory, for this user alone.
+///
+/// One that another user made, as whoever mounts a directory into a container does, is used as it is.
+fn make_directory(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::geteuid().as_raw();
+    match std::fs::metadata(path) {
+        Ok(there) if there.is_dir() && there.uid() != own => Ok(()),
+        _ => make_private_dir(path),
+    }
+}
+
+/// Signals that mean something to an agent.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    child: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            child: signal(SignalKind::child())?,
+        })
+    }
+}
+
+/// An agent that takes connections.
+struct Serving {
+    listener: UnixListener,
+    connections: JoinSet<()>,
+    closing: CancellationToken,
+    presence: Presence,
+}
+
+impl Serving {
+    /// Serves until there is a reason to end; returns the code of the command if that is it.
+    async fn attend(
+        &mut self,
+        signals: &mut Signals,
+        mut command: Option<&mut Running>,
+    ) -> Option<u8> {
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => self.connect(stream),
+                    Err(error) => {
+                        tracing::warn!(%error, "A connection could not be taken.");
+                        sleep(BREATHER).await;
+                    }
+                },
+                Some(_) = self.connections.join_next() => self.presence.reset(),
+                _ = signals.child.recv() => collect_orphans(),
+                _ = signals.terminate.recv() => return None,
+                _ = signals.interrupt.recv() => return None,
+                Some(code) = ended(&mut command) => return Some(code),
+                () = self.presence.time_to_look() => {
+                    let anybody = !self.connections.is_empty();
+                    if self.presence.look(anybody) {
+                        say("runwright-agent: nobody was here for too long");
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn connect(&mut self, stream: UnixStream) {
+        self.presence.reset();
+        let service = service_fn(|_| async {
+            Ok(Status::unimplemented("this agent runs no steps").into_http())
+        });
+        let closing = self.closing.clone();
+        self.connections
+            .spawn(connection::serve(stream, service, closing));
+    }
+
+    /// Ends what runs and the connections, in this order, so that whoever follows sees the end.
+    async fn close(mut self) {
+        self.closing.cancel();
+        while self.connections.join_next().await.is_some() {}
+    }
+}
+
+async fn ended(command: &mut Option<&mut Running>) -> Option<u8> {
+    match command {
+        Some(command) => Some(command.ended().await),
+        None => None,
+    }
+}

@@ -1,0 +1,158 @@
+//! The socket of an agent: made for its owner alone, taken over from a dead agent, never from a living one.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::Mode;
+
+/// The longest path the kernel takes: 108 bytes with a final NUL.
+const LONGEST: usize = 107;
+
+/// Why an agent cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SocketError {
+    #[error("another agent listens on socket {} already", .0.display())]
+    Taken(PathBuf),
+    #[error("{} is there already, and is no socket", .0.display())]
+    NoSocket(PathBuf),
+    #[error(
+        "the path of the socket has {} bytes, and the system takes {LONGEST}: {}",
+        .0.as_os_str().len(),
+        .0.display()
+    )]
+    TooLong(PathBuf),
+    #[error("open socket {}: {source}", path.display())]
+    Open { path: PathBuf, source: io::Error },
+}
+
+/// A socket that is listened on; its file goes with it.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    path: PathBuf,
+    inode: Option<(u64, u64)>,
+    listener: Option<UnixListener>,
+}
+
+impl Socket {
+    /// Listens, in a file that nobody but this user may connect to.
+    ///
+    /// A file that a dead agent has left is replaced. Call it while the program has one thread.
+    pub(crate) fn open(path: &Path) -> Result<Self, SocketError> {
+        if path.as_os_str().len() > LONGEST {
+            return Err(SocketError::TooLong(path.to_owned()));
+        }
+        let failed = |source| SocketError::Open {
+            path: path.to_owned(),
+            source,
+        };
+        remove_stale(path)?;
+        // A socket that is made with more rights and loses them later could be met between.
+        let mask = rustix::process::umask(Mode::from_raw_mode(0o177));
+        let listener = UnixListener::bind(path);
+        rustix::process::umask(mask);
+        let listener = listener.map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        Ok(Self {
+            path: path.to_owned(),
+            inode: inode(path),
+            listener: Some(listener),
+        })
+    }
+
+    /// Returns the listener, once.
+    pub(crate) fn take_listener(&mut self) -> Option<UnixListener> {
+        self.listener.take()
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // Somebody else may have put theirs there.
+        if self.inode.is_some() && inode(&self.path) == self.inode {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Removes a socket that nobody listens on any more.
+fn remove_stale(path: &Path) -> Result<(), SocketError> {
+    let Ok(there) = fs::symlink_metadata(path) else {
+        return Ok(());
+    };
+    if !there.file_type().is_socket() {
+        return Err(SocketError::NoSocket(path.to_owned()));
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => {
+            return Err(SocketError::Open {
+                path: path.to_owned(),
+                source,
+            });
+        }
+        Ok(_) => return Err(SocketError::Taken(path.to_owned())),
+    }
+    fs::remove_file(path).map_err(|source| SocketError::Open {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn inode(path: &Path) -> Option<(u64, u64)> {
+    let there = fs::symlink_metadata(path).ok()?;
+    Some((there.dev(), there.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dead_socket_is_replaced_and_a_living_one_is_not() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("agent.sock");
+        // Dropped at once: the file stays.
+        drop(UnixListener::bind(&path).unwrap());
+        let living = Socket::open(&path).unwrap();
+        let mode = fs::metadata(&path).unwrap().mode() & 0o777;
+        assert_eq!(mode, 0o600);
+        let error = Socket::open(&path).unwrap_err();
+        assert!(matches!(error, SocketError::Taken(_)), "{error}");
+        drop(living);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_no_socket_and_what_is_somebody_elses_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("agent.sock");
+        fs::write(&path, "precious").unwrap();
+        let error = Socket::open(&path).unwrap_err();
+        assert!(matches!(error, SocketError::NoSocket(_)), "{error}");
+        fs::remove_file(&path).unwrap();
+        let socket = Socket::open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "precious").unwrap();
+        drop(socket);
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_path_that_the_system_cannot_take_is_refused_with_its_length() {
+        let path = Path::new("/tmp").join("x".repeat(104));
+        let error = Socket::open(&path).unwrap_err().to_string();
+        assert!(
+            error.contains("has 109 bytes, and the system takes 107"),
+            "{error}"
+        );
+        let error = Socket::open(Path::new("/no/such/directory/s")).unwrap_err();
+        assert!(
+            error.to_string().starts_with("open socket /no/such"),
+            "{error}"
+        );
+    }
+}
