@@ -44,4 +44,4 @@ pub use format::{Format, Level};
 pub use limits::{Limits, LinkTargets};
 pub use members::Skipped;
 pub use pack::{Packed, Packing, pack};
-pub use unpack::{Unpacked, unpack};
+pub use unpack::{Unpacked, unpack, unpack_tar};

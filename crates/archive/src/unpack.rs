@@ -5,6 +5,7 @@ use crate::target::Target;
 use crate::{tar, zip};
 use executor_core::Cancellation;
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// What was unpacked.
@@ -21,6 +22,8 @@ pub struct Unpacked {
 pub(crate) struct Job<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) cancellation: &'a Cancellation,
+    /// Whether devices and pipes are passed over, and not refused.
+    pub(crate) leaves_out_strange: bool,
 }
 
 /// Unpacks the archive `file` into the directory `into`, which is made if it is not there.
@@ -54,6 +57,7 @@ pub fn unpack(
     let job = Job {
         limits,
         cancellation,
+        leaves_out_strange: false,
     };
     let budget = Budget::new(limits, size);
     match content.ok_or(ArchiveError::Unknown)? {
@@ -65,4 +69,29 @@ pub fn unpack(
             tar::unpack(&archive, &Target::open(into)?, budget, &job)
         }
     }
+}
+
+/// Unpacks a tar archive that is not compressed, as it comes, into the directory `into`, which is made if
+/// it is not there.
+///
+/// It is what an environment sends of a job's directory: devices and pipes in it are passed over. All else
+/// is as [`unpack`] does it.
+///
+/// # Errors
+///
+/// As those of [`unpack`].
+pub fn unpack_tar(
+    archive: impl Read,
+    into: &Path,
+    limits: &Limits,
+    cancellation: &Cancellation,
+) -> Result<Unpacked, ArchiveError> {
+    let job = Job {
+        limits,
+        cancellation,
+        leaves_out_strange: true,
+    };
+    // How much comes is not known, so there is no ratio to it.
+    let budget = Budget::new(limits, u64::MAX);
+    tar::unpack_plain(archive, &Target::open(into)?, budget, &job)
 }

@@ -7,6 +7,7 @@ use crate::prepare::Prepared;
 use crate::remove;
 use crate::sources::{Attachment, Sources, Stay};
 use crate::stages::Stages;
+use crate::staging::Staging;
 use crate::timeouts::{self, Deadlines, Timeouts};
 use crate::tool::Tools;
 use crate::variables::{self, Facts};
@@ -42,6 +43,8 @@ pub(crate) struct Build<'r> {
     pub(crate) reports: Vec<StageReport>,
     /// What the job's directory hangs on, once it has its files.
     pub(crate) attachment: Option<Attachment>,
+    /// Where its files are on their way to an environment that this host does not see.
+    pub(crate) staging: Option<Staging>,
     /// The jobs whose artifacts came with the files, in the order in which they come.
     pub(crate) shown_inputs: Vec<JobId>,
     /// What the job leaves.
@@ -259,12 +262,17 @@ impl Build<'_> {
 
     /// Removes what this runner itself has put on this host for the job.
     async fn remove_build(&mut self, workspace: &Workspace) {
-        let Some(dirs) = workspace.host_dirs() else {
-            return;
-        };
         if let Err(error) = self.detach().await {
             self.log.warning_line(&error.chain());
         }
+        if let Some(staging) = self.staging.take()
+            && let Err(error) = staging.remove().await
+        {
+            self.log.warning_line(&error.chain());
+        }
+        let Some(dirs) = workspace.host_dirs() else {
+            return;
+        };
         let temp = PathBuf::from(&dirs.temp_dir);
         let builds = PathBuf::from(&dirs.builds_dir);
         let own_project = self.own_project(dirs);

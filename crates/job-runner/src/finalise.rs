@@ -192,7 +192,8 @@ impl Stages<'_, '_> {
     pub(crate) async fn cleanup_file_variables(&mut self) {
         let finalisation = self.build.cancellation.child_for_finalisation();
         let stage = BuildStage::CleanupFileVariables;
-        let removed = match self.local_dirs() {
+        let dirs = self.local_dirs().filter(|_| self.build.staging.is_none());
+        let removed = match dirs {
             None => self.script_stage(stage, &finalisation).await,
             Some(dirs) => {
                 let temp = PathBuf::from(&dirs.temp_dir);

@@ -97,6 +97,7 @@ impl Stages<'_, '_> {
                     Inputs::default()
                 };
                 self.bring(fetch, &inputs).await?;
+                self.send_staged(fetch).await?;
             }
             self.run_hooks(after, fetch).await
         };

@@ -71,6 +71,7 @@ mod scripts;
 mod setup;
 mod sources;
 mod stages;
+mod staging;
 mod terminals;
 mod timeouts;
 mod tool;

@@ -78,6 +78,7 @@ impl JobRunner for BuildRunner {
             visited: Duration::ZERO,
             reports: Vec::new(),
             attachment: None,
+            staging: None,
             shown_inputs: Vec::new(),
             products: JobProducts::default(),
         };

@@ -18,9 +18,16 @@ impl Stages<'_, '_> {
         let (setup, limits) = self.setup_limits();
         let job = self.build.cancellation.clone();
         let work = async {
-            if self.local_dirs().is_none() {
+            let is_remote = self.local_dirs().is_none();
+            if is_remote || self.build.staging.is_some() {
                 let ran = self.script_stage(BuildStage::PrepareScript, &setup).await;
-                return ran.map_err(|error| not_the_users(error, "preparing the environment"));
+                ran.map_err(|error| not_the_users(error, "preparing the environment"))?;
+            }
+            if self.build.staging.is_some() {
+                return self.make_directories().await;
+            }
+            if is_remote {
+                return Ok(());
             }
             let open = self.open(BuildStage::PrepareScript, None);
             let made = self.make_directories().await;
@@ -38,6 +45,7 @@ impl Stages<'_, '_> {
             self.get_sources(&setup).await?;
             self.restore_caches(&setup).await?;
             self.download_artifacts(&setup).await?;
+            self.send_staged(&setup).await?;
             // A script must not begin after a stop that came between two stages.
             setup
                 .cause()
@@ -64,7 +72,9 @@ impl Stages<'_, '_> {
         let Some(dirs) = self.local_dirs() else {
             return Ok(());
         };
-        if let Some(project) = self.build.own_project(dirs) {
+        if let Some(project) = self.build.own_project(dirs)
+            && self.build.staging.is_none()
+        {
             self.build.tools.note_directory(&project)?;
         }
         let project = PathBuf::from(&dirs.project_dir);

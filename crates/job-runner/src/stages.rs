@@ -3,6 +3,7 @@ use crate::cache::JobCaches;
 use crate::job_directory::JobDirectory;
 use crate::log::JobLog;
 use crate::sources::{GitSources, Sources};
+use crate::staging::staged;
 use crate::variables;
 use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariables;
@@ -55,6 +56,7 @@ impl<'b, 'r> Stages<'b, 'r> {
         environment: Environment,
         settings: Settings,
     ) -> Result<(), BuildError> {
+        let environment = staged(build, environment)?;
         let mut stages = Self::new(build, executor, environment, settings)?;
         stages.prepare_script().await?;
         let set_up = stages.set_up().await;
@@ -81,6 +83,10 @@ impl<'b, 'r> Stages<'b, 'r> {
         };
         if stages.build.cancellation.is_aborted() || environment_is_lost(&work) {
             return work;
+        }
+        if let Err(error) = stages.fetch_staged(work.is_ok()).await {
+            stages.cleanup_file_variables().await;
+            return work.and(Err(error));
         }
         stages.archive_caches(work.is_ok()).await;
         let kept = stages.upload_artifacts(work.is_ok()).await;

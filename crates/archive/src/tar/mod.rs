@@ -4,5 +4,5 @@ mod header;
 mod unpack;
 mod writer;
 
-pub(crate) use unpack::unpack;
+pub(crate) use unpack::{unpack, unpack_plain};
 pub(crate) use writer::write;

@@ -19,8 +19,18 @@ pub(crate) fn unpack(
     job: &Job<'_>,
 ) -> Result<Unpacked, ArchiveError> {
     let decoder = zstd::Decoder::new(archive).map_err(header::unreadable)?;
+    unpack_plain(decoder, target, budget, job)
+}
+
+/// Unpacks a tar archive as it comes.
+pub(crate) fn unpack_plain(
+    archive: impl Read,
+    target: &Target,
+    budget: Budget,
+    job: &Job<'_>,
+) -> Result<Unpacked, ArchiveError> {
     let counted = Counted {
-        inner: decoder,
+        inner: archive,
         budget,
     };
     let mut archive = BufReader::with_capacity(COPY, counted);
@@ -34,6 +44,13 @@ pub(crate) fn unpack(
         unpacked.entries += 1;
         let path = path_of(&entry.name, Dialect::Tar)?;
         let refused = |why| Err(ArchiveError::refused(&entry.name, why));
+        let is_strange = matches!(
+            entry.kind,
+            EntryType::Char | EntryType::Block | EntryType::Fifo
+        );
+        if is_strange && job.leaves_out_strange && entry.size == 0 {
+            continue;
+        }
         if !entry.kind.is_file() && entry.kind != EntryType::Continuous && entry.size != 0 {
             return refused("has bytes, but is no file");
         }

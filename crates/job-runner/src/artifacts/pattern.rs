@@ -39,6 +39,11 @@ impl Pattern {
         Ok(Self { base, glob, depth })
     }
 
+    /// Returns the directory, or the file, that all is below that can be meant.
+    pub(crate) fn beginning(&self) -> &Path {
+        &self.base
+    }
+
     /// Returns whether a path below the project is meant.
     pub(crate) fn matches(&self, path: &Path) -> bool {
         match &self.glob {

@@ -32,6 +32,10 @@ impl<'r> Stages<'_, 'r> {
     /// Looks at the tracked files before the scripts, if somebody wants to know what becomes of them.
     pub(crate) async fn look_at_tracked(&mut self) -> Option<Look<'r>> {
         let watch = self.build.options.watch_changes.as_ref()?;
+        if self.build.staging.is_some() {
+            // Its files are not here while the scripts change them.
+            return None;
+        }
         let JobDirectory {
             host: project,
             named,

@@ -5,6 +5,7 @@ mod support;
 mod artifacts;
 mod bad_input;
 mod cache;
+mod elsewhere;
 mod git;
 mod handover;
 mod life;

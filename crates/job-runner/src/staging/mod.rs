@@ -1,0 +1,175 @@
+//! Files of a job whose environment this host reaches by streams alone: they are brought to a directory of
+//! this host, and from there to the environment, and back.
+
+mod beginnings;
+mod of_job;
+mod pack;
+mod pipe;
+
+use crate::off_thread::off_thread;
+use archive::{Limits, LinkTargets};
+use executor_core::ability::FileTransfer;
+use executor_core::{BuildDirs, BuildError, Cancellation, Retryability};
+use fail_point::fail_point;
+use process::{Supervisor, TempDir};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use beginnings::beginnings;
+pub(crate) use of_job::staged;
+
+/// The directory of this host, and the way to the environment.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    transfer: Arc<dyn FileTransfer>,
+    directory: TempDir,
+    /// The job's directory there.
+    inside: String,
+}
+
+impl Staging {
+    /// Makes the directory below `parent`.
+    pub(crate) fn make(
+        transfer: Arc<dyn FileTransfer>,
+        inside: &BuildDirs,
+        parent: &Path,
+        supervisor: &Supervisor,
+    ) -> Result<Self, BuildError> {
+        let directory = supervisor.temp_dir(parent, "staging-");
+        let directory = directory
+            .map_err(|source| BuildError::system("runner", "make room for files", source))?;
+        Ok(Self {
+            transfer,
+            directory,
+            inside: inside.project_dir.clone(),
+        })
+    }
+
+    /// Returns the directories on this host that stand for those of the environment.
+    pub(crate) fn host_dirs(&self, inside: &BuildDirs) -> BuildDirs {
+        let below = |name: &str| self.directory.path().join(name).display().to_string();
+        BuildDirs {
+            builds_dir: self.directory.path().display().to_string(),
+            cache_dir: below("cache"),
+            project_dir: below("project"),
+            temp_dir: below("temp"),
+            shared: inside.shared,
+        }
+    }
+
+    fn project(&self) -> PathBuf {
+        self.directory.path().join("project")
+    }
+
+    /// Sends all that was brought to the environment, and forgets it here.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops soon with [`BuildError::Canceled`].
+    pub(crate) async fn send(&self, cancellation: &Cancellation) -> Result<(), BuildError> {
+        let project = self.project();
+        if is_empty(&project) {
+            return Ok(());
+        }
+        let (reader, writer) = pipe::to_async().map_err(|error| failed("send files", error))?;
+        let packing = {
+            let (project, stop) = (project.clone(), cancellation.clone());
+            off_thread(move || pack::pack(&project, writer, &stop))
+        };
+        let put = self
+            .transfer
+            .put(&self.inside, Box::new(reader), cancellation);
+        let (packed, put) = tokio::join!(packing, put);
+        // When the environment refuses, the stream is cut, which is no news then.
+        put?;
+        canceled(cancellation)?;
+        fail_point!("job_runner::staging::send", packed.flatten())
+            .map_err(|error| failed("send files", error))?;
+        off_thread(move || empty(&project))
+            .await
+            .flatten()
+            .map_err(|error| failed("send files", error))
+    }
+
+    /// Brings what is at `paths` of the job's directory, in the place of all that is here.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops soon with [`BuildError::Canceled`].
+    pub(crate) async fn fetch(
+        &self,
+        paths: &[String],
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError> {
+        let project = self.project();
+        let emptied = {
+            let project = project.clone();
+            off_thread(move || fs::create_dir_all(&project).and_then(|()| empty(&project)))
+        };
+        let failed = |error| failed("fetch files", error);
+        emptied.await.flatten().map_err(failed)?;
+        let mut stream = self.transfer.get(&self.inside, paths, cancellation).await?;
+        let (reader, mut writer) = pipe::from_async().map_err(failed)?;
+        let unpacking = {
+            let stop = cancellation.clone();
+            off_thread(move || {
+                let limits = Limits {
+                    links: LinkTargets::Anywhere,
+                    ..Limits::default()
+                };
+                archive::unpack_tar(reader, &project, &limits, &stop).map(drop)
+            })
+        };
+        let copying = async move {
+            tokio::select! {
+                copied = tokio::io::copy(&mut stream, &mut writer) => copied.map(drop),
+                () = cancellation.canceled() => Ok(()),
+            }
+            // The writer goes here, which ends the archive for whoever unpacks it.
+        };
+        let (unpacked, copied) = tokio::join!(unpacking, copying);
+        canceled(cancellation)?;
+        let unpacked = unpacked.map_err(failed)?;
+        match (copied, unpacked) {
+            // What was wrong with the archive explains why nobody read on.
+            (Err(error), Err(_)) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error)),
+            (_, Err(error)) => Err(failed(io::Error::other(error))),
+            (Err(error), Ok(())) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error)),
+            (_, Ok(())) => Ok(()),
+        }
+    }
+
+    /// Removes the directory.
+    pub(crate) async fn remove(self) -> Result<(), BuildError> {
+        let removed = self.directory.remove().await;
+        removed.map_err(|source| BuildError::system("runner", "remove files", source))
+    }
+}
+
+fn canceled(cancellation: &Cancellation) -> Result<(), BuildError> {
+    let stopped = |cause| Err(BuildError::Canceled(cause));
+    cancellation.cause().map_or(Ok(()), stopped)
+}
+
+fn failed(what: &str, source: io::Error) -> BuildError {
+    BuildError::System {
+        backend: "runner",
+        message: what.to_owned(),
+        source: Some(source.into()),
+        retry: Retryability::Temporary,
+    }
+}
+
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory).map_or(true, |mut it| it.next().is_none())
+}
+
+/// Removes all that is in a directory.
+fn empty(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        process::remove_tree(&entry?.path())?;
+    }
+    Ok(())
+}
