@@ -7,10 +7,11 @@ pub mod create;
 pub mod engine;
 pub mod error;
 pub mod image;
-
 pub mod labels;
 pub mod names;
+pub mod network;
 pub mod policy;
+pub mod service;
 pub mod volume;
 
 pub use engine::{DockerHost, Engine};

@@ -1,0 +1,273 @@
+//! The host names a job reaches its services by.
+
+use std::collections::HashSet;
+
+/// The longest part of a host name between two dots.
+const LONGEST_LABEL: usize = 63;
+
+/// The longest host name.
+const LONGEST_NAME: usize = 253;
+
+/// What a service asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted<'a> {
+    /// The image, with its variables expanded.
+    pub image: &'a str,
+    /// The aliases, separated by spaces or commas, with their variables expanded.
+    pub aliases: &'a str,
+}
+
+/// The names one service gets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServiceNames {
+    /// The names, those of its image first. Empty means that all of them are taken, and that the
+    /// service is not to be started, as with GitLab.
+    pub names: Vec<String>,
+    /// What a reader of the log should know.
+    pub warnings: Vec<String>,
+}
+
+/// Why an alias cannot be a host name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the alias {alias:?} of the service {image} {problem}")]
+pub struct AliasError {
+    /// The alias, or its beginning.
+    pub alias: String,
+    /// The service's image.
+    pub image: String,
+    /// What is wrong with it.
+    pub problem: &'static str,
+}
+
+/// Returns the names of all services of a job, in their order.
+///
+/// A service has the names that follow from its image (see [`image_names`]) and its aliases. The first
+/// service that asks for a name has it; a later one does without, and a warning says so.
+///
+/// # Errors
+///
+/// When an alias is no host name, or is one of this host itself.
+pub fn names_of(services: &[Wanted<'_>]) -> Result<Vec<ServiceNames>, AliasError> {
+    let mut taken: HashSet<String> = HashSet::new();
+    services
+        .iter()
+        .map(|wanted| {
+            let mut of_one = ServiceNames::default();
+            let mut own = HashSet::new();
+            let from_image = image_names(wanted.image)
+                .into_iter()
+                .filter(|name| problem_of(name).is_none());
+            let separators = |c: char| c == ',' || c.is_whitespace();
+            let aliases = wanted.aliases.split(separators);
+            let aliases = aliases.filter(|alias| !alias.is_empty());
+            let checked = aliases.map(|alias| checked(alias, wanted.image));
+            for name in from_image.map(Ok).chain(checked) {
+                let name = name?;
+                // Host names are the same in any case.
+                let key = name.to_ascii_lowercase();
+                if !own.insert(key.clone()) {
+                    continue;
+                }
+                if taken.contains(&key) {
+                    of_one.warnings.push(format!(
+                        "Another service is reached by the name {name} already; {} is not.",
+                        wanted.image
+                    ));
+                    continue;
+                }
+                of_one.names.push(name);
+            }
+            taken.extend(own);
+            if of_one.names.is_empty() {
+                of_one.warnings.push(format!(
+                    "The service {} is not started: no name is left to reach it by. Give it an alias.",
+                    wanted.image
+                ));
+            }
+            Ok(of_one)
+        })
+        .collect()
+}
+
+/// Returns the host names that follow from the name of an image: its path without the port of the
+/// registry, the tag and the digest, once with `__` for each slash and once with `-`.
+///
+/// # Examples
+///
+/// ```
+/// use executor_docker::service::image_names;
+///
+/// assert_eq!(image_names("postgres:17"), ["postgres"]);
+/// assert_eq!(
+///     image_names("registry.example:5000/group/db@sha256:0123"),
+///     ["registry.example__group__db", "registry.example-group-db"],
+/// );
+/// ```
+pub fn image_names(image: &str) -> Vec<String> {
+    let (path, _) = split_version(image);
+    let path = match path.split_once('/') {
+        Some((host, rest)) => {
+            let host = host.split_once(':').map_or(host, |(host, _)| host);
+            format!("{host}/{rest}")
+        }
+        None => path.to_owned(),
+    };
+    let underscores = path.replace('/', "__");
+    let hyphens = path.replace('/', "-");
+    if underscores == hyphens {
+        vec![underscores]
+    } else {
+        vec![underscores, hyphens]
+    }
+}
+
+/// Returns an image's name and what of it is used: the digest, the tag, or `latest`.
+pub(crate) fn split_version(image: &str) -> (&str, &str) {
+    let (image, digest) = image
+        .split_once('@')
+        .map_or((image, None), |(image, digest)| (image, Some(digest)));
+    // A colon before the last slash is that of the registry's port.
+    let path_start = image.rfind('/').map_or(0, |slash| slash + 1);
+    let tag = image[path_start..]
+        .find(':')
+        .map(|colon| path_start + colon);
+    let (name, tag) = tag.map_or((image, None), |colon| {
+        (&image[..colon], Some(&image[colon + 1..]))
+    });
+    (name, digest.or(tag).unwrap_or("latest"))
+}
+
+fn checked(alias: &str, image: &str) -> Result<String, AliasError> {
+    match problem_of(alias) {
+        None => Ok(alias.to_owned()),
+        Some(problem) => Err(AliasError {
+            alias: alias.chars().take(LONGEST_LABEL).collect(),
+            image: image.to_owned(),
+            problem,
+        }),
+    }
+}
+
+/// Returns what keeps `name` from being the host name of a service.
+///
+/// Names are as RFC 1123 has them, and underscores may stand in them too: GitLab's own names have
+/// some.
+fn problem_of(name: &str) -> Option<&'static str> {
+    if name.len() > LONGEST_NAME {
+        return Some("is longer than the 253 characters a host name may have");
+    }
+    let lowercase = name.to_ascii_lowercase();
+    if lowercase == "localhost" || lowercase.ends_with(".localhost") {
+        return Some("is a name of the job's own container");
+    }
+    if name.parse::<std::net::IpAddr>().is_ok() {
+        return Some("is an address");
+    }
+    for label in name.split('.') {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if label.len() > LONGEST_LABEL {
+            return Some("has a part longer than the 63 characters it may have");
+        }
+        if label.is_empty() || !label.chars().all(allowed) {
+            return Some("is no host name: use letters, digits, hyphens and dots");
+        }
+        if label.starts_with('-') || label.ends_with('-') {
+            return Some("is no host name: no part of it begins or ends with a hyphen");
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(services: &[(&str, &str)], expect: &[&[&str]], warnings: usize) {
+        let wanted: Vec<_> = services
+            .iter()
+            .map(|&(image, aliases)| Wanted { image, aliases })
+            .collect();
+        let found = names_of(&wanted).expect("names");
+        let names: Vec<_> = found.iter().map(|one| one.names.clone()).collect();
+        assert_eq!(names, expect, "of {services:?}");
+        let warned: usize = found.iter().map(|one| one.warnings.len()).sum();
+        assert_eq!(warned, warnings, "warnings of {services:?}: {found:?}");
+    }
+
+    #[test]
+    fn names_follow_from_the_image_and_the_aliases() {
+        check(&[("redis", "")], &[&["redis"]], 0);
+        check(&[("redis:7.4-alpine", "cache")], &[&["redis", "cache"]], 0);
+        check(
+            &[("tutum/wordpress:latest", "")],
+            &[&["tutum__wordpress", "tutum-wordpress"]],
+            0,
+        );
+        check(
+            &[("localhost:5000/a/b:1", "x,y z,,\tx")],
+            &[&["localhost__a__b", "localhost-a-b", "x", "y", "z"]],
+            0,
+        );
+        check(&[("db", "My_db.internal")], &[&["db", "My_db.internal"]], 0);
+        check(&[("db", "db DB")], &[&["db"]], 0);
+        check(&[], &[], 0);
+    }
+
+    #[test]
+    fn a_name_belongs_to_the_first_service_that_asks() {
+        check(
+            &[("redis:6", "old"), ("redis:7", "new")],
+            &[&["redis", "old"], &["new"]],
+            1,
+        );
+        check(&[("redis", ""), ("redis", "")], &[&["redis"], &[]], 2);
+        check(&[("a", "x"), ("b", "X,y")], &[&["a", "x"], &["b", "y"]], 1);
+    }
+
+    #[test]
+    fn what_is_no_host_name_is_refused() {
+        let refuse = |alias: &str, part: &str| {
+            let wanted = Wanted {
+                image: "db",
+                aliases: alias,
+            };
+            let error = names_of(&[wanted]).expect_err(alias).to_string();
+            assert!(error.contains(part), "{error}");
+        };
+        refuse("../../x", "is no host name");
+        refuse("a/b", "is no host name");
+        refuse("a..b", "is no host name");
+        refuse("ä", "is no host name");
+        refuse("$UNSET", "is no host name");
+        refuse("-x", "hyphen");
+        refuse("x-.y", "hyphen");
+        refuse("localhost", "job's own");
+        refuse("db.LOCALHOST", "job's own");
+        refuse("10.0.0.1", "is an address");
+        refuse(&"x".repeat(70), "63");
+        refuse(&"x.".repeat(150), "253");
+    }
+
+    #[test]
+    fn an_image_whose_name_is_too_long_for_a_host_has_its_alias_alone() {
+        let long = "x".repeat(70);
+        check(&[(&long, "db")], &[&["db"]], 0);
+        check(&[(&long, "")], &[&[]], 1);
+    }
+
+    #[test]
+    fn the_version_is_the_digest_or_the_tag() {
+        let check = |image: &str, name: &str, version: &str| {
+            assert_eq!(split_version(image), (name, version), "{image}");
+        };
+        check("redis", "redis", "latest");
+        check("redis:7", "redis", "7");
+        check("host:5000/redis", "host:5000/redis", "latest");
+        check(
+            "host:5000/redis:7@sha256:00",
+            "host:5000/redis",
+            "sha256:00",
+        );
+        check("", "", "latest");
+    }
+}

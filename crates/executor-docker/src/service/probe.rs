@@ -1,0 +1,366 @@
+//! What tells that a service is ready.
+
+use super::ServiceVariables;
+use executor_core::parse_duration;
+use std::time::Duration;
+
+/// How many of its ports are tried when nothing else is said, the lowest first, as with GitLab.
+const MOST_PORTS: usize = 20;
+
+/// One thing that is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Probe {
+    /// The engine calls the container healthy, or the image's own check passes; it is run as often as
+    /// need be, because the engine runs it for the first time after its whole interval (30 s when the
+    /// image says nothing).
+    Health(HealthCheck),
+    /// At least one of these ports accepts a connection.
+    AnyPort(Vec<u16>),
+    /// All of these ports accept a connection.
+    Ports(Vec<u16>),
+    /// A request for this path is answered with a status from 200 to 399.
+    Http {
+        /// The port.
+        port: u16,
+        /// The path, with its slash.
+        path: String,
+    },
+    /// This command, run by the service's `/bin/sh`, ends with 0.
+    Exec(String),
+    /// This text stands in what the service writes.
+    Log(String),
+}
+
+/// The command of an image's own check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HealthCheck {
+    /// The program and its arguments; empty when only the engine's word counts.
+    pub command: Vec<String>,
+}
+
+impl HealthCheck {
+    /// Reads the `Test` of an image or a container; `None` when there is none or it is switched off.
+    pub fn from_test(test: &[String]) -> Option<Self> {
+        let (kind, rest) = test.split_first()?;
+        let command = match kind.as_str() {
+            "CMD" if !rest.is_empty() => rest.to_vec(),
+            "CMD-SHELL" => vec!["/bin/sh".to_owned(), "-c".to_owned(), rest.join(" ")],
+            _ => return None,
+        };
+        Some(Self { command })
+    }
+}
+
+/// What is known of a service's container.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContainerFacts {
+    /// The check of the image or the container.
+    pub health: Option<HealthCheck>,
+    /// The exposed ports, as the engine writes them: `80/tcp`, `53/udp`.
+    pub exposed: Vec<String>,
+    /// The environment, as `NAME=value`.
+    pub environment: Vec<String>,
+}
+
+impl ContainerFacts {
+    /// Returns the exposed TCP ports, the lowest first.
+    pub fn tcp_ports(&self) -> Vec<u16> {
+        let ports = self.exposed.iter().filter_map(|exposed| {
+            let (port, protocol) = exposed.split_once('/').unwrap_or((exposed, "tcp"));
+            (protocol == "tcp").then(|| port.parse().ok()).flatten()
+        });
+        let mut ports: Vec<u16> = ports.filter(|&port| port != 0).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
+    fn variable(&self, name: &str) -> Option<&str> {
+        let mut variables = self.environment.iter().rev();
+        variables.find_map(|variable| variable.strip_prefix(name)?.strip_prefix('='))
+    }
+}
+
+/// When a service is ready, how long that may take, and what happens when it is not.
+///
+/// The variables of a service say it, each for that service, or as a job's variable for all of them:
+///
+/// | variable | ready when |
+/// |---|---|
+/// | `RUNWRIGHT_READY_TCP` | these ports (`5432`, `80, 443`) accept connections |
+/// | `RUNWRIGHT_READY_HTTP` | `8080/health`, `/health` or `http://any:8080/health` is answered with 2xx or 3xx |
+/// | `RUNWRIGHT_READY_EXEC` | this command, run inside by `/bin/sh`, ends with 0 |
+/// | `RUNWRIGHT_READY_LOG` | this text stands in what it writes |
+/// | `RUNWRIGHT_READY_TIMEOUT` | instead of `wait_for_services_timeout`: `90`, `2 minutes`; `0` waits for nothing |
+/// | `RUNWRIGHT_SERVICE_REQUIRED` | `true`: the job fails when the service is not ready in time, or ends |
+///
+/// Where several are given, all must hold. Where none is: the image's own health check, else
+/// `HEALTHCHECK_TCP_PORT`, else any one of the exposed TCP ports (the lowest 20), else it is ready when
+/// it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probes {
+    /// What must hold, all of it.
+    pub all: Vec<Probe>,
+    /// How long it may take; `None` when the runner's settings decide, zero when nobody waits.
+    pub timeout: Option<Duration>,
+    /// Whether the job fails without it.
+    pub required: bool,
+}
+
+/// A variable that says when a service is ready makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the variable {variable} of a service is {value:?}, but must be {expected}")]
+pub struct ProbeError {
+    /// The variable.
+    pub variable: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What it could be.
+    pub expected: &'static str,
+}
+
+impl Probes {
+    /// Returns what the variables ask for, or what follows from the container.
+    ///
+    /// # Errors
+    ///
+    /// When one of the variables cannot be understood.
+    pub fn new(variables: &ServiceVariables, facts: &ContainerFacts) -> Result<Self, ProbeError> {
+        let mut all = Vec::new();
+        if let Some(value) = variables.get("RUNWRIGHT_READY_TCP") {
+            let ports = ports(value).ok_or_else(|| ProbeError {
+                variable: "RUNWRIGHT_READY_TCP",
+                value: value.to_owned(),
+                expected: "ports from 1 to 65535, separated by spaces or commas",
+            })?;
+            all.push(Probe::Ports(ports));
+        }
+        if let Some(value) = variables.get("RUNWRIGHT_READY_HTTP") {
+            let default = facts.tcp_ports().first().copied().unwrap_or(80);
+            let (port, path) = http(value, default).ok_or_else(|| ProbeError {
+                variable: "RUNWRIGHT_READY_HTTP",
+                value: value.to_owned(),
+                expected: "a port and a path such as 8080/health, without TLS",
+            })?;
+            all.push(Probe::Http { port, path });
+        }
+        if let Some(command) = variables.get("RUNWRIGHT_READY_EXEC") {
+            all.push(Probe::Exec(command.to_owned()));
+        }
+        if let Some(text) = variables.get("RUNWRIGHT_READY_LOG") {
+            all.push(Probe::Log(text.to_owned()));
+        }
+        if all.is_empty() {
+            all.extend(Self::from_facts(variables, facts)?);
+        }
+        Ok(Self {
+            all,
+            timeout: timeout(variables)?,
+            required: required(variables)?,
+        })
+    }
+
+    fn from_facts(
+        variables: &ServiceVariables,
+        facts: &ContainerFacts,
+    ) -> Result<Option<Probe>, ProbeError> {
+        if let Some(health) = &facts.health {
+            return Ok(Some(Probe::Health(health.clone())));
+        }
+        let name = "HEALTHCHECK_TCP_PORT";
+        let of_image = facts.variable(name).filter(|value| !value.is_empty());
+        if let Some(value) = variables.get(name).or(of_image) {
+            let ports = ports(value).ok_or_else(|| ProbeError {
+                variable: name,
+                value: value.to_owned(),
+                expected: "a port from 1 to 65535",
+            })?;
+            return Ok(Some(Probe::Ports(ports)));
+        }
+        let mut ports = facts.tcp_ports();
+        ports.truncate(MOST_PORTS);
+        Ok((!ports.is_empty()).then_some(Probe::AnyPort(ports)))
+    }
+}
+
+fn timeout(variables: &ServiceVariables) -> Result<Option<Duration>, ProbeError> {
+    let variable = "RUNWRIGHT_READY_TIMEOUT";
+    let Some(value) = variables.get(variable) else {
+        return Ok(None);
+    };
+    // No time at all is no duration in GitLab's words, but is a wish here.
+    if value.chars().all(|c| c == '0') {
+        return Ok(Some(Duration::ZERO));
+    }
+    let duration = parse_duration(value).ok_or_else(|| ProbeError {
+        variable,
+        value: value.to_owned(),
+        expected: "a time such as 90 or 2 minutes",
+    })?;
+    Ok(Some(duration))
+}
+
+fn required(variables: &ServiceVariables) -> Result<bool, ProbeError> {
+    let variable = "RUNWRIGHT_SERVICE_REQUIRED";
+    match variables.get(variable) {
+        None | Some("false" | "0" | "no") => Ok(false),
+        Some("true" | "1" | "yes") => Ok(true),
+        Some(value) => Err(ProbeError {
+            variable,
+            value: value.to_owned(),
+            expected: "true or false",
+        }),
+    }
+}
+
+fn ports(text: &str) -> Option<Vec<u16>> {
+    let words = text.split(|c: char| c == ',' || c.is_whitespace());
+    let words = words.filter(|word| !word.is_empty());
+    let ports: Option<Vec<u16>> = words
+        .map(|word| word.parse().ok().filter(|&port| port != 0))
+        .collect();
+    ports.filter(|ports| !ports.is_empty() && ports.len() <= MOST_PORTS)
+}
+
+fn http(text: &str, default: u16) -> Option<(u16, String)> {
+    let (authority, path) = match text.strip_prefix("http://") {
+        Some(rest) => {
+            let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let port = authority.rsplit_once(':').map_or("80", |(_, port)| port);
+            (port, path)
+        }
+        None => text.split_once('/').unwrap_or((text, "")),
+    };
+    let port = match authority {
+        "" => default,
+        port => port.parse().ok().filter(|&port| port != 0)?,
+    };
+    // What is written into a request line must not end it.
+    let fits = path.chars().all(|c| c.is_ascii_graphic());
+    fits.then(|| (port, format!("/{path}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::variable::{JobVariable, JobVariables};
+
+    fn probes(variables: &[(&str, &str)], facts: &ContainerFacts) -> Result<Probes, ProbeError> {
+        let own: Vec<_> = variables
+            .iter()
+            .map(|&(name, value)| JobVariable::public(name, value))
+            .collect();
+        Probes::new(&ServiceVariables::new(&JobVariables::new(), &own), facts)
+    }
+
+    fn check(variables: &[(&str, &str)], facts: &ContainerFacts, expect: &[Probe]) {
+        let found = probes(variables, facts).expect("probes");
+        assert_eq!(found.all, expect, "of {variables:?}");
+    }
+
+    fn exposing(ports: &[&str]) -> ContainerFacts {
+        ContainerFacts {
+            exposed: ports.iter().map(|port| (*port).to_owned()).collect(),
+            ..ContainerFacts::default()
+        }
+    }
+
+    #[test]
+    fn what_follows_from_the_container() {
+        let nothing = ContainerFacts::default();
+        check(&[], &nothing, &[]);
+        let ports = exposing(&["443/tcp", "80/tcp", "53/udp", "80", "0/tcp", "x"]);
+        check(&[], &ports, &[Probe::AnyPort(vec![80, 443])]);
+
+        let many: Vec<String> = (1..=30).rev().map(|port| format!("{port}/tcp")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        check(&[], &exposing(&many), &[Probe::AnyPort((1..=20).collect())]);
+
+        let test = ["CMD-SHELL", "check me"].map(str::to_owned);
+        let health = HealthCheck::from_test(&test).expect("a check");
+        assert_eq!(health.command, ["/bin/sh", "-c", "check me"]);
+        let healthy = ContainerFacts {
+            health: Some(health.clone()),
+            ..ports.clone()
+        };
+        check(&[], &healthy, &[Probe::Health(health)]);
+        assert_eq!(HealthCheck::from_test(&["NONE".to_owned()]), None);
+        assert_eq!(HealthCheck::from_test(&[]), None);
+
+        let by_image = ContainerFacts {
+            environment: vec!["HEALTHCHECK_TCP_PORT=81".to_owned()],
+            ..ports.clone()
+        };
+        check(&[], &by_image, &[Probe::Ports(vec![81])]);
+        let own = [("HEALTHCHECK_TCP_PORT", "82")];
+        check(&own, &by_image, &[Probe::Ports(vec![82])]);
+    }
+
+    #[test]
+    fn what_the_variables_ask_for_comes_first_and_all_of_it() {
+        let facts = exposing(&["9/tcp", "8/tcp"]);
+        let asked = [
+            ("RUNWRIGHT_READY_TCP", "1, 2"),
+            ("RUNWRIGHT_READY_HTTP", "/health"),
+            ("RUNWRIGHT_READY_EXEC", "pg_isready"),
+            ("RUNWRIGHT_READY_LOG", "ready to accept"),
+        ];
+        let expect = [
+            Probe::Ports(vec![1, 2]),
+            Probe::Http {
+                port: 8,
+                path: "/health".to_owned(),
+            },
+            Probe::Exec("pg_isready".to_owned()),
+            Probe::Log("ready to accept".to_owned()),
+        ];
+        check(&asked, &facts, &expect);
+        let http = |value: &str, port: u16, path: &str| {
+            let path = path.to_owned();
+            let variables = [("RUNWRIGHT_READY_HTTP", value)];
+            check(&variables, &facts, &[Probe::Http { port, path }]);
+        };
+        http("8080", 8080, "/");
+        http("8080/a/b?c=d", 8080, "/a/b?c=d");
+        http("http://db:81/x", 81, "/x");
+        http("http://db", 80, "/");
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_refused() {
+        let refuse = |name: &str, value: &str| {
+            let error = probes(&[(name, value)], &ContainerFacts::default());
+            let error = error.expect_err(value).to_string();
+            assert!(error.contains(name), "{error}");
+        };
+        for value in ["0", "65536", "http", "80;81", "-1", ","] {
+            refuse("RUNWRIGHT_READY_TCP", value);
+            refuse("HEALTHCHECK_TCP_PORT", value);
+        }
+        for value in [
+            "https://db/x",
+            "x/y",
+            "80/a b",
+            "80/\r\nHost: x",
+            "http://db:x/",
+        ] {
+            refuse("RUNWRIGHT_READY_HTTP", value);
+        }
+        refuse("RUNWRIGHT_READY_TIMEOUT", "soon");
+        refuse("RUNWRIGHT_READY_TIMEOUT", "-1");
+        refuse("RUNWRIGHT_SERVICE_REQUIRED", "perhaps");
+    }
+
+    #[test]
+    fn how_long_and_how_much_it_matters() {
+        let nothing = ContainerFacts::default();
+        let of = |name: &str, value: &str| probes(&[(name, value)], &nothing).expect("probes");
+        let timeout = |value: &str| of("RUNWRIGHT_READY_TIMEOUT", value).timeout;
+        assert_eq!(timeout(""), None);
+        assert_eq!(timeout("0"), Some(Duration::ZERO));
+        assert_eq!(timeout("90"), Some(Duration::from_secs(90)));
+        assert_eq!(timeout("2 minutes"), Some(Duration::from_secs(120)));
+        assert!(of("RUNWRIGHT_SERVICE_REQUIRED", "true").required);
+        assert!(!of("RUNWRIGHT_SERVICE_REQUIRED", "").required);
+    }
+}
