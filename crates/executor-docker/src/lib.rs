@@ -1,6 +1,8 @@
 //! Runs jobs in containers, through the API of Docker Engine.
 //!
 //! `docs/design/docker.md` tells the shapes and why.
+//!
+//! [`provider()`] makes the provider from [`DockerOptions`]; its executors are [`DockerExecutor`]s.
 
 pub mod config;
 pub mod create;
@@ -14,5 +16,18 @@ pub mod policy;
 pub mod service;
 pub mod volume;
 
+mod container;
+mod executor;
+mod host;
+mod made;
+mod options;
+mod prepare;
+mod provider;
+mod run;
+mod workspace;
+
 pub use engine::{DockerHost, Engine};
 pub use error::DockerError;
+pub use executor::DockerExecutor;
+pub use options::DockerOptions;
+pub use provider::{NAME, provider};

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
+mod conformance;
 mod engine;
 mod network;
+mod run;
 mod support;

@@ -16,3 +16,5 @@ pub(crate) fn address() -> String {
     address
         .expect("RUNWRIGHT_TEST_DOCKER says where Docker is: run the tests by `cargo xtask test`")
 }
+
+pub(crate) mod runner;

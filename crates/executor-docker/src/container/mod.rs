@@ -1,0 +1,10 @@
+//! The container of a job: from its creation to its removal.
+
+pub(crate) mod begin;
+pub(crate) mod fault;
+pub(crate) mod job_container;
+pub(crate) mod ready;
+pub(crate) mod tree;
+pub(crate) mod watch;
+
+pub(crate) use job_container::{JobContainer, ended, remove};

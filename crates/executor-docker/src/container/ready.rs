@@ -1,0 +1,71 @@
+//! The main process of a container that waits while stages run beside it.
+
+use crate::run::mark::MarkedLine;
+
+/// Says what there is, then waits for a line that never comes.
+///
+/// Needs nothing but a shell: `sleep` and `id` are not in every image.
+const WAIT: &str = r#"for shell in /usr/local/bin/bash /usr/bin/bash /bin/bash /usr/local/bin/sh /usr/bin/sh /bin/sh sh; do
+  [ -x "$shell" ] && break
+done
+while read -r key id rest; do
+  case $key in
+    Uid:) uid=$id ;;
+    Gid:) gid=$id ;;
+  esac
+done </proc/self/status
+echo "$1 $uid $gid $shell"
+read -r nothing"#;
+
+/// What the main process found in its container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Inside {
+    /// The best shell there is.
+    pub(crate) shell: String,
+    /// The user's number.
+    pub(crate) uid: u32,
+    /// The group's number.
+    pub(crate) gid: u32,
+}
+
+impl Inside {
+    /// Returns whether that shell is bash.
+    pub(crate) fn is_bash(&self) -> bool {
+        self.shell.ends_with("/bash")
+    }
+
+    /// Reads it from what the main process said.
+    pub(crate) fn read(line: &MarkedLine) -> Option<Self> {
+        let mut words = line.found()?.splitn(3, ' ');
+        let uid = words.next()?.parse().ok()?;
+        let gid = words.next()?.parse().ok()?;
+        let shell = words.next()?.to_owned();
+        Some(Self { shell, uid, gid })
+    }
+}
+
+/// Returns the command of the container, which says `mark` when it is there.
+pub(crate) fn command(mark: &str) -> Vec<String> {
+    ["sh", "-c", WAIT, "sh", mark].map(str::to_owned).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_inside_is_read_from_one_line() {
+        let check = |said: &str, expect: Option<(&str, u32, u32, bool)>| {
+            let mut line = MarkedLine::new("mark".to_owned());
+            line.pass(said.as_bytes(), |_| ());
+            let found = Inside::read(&line);
+            let found = found.map(|it| (it.shell.clone(), it.uid, it.gid, it.is_bash()));
+            let expect = expect.map(|(shell, uid, gid, bash)| (shell.to_owned(), uid, gid, bash));
+            assert_eq!(found, expect, "{said:?}");
+        };
+        check("mark 0 0 /bin/bash\n", Some(("/bin/bash", 0, 0, true)));
+        check("hello\nmark 1000 5 sh\n", Some(("sh", 1000, 5, false)));
+        check("mark x\n", None);
+        check("mark 0 0 /bin/sh", None);
+    }
+}

@@ -1,0 +1,203 @@
+//! The executor: one job in one container.
+
+use crate::container::JobContainer;
+use crate::container::tree::{Owner, Tree};
+use crate::error::DockerError;
+use crate::host::{Shared, SharedHost};
+use crate::made::Made;
+use crate::prepare::{Preparation, prepare};
+use crate::run::exec::ExecEngine;
+use crate::run::{Stage, Timing};
+use crate::workspace::JobFiles;
+use executor_core::ability::{
+    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+};
+use executor_core::{
+    AbstractExecutor, AbstractExecutorOptions, BuildError, Cancellation, Dialect, Environment,
+    Executor, ExecutorData, ExecutorStage, JobOutcome, PrepareOptions, ShellInfo, StageCell,
+    StageCommand, StageResult,
+};
+use std::sync::Arc;
+
+/// Runs the stages of one job in a container.
+///
+/// Made by the provider that [`provider`](crate::provider()) returns. `prepare` pulls the image and
+/// creates and starts the container, `cleanup` removes all that was made.
+#[derive(Debug)]
+pub struct DockerExecutor {
+    base: AbstractExecutor,
+    shared: SharedHost,
+    made: Option<Made>,
+    prepared: Option<Prepared>,
+}
+
+/// A container that waits for stages.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) container: JobContainer,
+    pub(crate) files: JobFiles,
+    pub(crate) owner: Owner,
+    pub(crate) engine: ExecEngine,
+    pub(crate) shell: ShellInfo,
+}
+
+impl DockerExecutor {
+    pub(crate) fn new(shared: SharedHost, _data: &ExecutorData) -> Self {
+        let base = AbstractExecutor::new(AbstractExecutorOptions {
+            default_builds_dir: "/builds".to_owned(),
+            default_cache_dir: "/cache".to_owned(),
+            shared_builds_dir: false,
+            shell: ShellInfo::new(Dialect::Bash),
+            show_hostname: true,
+        });
+        Self {
+            base,
+            shared,
+            made: None,
+            prepared: None,
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Executor for DockerExecutor {
+    fn shell(&self) -> &ShellInfo {
+        self.base.shell()
+    }
+
+    async fn prepare(
+        &mut self,
+        options: PrepareOptions,
+        cancellation: &Cancellation,
+    ) -> Result<Environment, BuildError> {
+        refuse_if_canceled(cancellation)?;
+        let dirs = self.base.prepare(options)?.clone();
+        let options = self.base.options()?.clone();
+        let settings = self.shared.settings(&options.config).clone();
+        let engine = self.shared.engine(&settings, cancellation).await?;
+        let supervisor = self.shared.options.supervisor.clone();
+        let made = self.made.insert(Made::new(engine.clone(), supervisor));
+        let preparation = Preparation {
+            engine,
+            settings,
+            owner: self.shared.owner().to_owned(),
+            attempt: Shared::next_attempt(),
+            dirs,
+            shell: self.base.shell().clone(),
+            options,
+        };
+        let prepared = prepare(&preparation, made, cancellation).await?;
+        let hostname = prepared.container.hostname();
+        let mut environment = self.base.remote_environment(&hostname, None)?;
+        environment.workspace = prepared.files.workspace(None);
+        environment.shell = prepared.shell.clone();
+        self.prepared = Some(prepared);
+        Ok(environment)
+    }
+
+    async fn run(
+        &mut self,
+        command: StageCommand,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        self.base.set_current_stage(ExecutorStage::RUN);
+        refuse_if_canceled(cancellation)?;
+        let options = self.base.options()?;
+        let trace = Arc::clone(&options.trace);
+        let timing = Timing::of(&options.config);
+        let prepared = self.prepared.as_mut().ok_or_else(not_prepared)?;
+        if let Some(lost) = prepared.container.lost() {
+            return Err(BuildError::from(lost).given_up());
+        }
+        let written = prepared.write_files(&command).await;
+        written.map_err(|error| BuildError::from(error).given_up())?;
+        prepared.engine.timing = timing;
+        let stage = Stage {
+            command: &command,
+            temp_dir: &prepared.files.inside.temp_dir,
+            trace: &*trace,
+            cancellation,
+        };
+        prepared.engine.run(stage).await
+    }
+
+    async fn finish(&mut self, outcome: &JobOutcome) {
+        self.base.finish(outcome);
+    }
+
+    async fn cleanup(&mut self) -> Result<(), BuildError> {
+        self.base.cleanup();
+        self.prepared = None;
+        if let Some(made) = &mut self.made {
+            made.remove().await?;
+        }
+        Ok(())
+    }
+
+    fn current_stage(&self) -> ExecutorStage {
+        self.base.current_stage()
+    }
+
+    fn set_current_stage(&self, stage: ExecutorStage) {
+        self.base.set_current_stage(stage);
+    }
+
+    fn stage_cell(&self) -> StageCell {
+        self.base.stage_cell()
+    }
+
+    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
+        None
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        None
+    }
+
+    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
+        None
+    }
+
+    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
+        None
+    }
+
+    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
+        None
+    }
+
+    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
+        None
+    }
+}
+
+impl Prepared {
+    /// Writes the stage's file variables, which belong to the job's user alone.
+    async fn write_files(&self, command: &StageCommand) -> Result<(), DockerError> {
+        if command.variables.files.is_empty() {
+            return Ok(());
+        }
+        let mut tree = Tree::new(self.owner);
+        for file in &command.variables.files {
+            let key = file.key.as_str();
+            if key.is_empty() || key.starts_with('.') || key.contains(['/', '\0']) {
+                let words = format!("file variable {key:?} cannot name a file");
+                return Err(DockerError::config(words));
+            }
+            tree.file(key, 0o600, &file.content)?;
+        }
+        let directory = &self.files.inside.temp_dir;
+        self.container.upload(directory, tree.finish()?).await
+    }
+}
+
+fn refuse_if_canceled(cancellation: &Cancellation) -> Result<(), BuildError> {
+    match cancellation.cause() {
+        Some(cause) => Err(BuildError::Canceled(cause)),
+        None => Ok(()),
+    }
+}
+
+fn not_prepared() -> BuildError {
+    BuildError::config("the executor is used before it is prepared")
+}

@@ -1,0 +1,94 @@
+//! What all jobs of one provider share.
+
+use crate::config::DockerConfig;
+use crate::engine::{DockerHost, Engine, HostSettings};
+use crate::error::DockerError;
+use crate::options::DockerOptions;
+use executor_core::{CancelCause, Cancellation, RunnerConfig};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The settings, the run's id, and the connections to engines.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: DockerOptions,
+    owner: String,
+    /// By address. One that broke is replaced by the next job.
+    engines: Mutex<HashMap<String, Engine>>,
+}
+
+impl Shared {
+    /// Connects to nothing.
+    pub(crate) fn new(options: DockerOptions) -> Self {
+        let owner = options.owner.clone().unwrap_or_else(new_owner);
+        Self {
+            options,
+            owner,
+            engines: Mutex::default(),
+        }
+    }
+
+    /// Returns the id of this run.
+    pub(crate) fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    /// Returns a number that no other attempt in this process has.
+    pub(crate) fn next_attempt() -> u32 {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Returns the settings of a runner.
+    pub(crate) fn settings<'s>(&'s self, config: &'s RunnerConfig) -> &'s DockerConfig {
+        config.settings.get().unwrap_or(&self.options.config)
+    }
+
+    /// Returns the engine that the settings name, connected.
+    pub(crate) async fn engine(
+        &self,
+        settings: &DockerConfig,
+        cancellation: &Cancellation,
+    ) -> Result<Engine, DockerError> {
+        let host = DockerHost::find(&HostSettings {
+            host: settings.host.as_deref(),
+            tls_verify: settings.tls_verify,
+            tls_cert_path: settings.tls_cert_path.as_deref().map(Path::new),
+        })?;
+        let key = format!(
+            "{host} {} {}",
+            settings.tls_verify,
+            settings.tls_cert_path.as_deref().unwrap_or_default()
+        );
+        if let Some(engine) = self.known(&key) {
+            return Ok(engine);
+        }
+        let engine = tokio::select! {
+            connected = Engine::connect(&host) => connected?,
+            () = cancellation.canceled() => {
+                let cause = cancellation.cause().unwrap_or(CancelCause::User);
+                return Err(DockerError::Canceled(cause));
+            }
+        };
+        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        engines.insert(key, engine.clone());
+        Ok(engine)
+    }
+
+    fn known(&self, key: &str) -> Option<Engine> {
+        let engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        engines.get(key).cloned()
+    }
+}
+
+fn new_owner() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = now.map_or(0, |since| since.as_nanos());
+    format!("{:x}-{nanos:x}", std::process::id())
+}
+
+/// Shares what all jobs share.
+pub(crate) type SharedHost = Arc<Shared>;

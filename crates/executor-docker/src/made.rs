@@ -1,0 +1,96 @@
+//! What a job made outside of this process, so that all of it is removed.
+
+use crate::container;
+use crate::engine::Engine;
+use crate::error::DockerError;
+use fail_point::fail_point;
+use process::Supervisor;
+use std::io;
+use std::path::{Path, PathBuf};
+use tokio::task::JoinSet;
+
+/// Notes of what was made, or was about to be.
+#[derive(Debug)]
+pub(crate) struct Made {
+    engine: Engine,
+    supervisor: Option<Supervisor>,
+    containers: Vec<String>,
+    directory: Option<PathBuf>,
+}
+
+impl Made {
+    /// Nothing yet.
+    pub(crate) fn new(engine: Engine, supervisor: Option<Supervisor>) -> Self {
+        Self {
+            engine,
+            supervisor,
+            containers: Vec::new(),
+            directory: None,
+        }
+    }
+
+    /// Notes a container by its name, before it is created.
+    pub(crate) fn container(&mut self, name: &str) {
+        self.containers.push(name.to_owned());
+    }
+
+    /// Notes the job's private directory, before it is made.
+    pub(crate) fn directory(&mut self, path: &Path) -> Result<(), DockerError> {
+        if let Some(journal) = self.supervisor.as_ref().and_then(Supervisor::journal) {
+            journal
+                .record_dir(path)
+                .map_err(|error| DockerError::Config {
+                    message: "note the temporary directory".to_owned(),
+                    source: Some(error.into()),
+                })?;
+        }
+        self.directory = Some(path.to_owned());
+        Ok(())
+    }
+
+    /// Removes all of it. What cannot be removed stays noted.
+    pub(crate) async fn remove(&mut self) -> Result<(), DockerError> {
+        let mut removals = JoinSet::new();
+        for name in &self.containers {
+            let (engine, name) = (self.engine.clone(), name.clone());
+            removals.spawn(async move { container::remove(&engine, &name).await });
+        }
+        let mut first = Ok(());
+        while let Some(removed) = removals.join_next().await {
+            let removed = removed.unwrap_or_else(|panic| {
+                Err(DockerError::Broken {
+                    doing: "remove a container".to_owned(),
+                    source: panic.into(),
+                })
+            });
+            first = first.and(removed);
+        }
+        first?;
+        self.containers.clear();
+        // Only now: a container would hold it, and write to it.
+        if let Some(directory) = self.directory.clone() {
+            remove_directory(&directory).await?;
+            if let Some(journal) = self.supervisor.as_ref().and_then(Supervisor::journal) {
+                let forgotten = journal.forget_dir(&directory);
+                forgotten.map_err(|error| failed(&directory, io::Error::other(error)))?;
+            }
+            self.directory = None;
+        }
+        Ok(())
+    }
+}
+
+async fn remove_directory(directory: &Path) -> Result<(), DockerError> {
+    let removed = fail_point!(
+        "executor_docker::made::remove_dir",
+        process::remove_tree_off_thread(directory).await
+    );
+    removed.map_err(|source| failed(directory, source))
+}
+
+fn failed(directory: &Path, source: io::Error) -> DockerError {
+    DockerError::Broken {
+        doing: format!("remove temporary directory {}", directory.display()),
+        source: source.into(),
+    }
+}

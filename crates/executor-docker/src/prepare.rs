@@ -1,0 +1,297 @@
+//! Making a job's container and all that it needs.
+
+use crate::config::{DockerConfig, SourcesChoice};
+use crate::container::begin::begin;
+use crate::container::ready::{self, Inside};
+use crate::container::tree::{Owner, Tree};
+use crate::container::{JobContainer, fault};
+use crate::create::{ContainerPlan, Entrypoint, build_container};
+use crate::engine::Engine;
+use crate::error::DockerError;
+use crate::executor::Prepared;
+use crate::image::{ImageInfo, ImageReference, Images, PullPolicy};
+use crate::labels::{Labels, Role};
+use crate::made::Made;
+use crate::names::Names;
+use crate::policy;
+use crate::run::Timing;
+use crate::run::exec::ExecEngine;
+use crate::run::mark::new_mark;
+use crate::workspace::JobFiles;
+use bollard::models::ContainerCreateBody;
+use executor_core::job::Image;
+use executor_core::{BuildDirs, CancelCause, Cancellation, Dialect, PrepareOptions, ShellInfo};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long an entry point may take when the runner's settings set no limit.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// What is known before anything is made.
+#[derive(Debug)]
+pub(crate) struct Preparation {
+    pub(crate) engine: Engine,
+    pub(crate) settings: DockerConfig,
+    /// The id of the run.
+    pub(crate) owner: String,
+    pub(crate) attempt: u32,
+    /// As the executor's base computed them.
+    pub(crate) dirs: BuildDirs,
+    /// The shell that somebody prefers.
+    pub(crate) shell: ShellInfo,
+    pub(crate) options: PrepareOptions,
+}
+
+/// Makes the container and waits until stages can run in it.
+pub(crate) async fn prepare(
+    preparation: &Preparation,
+    made: &mut Made,
+    cancellation: &Cancellation,
+) -> Result<Prepared, DockerError> {
+    let options = &preparation.options;
+    let names = Names::new(&preparation.owner, options.job.id, preparation.attempt);
+    let labels = Labels::of(&options.job, &preparation.owner, preparation.attempt)
+        .with_container_labels(&preparation.settings.container_labels);
+    let image = preparation.image(cancellation).await?;
+    let mark = new_mark();
+    let (mut container, files) = preparation
+        .create(&image, &names, &labels, &mark, made)
+        .await?;
+    go_on(cancellation)?;
+    let name = image.reference.familiar();
+    let patience = options.config.prepare_timeout.unwrap_or(PATIENCE);
+    let trace = &*options.trace;
+    let inside = begin(&mut container, &name, &mark, patience, trace, cancellation).await?;
+    let owner = Owner {
+        uid: inside.uid,
+        gid: inside.gid,
+    };
+    make_directories(&container, &files, owner).await?;
+    let shell = preparation.choose_shell(&inside, &name)?;
+    let engine = ExecEngine {
+        engine: preparation.engine.clone(),
+        container: container.id().to_owned(),
+        name: container.name().to_owned(),
+        end: container.end(),
+        shell: shell.program.clone().unwrap_or_else(|| "sh".to_owned()),
+        timing: Timing::of(&options.config),
+    };
+    Ok(Prepared {
+        container,
+        files,
+        owner,
+        engine,
+        shell,
+    })
+}
+
+fn go_on(cancellation: &Cancellation) -> Result<(), DockerError> {
+    match cancellation.is_canceled() {
+        true => Err(DockerError::Canceled(
+            cancellation.cause().unwrap_or(CancelCause::User),
+        )),
+        false => Ok(()),
+    }
+}
+
+impl Preparation {
+    /// Sees to it that the engine has the job's image.
+    async fn image(&self, cancellation: &Cancellation) -> Result<ImageInfo, DockerError> {
+        let job = &self.options.job.image;
+        let variables = &self.options.variables;
+        let configured = self.settings.image.as_deref().unwrap_or_default();
+        let wanted = if job.name.is_empty() {
+            configured
+        } else {
+            &job.name
+        };
+        let expanded = variables.expand(wanted).into_owned();
+        if expanded.is_empty() {
+            return Err(DockerError::config(
+                "the job names no image, and the runner has none for such jobs; set `image:` in the \
+                 job, or `image` in the runner's settings",
+            ));
+        }
+        let reference = ImageReference::parse(&expanded)
+            .map_err(|error| DockerError::config(format!("image {expanded:?}: {error}")))?;
+        policy::check_image(&self.settings, &reference)
+            .map_err(|refusal| DockerError::config(refusal.to_string()))?;
+        let policies = policies(job, &self.settings)?;
+        let images = Images::new(self.engine.clone());
+        let platform = docker_option(job, "platform");
+        images
+            .ensure(
+                &reference,
+                &policies,
+                platform.as_deref(),
+                &*self.options.trace,
+                cancellation,
+            )
+            .await
+    }
+
+    /// Creates the container: with this host's files where the engine sees them, else without.
+    async fn create(
+        &self,
+        image: &ImageInfo,
+        names: &Names,
+        labels: &Labels,
+        mark: &str,
+        made: &mut Made,
+    ) -> Result<(JobContainer, JobFiles), DockerError> {
+        let name = names.build();
+        let platform = docker_option(&self.options.job.image, "platform");
+        let platform = platform.as_deref();
+        made.container(&name);
+        let root = self.options.config.host_builds_dir.as_deref();
+        let may_mount = self.settings.sources != SourcesChoice::Copy;
+        if let Some(root) = root.filter(|_| may_mount) {
+            let files = JobFiles::mounted(Path::new(root), &self.dirs, &self.options, names)?;
+            if let Some(host) = &files.host {
+                made.directory(Path::new(&host.temp_dir))?;
+            }
+            files.make(self.options.project_dir.is_some())?;
+            let body = self.body(image, labels, &files, mark);
+            match JobContainer::create(&self.engine, &name, platform, body).await {
+                Ok(container) => return Ok((container, files)),
+                Err(error)
+                    if fault::is_no_source(&error)
+                        && self.settings.sources == SourcesChoice::Auto => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if self.options.project_dir.is_some() {
+            return Err(DockerError::config(
+                "the engine does not see this host's files, so that no job can run in a tree that is \
+                 here; let the job have a tree of its own",
+            ));
+        }
+        let files = JobFiles::remote(&self.dirs, labels);
+        let body = self.body(image, labels, &files, mark);
+        let container = JobContainer::create(&self.engine, &name, platform, body).await?;
+        Ok((container, files))
+    }
+
+    fn body(
+        &self,
+        image: &ImageInfo,
+        labels: &Labels,
+        files: &JobFiles,
+        mark: &str,
+    ) -> ContainerCreateBody {
+        let job = &self.options.job.image;
+        let user = docker_option(job, "user");
+        let user = policy::effective_user(&self.settings, user.as_deref());
+        let plan = ContainerPlan {
+            image: image.id.clone(),
+            entrypoint: Entrypoint::of_job(&job.entrypoint),
+            command: ready::command(mark),
+            user: user.map(str::to_owned),
+            labels: labels.for_role(Role::Build),
+            mounts: files.mounts.clone(),
+            ..ContainerPlan::default()
+        };
+        ContainerCreateBody {
+            // The main process waits for a line that nobody sends.
+            open_stdin: Some(true),
+            stdin_once: Some(false),
+            ..build_container(&self.settings, &plan)
+        }
+    }
+
+    /// Decides for the shell that scripts are written for.
+    fn choose_shell(&self, inside: &Inside, image: &str) -> Result<ShellInfo, DockerError> {
+        let mut shell = self.shell.clone();
+        let (dialect, program) = match self.options.config.shell {
+            Some(Dialect::Sh) => (Dialect::Sh, "sh"),
+            Some(Dialect::Bash) if !inside.is_bash() => {
+                return Err(DockerError::config(format!(
+                    "image {image} has no bash, which the runner's settings ask for with `shell`"
+                )));
+            }
+            Some(dialect @ (Dialect::Pwsh | Dialect::PowerShell)) => {
+                return Err(DockerError::config(format!(
+                    "jobs in containers run in bash or sh, not in {dialect}"
+                )));
+            }
+            _ if inside.is_bash() => (Dialect::Bash, inside.shell.as_str()),
+            _ => (Dialect::Sh, inside.shell.as_str()),
+        };
+        shell.dialect = dialect;
+        shell.program = Some(program.to_owned());
+        Ok(shell)
+    }
+}
+
+/// Makes the directories that scripts are to find, as the property of the job's user.
+async fn make_directories(
+    container: &JobContainer,
+    files: &JobFiles,
+    owner: Owner,
+) -> Result<(), DockerError> {
+    let inside = &files.inside;
+    let builds = Path::new(&inside.builds_dir);
+    let below = |path: &str| {
+        let below = Path::new(path).strip_prefix(builds);
+        below.map(|path| path.to_string_lossy().into_owned())
+    };
+    let mut tree = Tree::new(owner);
+    if files.host.is_none() {
+        let mut root = Tree::new(owner);
+        root.directory(&inside.cache_dir, 0o777)?;
+        container.upload("/", root.finish()?).await?;
+        if let Some(Ok(parent)) = Path::new(&inside.project_dir)
+            .parent()
+            .and_then(Path::to_str)
+            .map(below)
+        {
+            tree.directory(&parent, 0o755)?;
+        }
+    } else if owner.uid == 0 {
+        return Ok(());
+    } else if let Ok(project) = below(&inside.project_dir) {
+        tree.only_directory(&project, 0o755)?;
+    }
+    tree.only_directory(".", 0o755)?;
+    if let Ok(temp_dir) = below(&inside.temp_dir) {
+        tree.only_directory(&temp_dir, 0o700)?;
+    }
+    container.upload(&inside.builds_dir, tree.finish()?).await
+}
+
+/// Returns the policies to try, in order.
+fn policies(job: &Image, settings: &DockerConfig) -> Result<Vec<PullPolicy>, DockerError> {
+    if job.pull_policy.is_empty() {
+        return Ok(match settings.pull_policy.as_slice() {
+            [] => vec![PullPolicy::default()],
+            policies => policies.to_vec(),
+        });
+    }
+    let allowed = match settings.allowed_pull_policies.as_slice() {
+        [] => &settings.pull_policy,
+        allowed => allowed,
+    };
+    let asked = job.pull_policy.iter().map(|word| {
+        let policy = word.parse().map_err(DockerError::config)?;
+        if allowed.is_empty() || allowed.contains(&policy) {
+            return Ok(policy);
+        }
+        let words: Vec<_> = allowed.iter().map(|policy| policy.as_str()).collect();
+        Err(DockerError::config(format!(
+            "the runner does not allow pull policy {word:?}; it allows {}",
+            words.join(", ")
+        )))
+    });
+    asked.collect()
+}
+
+/// Returns a text of `image:docker`.
+fn docker_option(image: &Image, key: &str) -> Option<String> {
+    let options = image
+        .executor_opts
+        .docker
+        .as_ref()
+        .or(image.docker.as_ref())?;
+    let text = options.get(key)?.as_str()?;
+    (!text.is_empty()).then(|| text.to_owned())
+}

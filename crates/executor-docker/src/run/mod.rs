@@ -1,0 +1,50 @@
+//! How the stages of a job are run in its container.
+
+pub(crate) mod exec;
+pub(crate) mod feed;
+pub(crate) mod mark;
+pub(crate) mod output;
+pub(crate) mod signal;
+pub(crate) mod status;
+
+use executor_core::{CancelCause, Cancellation, JobTrace, RunnerConfig, StageCommand};
+use std::time::Duration;
+
+/// A stage, and where its output goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stage<'s> {
+    pub(crate) command: &'s StageCommand,
+    /// The job's private directory, inside the container.
+    pub(crate) temp_dir: &'s str,
+    pub(crate) trace: &'s dyn JobTrace,
+    pub(crate) cancellation: &'s Cancellation,
+}
+
+impl Stage<'_> {
+    /// Returns why it was stopped.
+    pub(crate) fn cause(&self) -> CancelCause {
+        self.cancellation.cause().unwrap_or(CancelCause::User)
+    }
+}
+
+/// How long what may take when a stage ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timing {
+    pub(crate) terminate_grace: Duration,
+    pub(crate) kill_deadline: Duration,
+    /// How long something else may hold the output of a shell that has ended.
+    pub(crate) pipe_grace: Duration,
+    pub(crate) idle_after: Duration,
+}
+
+impl Timing {
+    /// Returns what the runner's settings say.
+    pub(crate) fn of(config: &RunnerConfig) -> Self {
+        Self {
+            terminate_grace: config.graceful_kill_timeout,
+            kill_deadline: config.force_kill_timeout,
+            pipe_grace: Duration::from_secs(1),
+            idle_after: Duration::from_millis(100),
+        }
+    }
+}

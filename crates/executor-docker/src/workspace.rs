@@ -1,0 +1,181 @@
+//! Where a job's files are: mounted from this host, or in a volume of the engine's.
+
+use crate::error::DockerError;
+use crate::labels::{Labels, Role};
+use crate::names::Names;
+use bollard::models::{Mount, MountType, MountVolumeOptions};
+use executor_core::ability::FileTransfer;
+use executor_core::{BuildDirs, PrepareOptions, Workspace};
+use fail_point::fail_point;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The directories of a job, and how they get into its container.
+#[derive(Debug, Clone)]
+pub(crate) struct JobFiles {
+    /// As scripts see them.
+    pub(crate) inside: BuildDirs,
+    /// On this host, where the engine shows them to the container.
+    pub(crate) host: Option<BuildDirs>,
+    /// What the container gets.
+    pub(crate) mounts: Vec<Mount>,
+}
+
+impl JobFiles {
+    /// Decides for directories of this host below `root`.
+    ///
+    /// The temporary directory has a name that nobody else has: a container with it can only be
+    /// created by an engine that sees the files of this host.
+    pub(crate) fn mounted(
+        root: &Path,
+        dirs: &BuildDirs,
+        options: &PrepareOptions,
+        names: &Names,
+    ) -> Result<Self, DockerError> {
+        let inside = inside(dirs);
+        let project = options.job.job_info.project_id;
+        let slot = options.slot.concurrent_project_id;
+        let mut builds = root.to_owned();
+        let token = options.config.short_token();
+        if !token.is_empty() {
+            builds.push(token);
+        }
+        builds.push(format!("{project}-{slot}"));
+        let path = Path::new(&inside.project_dir)
+            .strip_prefix(&inside.builds_dir)
+            .unwrap_or(Path::new("project"));
+        let own = builds.join(path);
+        let project_dir = match &options.project_dir {
+            Some(there) => PathBuf::from(there),
+            None => own.clone(),
+        };
+        let temp_dir = root.join(".tmp").join(names.base());
+        let host = BuildDirs {
+            builds_dir: text(&builds)?,
+            cache_dir: text(&root.join(".cache"))?,
+            project_dir: text(&project_dir)?,
+            temp_dir: text(&temp_dir)?,
+            shared: false,
+        };
+        let mut mounts = vec![
+            bind(&host.builds_dir, &inside.builds_dir),
+            bind(&host.temp_dir, &inside.temp_dir),
+        ];
+        if options.project_dir.is_some() {
+            mounts.push(bind(&host.project_dir, &inside.project_dir));
+        }
+        Ok(Self {
+            inside,
+            host: Some(host),
+            mounts,
+        })
+    }
+
+    /// Decides for a volume that is removed with the container.
+    pub(crate) fn remote(dirs: &BuildDirs, labels: &Labels) -> Self {
+        let volume = Mount {
+            typ: Some(MountType::VOLUME),
+            target: Some(dirs.builds_dir.clone()),
+            volume_options: Some(MountVolumeOptions {
+                labels: Some(labels.for_role(Role::Volume)),
+                ..MountVolumeOptions::default()
+            }),
+            ..Mount::default()
+        };
+        Self {
+            inside: dirs.clone(),
+            host: None,
+            mounts: vec![volume],
+        }
+    }
+
+    /// Tells where they are.
+    pub(crate) fn workspace(&self, transfer: Option<Arc<dyn FileTransfer>>) -> Workspace {
+        let inside = self.inside.clone();
+        match self.host.clone() {
+            Some(host) => Workspace::Mounted { inside, host },
+            None => Workspace::Remote {
+                dirs: inside,
+                transfer,
+            },
+        }
+    }
+
+    /// Makes the directories on this host.
+    pub(crate) fn make(&self, in_place: bool) -> Result<(), DockerError> {
+        let Some(host) = &self.host else {
+            return Ok(());
+        };
+        let beside = Path::new(&self.inside.temp_dir)
+            .strip_prefix(&self.inside.builds_dir)
+            .unwrap_or(Path::new("project.tmp"));
+        // The engine would make it for the mount, as root's.
+        let below = Path::new(&host.builds_dir).join(beside);
+        make("builds directory", &below)?;
+        make("cache directory", Path::new(&host.cache_dir))?;
+        make(
+            "temporary directory",
+            Path::new(&host.temp_dir).parent().unwrap_or(Path::new("/")),
+        )?;
+        let private = fail_point!(
+            "executor_docker::workspace::make_temp_dir",
+            process::make_private_dir(Path::new(&host.temp_dir))
+        );
+        private.map_err(|source| failed("temporary directory", &host.temp_dir, source))?;
+        if in_place && !Path::new(&host.project_dir).is_dir() {
+            let source = io::ErrorKind::NotFound.into();
+            return Err(failed("project directory", &host.project_dir, source));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the directories in the container; a tree of this host is where the job's would be.
+fn inside(dirs: &BuildDirs) -> BuildDirs {
+    let own = dirs
+        .temp_dir
+        .strip_suffix(".tmp")
+        .unwrap_or("/builds/project");
+    BuildDirs {
+        project_dir: own.to_owned(),
+        ..dirs.clone()
+    }
+}
+
+fn bind(source: &str, target: &str) -> Mount {
+    Mount {
+        typ: Some(MountType::BIND),
+        source: Some(source.to_owned()),
+        target: Some(target.to_owned()),
+        ..Mount::default()
+    }
+}
+
+fn text(path: &Path) -> Result<String, DockerError> {
+    let absolute = std::path::absolute(path)
+        .map_err(|source| failed("builds directory", &path.to_string_lossy(), source))?;
+    let text = absolute.into_os_string().into_string();
+    text.map_err(|path| {
+        failed(
+            "builds directory",
+            &path.to_string_lossy(),
+            io::ErrorKind::InvalidFilename.into(),
+        )
+    })
+}
+
+fn make(what: &str, path: &Path) -> Result<(), DockerError> {
+    let made = fail_point!(
+        "executor_docker::workspace::make_dir",
+        std::fs::create_dir_all(path)
+    );
+    made.map_err(|source| failed(what, &path.to_string_lossy(), source))
+}
+
+fn failed(what: &str, path: &str, source: io::Error) -> DockerError {
+    DockerError::Config {
+        message: format!("use {what} {path}"),
+        source: Some(source.into()),
+    }
+}

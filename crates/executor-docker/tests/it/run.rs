@@ -1,0 +1,49 @@
+//! A job from beginning to end.
+
+use crate::support::runner::{BUSYBOX, DEBIAN, Run, job, settings, shown};
+use executor_core::prelude::*;
+use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_testkit::CommandBuilder;
+
+fn exec() -> DockerConfig {
+    DockerConfig {
+        engine: EngineChoice::Exec,
+        ..settings()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_runs_in_a_container_of_its_own_and_leaves_nothing() {
+    // R-EXEC-51, R-EXEC-62, R-EXEC-68
+    let run = Run::new(exec());
+    let mut opened = run.open(job(BUSYBOX)).await;
+    assert_eq!(run.left().await.len(), 1, "one container");
+    assert_eq!(
+        opened.print("echo $((40 + 2)); pwd").await,
+        "42\n/builds/group/project\n"
+    );
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_and_exit_code_come_from_the_engine() {
+    // R-EXEC-65, R-EXEC-66
+    let run = Run::new(exec());
+    let mut opened = run.open(job(DEBIAN)).await;
+    assert_eq!(opened.environment.shell.dialect, Dialect::Bash);
+    opened.trace.clear();
+    let command = CommandBuilder::new("echo out; echo err >&2; exit 42").working_dir("/");
+    let result = opened.run(command).await.unwrap();
+    assert_eq!(result.status, StageStatus::Exited(ExitCode(42)));
+    assert_eq!(opened.trace.text(TraceStream::STDOUT), "out\n");
+    assert_eq!(
+        opened.trace.text(TraceStream::STDERR),
+        "err\n",
+        "{}",
+        shown(&opened.trace)
+    );
+    assert_eq!((result.stdout_bytes, result.stderr_bytes), (4, 4));
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}

@@ -1,0 +1,189 @@
+//! Jobs of the tests, each provider with an owner of its own so that what it leaves is found.
+
+use crate::support::{address, engine};
+use bollard::query_parameters::{ListContainersOptions, ListNetworksOptions, ListVolumesOptions};
+use executor_core::job::{Image, Job};
+use executor_core::prelude::*;
+use executor_core::{DefaultExecutorProvider, ExecutorSettings};
+use executor_docker::config::DockerConfig;
+use executor_docker::image::PullPolicy;
+use executor_docker::labels::OWNER;
+use executor_docker::{DockerOptions, provider};
+use executor_testkit::{CommandBuilder, JobBuilder, OptionsBuilder, RecordingTrace};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+pub(crate) const BUSYBOX: &str = "runwright-test/busybox:1";
+pub(crate) const DEBIAN: &str = "runwright-test/debian:12";
+pub(crate) const NONROOT: &str = "runwright-test/nonroot:1";
+
+/// One run of the program: its provider, its settings, and a directory for its builds.
+pub(crate) struct Run {
+    pub(crate) provider: DefaultExecutorProvider,
+    pub(crate) owner: String,
+    pub(crate) config: RunnerConfig,
+    pub(crate) directory: tempfile::TempDir,
+}
+
+/// A job of a run.
+pub(crate) struct Opened {
+    pub(crate) executor: Box<dyn Executor>,
+    pub(crate) trace: RecordingTrace,
+    pub(crate) environment: Environment,
+}
+
+/// Returns the settings of the tests: the shared engine, images that are there.
+pub(crate) fn settings() -> DockerConfig {
+    DockerConfig {
+        host: Some(address()),
+        pull_policy: vec![PullPolicy::IfNotPresent],
+        ..DockerConfig::default()
+    }
+}
+
+/// Returns a job for this image.
+pub(crate) fn job(image: &str) -> Job {
+    let mut job = JobBuilder::new(1).name("test").build();
+    job.image = Image::named(image);
+    job
+}
+
+impl Run {
+    /// Returns a run with these settings whose builds are mounted from this host.
+    pub(crate) fn new(settings: DockerConfig) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let owner = format!("executor-test-{}-{number}", std::process::id());
+        let directory = tempfile::tempdir().unwrap();
+        let mut config = RunnerConfig::new("test", "docker");
+        config.settings = ExecutorSettings::of(settings);
+        config.host_builds_dir = Some(directory.path().to_str().unwrap().to_owned());
+        config.graceful_kill_timeout = Duration::from_secs(2);
+        let options = DockerOptions::new().with_owner(&owner);
+        Self {
+            provider: provider(options),
+            owner,
+            config,
+            directory,
+        }
+    }
+
+    /// Returns a run whose files are in volumes of the engine.
+    pub(crate) fn remote(settings: DockerConfig) -> Self {
+        let mut run = Self::new(settings);
+        run.config.host_builds_dir = None;
+        run
+    }
+
+    /// Creates an executor and prepares it.
+    pub(crate) async fn try_open(
+        &self,
+        job: Job,
+    ) -> Result<Opened, (BuildError, Box<dyn Executor>, RecordingTrace)> {
+        let mut executor = self.provider.create(&ExecutorData::new()).unwrap();
+        let trace = RecordingTrace::new();
+        let options = OptionsBuilder::new()
+            .config(self.config.clone())
+            .job(job)
+            .trace(Arc::new(trace.clone()))
+            .build();
+        match executor.prepare(options, &Cancellation::new()).await {
+            Ok(environment) => Ok(Opened {
+                executor,
+                trace,
+                environment,
+            }),
+            Err(error) => Err((error, executor, trace)),
+        }
+    }
+
+    /// As [`try_open`](Self::try_open), and makes the project's directory.
+    pub(crate) async fn open(&self, job: Job) -> Opened {
+        let mut opened = match self.try_open(job).await {
+            Ok(opened) => opened,
+            Err((error, _, trace)) => panic!("{}; log: {}", error.chain(), shown(&trace)),
+        };
+        let project = opened.environment.workspace.dirs().project_dir.clone();
+        let command = CommandBuilder::new(format!("mkdir -p '{project}'"))
+            .stage(BuildStage::PrepareScript)
+            .working_dir("/");
+        let made = opened.run(command).await.unwrap();
+        assert!(made.status.is_success(), "{}", shown(&opened.trace));
+        opened
+    }
+
+    /// Returns what is in the engine that this run has made.
+    pub(crate) async fn left(&self) -> Vec<String> {
+        left_of(&self.owner).await
+    }
+}
+
+impl Opened {
+    /// Runs a command in the project's directory, or where it says.
+    pub(crate) async fn run(&mut self, command: CommandBuilder) -> Result<StageResult, BuildError> {
+        self.run_until(command, &Cancellation::new()).await
+    }
+
+    /// The same, with a way to stop it.
+    pub(crate) async fn run_until(
+        &mut self,
+        command: CommandBuilder,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        let mut command = command.build();
+        if command.working_dir.is_empty() || command.working_dir == "." {
+            let project = &self.environment.workspace.dirs().project_dir;
+            project.clone_into(&mut command.working_dir);
+        }
+        self.executor.run(command, cancellation).await
+    }
+
+    /// Runs a script that must succeed, in the project's directory, and returns what it printed.
+    pub(crate) async fn print(&mut self, script: &str) -> String {
+        self.trace.clear();
+        let project = self.environment.workspace.dirs().project_dir.clone();
+        let command = CommandBuilder::new(script).working_dir(project);
+        let result = self.run(command).await.unwrap();
+        assert!(
+            result.status.is_success(),
+            "{script}: {}",
+            shown(&self.trace)
+        );
+        self.trace.text(TraceStream::STDOUT)
+    }
+}
+
+/// Returns all of a log as text.
+pub(crate) fn shown(trace: &RecordingTrace) -> String {
+    String::from_utf8_lossy(&trace.all()).into_owned()
+}
+
+/// Returns the containers, networks and volumes with the label of this owner.
+pub(crate) async fn left_of(owner: &str) -> Vec<String> {
+    let engine = engine().await;
+    let label = vec![format!("{OWNER}={owner}")];
+    let filters = HashMap::from([("label".to_owned(), label)]);
+    let containers = ListContainersOptions {
+        all: true,
+        filters: Some(filters.clone()),
+        ..ListContainersOptions::default()
+    };
+    let containers = engine.api().list_containers(Some(containers)).await;
+    let networks = ListNetworksOptions {
+        filters: Some(filters.clone()),
+    };
+    let networks = engine.api().list_networks(Some(networks)).await.unwrap();
+    let volumes = ListVolumesOptions {
+        filters: Some(filters),
+    };
+    let volumes = engine.api().list_volumes(Some(volumes)).await.unwrap();
+    let containers = containers.unwrap().into_iter();
+    let containers = containers.map(|found| format!("container {:?}", found.names));
+    let networks = networks.into_iter();
+    let networks = networks.map(|found| format!("network {:?}", found.name));
+    let volumes = volumes.volumes.unwrap_or_default().into_iter();
+    let volumes = volumes.map(|found| format!("volume {}", found.name));
+    containers.chain(networks).chain(volumes).collect()
+}
