@@ -4,9 +4,12 @@
 
 pub mod agent;
 pub mod client;
+mod files;
+pub mod service;
+pub mod wire;
 
 pub use client::{
     AgentInfo, ClientOptions, Progress, RunId, RunResult, RunSpec, RunState, RunStatus, RunTiming,
     ScriptStep, StepsError, StepsErrorClass,
 };
-pub mod wire;
+pub use service::{Inherit, Service, ServiceError, ServiceOptions};

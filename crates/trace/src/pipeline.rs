@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::clock::{Clock, SystemClock};
 use crate::limit::{Limiter, OutputLimit};
 use crate::lock::lock;
+use crate::log_end::LogEnd;
 use crate::masker::Masker;
 use crate::output::{Keep, Output, TraceSummary};
 use crate::rules::{MaskRules, MaskSet};
@@ -178,6 +179,8 @@ struct Onward {
     stamper: Option<Stamper>,
     log: Vec<u8>,
     finished: bool,
+    /// Whether the last line of the finished stream had no newline of its own.
+    ended_open: bool,
 }
 
 impl TracePipeline {
@@ -267,6 +270,29 @@ impl TracePipeline {
         output.spool.as_ref().map(SpoolWriter::reader)
     }
 
+    /// Returns how long the kept log is, and whose last line goes on there, read as one.
+    ///
+    /// All that counts is in the file when this returns. Without a spool the log has no length.
+    pub fn end(&self) -> LogEnd {
+        // Locked in the order in which `finish` does it.
+        let lanes = lock(&self.shared.lanes);
+        let lanes: Vec<_> = lanes.by_stream.iter().map(|(_, lane)| lock(lane)).collect();
+        let mut output = lock(&self.shared.output);
+        output.settle();
+        let is_open = |onward: &Onward| {
+            let open = onward.stamper.as_ref().is_some_and(Stamper::is_open);
+            open || onward.ended_open
+        };
+        let open = lanes.iter().filter(|lane| is_open(&lane.onward));
+        LogEnd {
+            bytes: output
+                .spool
+                .as_ref()
+                .map_or(0, |spool| spool.digest().bytes),
+            open: open.map(|lane| lane.onward.stream).collect(),
+        }
+    }
+
     /// Ends the log: closes open sections, writes what was held. Again, it only returns
     /// the summary.
     pub fn finish(&self) -> TraceSummary {
@@ -313,6 +339,7 @@ impl Shared {
                 stamper: (self.format == LogFormat::Stamped).then(|| Stamper::new(stream)),
                 log: Vec::new(),
                 finished: false,
+                ended_open: false,
             },
         }));
         lanes.by_stream.push((stream, Arc::clone(&lane)));
@@ -357,6 +384,8 @@ impl Shared {
         masker.finish(buffer);
         self.pass_on(onward, buffer);
         if let Some(stamper) = &mut onward.stamper {
+            stamper.flush_idle(&mut onward.log);
+            onward.ended_open = stamper.is_open();
             stamper.finish(&mut onward.log);
         }
         self.pass_on(onward, &[]);

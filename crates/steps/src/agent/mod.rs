@@ -5,7 +5,7 @@
 
 mod bootstrap;
 mod command;
-mod connection;
+pub(crate) mod connection;
 mod elf;
 mod error;
 mod find;

@@ -1,0 +1,210 @@
+//! How far a request has come.
+
+use std::time::SystemTime;
+
+use process::{ExitStatus, Outcome};
+
+use crate::wire::v1::result::{ErrorKind, State};
+use crate::wire::v1::step_result::{ExecResult, Status};
+use crate::wire::v1::{Result as Summary, Step, StepResult};
+
+/// A change of a step's state. It is small, since a request may have many and all are kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StepEvent {
+    step: usize,
+    status: Status,
+    exit_code: i32,
+}
+
+/// How a step ended that did not succeed.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: String,
+    pub(crate) exit_code: i32,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            exit_code: 1,
+        }
+    }
+
+    fn state(&self) -> State {
+        match self.kind {
+            ErrorKind::Cancelled | ErrorKind::Timeout => State::Cancelled,
+            _ => State::Failure,
+        }
+    }
+}
+
+/// The course of a request, from its start on.
+#[derive(Debug)]
+pub(crate) struct Course {
+    /// The names of its steps.
+    names: Vec<String>,
+    events: Vec<StepEvent>,
+    summary: Summary,
+    exit_code: i32,
+    pub(crate) ended: Option<SystemTime>,
+}
+
+impl Course {
+    pub(crate) fn new(names: Vec<String>) -> Self {
+        Self {
+            names,
+            events: Vec::new(),
+            summary: Summary {
+                state: State::Running.into(),
+                ..Summary::default()
+            },
+            exit_code: 0,
+            ended: None,
+        }
+    }
+
+    pub(crate) fn step_began(&mut self, step: usize) {
+        self.note(step, Status::Running, 0);
+    }
+
+    pub(crate) fn step_ended(&mut self, step: usize, failure: Option<&Failure>) {
+        let (status, code) = match failure {
+            None => (Status::Success, 0),
+            Some(failure) if failure.state() == State::Cancelled => {
+                (Status::Cancelled, failure.exit_code)
+            }
+            Some(failure) => (Status::Failure, failure.exit_code),
+        };
+        self.note(step, status, code);
+    }
+
+    fn note(&mut self, step: usize, status: Status, exit_code: i32) {
+        self.events.push(StepEvent {
+            step,
+            status,
+            exit_code,
+        });
+    }
+
+    /// Adds what a process used.
+    pub(crate) fn add(&mut self, outcome: &Outcome) {
+        let micros =
+            |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let summary = &mut self.summary;
+        summary.duration_us += micros(outcome.elapsed);
+        summary.cpu_us += micros(outcome.usage.user + outcome.usage.system);
+        summary.peak_memory = summary.peak_memory.max(outcome.usage.max_resident);
+        summary.stdout_bytes += outcome.bytes[0];
+        summary.stderr_bytes += outcome.bytes[1];
+        summary.oom_killed |= outcome.oom_killed;
+        summary.output_cut |= outcome.output_cut;
+        summary.killed |= matches!(outcome.ended, process::Ended::Stopped { killed: true, .. });
+        summary.signal = match outcome.status {
+            ExitStatus::Signaled { signal, .. } => signal,
+            ExitStatus::Exited(_) => 0,
+        };
+    }
+
+    /// Notes the end. What comes after it changes nothing.
+    pub(crate) fn end(&mut self, failure: Option<Failure>, log_bytes: u64) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.ended = Some(SystemTime::now());
+        self.summary.log_bytes = log_bytes;
+        self.summary.state = State::Success.into();
+        if let Some(failure) = failure {
+            self.summary.state = failure.state().into();
+            self.summary.error_kind = failure.kind.into();
+            self.exit_code = failure.exit_code;
+            self.summary.message = failure.message;
+        }
+    }
+
+    /// Says something about a request that has no error.
+    pub(crate) fn remark(&mut self, message: &str) {
+        if self.summary.message.is_empty() {
+            message.clone_into(&mut self.summary.message);
+        }
+    }
+
+    pub(crate) fn exit_code(&self) -> i32 {
+        self.exit_code
+    }
+
+    pub(crate) fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Returns the event of this number, if it was.
+    pub(crate) fn event(
+        &self,
+        number: usize,
+        command: &[String],
+        work_dir: &str,
+    ) -> Option<StepResult> {
+        let event = self.events.get(number)?;
+        let exec = ExecResult {
+            command: command.to_vec(),
+            work_dir: work_dir.to_owned(),
+            exit_code: event.exit_code,
+        };
+        let step = Step {
+            name: self.names.get(event.step).cloned().unwrap_or_default(),
+            ..Step::default()
+        };
+        Some(StepResult {
+            step: Some(step),
+            status: event.status.into(),
+            exec_result: (event.status != Status::Running).then_some(exec),
+            ..StepResult::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_told_in_order_and_the_first_end_stays() {
+        let mut course = Course::new(vec!["a".to_owned(), "b".to_owned()]);
+        course.step_began(0);
+        course.step_ended(0, None);
+        course.step_began(1);
+        let failure = Failure {
+            exit_code: 42,
+            ..Failure::new(ErrorKind::StepFailure, "exit status 42")
+        };
+        course.step_ended(1, Some(&failure));
+        course.end(Some(failure), 7);
+        course.end(None, 8);
+        let told = (0..5).map_while(|number| course.event(number, &[], "/"));
+        let told: Vec<_> = told
+            .map(|result| {
+                let code = result.exec_result.as_ref().map(|exec| exec.exit_code);
+                (
+                    result.step.clone().unwrap_or_default().name,
+                    result.status(),
+                    code,
+                )
+            })
+            .collect();
+        let name = str::to_owned;
+        assert_eq!(
+            told,
+            [
+                (name("a"), Status::Running, None),
+                (name("a"), Status::Success, Some(0)),
+                (name("b"), Status::Running, None),
+                (name("b"), Status::Failure, Some(42)),
+            ]
+        );
+        assert_eq!(course.exit_code(), 42);
+        assert_eq!(course.summary().state(), State::Failure);
+        assert_eq!(course.summary().log_bytes, 7);
+    }
+}

@@ -1,0 +1,82 @@
+//! Who answers a call: the service of its package.
+
+use std::convert::Infallible;
+
+use executor_core::panics::caught;
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use tonic::Status;
+use tonic::body::Body;
+use tonic::server::NamedService;
+use tower_service::Service as _;
+
+use super::api::Api;
+use super::upstream::Upstream;
+use crate::wire::upstream::step_runner_server::StepRunnerServer as UpstreamServer;
+use crate::wire::v1::step_runner_server::StepRunnerServer;
+
+/// The largest message that is taken: variables and scripts of a whole job are in one.
+const LARGEST_MESSAGE: usize = 64 << 20;
+
+/// Both services behind one socket.
+#[derive(Clone)]
+pub(crate) struct Dispatch {
+    ours: StepRunnerServer<Api>,
+    theirs: UpstreamServer<Upstream>,
+}
+
+impl Dispatch {
+    pub(crate) fn new(api: Api) -> Self {
+        let theirs = UpstreamServer::new(Upstream(api.clone()));
+        Self {
+            ours: StepRunnerServer::new(api).max_decoding_message_size(LARGEST_MESSAGE),
+            theirs: theirs.max_decoding_message_size(LARGEST_MESSAGE),
+        }
+    }
+
+    /// Answers a call. A panic of a handler is an answer too, so that nobody takes it for a lost connection.
+    pub(crate) async fn answer(
+        self,
+        call: Request<Incoming>,
+    ) -> Result<Response<Body>, Infallible> {
+        match caught(self.route(call)).await {
+            Ok(response) => response,
+            Err(panic) => {
+                tracing::error!(%panic, "A call broke down.");
+                Ok(Status::internal("the step-runner broke down").into_http())
+            }
+        }
+    }
+
+    async fn route(mut self, call: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+        match package(call.uri().path()) {
+            StepRunnerServer::<Api>::NAME => self.ours.call(call).await,
+            UpstreamServer::<Upstream>::NAME => self.theirs.call(call).await,
+            _ => Ok(Status::unimplemented("there is no such service here").into_http()),
+        }
+    }
+}
+
+/// Returns the service that a path names, `/package.Service/Method`.
+fn package(path: &str) -> &str {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    path.split('/').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_a_service() {
+        let check = |path, expect| assert_eq!(package(path), expect);
+        check("/proto.StepRunner/Run", "proto.StepRunner");
+        check(
+            "/runwright.steps.v1.StepRunner/Run",
+            "runwright.steps.v1.StepRunner",
+        );
+        check("/", "");
+        check("", "");
+        check("StepRunner", "StepRunner");
+    }
+}

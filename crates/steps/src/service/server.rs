@@ -1,0 +1,248 @@
+//! The service from its start to its end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use executor_core::panics::caught;
+use executor_core::{CancelCause, Cancellation, StopLevel};
+use hyper::service::service_fn;
+use process::{ProcessTree, Settings, Supervisor, make_private_dir, remove_tree};
+use tokio::net::UnixListener;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio_util::sync::CancellationToken;
+use tonic::Status;
+
+use super::api::Api;
+use super::course::Failure;
+use super::dispatch::Dispatch;
+use super::environment::inherited;
+use super::error::ServiceError;
+use super::options::ServiceOptions;
+use super::prepare::{Plan, Surroundings};
+use super::prune::prune;
+use super::request::Request;
+use super::steps;
+use super::table::Table;
+use super::tasks::Tasks;
+use crate::agent::connection;
+use crate::wire::v1::RunRequest;
+use crate::wire::v1::result::ErrorKind;
+
+/// How long accepting pauses when there is no room for another connection.
+const NO_ROOM: Duration = Duration::from_millis(50);
+/// The step-runner service of one environment.
+///
+/// It lives as long as a clone of it does; [`serve`](Self::serve) ends it in order.
+#[derive(Debug, Clone)]
+pub struct Service {
+    shared: Arc<Shared>,
+}
+
+/// What the calls share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    options: ServiceOptions,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) surroundings: Surroundings,
+    pub(crate) table: Table,
+    /// Held while a request is prepared, so that of two with one id the second finds the first.
+    preparing: tokio::sync::Mutex<()>,
+    /// One task for each request that is known.
+    requests: Tasks,
+    /// Set when the service ends: no more requests.
+    closed: Cancellation,
+}
+
+impl Service {
+    /// Prepares a service: its directory, and the means to hold processes.
+    ///
+    /// Call it inside a tokio runtime. What an earlier service left in the directory is removed.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be used, or processes cannot be held as the options ask for.
+    pub fn start(options: ServiceOptions) -> Result<Self, ServiceError> {
+        let requests = requests_dir(&options)?;
+        let supervisor = Supervisor::start(Settings {
+            containment: options.containment,
+            ..Settings::default()
+        })?;
+        let environment = supervisor.environment().clone();
+        let surroundings = Surroundings {
+            requests,
+            inherited: inherited(options.inherit, environment.iter()),
+            environment,
+            timing: options.timing,
+        };
+        let shared = Shared {
+            options,
+            supervisor,
+            surroundings,
+            table: Table::default(),
+            preparing: tokio::sync::Mutex::default(),
+            requests: Tasks::default(),
+            closed: Cancellation::new(),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Returns what holds the processes of the service, for whoever starts others beside it.
+    pub fn supervisor(&self) -> &Supervisor {
+        &self.shared.supervisor
+    }
+
+    /// Returns how many requests are known: those that run, and those that nobody has finished.
+    pub fn requests(&self) -> usize {
+        self.shared.table.all().len()
+    }
+
+    /// Answers on a socket until it is stopped, then kills what runs and removes all that was kept.
+    ///
+    /// # Errors
+    ///
+    /// When a process outlives being killed.
+    pub async fn serve(
+        &self,
+        listener: UnixListener,
+        stop: &Cancellation,
+    ) -> Result<(), ServiceError> {
+        let connections = Tasks::default();
+        let closing = CancellationToken::new();
+        let dispatch = self.dispatch();
+        let mut scan = interval(self.shared.options.scan_every);
+        scan.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.canceled() => break,
+                _ = scan.tick() => self.prune(),
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        let dispatch = dispatch.clone();
+                        let answer = service_fn(move |call| dispatch.clone().answer(call));
+                        connections.spawn(connection::serve(stream, answer, closing.clone()));
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "A connection cannot be accepted.");
+                        sleep(NO_ROOM).await;
+                    }
+                },
+            }
+        }
+        drop(listener);
+        closing.cancel();
+        let closed = self.close().await;
+        connections.join().await;
+        closed
+    }
+
+    /// Returns what answers calls, for whoever accepts connections itself.
+    pub(crate) fn dispatch(&self) -> Dispatch {
+        Dispatch::new(Api(Arc::clone(&self.shared)))
+    }
+
+    /// Looks for requests that were kept, or ran, for too long. To be called every
+    /// [`scan_every`](ServiceOptions::scan_every) by whoever accepts connections itself.
+    pub(crate) fn prune(&self) {
+        for request in self.shared.table.all() {
+            prune(&request, &self.shared.options);
+        }
+    }
+
+    /// Kills what runs and removes all that was kept. Nothing can be run afterwards.
+    ///
+    /// # Errors
+    ///
+    /// When a process outlives being killed.
+    pub(crate) async fn close(&self) -> Result<(), ServiceError> {
+        let shared = &self.shared;
+        shared.closed.abort(CancelCause::Shutdown);
+        // Whoever prepares a request now is done before this goes on, and nobody begins.
+        drop(shared.preparing.lock().await);
+        for request in shared.table.all() {
+            request.dismiss(CancelCause::Shutdown);
+        }
+        shared.requests.join().await;
+        shared.supervisor.clone().shutdown().await?;
+        if let Err(error) = remove_tree(&shared.surroundings.requests) {
+            tracing::warn!(%error, "The directory of requests stays behind.");
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// Starts a request, if its id is not known.
+    pub(crate) async fn run(self: &Arc<Self>, message: RunRequest) -> Result<(), Status> {
+        let _turn = self.preparing.lock().await;
+        if self.closed.is_canceled() {
+            return Err(Status::unavailable("the step-runner is about to end"));
+        }
+        if self.table.get(&message.id).is_some() {
+            return Ok(());
+        }
+        let (request, plan) = self.surroundings.prepare(message)?;
+        let request = Arc::new(request);
+        self.table.insert(Arc::clone(&request));
+        self.requests.spawn(Arc::clone(self).live(request, plan));
+        Ok(())
+    }
+
+    /// Stops a request, and waits until nothing of it is left.
+    pub(crate) async fn finish(&self, id: &str) {
+        if let Some(request) = self.table.get(id) {
+            request.dismiss(CancelCause::User);
+            request.gone().await;
+        }
+    }
+
+    /// The life of a request.
+    async fn live(self: Arc<Self>, request: Arc<Request>, plan: Plan) {
+        let tree = self.supervisor.tree();
+        let failure = match caught(run_within(&request, plan, &tree)).await {
+            Ok(failure) => failure,
+            Err(panic) => {
+                tracing::error!(%panic, id = request.id, "A request broke down.");
+                let words = "the step-runner broke down";
+                Some(Failure::new(ErrorKind::Internal, words))
+            }
+        };
+        if let Err(error) = tree.close().await {
+            tracing::warn!(%error, id = request.id, "Something of a request still runs.");
+        }
+        request.end(failure);
+        request.dismissed().await;
+        request.directory.remove();
+        self.table.remove(&request.id);
+        request.note_gone();
+    }
+}
+
+/// Runs the steps, and stops them when their time is up.
+async fn run_within(request: &Request, plan: Plan, tree: &ProcessTree) -> Option<Failure> {
+    let Some(limit) = plan.timeout else {
+        return steps::run(request, plan, tree).await;
+    };
+    let mut run = std::pin::pin!(steps::run(request, plan, tree));
+    tokio::select! {
+        failure = &mut run => return failure,
+        () = sleep(limit) => request.stop(StopLevel::Cancel, CancelCause::Timeout),
+    }
+    run.await
+}
+
+/// Makes the directory of all requests' directories, empty.
+fn requests_dir(options: &ServiceOptions) -> Result<PathBuf, ServiceError> {
+    let path = options.state_dir.join("requests");
+    let make = || {
+        std::fs::create_dir_all(&options.state_dir)?;
+        remove_tree(&path)?;
+        make_private_dir(&path)
+    };
+    match make() {
+        Ok(()) => Ok(path),
+        Err(source) => Err(ServiceError::Directory { path, source }),
+    }
+}
