@@ -5,11 +5,12 @@
 pub mod agent;
 pub mod client;
 mod files;
+pub mod proxy;
 pub mod service;
 pub mod wire;
 
 pub use client::{
     AgentInfo, ClientOptions, Progress, RunId, RunResult, RunSpec, RunState, RunStatus, RunTiming,
-    ScriptStep, StepsError, StepsErrorClass,
+    ScriptStep, StepsClient, StepsError, StepsErrorClass,
 };
 pub use service::{Inherit, Service, ServiceError, ServiceOptions};

@@ -13,4 +13,6 @@ pub struct AgentInfo {
     pub home: String,
     /// The paths of the shells that are there, the better first.
     pub shells: Vec<String>,
+    /// Made up when the agent starts: another one means that the requests of the earlier are gone.
+    pub instance: String,
 }

@@ -1,12 +1,21 @@
 //! The client: runs scripts through a service, whatever happens to the connection.
 
 mod agent_info;
+mod answer;
+pub(crate) mod call;
 mod error;
+mod follow;
+pub(crate) mod link;
+mod log_reader;
 mod options;
+mod patience;
+mod request;
 mod run_id;
 mod run_result;
 mod run_spec;
 mod run_status;
+mod steps_client;
+mod stop;
 
 pub use agent_info::AgentInfo;
 pub use error::{StepsError, StepsErrorClass};
@@ -15,3 +24,4 @@ pub use run_id::RunId;
 pub use run_result::RunResult;
 pub use run_spec::{Progress, RunSpec, RunTiming, ScriptStep};
 pub use run_status::{RunState, RunStatus};
+pub use steps_client::StepsClient;

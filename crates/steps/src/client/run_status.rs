@@ -33,6 +33,8 @@ pub enum RunState {
     Canceled,
     /// It took longer than it may.
     TimedOut,
+    /// A script could not be started: there is no such shell or directory.
+    NotStarted,
     /// The service could not run it, or not to its end.
     Broken,
 }

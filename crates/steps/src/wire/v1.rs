@@ -427,6 +427,9 @@ pub struct PutFilesRequest {
     /// The next bytes of the archive, at most 64 KiB.
     #[prost(bytes = "vec", tag = "2")]
     pub data: ::prost::alloc::vec::Vec<u8>,
+    /// Whether the archive ends with these bytes. What ends without is cut, and refused.
+    #[prost(bool, tag = "3")]
+    pub last: bool,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PutFilesResponse {}

@@ -1,0 +1,160 @@
+use super::error::StepsError;
+use super::link::Link;
+use super::patience::{After, Patience};
+use crate::wire::v1::step_runner_client::StepRunnerClient;
+use executor_core::{BoxError, BuildError, CancelCause, Cancellation};
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+use tonic::transport::Channel;
+use tonic::{Code, Response, Status};
+
+/// Why a call has no answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The connection is gone, or there was none: the same again may help.
+    Gone(BoxError),
+    /// The service has said no.
+    Refused(Status),
+}
+
+impl From<Status> for Failure {
+    /// What comes from the service has no cause on this side.
+    fn from(status: Status) -> Self {
+        if status.source().is_some() || status.code() == Code::Unavailable {
+            Self::Gone(status.into())
+        } else {
+            Self::Refused(status)
+        }
+    }
+}
+
+/// Returns what the service's refusal means.
+pub(crate) fn refusal(status: &Status, id: &str) -> StepsError {
+    let message = status.message().to_owned();
+    match status.code() {
+        Code::NotFound => StepsError::Forgotten { id: id.to_owned() },
+        Code::InvalidArgument
+        | Code::FailedPrecondition
+        | Code::PermissionDenied
+        | Code::OutOfRange
+        | Code::AlreadyExists
+        | Code::Unimplemented => StepsError::Refused { message },
+        code => StepsError::Internal {
+            message: format!("{message} ({code:?})"),
+        },
+    }
+}
+
+/// Repeats attempts as long as there is hope.
+#[derive(Debug)]
+pub(crate) struct Attempts<'a> {
+    link: &'a Link,
+    pub(crate) patience: Patience,
+    began: Instant,
+}
+
+impl<'a> Attempts<'a> {
+    pub(crate) fn new(link: &'a Link) -> Self {
+        Self {
+            link,
+            patience: Patience::new(link.options()),
+            began: Instant::now(),
+        }
+    }
+
+    /// Makes one attempt of a short call.
+    pub(crate) async fn once<T>(
+        &self,
+        call: impl Future<Output = Result<Response<T>, Status>>,
+    ) -> Result<T, Failure> {
+        let limit = self.link.options().call_timeout;
+        let answer = tokio::time::timeout(limit, call)
+            .await
+            .map_err(|elapsed| Failure::Gone(elapsed.into()))?;
+        match answer.map_err(Failure::from) {
+            Err(Failure::Gone(cause)) => Err(Failure::Gone(cause)),
+            answer => {
+                self.link.note_answer();
+                Ok(answer?.into_inner())
+            }
+        }
+    }
+
+    /// Waits before the next attempt, unless there is no hope any more.
+    pub(crate) async fn wait(
+        &mut self,
+        cause: BoxError,
+        cancellation: &Cancellation,
+    ) -> Result<(), StepsError> {
+        let options = self.link.options();
+        let limit = if self.link.has_answered() {
+            options.lost_after
+        } else {
+            options.ready_within
+        };
+        let failure = self.link.failure();
+        let permanent = failure.as_ref().is_some_and(|error| !error.is_temporary());
+        let now = self.began.elapsed();
+        let gone = match self.patience.failed(now, limit) {
+            After::GiveUp(gone) => gone,
+            After::Retry(_) if permanent => Duration::ZERO,
+            After::Retry(pause) => {
+                tracing::debug!(error = %executor_core::chain(&*cause), ?pause, "The step-runner does not answer.");
+                return tokio::select! {
+                    () = tokio::time::sleep(pause) => Ok(()),
+                    () = cancellation.canceled() => Err(canceled(cancellation)),
+                };
+            }
+        };
+        Err(self.given_up(gone, failure, cause, permanent))
+    }
+
+    fn given_up(
+        &self,
+        since: Duration,
+        failure: Option<Arc<BuildError>>,
+        cause: BoxError,
+        permanent: bool,
+    ) -> StepsError {
+        // The way to the service knows more than the call that was cut.
+        let source = failure.map_or(cause, BoxError::from);
+        if self.link.has_answered() {
+            StepsError::Lost { since, source }
+        } else {
+            StepsError::Unreachable { source, permanent }
+        }
+    }
+
+    /// Repeats a short call until the service answers.
+    pub(crate) async fn call<T, F>(
+        &mut self,
+        id: &str,
+        cancellation: &Cancellation,
+        mut make: impl FnMut(StepRunnerClient<Channel>) -> F,
+    ) -> Result<T, StepsError>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
+        loop {
+            let answer = tokio::select! {
+                answer = self.once(make(self.link.service())) => answer,
+                () = cancellation.canceled() => return Err(canceled(cancellation)),
+            };
+            match answer {
+                Ok(answer) => {
+                    self.patience.progressed();
+                    return Ok(answer);
+                }
+                Err(Failure::Refused(status)) => return Err(refusal(&status, id)),
+                Err(Failure::Gone(cause)) => self.wait(cause, cancellation).await?,
+            }
+        }
+    }
+}
+
+/// Returns the error of what was stopped.
+pub(crate) fn canceled(cancellation: &Cancellation) -> StepsError {
+    StepsError::Canceled(cancellation.cause().unwrap_or(CancelCause::User))
+}

@@ -1,0 +1,139 @@
+use super::run_spec::{RunSpec, RunTiming, ScriptStep};
+use crate::wire::v1;
+use serde::Serialize;
+use std::time::Duration;
+
+#[derive(Serialize)]
+struct Step<'a> {
+    name: &'a str,
+    script: &'a str,
+}
+
+/// Returns a request as it is sent.
+///
+/// Variables are a job's, and `env` is empty, as GitLab's runner does it.
+pub(crate) fn request(run: &RunSpec) -> v1::RunRequest {
+    let variables = &run.variables;
+    let environment = variables
+        .environment
+        .iter()
+        .map(|(key, value)| v1::Variable {
+            key: key.clone(),
+            value: value.clone(),
+            raw: true,
+            ..v1::Variable::default()
+        });
+    let files = variables.files.iter().map(|file| {
+        let (value, content) = match String::from_utf8(file.content.clone()) {
+            Ok(text) => (text, Vec::new()),
+            Err(bytes) => (String::new(), bytes.into_bytes()),
+        };
+        v1::Variable {
+            key: file.key.clone(),
+            value,
+            content,
+            file: true,
+            raw: true,
+            ..v1::Variable::default()
+        }
+    });
+    v1::RunRequest {
+        id: run.id.as_str().to_owned(),
+        work_dir: run.working_dir.clone(),
+        temp_dir: run.temp_dir.clone(),
+        masking: (!run.masked.is_empty()).then(|| v1::Masking {
+            phrases: run.masked.clone(),
+            ..v1::Masking::default()
+        }),
+        job: Some(v1::Job {
+            variables: environment.chain(files).collect(),
+            ..v1::Job::default()
+        }),
+        steps: steps(&run.steps),
+        timing: Some(timing(run.timing)),
+        shell: (!run.shell.is_empty()).then(|| v1::Shell {
+            argv: run.shell.clone(),
+        }),
+        // The log is the scripts' own, as in every other executor.
+        quiet: true,
+        ..v1::RunRequest::default()
+    }
+}
+
+fn steps(steps: &[ScriptStep]) -> String {
+    let steps: Vec<_> = steps
+        .iter()
+        .map(|ScriptStep { name, script }| Step { name, script })
+        .collect();
+    serde_json::to_string(&steps).expect("two strings are always JSON")
+}
+
+/// The wire has 0 for the service's own setting, so what is shorter than a millisecond is one.
+fn timing(timing: RunTiming) -> v1::Timing {
+    let at_least_one = |time| milliseconds(time).max(1);
+    v1::Timing {
+        terminate_grace_ms: at_least_one(timing.terminate_grace),
+        pipe_grace_ms: at_least_one(timing.pipe_grace),
+        timeout_ms: timing.timeout.map_or(0, at_least_one),
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::RunId;
+    use executor_core::FileVariable;
+    use executor_core::StageVariables;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_request_has_the_variables_in_its_job_and_no_environment() {
+        // R-STEP-25, R-STEP-31
+        let mut run = RunSpec::script(RunId::new("7"), "echo \"$A\"\n");
+        let file = |key: &str, content: &[u8]| FileVariable {
+            key: key.to_owned(),
+            content: content.to_vec(),
+        };
+        run.variables = Arc::new(StageVariables {
+            environment: vec![("A".to_owned(), "$B".to_owned())],
+            files: vec![file("TEXT", b"t"), file("BYTES", b"\xff")],
+        });
+        let request = request(&run);
+        assert!(request.env.is_empty());
+        assert_eq!(
+            request.steps,
+            r#"[{"name":"script","script":"echo \"$A\"\n"}]"#
+        );
+        let job = request.job.unwrap();
+        let variables: Vec<_> = job
+            .variables
+            .iter()
+            .map(|v| (&*v.key, &*v.value, &*v.content, v.file, v.raw))
+            .collect();
+        assert_eq!(
+            variables,
+            [
+                ("A", "$B", &b""[..], false, true),
+                ("TEXT", "t", b"", true, true),
+                ("BYTES", "", b"\xff", true, true),
+            ]
+        );
+    }
+
+    #[test]
+    fn no_time_is_sent_as_the_services_own() {
+        let sent = timing(RunTiming {
+            terminate_grace: Duration::ZERO,
+            pipe_grace: Duration::from_micros(1),
+            timeout: None,
+        });
+        assert_eq!(
+            (sent.terminate_grace_ms, sent.pipe_grace_ms, sent.timeout_ms),
+            (1, 1, 0)
+        );
+    }
+}

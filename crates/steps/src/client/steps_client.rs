@@ -1,0 +1,265 @@
+use super::agent_info::AgentInfo;
+use super::answer;
+use super::call::{Attempts, Failure, canceled, refusal};
+use super::error::{StepsError, StepsErrorClass};
+use super::follow::follow;
+use super::link::Link;
+use super::log_reader::LogReader;
+use super::options::ClientOptions;
+use super::request::request;
+use super::run_id::RunId;
+use super::run_result::RunResult;
+use super::run_spec::{Progress, RunSpec};
+use super::run_status::RunStatus;
+use super::stop;
+use crate::files::RemoteFiles;
+use crate::wire::v1;
+use executor_core::ability::{FileTransfer, StepsConnector};
+use executor_core::{CancelCause, Cancellation};
+use process::OutputSink;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Runs scripts through a service.
+///
+/// All calls share one connection, which is opened with the first of them. When it breaks it is opened again, and what
+/// was going on goes on where it stopped. Clones are the same client.
+///
+/// # Examples
+///
+/// ```no_run
+/// # use executor_core::{Cancellation, ability::StepsConnector};
+/// # use std::sync::Arc;
+/// use steps::{ClientOptions, RunId, RunSpec, StepsClient};
+///
+/// # async fn example(connector: Arc<dyn StepsConnector>) -> Result<(), steps::StepsError> {
+/// let client = StepsClient::new(connector, ClientOptions::default());
+/// let run = RunSpec::script(RunId::new("job-7-step_script"), "make test");
+/// let mut output = |_, bytes: &[u8]| print!("{}", String::from_utf8_lossy(bytes));
+/// let result = client.execute(&run, &mut output, &Cancellation::new()).await?;
+/// println!("{}", result.status);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct StepsClient {
+    link: Arc<Link>,
+    /// The service that answered last, as it names itself.
+    instance: Arc<Mutex<Option<String>>>,
+}
+
+impl StepsClient {
+    /// Returns a client that reaches its service in this way. It does not connect yet.
+    pub fn new(connector: Arc<dyn StepsConnector>, options: ClientOptions) -> Self {
+        Self {
+            link: Arc::new(Link::new(connector, options)),
+            instance: Arc::default(),
+        }
+    }
+
+    /// Waits until the service answers, and returns who it is.
+    ///
+    /// # Errors
+    ///
+    /// [`StepsError::Unreachable`] when nobody answered [in time](ClientOptions::ready_within).
+    ///
+    /// # Cancellation
+    ///
+    /// Stops at once.
+    pub async fn hello(&self, cancellation: &Cancellation) -> Result<AgentInfo, StepsError> {
+        let hello = Attempts::new(&self.link)
+            .call("", cancellation, |mut service| async move {
+                service.hello(v1::HelloRequest {}).await
+            })
+            .await?;
+        let agent = answer::agent(hello);
+        let mut instance = self.instance.lock().unwrap_or_else(PoisonError::into_inner);
+        *instance = Some(agent.instance.clone());
+        Ok(agent)
+    }
+
+    /// Runs a request to its end, and gives what it writes to `output`, each byte once.
+    ///
+    /// # Errors
+    ///
+    /// A script that fails is no error. [`StepsErrorClass::Lost`] means that it is not known how the scripts ended, or
+    /// whether they have; they are never started twice.
+    ///
+    /// # Cancellation
+    ///
+    /// The service is told, ends the scripts as strongly as that, and the end is waited for; then it returns
+    /// [`StepsError::Canceled`]. What ended by itself before that keeps its result. When the future is dropped the
+    /// request goes on in the service, and can be [resumed](Self::resume).
+    pub async fn execute(
+        &self,
+        run: &RunSpec,
+        output: &mut dyn OutputSink,
+        cancellation: &Cancellation,
+    ) -> Result<RunResult, StepsError> {
+        if cancellation.is_canceled() {
+            return Err(canceled(cancellation));
+        }
+        self.start(run, cancellation).await?;
+        let limit = run.timing.timeout;
+        let ended = self
+            .watch(&run.id, 0, output, run.progress.as_ref(), cancellation)
+            .await;
+        match (ended, limit) {
+            (Err(StepsError::TimedOut { .. }), Some(limit)) => Err(StepsError::TimedOut { limit }),
+            (ended, _) => ended,
+        }
+    }
+
+    /// Goes on with a request that somebody started earlier, from this byte of its log, as [`execute`](Self::execute)
+    /// does.
+    ///
+    /// # Errors
+    ///
+    /// [`StepsError::Forgotten`] when the service does not know it, else as `execute`.
+    ///
+    /// # Cancellation
+    ///
+    /// As `execute`.
+    pub async fn resume(
+        &self,
+        id: &RunId,
+        offset: u64,
+        output: &mut dyn OutputSink,
+        progress: Option<&Progress>,
+        cancellation: &Cancellation,
+    ) -> Result<RunResult, StepsError> {
+        self.watch(id, offset, output, progress, cancellation).await
+    }
+
+    /// Returns how one request is, or all that the service knows.
+    ///
+    /// # Errors
+    ///
+    /// [`StepsError::Forgotten`] when the service does not know it.
+    pub async fn status(&self, id: Option<&RunId>) -> Result<Vec<RunStatus>, StepsError> {
+        let id = id.map_or("", RunId::as_str);
+        let request = v1::StatusRequest { id: id.to_owned() };
+        let answer = Attempts::new(&self.link)
+            .call(id, &Cancellation::new(), |mut service| {
+                let request = request.clone();
+                async move { service.status(request).await }
+            })
+            .await?;
+        Ok(answer.jobs.into_iter().map(answer::status).collect())
+    }
+
+    /// Ends a request, if it has not ended, and lets the service forget it. It may be called again.
+    ///
+    /// # Errors
+    ///
+    /// When the service is not there.
+    pub async fn finish(&self, id: &RunId) -> Result<(), StepsError> {
+        let request = v1::FinishRequest {
+            id: id.as_str().to_owned(),
+        };
+        Attempts::new(&self.link)
+            .call(id.as_str(), &Cancellation::new(), |mut service| {
+                let request = request.clone();
+                async move { service.finish(request).await }
+            })
+            .await?;
+        Ok(())
+    }
+
+    /// Gives a tree of files to another owner, without following a link or leaving its file system.
+    ///
+    /// # Errors
+    ///
+    /// When the service may not, or a path is not there.
+    pub async fn own(&self, path: &str, uid: u32, gid: u32) -> Result<(), StepsError> {
+        let request = v1::OwnRequest {
+            path: path.to_owned(),
+            uid,
+            gid,
+        };
+        RemoteFiles::new(Arc::clone(&self.link)).own(request).await
+    }
+
+    /// Returns what moves files to the environment and from it, over the same connection.
+    pub fn files(&self) -> Arc<dyn FileTransfer> {
+        Arc::new(RemoteFiles::new(Arc::clone(&self.link)))
+    }
+
+    /// Starts a request, once, however often the connection breaks meanwhile.
+    async fn start(&self, run: &RunSpec, cancellation: &Cancellation) -> Result<(), StepsError> {
+        let request = request(run);
+        let mut attempts = Attempts::new(&self.link);
+        // What may have been sent is not given up for a cancellation: it is known first whether it runs.
+        let never = Cancellation::new();
+        loop {
+            let mut service = self.link.service();
+            let call = service.run(request.clone());
+            match attempts.once(call).await {
+                Ok(v1::RunResponse {}) => return Ok(()),
+                Err(Failure::Refused(status)) => return Err(refusal(&status, run.id.as_str())),
+                Err(Failure::Gone(cause)) => {
+                    let waits = if cancellation.is_aborted() || !self.link.has_answered() {
+                        cancellation
+                    } else {
+                        &never
+                    };
+                    attempts.wait(cause, waits).await?;
+                    self.check_instance(waits).await?;
+                }
+            }
+        }
+    }
+
+    /// Fails when another service answers than before: it does not know what the other has run.
+    async fn check_instance(&self, cancellation: &Cancellation) -> Result<(), StepsError> {
+        let known = || {
+            let instance = self.instance.lock();
+            instance.unwrap_or_else(PoisonError::into_inner).clone()
+        };
+        let Some(before) = known() else {
+            return Ok(());
+        };
+        let now = self.hello(cancellation).await?.instance;
+        if now == before {
+            return Ok(());
+        }
+        Err(StepsError::Lost {
+            since: std::time::Duration::ZERO,
+            source: "the service was started anew".into(),
+        })
+    }
+
+    /// Follows a request to its end and lets the service forget it.
+    async fn watch(
+        &self,
+        id: &RunId,
+        offset: u64,
+        output: &mut dyn OutputSink,
+        progress: Option<&Progress>,
+        cancellation: &Cancellation,
+    ) -> Result<RunResult, StepsError> {
+        let mut log = LogReader::new(output, offset, progress);
+        let ended = tokio::select! {
+            ended = follow(&self.link, id, &mut log) => ended.and_then(answer::ended),
+            error = stop::pass_on(&self.link, id, cancellation) => Err(error),
+        };
+        let is_lost = |error: &StepsError| matches!(error.class(), StepsErrorClass::Lost);
+        if !ended.as_ref().is_err_and(is_lost) {
+            self.let_go(id).await;
+        }
+        ended.map_err(|error| match error {
+            StepsError::Canceled(CancelCause::User) => canceled(cancellation),
+            lost if is_lost(&lost) && cancellation.is_canceled() => canceled(cancellation),
+            other => other,
+        })
+    }
+
+    /// What the service is not told it finds out itself, later, so a failure is no error of the request.
+    async fn let_go(&self, id: &RunId) {
+        let limit = self.link.options().call_timeout;
+        match tokio::time::timeout(limit, self.finish(id)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(id = %id, %error, "A request could not be finished."),
+            Err(_) => tracing::debug!(id = %id, "A request could not be finished in time."),
+        }
+    }
+}
