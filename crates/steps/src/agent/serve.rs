@@ -10,9 +10,8 @@ use process::{adopt_orphans, collect_orphans, make_private_dir};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
-use tonic::Status;
 
 use crate::agent::READY;
 use crate::agent::command::{self, Running, say};
@@ -20,6 +19,7 @@ use crate::agent::connection;
 use crate::agent::invocation::ServeOptions;
 use crate::agent::presence::Presence;
 use crate::agent::socket::{Socket, SocketError};
+use crate::service::{Dispatch, Service, ServiceError, ServiceOptions};
 
 /// After a failure to accept, such as for want of open files.
 const BREATHER: Duration = Duration::from_millis(50);
@@ -31,6 +31,8 @@ pub(crate) enum ServeError {
     Directory { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Socket(#[from] SocketError),
+    #[error(transparent)]
+    Service(#[from] ServiceError),
     #[error("{what}: {source}")]
     System {
         what: &'static str,
@@ -58,6 +60,9 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<u8, ServeError> {
     let listener = listener
         .unwrap_or_else(|| Err(io::ErrorKind::NotConnected.into()))
         .map_err(ServeError::system("listen on the socket"))?;
+    let service_options = ServiceOptions::new(&options.directory);
+    let prune_every = service_options.scan_every;
+    let service = Service::start(service_options)?;
     say(&format!("{READY}{}", options.socket.display()));
 
     let stop = Cancellation::new();
@@ -70,6 +75,9 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<u8, ServeError> {
     };
     let mut agent = Serving {
         listener,
+        dispatch: service.dispatch(),
+        service,
+        prune_every,
         connections: JoinSet::new(),
         closing: CancellationToken::new(),
         presence: Presence::new(options.orphan_grace),
@@ -117,6 +125,9 @@ impl Signals {
 /// An agent that takes connections.
 struct Serving {
     listener: UnixListener,
+    service: Service,
+    dispatch: Dispatch,
+    prune_every: Duration,
     connections: JoinSet<()>,
     closing: CancellationToken,
     presence: Presence,
@@ -129,8 +140,11 @@ impl Serving {
         signals: &mut Signals,
         mut command: Option<&mut Running>,
     ) -> Option<u8> {
+        let mut prune = interval(self.prune_every);
+        prune.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
+                _ = prune.tick() => self.service.prune(),
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => self.connect(stream),
                     Err(error) => {
@@ -156,9 +170,8 @@ impl Serving {
 
     fn connect(&mut self, stream: UnixStream) {
         self.presence.reset();
-        let service = service_fn(|_| async {
-            Ok(Status::unimplemented("this agent runs no steps").into_http())
-        });
+        let dispatch = self.dispatch.clone();
+        let service = service_fn(move |call| dispatch.clone().answer(call));
         let closing = self.closing.clone();
         self.connections
             .spawn(connection::serve(stream, service, closing));
@@ -167,6 +180,9 @@ impl Serving {
     /// Ends what runs and the connections, in this order, so that whoever follows sees the end.
     async fn close(mut self) {
         self.closing.cancel();
+        if let Err(error) = self.service.close().await {
+            tracing::warn!(%error, "Not all that was started here has ended.");
+        }
         while self.connections.join_next().await.is_some() {}
     }
 }

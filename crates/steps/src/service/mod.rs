@@ -31,6 +31,7 @@ use std::pin::Pin;
 use futures_core::Stream;
 use tonic::Status;
 
+pub(crate) use dispatch::Dispatch;
 pub use error::ServiceError;
 pub use options::{Inherit, ServiceOptions};
 pub use server::Service;
