@@ -1,4 +1,9 @@
 //! The service, over a real socket and through nothing but the generated client.
 
+mod cancel;
+mod idempotence;
+mod odd_input;
 mod run;
 mod support;
+mod upstream;
+mod variables;

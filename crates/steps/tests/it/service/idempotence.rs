@@ -1,0 +1,219 @@
+//! Calls that are made again, at the same time, or of what is not known.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use steps::wire::v1;
+use steps::wire::v1::result::State;
+use tokio::task::JoinSet;
+use tonic::Code;
+
+use super::support::{Served, follow, until_there};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_runs_of_one_id_one_starts() {
+    // R-STEP-17
+    // R-STEP-18
+    let mut served = Served::start().await;
+    let count = served.path("count");
+    for round in 0..10 {
+        let id = format!("race-{round}");
+        let script = format!("echo {id} >> '{}'", count.display());
+        let mut runs = JoinSet::new();
+        for _ in 0..50 {
+            let mut client = served.client.clone();
+            let request = served.request(&id, &script);
+            runs.spawn(async move { client.run(request).await.unwrap() });
+        }
+        assert_eq!(runs.join_all().await.len(), 50);
+        served.until(&id, |status| status.finished).await;
+    }
+    let starts = fs::read_to_string(&count).unwrap();
+    let expect: String = (0..10).map(|round| format!("race-{round}\n")).collect();
+    assert_eq!(starts, expect);
+    assert_eq!(served.service.requests(), 10);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn finish_ends_what_runs_and_leaves_nothing() {
+    // R-STEP-11
+    // R-STEP-19
+    let mut served = Served::start().await;
+    let ready = served.path("ready");
+    let script = format!(
+        "trap '' TERM; sleep 600 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; wait; sleep 600",
+        ready.display()
+    );
+    served
+        .client
+        .run(served.request("1", &script))
+        .await
+        .unwrap();
+    until_there(&ready).await;
+    let pid = fs::read_to_string(&ready).unwrap();
+    let begin = Instant::now();
+    served.finish("1").await;
+    assert!(
+        begin.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begin.elapsed()
+    );
+    assert!(!std::path::Path::new("/proc").join(pid.trim()).exists());
+    assert_eq!(
+        fs::read_dir(served.path("state/requests")).unwrap().count(),
+        0
+    );
+    for id in ["1", "1", "never-there"] {
+        served.finish(id).await;
+    }
+    assert_eq!(served.service.requests(), 0);
+    // The id is free again.
+    let (log, _) = served.run(served.request("1", "echo again")).await;
+    assert_eq!(log, "again\n");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_not_known_is_said() {
+    let mut served = Served::start().await;
+    let id = || "x".to_owned();
+    let client = &mut served.client;
+    let logs = client
+        .follow_logs(v1::FollowLogsRequest {
+            id: id(),
+            offset: 0,
+        })
+        .await;
+    let steps = client
+        .follow_steps(v1::FollowStepsRequest { id: id() })
+        .await;
+    let status = client.status(v1::StatusRequest { id: id() }).await;
+    let cancel = client
+        .cancel(v1::CancelRequest { id: id(), level: 0 })
+        .await;
+    let codes = [
+        logs.err().unwrap().code(),
+        steps.err().unwrap().code(),
+        status.unwrap_err().code(),
+        cancel.unwrap_err().code(),
+    ];
+    assert_eq!(codes, [Code::NotFound; 4]);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn status_tells_of_one_or_of_all() {
+    // R-STEP-12
+    // R-STEP-26
+    let mut served = Served::start().await;
+    served.run(served.request("a", "exit 3")).await;
+    let ready = served.path("ready");
+    served
+        .client
+        .run(served.request("b", &format!("touch '{}'; sleep 600", ready.display())))
+        .await
+        .unwrap();
+    until_there(&ready).await;
+    let all = served
+        .client
+        .status(v1::StatusRequest::default())
+        .await
+        .unwrap()
+        .into_inner()
+        .jobs;
+    let all: Vec<_> = all
+        .iter()
+        .map(|job| (job.id.as_str(), job.finished, job.exit_code))
+        .collect();
+    assert_eq!(all, [("a", true, 3), ("b", false, 0)]);
+    assert_eq!(
+        served.status("b").await.result.unwrap().state(),
+        State::Running
+    );
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_requests_run_at_once_and_do_not_mix() {
+    // R-STEP-14
+    let served = Served::start().await;
+    let mut runs = JoinSet::new();
+    for number in 0..20 {
+        let mut client = served.client.clone();
+        let request = served.request(
+            &number.to_string(),
+            &format!("for i in 1 2 3; do echo {number}:$i; sleep 0.05; done"),
+        );
+        runs.spawn(async move {
+            let id = request.id.clone();
+            client.run(request).await.unwrap();
+            let log = super::support::plain(&follow(&mut client, &id, 0).await);
+            assert_eq!(log, format!("{id}:1\n{id}:2\n{id}:3\n"));
+        });
+    }
+    assert_eq!(runs.join_all().await.len(), 20);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn followers_that_go_early_harm_nothing() {
+    // R-STEP-20
+    let mut served = Served::start().await;
+    let script = "for i in $(seq 1 200); do echo line $i; done; sleep 0.3; echo end";
+    served
+        .client
+        .run(served.request("1", script))
+        .await
+        .unwrap();
+    for _ in 0..5 {
+        let mut client = served.other_client().await;
+        let id = "1".to_owned();
+        let answer = client
+            .follow_logs(v1::FollowLogsRequest { id, offset: 0 })
+            .await;
+        let first = answer.unwrap().into_inner().message().await.unwrap();
+        assert!(first.is_some());
+    }
+    let log = served.log("1").await;
+    assert!(log.ends_with("line 200\nend\n"), "{log}");
+    assert_eq!(log.lines().count(), 201);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn two_clients_follow_what_runs() {
+    // R-STEP-15
+    let mut served = Served::start().await;
+    let go = served.path("go");
+    let script = format!(
+        "echo one; while [ ! -e '{}' ]; do sleep 0.02; done; echo two",
+        go.display()
+    );
+    served
+        .client
+        .run(served.request("1", &script))
+        .await
+        .unwrap();
+    let mut streams = Vec::new();
+    for _ in 0..2 {
+        let mut client = served.other_client().await;
+        let id = "1".to_owned();
+        let answer = client
+            .follow_logs(v1::FollowLogsRequest { id, offset: 0 })
+            .await;
+        let mut pieces = answer.unwrap().into_inner();
+        let first = pieces.message().await.unwrap().unwrap();
+        assert_eq!(super::support::plain(&first.data), "one\n");
+        streams.push(pieces);
+    }
+    fs::write(&go, "").unwrap();
+    for mut pieces in streams {
+        let mut rest = Vec::new();
+        while let Some(piece) = pieces.message().await.unwrap() {
+            rest.extend_from_slice(&piece.data);
+        }
+        assert_eq!(super::support::plain(&rest), "two\n");
+    }
+    served.stop().await;
+}

@@ -1,0 +1,181 @@
+//! What no good client sends.
+
+use std::fs;
+
+use steps::wire::v1;
+use steps::wire::v1::result::{ErrorKind, State};
+use tonic::Code;
+
+use super::support::{Served, steps_of};
+
+#[tokio::test]
+async fn what_cannot_run_is_refused_and_leaves_nothing() {
+    // R-STEP-25
+    let mut served = Served::start().await;
+    let good = served.request("1", "true");
+    let check = async |served: &mut Served, request: v1::RunRequest, word: &str| {
+        let refused = served.client.run(request).await.expect_err(word);
+        assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
+        assert!(refused.message().contains(word), "{refused}");
+        assert_eq!(served.service.requests(), 0);
+        assert_eq!(
+            fs::read_dir(served.path("state/requests")).unwrap().count(),
+            0
+        );
+    };
+    let with_id = |id: &str| v1::RunRequest {
+        id: id.to_owned(),
+        ..good.clone()
+    };
+    check(&mut served, with_id(""), "id").await;
+    check(&mut served, with_id("a\0b"), "id").await;
+    check(&mut served, with_id(&"x".repeat(1 << 20)), "id").await;
+    let with_steps = |steps: &str| v1::RunRequest {
+        steps: steps.to_owned(),
+        ..good.clone()
+    };
+    check(&mut served, with_steps(""), "none").await;
+    check(&mut served, with_steps("[{"), "JSON").await;
+    check(
+        &mut served,
+        with_steps("[{\"name\":\"a\",\"func\":\"./x\"}]"),
+        "func",
+    )
+    .await;
+    check(
+        &mut served,
+        with_steps("[{\"name\":\"a\",\"script\":\"\\u0000\"}]"),
+        "NUL",
+    )
+    .await;
+    let with_env = |key: &str, value: &str| v1::RunRequest {
+        env: [(key.to_owned(), value.to_owned())].into(),
+        ..good.clone()
+    };
+    check(&mut served, with_env("A=B", "1"), "A=B").await;
+    check(&mut served, with_env("A", "a\0b"), "`A`").await;
+    let with_dir = v1::RunRequest {
+        work_dir: "a\0b".to_owned(),
+        ..good.clone()
+    };
+    check(&mut served, with_dir, "NUL").await;
+    let shell = Some(v1::Shell {
+        argv: vec![String::new()],
+    });
+    check(
+        &mut served,
+        v1::RunRequest {
+            shell,
+            ..good.clone()
+        },
+        "shell",
+    )
+    .await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn an_id_leads_nowhere() {
+    let mut served = Served::start().await;
+    for id in ["../x", "/abs", "..", "a b", "\u{fffd}ö"] {
+        let (log, _) = served.run(served.request(id, "echo ok")).await;
+        assert_eq!(log, "ok\n");
+        assert_eq!(fs::read_dir(served.path("state")).unwrap().count(), 1);
+        served.finish(id).await;
+    }
+    assert_eq!(
+        fs::read_dir(served.path("state/requests")).unwrap().count(),
+        0
+    );
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn an_offset_is_in_the_log_or_beyond_it() {
+    let mut served = Served::start().await;
+    served.run(served.request("1", "echo a")).await;
+    let id = || "1".to_owned();
+    let below = served
+        .client
+        .follow_logs(v1::FollowLogsRequest {
+            id: id(),
+            offset: -1,
+        })
+        .await;
+    assert_eq!(below.err().unwrap().code(), Code::InvalidArgument);
+    for offset in [1 << 20, i64::MAX] {
+        let beyond = v1::FollowLogsRequest { id: id(), offset };
+        let mut pieces = served
+            .client
+            .follow_logs(beyond)
+            .await
+            .unwrap()
+            .into_inner();
+        assert_eq!(pieces.message().await.unwrap(), None);
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_script_of_five_megabytes_runs() {
+    let mut served = Served::start().await;
+    let script = format!(
+        "echo begin\n{}echo end\n",
+        "# a comment of a line\n".repeat(240_000)
+    );
+    assert!(script.len() > 5_000_000);
+    let (log, _) = served.run(served.request("1", &script)).await;
+    assert_eq!(log, "begin\nend\n");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn ten_thousand_steps_are_taken_and_the_first_failure_ends_them() {
+    let mut served = Served::start().await;
+    let mut request = served.request("1", "");
+    let mut steps = vec![("a", "exit 9"); 10_000];
+    steps[0] = ("first", "echo first");
+    request.steps = steps_of(&steps);
+    let (log, status) = served.run(request).await;
+    assert_eq!((log.as_str(), status.exit_code), ("first\n", 9));
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_start_says_why() {
+    let mut served = Served::start().await;
+    let mut request = served.request("1", "true");
+    request.shell = Some(v1::Shell {
+        argv: vec!["/no/such/shell".to_owned()],
+    });
+    let (_, status) = served.run(request).await;
+    let result = status.result.unwrap();
+    assert_eq!(
+        (result.state(), result.error_kind()),
+        (State::Failure, ErrorKind::Start)
+    );
+    assert!(
+        result.message.contains("/no/such/shell"),
+        "{}",
+        result.message
+    );
+    let mut request = served.request("2", "true");
+    request.env = [("BIG".to_owned(), "x".repeat(1 << 20))].into();
+    let (_, status) = served.run(request).await;
+    assert_eq!(status.result.unwrap().error_kind(), ErrorKind::Start);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_file_in_place_of_the_working_directory_is_said() {
+    let mut served = Served::start().await;
+    fs::write(served.path("work"), "a file").unwrap();
+    let refused = served
+        .client
+        .run(served.request("1", "true"))
+        .await
+        .unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition);
+    assert!(refused.message().contains("work"), "{refused}");
+    served.stop().await;
+}
