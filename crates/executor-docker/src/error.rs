@@ -1,5 +1,7 @@
 //! What can go wrong with the container engine, and whose fault it is.
 
+pub use crate::image::PullFault;
+
 use executor_core::{BoxError, BuildError, CancelCause, HumanDuration, Retryability};
 use std::io;
 use std::time::Duration;
@@ -69,6 +71,8 @@ pub enum DockerError {
         fault: PullFault,
         /// The words of the engine or of the registry.
         message: String,
+        /// Whether trying again may help; it may have been tried often enough.
+        retry: Retryability,
     },
     /// A container is there no more, or ended when it should not.
     #[error("container {container} is lost: {cause}")]
@@ -81,38 +85,6 @@ pub enum DockerError {
     /// It was stopped.
     #[error("canceled {0}")]
     Canceled(CancelCause),
-}
-
-/// Why an image could not be had.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PullFault {
-    /// There is no such image, or none of its tags is that one.
-    NotFound,
-    /// The registry does not let us have it.
-    Denied,
-    /// The registry wants fewer requests.
-    TooManyRequests,
-    /// The registry cannot be reached: its name, its port, its certificate.
-    Unreachable,
-    /// The registry answers with an error of its own, or cuts its answers off.
-    Registry,
-    /// There is none for the platform.
-    Platform,
-    /// What came is not what was named: a digest that does not match.
-    Corrupt,
-    /// The engine has no room, or another trouble of its own.
-    Engine,
-}
-
-impl PullFault {
-    /// Returns whether the same pull may succeed later.
-    pub const fn is_temporary(self) -> bool {
-        match self {
-            Self::TooManyRequests | Self::Unreachable | Self::Registry | Self::Engine => true,
-            Self::NotFound | Self::Denied | Self::Platform | Self::Corrupt => false,
-        }
-    }
 }
 
 fn advice(help: Option<&str>) -> String {
@@ -188,7 +160,7 @@ impl DockerError {
             | Self::Broken { .. }
             | Self::ContainerLost { .. } => true,
             Self::Api { status, .. } => *status >= 500 || matches!(status, 408 | 409 | 429),
-            Self::ImagePull { fault, .. } => fault.is_temporary(),
+            Self::ImagePull { retry, .. } => *retry == Retryability::Temporary,
         }
     }
 }
@@ -204,19 +176,32 @@ impl From<io::Error> for DockerError {
 
 impl From<DockerError> for BuildError {
     fn from(error: DockerError) -> Self {
-        let retry = if error.is_temporary() {
-            Retryability::Temporary
-        } else {
-            Retryability::Permanent
+        let retry = match &error {
+            DockerError::ImagePull { retry, .. } => *retry,
+            error if error.is_temporary() => Retryability::Temporary,
+            _ => Retryability::Permanent,
         };
         let words = error.to_string();
         match error {
             DockerError::Config { message, source } => Self::Config { message, source },
             DockerError::Canceled(cause) => Self::Canceled(cause),
             DockerError::ImagePull {
-                fault: PullFault::Unreachable | PullFault::Registry | PullFault::TooManyRequests,
+                fault:
+                    PullFault::Unreachable
+                    | PullFault::Certificate
+                    | PullFault::Registry
+                    | PullFault::TooManyRequests,
                 ..
             } => Self::ExternalDependency {
+                message: words,
+                source: None,
+                retry,
+            },
+            DockerError::ImagePull {
+                fault: PullFault::Engine | PullFault::EngineLost,
+                ..
+            } => Self::System {
+                backend: BACKEND,
                 message: words,
                 source: None,
                 retry,
@@ -261,6 +246,11 @@ mod tests {
             image: "app:1".to_owned(),
             fault,
             message: "no".to_owned(),
+            retry: if fault.is_temporary() {
+                Retryability::Temporary
+            } else {
+                Retryability::Permanent
+            },
         }
     }
 
@@ -287,6 +277,12 @@ mod tests {
             RunnerExternalDependencyFailure,
             true,
             "pull image app:1: no",
+        );
+        check(
+            pull(PullFault::EngineLost),
+            RunnerSystemFailure,
+            true,
+            "docker: pull image app:1: no",
         );
         check(
             DockerError::Unreachable {

@@ -1,22 +1,50 @@
 use crate::engine::Engine;
-use crate::error::{DockerError, PullFault};
+use crate::error::DockerError;
+use crate::image::credentials::{Credentials, Login, fingerprint};
+use crate::image::fault::PullFault;
 use crate::image::info::ImageInfo;
+use crate::image::platform::Platform;
 use crate::image::policy::PullPolicy;
+use crate::image::pull::{PullFailure, pull};
 use crate::image::reference::ImageReference;
-use bollard::query_parameters::CreateImageOptionsBuilder;
-use executor_core::{CancelCause, Cancellation, JobTrace, JobTraceExt};
-use futures_util::StreamExt;
+use crate::image::retry::{PullRetry, chance};
+use crate::image::turn::{PullKey, Turns};
+use executor_core::{CancelCause, Cancellation, HumanDuration, JobTrace, JobTraceExt};
 
-/// Brings images to the engine. Cheap to clone.
+/// Brings images to the engine. Cheap to clone; the clones share what is being pulled.
+///
+/// One for all jobs, and [`for_job`](Self::for_job) for each of them.
 #[derive(Debug, Clone)]
 pub struct Images {
     engine: Engine,
+    credentials: Credentials,
+    retry: PullRetry,
+    turns: Turns,
 }
 
 impl Images {
-    /// Returns the images of an engine.
+    /// Returns the images of an engine, pulled as nobody in particular.
     pub fn new(engine: Engine) -> Self {
-        Self { engine }
+        Self {
+            engine,
+            credentials: Credentials::default(),
+            retry: PullRetry::default(),
+            turns: Turns::default(),
+        }
+    }
+
+    /// Returns the same with the credentials of a job.
+    pub fn for_job(&self, credentials: Credentials) -> Self {
+        Self {
+            credentials,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the same with other retries.
+    pub fn with_retry(mut self, retry: PullRetry) -> Self {
+        self.retry = retry;
+        self
     }
 
     /// Returns what the engine says of an image that it has; `None` if it has none of that name.
@@ -25,13 +53,10 @@ impl Images {
     ///
     /// Fails as [`Engine::call`] does.
     pub async fn find(&self, reference: &ImageReference) -> Result<Option<ImageInfo>, DockerError> {
-        let name = reference.normalized();
+        let name = reference.for_engine();
         let answer = self.engine.api().inspect_image(&name);
-        match self
-            .engine
-            .call(format!("look for image {reference}"), answer)
-            .await
-        {
+        let doing = format!("look for image {reference}");
+        match self.engine.call(doing, answer).await {
             Ok(answer) => Ok(Some(ImageInfo::of(reference, answer))),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
@@ -40,13 +65,16 @@ impl Images {
 
     /// Sees to it that the engine has an image, by the first policy that leads to it.
     ///
+    /// What may pass is tried again, as [`PullRetry`] says. Jobs that ask for the same at the same time,
+    /// with the same credentials, share one pull.
+    ///
     /// # Cancellation
     ///
-    /// Ends when `cancellation` asks for either.
+    /// Ends at once when `cancellation` asks for either; the engine stops to pull then.
     ///
     /// # Errors
     ///
-    /// Fails with the error of the last policy.
+    /// Fails with what the registry said, or else the last policy.
     pub async fn ensure(
         &self,
         reference: &ImageReference,
@@ -55,57 +83,261 @@ impl Images {
         trace: &dyn JobTrace,
         cancellation: &Cancellation,
     ) -> Result<ImageInfo, DockerError> {
-        let mut last = None;
-        for policy in policies {
-            let tried = self.by_policy(reference, *policy, platform, trace);
-            let tried = tokio::select! {
-                tried = tried => tried,
-                () = cancellation.canceled() => {
-                    let cause = cancellation.cause().unwrap_or(CancelCause::User);
-                    return Err(DockerError::Canceled(cause));
+        let canceled = || {
+            let cause = cancellation.cause().unwrap_or(CancelCause::User);
+            Err(DockerError::Canceled(cause))
+        };
+        if cancellation.is_canceled() {
+            return canceled();
+        }
+        let platform = platform.filter(|platform| !platform.is_empty());
+        let platform = platform.map(Platform::parse).transpose()?;
+        let wanted = Wanted {
+            reference,
+            platform,
+            trace,
+        };
+        // Nothing of ours is half done when this is dropped: the engine keeps what it has whole.
+        tokio::select! {
+            ensured = self.by_policies(&wanted, policies) => ensured,
+            () = cancellation.canceled() => canceled(),
+        }
+    }
+
+    async fn by_policies(
+        &self,
+        wanted: &Wanted<'_>,
+        policies: &[PullPolicy],
+    ) -> Result<ImageInfo, DockerError> {
+        let Wanted {
+            reference, trace, ..
+        } = wanted;
+        let mut failed: Vec<(PullPolicy, DockerError)> = Vec::new();
+        for (index, policy) in policies.iter().enumerate() {
+            if let Some((before, error)) = failed.last() {
+                trace.warning_line(&format!(
+                    "Failed to pull image with policy \"{before}\": {error}"
+                ));
+                let number = index + 1;
+                trace.system_line(&format!(
+                    "Attempt #{number}: Trying \"{policy}\" pull policy"
+                ));
+            }
+            match self.by_policy(wanted, *policy).await {
+                Ok(info) => {
+                    self.check_platform(wanted, &info)?;
+                    trace.system_line(&using(&info));
+                    return Ok(info);
                 }
-            };
-            match tried {
-                Ok(info) => return Ok(info),
-                Err(error) => last = Some(error),
+                Err(error) if !is_of_the_image(&error) => return Err(error),
+                Err(error) => failed.push((*policy, error)),
             }
         }
-        Err(last.unwrap_or_else(|| DockerError::config("there is no pull policy to try")))
+        // What the registry said explains more than that the engine has no copy.
+        let said = failed
+            .iter()
+            .position(|(policy, _)| *policy != PullPolicy::Never);
+        let error = failed
+            .into_iter()
+            .nth(said.unwrap_or(0))
+            .map(|(_, error)| error);
+        Err(error.unwrap_or_else(|| {
+            DockerError::config(format!("there is no pull policy for image {reference}"))
+        }))
     }
 
     async fn by_policy(
         &self,
-        reference: &ImageReference,
+        wanted: &Wanted<'_>,
         policy: PullPolicy,
-        platform: Option<&str>,
-        trace: &dyn JobTrace,
     ) -> Result<ImageInfo, DockerError> {
+        let Wanted {
+            reference, trace, ..
+        } = wanted;
         if policy != PullPolicy::Always
             && let Some(info) = self.find(reference).await?
         {
-            return Ok(info);
+            let is_wanted = |platform: &Platform| platform.matches(&platform_of(&info));
+            if policy == PullPolicy::Never || wanted.platform.as_ref().is_none_or(is_wanted) {
+                if policy == PullPolicy::IfNotPresent {
+                    trace.system_line(&format!(
+                        "Using locally found version of {reference} due to \"if-not-present\" pull policy"
+                    ));
+                }
+                return Ok(info);
+            }
         }
-        let not_found = |message: &str| DockerError::ImagePull {
-            image: reference.to_string(),
-            fault: PullFault::NotFound,
-            message: message.to_owned(),
-        };
         if policy == PullPolicy::Never {
-            return Err(not_found(
-                "the engine does not have it, and the policy is never",
+            let message = "the engine does not have it, and the pull policy is \"never\"";
+            return Err(PullFailure::new(PullFault::NotFound, message).into_error(reference));
+        }
+        self.pull(wanted).await?;
+        self.find(reference).await?.ok_or_else(|| {
+            let message = "the engine does not have it after the pull";
+            PullFailure::new(PullFault::Engine, message).into_error(reference)
+        })
+    }
+
+    /// Pulls, or waits for somebody who does.
+    async fn pull(&self, wanted: &Wanted<'_>) -> Result<(), DockerError> {
+        let (logins, warnings) = self.credentials.find(wanted.reference).await;
+        for warning in warnings {
+            wanted.trace.warning_line(&warning);
+        }
+        for login in &logins {
+            wanted.trace.add_mask(login.secret());
+        }
+        let key = PullKey {
+            image: wanted.reference.normalized(),
+            platform: wanted.platform.as_ref().map(ToString::to_string),
+            credentials: fingerprint(&logins),
+        };
+        let reference = wanted.reference;
+        wanted
+            .trace
+            .system_line(&format!("Pulling docker image {reference} ..."));
+        let pulled = self.turns.share(key, self.try_often(wanted, &logins)).await;
+        pulled.map_err(|failure| failure.into_error(reference))
+    }
+
+    async fn try_often(&self, wanted: &Wanted<'_>, logins: &[Login]) -> Result<(), PullFailure> {
+        let mut tried = 1;
+        loop {
+            let Err(mut failure) = self.try_all(wanted, logins).await else {
+                return Ok(());
+            };
+            if !failure.fault.is_passing() {
+                return Err(failure);
+            }
+            if tried >= self.retry.tries {
+                failure.given_up = true;
+                return Err(failure);
+            }
+            let wait = self.retry.wait(tried, chance());
+            wanted.trace.warning_line(&format!(
+                "Failed to pull image {}: {}; trying again in {}",
+                wanted.reference,
+                failure.message,
+                HumanDuration(wait)
             ));
+            tokio::time::sleep(wait).await;
+            tried += 1;
         }
-        trace.system_line(&format!("Pulling docker image {reference} ..."));
-        let options = CreateImageOptionsBuilder::default()
-            .from_image(&reference.normalized())
-            .platform(platform.unwrap_or_default())
-            .build();
-        let mut progress =
-            std::pin::pin!(self.engine.api().create_image(Some(options), None, None));
-        while let Some(step) = progress.next().await {
-            step.map_err(|error| DockerError::from_api(format!("pull image {reference}"), error))?;
+    }
+
+    /// Tries all credentials, one after the other.
+    async fn try_all(&self, wanted: &Wanted<'_>, logins: &[Login]) -> Result<(), PullFailure> {
+        let Wanted {
+            reference, trace, ..
+        } = wanted;
+        let platform = wanted.platform.as_ref().map(ToString::to_string);
+        let platform = platform.as_deref();
+        let once = |login| {
+            pull(
+                &self.engine,
+                reference,
+                platform,
+                login,
+                &self.retry,
+                *trace,
+            )
+        };
+        let Some((last, others)) = logins.split_last() else {
+            return once(None).await;
+        };
+        for login in others {
+            say_who(*trace, login);
+            match once(Some(login.for_engine(reference.registry()))).await {
+                Err(failure) if failure.fault.may_be_a_matter_of_credentials() => {}
+                result => return result,
+            }
         }
-        let found = self.find(reference).await?;
-        found.ok_or_else(|| not_found("the engine does not have it after the pull"))
+        say_who(*trace, last);
+        once(Some(last.for_engine(reference.registry()))).await
+    }
+
+    fn check_platform(&self, wanted: &Wanted<'_>, info: &ImageInfo) -> Result<(), DockerError> {
+        let version = self.engine.version();
+        let engine = Platform::new(&version.os, &version.architecture, None);
+        let message = mismatch(&platform_of(info), wanted.platform.as_ref(), &engine);
+        message.map_or(Ok(()), |message| {
+            let failure = PullFailure::new(PullFault::Platform, message);
+            Err(failure.into_error(wanted.reference))
+        })
+    }
+}
+
+/// What somebody asks for.
+struct Wanted<'a> {
+    reference: &'a ImageReference,
+    platform: Option<Platform>,
+    trace: &'a dyn JobTrace,
+}
+
+/// Whether another policy can lead to the image all the same; without an engine none does.
+fn is_of_the_image(error: &DockerError) -> bool {
+    matches!(error, DockerError::ImagePull { fault, .. } if *fault != PullFault::EngineLost)
+}
+
+fn say_who(trace: &dyn JobTrace, login: &Login) {
+    let source = &login.source;
+    trace.system_line(&format!("Authenticating with credentials from {source}"));
+}
+
+fn platform_of(info: &ImageInfo) -> Platform {
+    Platform::new(&info.os, &info.architecture, info.variant.as_deref())
+}
+
+/// Returns what is wrong with an image for one platform, where another is wanted.
+fn mismatch(image: &Platform, asked: Option<&Platform>, engine: &Platform) -> Option<String> {
+    match asked {
+        Some(asked) if asked.matches(image) => None,
+        Some(asked) => Some(format!(
+            "the image is for {image}, and {asked} is asked for"
+        )),
+        None if engine.matches(image) => None,
+        None => Some(format!(
+            "the image is for {image}, and the engine runs {engine}; ask for `platform: {image}` \
+             to have it emulated, where the engine can"
+        )),
+    }
+}
+
+/// Returns GitLab's line on which image it is in the end.
+fn using(info: &ImageInfo) -> String {
+    let (id, reference) = (&info.id, &info.reference);
+    match &info.digest {
+        Some(digest) => {
+            format!("Using docker image {id} for {reference} with digest {digest} ...")
+        }
+        None => format!("Using docker image {id} for {reference} ..."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_for_another_platform_is_told() {
+        let check = |image: &str, asked: Option<&str>, part: Option<&str>| {
+            let platform = |text| Platform::parse(text).unwrap();
+            let engine = platform("linux/amd64");
+            let asked = asked.map(platform);
+            let found = mismatch(&platform(image), asked.as_ref(), &engine);
+            match (&found, part) {
+                (None, None) => {}
+                (Some(found), Some(part)) => assert!(found.contains(part), "{found}"),
+                _ => panic!("{image}: {found:?}"),
+            }
+        };
+        check("linux/amd64", None, None);
+        check("linux/arm64", None, Some("the engine runs linux/amd64"));
+        check("linux/arm64", Some("linux/arm64/v8"), None);
+        check(
+            "linux/amd64",
+            Some("linux/arm64"),
+            Some("linux/arm64 is asked for"),
+        );
     }
 }

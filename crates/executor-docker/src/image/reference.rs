@@ -90,6 +90,14 @@ impl ImageReference {
         }
     }
 
+    /// Returns it as the engine is asked for it: where there is a digest, no tag can lead elsewhere.
+    pub(crate) fn for_engine(&self) -> String {
+        match self.digest() {
+            Some(digest) => format!("{}@{digest}", self.name()),
+            None => self.normalized(),
+        }
+    }
+
     fn short_name(&self) -> &str {
         if self.registry != DEFAULT_REGISTRY {
             return &self.path;

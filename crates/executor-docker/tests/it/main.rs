@@ -4,6 +4,7 @@
 
 mod conformance;
 mod engine;
+mod images;
 mod network;
 mod run;
 mod support;

@@ -1,5 +1,8 @@
 //! What the tests share.
 
+pub(crate) mod proxy;
+pub(crate) mod registry;
+
 use executor_docker::{DockerHost, Engine};
 
 /// Returns the engine that tests run on.

@@ -1,0 +1,122 @@
+use crate::image::credentials::login::LoginSecret;
+use process::{CaptureLimits, Command, NeverStop, ProcessTree, Stdin};
+use serde::Deserialize;
+use std::time::Duration;
+
+/// How long a helper may take; some ask a cloud.
+const DEADLINE: Duration = Duration::from_secs(30);
+/// How much of what it says is read.
+const MAX_ANSWER: usize = 64 << 10;
+/// The name of a user that stands for a token instead of a password.
+const TOKEN_USER: &str = "<token>";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Answer {
+    #[serde(default)]
+    username: String,
+    #[serde(default)]
+    secret: String,
+}
+
+/// Whether a name can be part of the name of a program and nothing else.
+pub(crate) fn is_safe_name(name: &str) -> bool {
+    let allowed =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
+    !name.is_empty() && name.len() <= 64 && name.bytes().all(allowed)
+}
+
+/// Asks `docker-credential-NAME` for what it has under a key. `None` means that it has nothing.
+///
+/// # Errors
+///
+/// Fails with words that show nothing of what the helper said.
+pub(crate) async fn ask(
+    tree: &ProcessTree,
+    name: &str,
+    key: &str,
+) -> Result<Option<(String, LoginSecret)>, String> {
+    if !is_safe_name(name) {
+        let shown: String = name.chars().take(60).collect();
+        return Err(format!(
+            "{shown:?} is no name of a credential helper: it can have a-z, 0-9, _ and - alone"
+        ));
+    }
+    let program = format!("docker-credential-{name}");
+    // It is the runner's own tool and asks the runner's own cloud, so it has the runner's variables.
+    let command = Command::new(&program)
+        .arg("get")
+        .envs(tree.environment().iter())
+        .stdin(Stdin::Bytes(key.as_bytes().to_vec()));
+    let limits = CaptureLimits {
+        deadline: DEADLINE,
+        max_bytes: MAX_ANSWER,
+    };
+    let captured = tree.output(&command, &limits, &NeverStop).await;
+    let captured = captured.map_err(|error| format!("{program}: {error}"))?;
+    if captured.truncated {
+        return Err(format!("{program} said more than can be credentials"));
+    }
+    read(&program, captured.outcome.success(), &captured.stdout)
+}
+
+fn read(
+    program: &str,
+    success: bool,
+    stdout: &[u8],
+) -> Result<Option<(String, LoginSecret)>, String> {
+    if !success {
+        let text = String::from_utf8_lossy(stdout);
+        // This is how helpers say it, on standard output.
+        if text.contains("credentials not found") {
+            return Ok(None);
+        }
+        return Err(format!("{program} failed"));
+    }
+    let answer: Answer = serde_json::from_slice(stdout)
+        .map_err(|_| format!("{program} did not answer with credentials"))?;
+    if answer.secret.is_empty() {
+        return Ok(None);
+    }
+    let secret = answer.secret.into();
+    if answer.username == TOKEN_USER {
+        return Ok(Some((String::new(), LoginSecret::IdentityToken(secret))));
+    }
+    Ok(Some((answer.username, LoginSecret::Password(secret))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_could_be_more_are_refused() {
+        for name in ["ecr-login", "pass", "osx_keychain2"] {
+            assert!(is_safe_name(name), "{name}");
+        }
+        for name in ["", "../x", "a/b", "a b", "a;id", "A", "ä", "a\0"] {
+            assert!(!is_safe_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn answers_are_read_and_not_shown() {
+        let read = |success, text: &str| read("helper", success, text.as_bytes());
+        let found = read(true, r#"{"ServerURL":"h","Username":"u","Secret":"p"}"#);
+        let expected = ("u".to_owned(), LoginSecret::Password("p".into()));
+        assert_eq!(found, Ok(Some(expected)));
+        let found = read(true, r#"{"Username":"<token>","Secret":"t"}"#);
+        let expected = (String::new(), LoginSecret::IdentityToken("t".into()));
+        assert_eq!(found, Ok(Some(expected)));
+        let nothing = "credentials not found in native keychain";
+        assert_eq!(read(false, nothing), Ok(None));
+        for (success, text) in [
+            (true, "hunter2"),
+            (false, "hunter2"),
+            (true, "{\"Secret\": [\"hunter2\"]}"),
+        ] {
+            let error = read(success, text).unwrap_err();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+}

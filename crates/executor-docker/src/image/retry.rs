@@ -1,0 +1,74 @@
+use std::time::Duration;
+
+/// How often a pull is tried that fails for what may pass, and how long is waited between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PullRetry {
+    /// How often, the first time included. Default: 3.
+    pub tries: u32,
+    /// The shortest wait. Default: 2 s.
+    pub shortest: Duration,
+    /// The longest wait. Default: 10 s.
+    pub longest: Duration,
+    /// How long a pull may show no progress at all. Default: 5 min.
+    pub stall: Duration,
+    /// How often the log hears of a pull that goes on. Default: each 15 s.
+    pub report: Duration,
+}
+
+impl Default for PullRetry {
+    fn default() -> Self {
+        Self {
+            tries: 3,
+            shortest: Duration::from_secs(2),
+            longest: Duration::from_secs(10),
+            stall: Duration::from_mins(5),
+            report: Duration::from_secs(15),
+        }
+    }
+}
+
+impl PullRetry {
+    /// Returns how long to wait after the try of this number, from 1; `chance` is from 0 to 1.
+    ///
+    /// The waits double from the shortest to the longest. A part of each is left to chance, so that the
+    /// jobs of many runners do not come back to a registry in the same second.
+    pub(crate) fn wait(&self, tried: u32, chance: f64) -> Duration {
+        let doubled = self.shortest.saturating_mul(1 << tried.clamp(1, 16));
+        let most = doubled.clamp(self.shortest, self.longest.max(self.shortest));
+        self.shortest + (most - self.shortest).mul_f64(chance.clamp(0.0, 1.0))
+    }
+}
+
+/// Returns a number from 0 to 1 that nobody can foresee.
+pub(crate) fn chance() -> f64 {
+    let mut bytes = [0; 4];
+    // Without chance the waits are the shortest, which is no harm.
+    let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK);
+    f64::from(u32::from_ne_bytes(bytes)) / f64::from(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_between_the_bounds_and_are_spread() {
+        let retry = PullRetry::default();
+        let seconds = |tried, chance| retry.wait(tried, chance).as_secs_f64();
+        let found = [
+            seconds(1, 0.0),
+            seconds(1, 1.0),
+            seconds(2, 0.5),
+            seconds(9, 1.0),
+        ];
+        assert!(
+            found
+                .iter()
+                .zip([2.0, 4.0, 5.0, 10.0])
+                .all(|(found, expected)| { (found - expected).abs() < 0.001 }),
+            "{found:?}"
+        );
+        assert!((0.0..=1.0).contains(&chance()));
+    }
+}

@@ -1,0 +1,430 @@
+//! Images that come from a registry, which is not always well.
+
+use crate::support::engine;
+use crate::support::proxy::{Fault, Proxy};
+use crate::support::registry::{Auth, PASSWORD, Registry, USER, remove};
+use executor_core::job::Credentials as JobCredentials;
+use executor_core::{BuildError, CancelCause, Cancellation, FailureReason, TraceStream};
+use executor_docker::error::PullFault;
+use executor_docker::image::{
+    CredentialSources, Credentials, ImageInfo, ImageReference, Images, PullPolicy, PullRetry,
+};
+use executor_docker::{DockerError, Engine};
+use executor_testkit::RecordingTrace;
+use futures_util::future::join_all;
+use std::time::{Duration, Instant};
+
+const ALWAYS: &[PullPolicy] = &[PullPolicy::Always];
+
+/// A registry with one image, what stands before it, and the engine that pulls.
+struct World {
+    engine: Engine,
+    registry: Registry,
+    proxy: Proxy,
+    images: Images,
+    trace: RecordingTrace,
+    cancellation: Cancellation,
+    image: ImageReference,
+    digest: String,
+}
+
+impl World {
+    async fn new(
+        auth: Auth,
+        bytes: usize,
+        plan: impl Fn(&str, usize) -> Fault + Send + Sync + 'static,
+    ) -> Self {
+        let engine = engine().await;
+        let registry = Registry::start(auth);
+        let digest = registry
+            .push("team/app", bytes, &engine.version().architecture)
+            .await;
+        let proxy = Proxy::start(registry.port, plan).await;
+        let mut retry = PullRetry::default();
+        retry.shortest = Duration::from_millis(5);
+        retry.longest = Duration::from_millis(20);
+        let name = format!("127.0.0.1:{}/team/app:1", proxy.port);
+        Self {
+            images: Images::new(engine.clone()).with_retry(retry),
+            engine,
+            registry,
+            proxy,
+            trace: RecordingTrace::new(),
+            cancellation: Cancellation::new(),
+            image: ImageReference::parse(&name).unwrap(),
+            digest,
+        }
+    }
+
+    async fn well() -> Self {
+        Self::new(Auth::Everybody, 1000, |_, _| Fault::None).await
+    }
+
+    fn named(&self, rest: &str) -> ImageReference {
+        let name = format!("127.0.0.1:{}/{rest}", self.proxy.port);
+        ImageReference::parse(&name).unwrap()
+    }
+
+    async fn ensure(&self, policies: &[PullPolicy]) -> Result<ImageInfo, DockerError> {
+        self.ensure_of(&self.images, &self.image, policies).await
+    }
+
+    async fn ensure_of(
+        &self,
+        images: &Images,
+        image: &ImageReference,
+        policies: &[PullPolicy],
+    ) -> Result<ImageInfo, DockerError> {
+        images
+            .ensure(image, policies, None, &self.trace, &self.cancellation)
+            .await
+    }
+
+    fn log(&self) -> String {
+        String::from_utf8(self.trace.all()).unwrap()
+    }
+
+    /// Removes what the engine has pulled.
+    async fn end(self) {
+        remove(&self.engine, &self.image.to_string()).await;
+    }
+}
+
+fn class(error: DockerError) -> (FailureReason, bool) {
+    let error = BuildError::from(error);
+    (error.failure_reason(), error.is_temporary())
+}
+
+fn fault(error: &DockerError) -> Option<PullFault> {
+    match error {
+        DockerError::ImagePull { fault, .. } => Some(*fault),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn each_policy_asks_the_registry_as_often_as_it_says() {
+    // R-EXEC-60
+    let world = World::well().await;
+    let never = world.ensure(&[PullPolicy::Never]).await.unwrap_err();
+    assert_eq!(fault(&never), Some(PullFault::NotFound));
+    assert_eq!(world.proxy.count(""), 0);
+
+    let info = world.ensure(&[PullPolicy::IfNotPresent]).await.unwrap();
+    assert_eq!(info.os, "linux");
+    assert!(info.digest.unwrap().ends_with(&world.digest));
+    let asked = world.proxy.count("");
+    assert!(asked > 0);
+
+    for policy in [PullPolicy::IfNotPresent, PullPolicy::Never] {
+        assert_eq!(world.ensure(&[policy]).await.unwrap().id, info.id);
+    }
+    assert_eq!(world.proxy.count(""), asked);
+
+    world.ensure(ALWAYS).await.unwrap();
+    assert!(world.proxy.count("") > asked);
+    let log = world.log();
+    assert!(
+        log.contains(&format!("Pulling docker image {} ...\n", world.image)),
+        "{log}"
+    );
+    assert!(
+        log.contains(&format!("Using docker image {} for", info.id)),
+        "{log}"
+    );
+    assert!(
+        log.contains("due to \"if-not-present\" pull policy"),
+        "{log}"
+    );
+    world.end().await;
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_told_at_once() {
+    let world = World::well().await;
+    for missing in ["team/app:2", "team/none:1"] {
+        let before = world.proxy.count("/manifests/");
+        let image = world.named(missing);
+        let error = world
+            .ensure_of(&world.images, &image, ALWAYS)
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains(missing), "{error}");
+        assert_eq!(class(error), (FailureReason::ImagePullFailure, false));
+        // The engine asks for the head and then for the whole.
+        assert!(world.proxy.count("/manifests/") - before <= 2);
+    }
+    assert!(!world.log().contains("trying again"), "{}", world.log());
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_digest_is_one_image_and_no_other() {
+    let world = World::well().await;
+    let pinned = world.named(&format!("team/app:moved@{}", world.digest));
+    let info = world
+        .ensure_of(&world.images, &pinned, ALWAYS)
+        .await
+        .unwrap();
+    assert!(info.digest.unwrap().ends_with(&world.digest));
+    let other = world.named(&format!("team/app@sha256:{}", "0".repeat(64)));
+    let error = world
+        .ensure_of(&world.images, &other, ALWAYS)
+        .await
+        .unwrap_err();
+    assert_eq!(fault(&error), Some(PullFault::NotFound), "{error}");
+    remove(&world.engine, &info.id).await;
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_registry_that_flaps_is_asked_again() {
+    // An engine asks for the head of a manifest, and for the whole when that fails.
+    let plan = |line: &str, number| match line {
+        line if line.contains("/manifests/") && number <= 4 => Fault::Status(503),
+        _ => Fault::None,
+    };
+    let world = World::new(Auth::Everybody, 1000, plan).await;
+    world.ensure(ALWAYS).await.unwrap();
+    let log = world.log();
+    assert!(log.contains("503"), "{log}");
+    assert!(log.contains("trying again in"), "{log}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_registry_that_stays_ill_is_given_up() {
+    let world = World::new(Auth::Everybody, 1000, |_, _| Fault::Status(502)).await;
+    let error = world.ensure(ALWAYS).await.unwrap_err();
+    // Not temporary any more: nobody further out shall try all of it again.
+    let expected = (FailureReason::RunnerExternalDependencyFailure, false);
+    assert_eq!(class(error), expected);
+    assert_eq!(world.log().matches("trying again in").count(), 2);
+    assert_eq!(world.proxy.count("GET /v2/ "), 3);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_layer_that_is_cut_comes_whole_in_the_end() {
+    let plan = |line: &str, number| match line {
+        line if line.contains("/blobs/") && number <= 2 => Fault::Reset(20_000),
+        _ => Fault::None,
+    };
+    let world = World::new(Auth::Everybody, 3_000_000, plan).await;
+    let info = world.ensure(ALWAYS).await.unwrap();
+    assert!(info.digest.unwrap().ends_with(&world.digest));
+    assert!(world.proxy.count("/blobs/") > 2);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_slow_registry_is_waited_for_and_told() {
+    let plan = |line: &str, _| match line {
+        line if line.contains("/blobs/") => Fault::Slow(20_000),
+        _ => Fault::None,
+    };
+    let mut world = World::new(Auth::Everybody, 1_000_000, plan).await;
+    let mut retry = PullRetry::default();
+    retry.report = Duration::from_millis(50);
+    world.images = world.images.with_retry(retry);
+    world.ensure(ALWAYS).await.unwrap();
+    let log = world.log();
+    assert!(
+        log.contains(&format!("Still pulling {}: 0 of 1 layers", world.image)),
+        "{log}"
+    );
+    world.end().await;
+}
+
+#[tokio::test]
+async fn nobody_at_the_port_is_a_failure_outside_and_the_next_policy_counts() {
+    let mut world = World::well().await;
+    world.ensure(ALWAYS).await.unwrap();
+    // The image stays in the engine under the name of a registry that is gone.
+    let port = world.proxy.port;
+    world.proxy = Proxy::start(world.registry.port, |_, _| Fault::None).await;
+    tokio::task::yield_now().await;
+    let gone = ImageReference::parse(&format!("127.0.0.1:{port}/team/app:1")).unwrap();
+
+    let error = world
+        .ensure_of(&world.images, &gone, ALWAYS)
+        .await
+        .unwrap_err();
+    assert_eq!(fault(&error), Some(PullFault::Unreachable), "{error}");
+    let reason = class(error).0;
+    assert_eq!(reason, FailureReason::RunnerExternalDependencyFailure);
+
+    let list = [PullPolicy::Always, PullPolicy::IfNotPresent];
+    world.ensure_of(&world.images, &gone, &list).await.unwrap();
+    let log = world.log();
+    assert!(
+        log.contains("Failed to pull image with policy \"always\""),
+        "{log}"
+    );
+    assert!(
+        log.contains("Attempt #2: Trying \"if-not-present\" pull policy"),
+        "{log}"
+    );
+    remove(&world.engine, &gone.to_string()).await;
+
+    // What the registry said explains more than that there is no copy.
+    let list = [PullPolicy::Always, PullPolicy::Never];
+    let error = world
+        .ensure_of(&world.images, &gone, &list)
+        .await
+        .unwrap_err();
+    assert_eq!(fault(&error), Some(PullFault::Unreachable), "{error}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_registry_that_says_nothing_is_left_and_a_cancel_leaves_it_at_once() {
+    let mut world = World::new(Auth::Everybody, 1000, |_, _| Fault::Stall).await;
+    let started = Instant::now();
+    let (result, ()) = tokio::join!(world.ensure(ALWAYS), async {
+        while world.proxy.count("") == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        world.cancellation.cancel(CancelCause::User);
+    });
+    let error = result.unwrap_err();
+    assert!(
+        matches!(error, DockerError::Canceled(CancelCause::User)),
+        "{error}"
+    );
+
+    world.cancellation = Cancellation::new();
+    let mut retry = PullRetry::default();
+    retry.tries = 1;
+    retry.stall = Duration::from_secs(1);
+    world.images = world.images.with_retry(retry);
+    let error = world.ensure(ALWAYS).await.unwrap_err();
+    assert!(error.to_string().contains("no progress for 1s"), "{error}");
+    assert!(started.elapsed() < Duration::from_secs(20));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn jobs_that_want_the_same_share_a_pull() {
+    let plan = |line: &str, _| match line {
+        line if line.contains("/blobs/") => Fault::Slow(10_000),
+        _ => Fault::None,
+    };
+    let world = World::new(Auth::Everybody, 200_000, plan).await;
+    let all = join_all((0..10).map(|_| world.ensure(ALWAYS))).await;
+    let ids: Vec<_> = all.into_iter().map(|info| info.unwrap().id).collect();
+    assert!(ids.iter().all(|id| *id == ids[0]));
+    // Of the one manifest: its head and the whole.
+    assert!(world.proxy.count("/manifests/") <= 2);
+    assert_eq!(world.log().matches("Using docker image").count(), 10);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_image_for_another_platform_is_a_clear_error() {
+    let mut world = World::well().await;
+    world.registry.push("team/other", 100, "s390x").await;
+    world.image = world.named("team/other:1");
+    let error = world.ensure(ALWAYS).await.unwrap_err();
+    assert_eq!(fault(&error), Some(PullFault::Platform));
+    let words = error.to_string();
+    assert!(
+        words.contains("the image is for linux/s390x, and the engine runs linux/"),
+        "{words}"
+    );
+    assert_eq!(class(error), (FailureReason::ImagePullFailure, false));
+    world.end().await;
+}
+
+fn document(registry: u16, password: &str) -> String {
+    let auth = serde_json::json!({ "username": USER, "password": password });
+    serde_json::json!({ "auths": { format!("127.0.0.1:{registry}/team"): auth } }).to_string()
+}
+
+fn payload(registry: u16, password: &str) -> JobCredentials {
+    JobCredentials {
+        kind: "registry".to_owned(),
+        url: format!("127.0.0.1:{registry}"),
+        username: USER.to_owned(),
+        password: password.into(),
+    }
+}
+
+#[tokio::test]
+async fn every_source_of_credentials_opens_the_registry() {
+    let world = World::new(Auth::Password, 1000, |_, _| Fault::None).await;
+    let port = world.proxy.port;
+    let directory = tempfile::tempdir().unwrap();
+    let good = document(port, PASSWORD);
+    let none = CredentialSources::default;
+
+    let mut runner = none();
+    runner.runner = Some(good.clone().into());
+    let mut file = none();
+    file.file = Some(directory.path().join("config.json"));
+    std::fs::write(directory.path().join("config.json"), &good).unwrap();
+    let bad = document(port, "wrong");
+    let cases = [
+        (
+            none().with_job(Some(&good), &[]),
+            "from $DOCKER_AUTH_CONFIG\n",
+        ),
+        (runner, "from $DOCKER_AUTH_CONFIG of the runner\n"),
+        (file, "config.json\n"),
+        (
+            none().with_job(None, &[payload(port, PASSWORD)]),
+            "from the job\n",
+        ),
+        // All are tried, one after the other.
+        (
+            none().with_job(Some(&bad), &[payload(port, PASSWORD)]),
+            "from the job\n",
+        ),
+    ];
+    for (sources, line) in cases {
+        world.trace.clear();
+        let images = world.images.for_job(Credentials::new(sources));
+        world
+            .ensure_of(&images, &world.image, ALWAYS)
+            .await
+            .unwrap();
+        assert!(world.log().contains(line), "{}", world.log());
+        assert!(!world.log().contains(PASSWORD), "{}", world.log());
+        remove(&world.engine, &world.image.to_string()).await;
+    }
+    assert!(world.trace.masks().contains(&PASSWORD.to_owned()));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn who_is_not_let_in_is_told_at_once() {
+    let world = World::new(Auth::Password, 1000, |_, _| Fault::None).await;
+    let bad = document(world.proxy.port, "wrong");
+    let sources = CredentialSources::default().with_job(Some(&bad), &[]);
+    let images = world.images.for_job(Credentials::new(sources));
+    for images in [&images, &world.images] {
+        let error = world
+            .ensure_of(images, &world.image, ALWAYS)
+            .await
+            .unwrap_err();
+        assert_eq!(fault(&error), Some(PullFault::Denied), "{error}");
+        assert_eq!(class(error), (FailureReason::ImagePullFailure, false));
+    }
+    assert!(!world.log().contains("trying again"), "{}", world.log());
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_broken_document_is_a_warning_that_shows_nothing() {
+    let world = World::well().await;
+    let sources = CredentialSources::default().with_job(Some("{\"auths\": hunter2"), &[]);
+    let images = world.images.for_job(Credentials::new(sources));
+    world
+        .ensure_of(&images, &world.image, ALWAYS)
+        .await
+        .unwrap();
+    let warnings = world.trace.text(TraceStream::SYSTEM_WARNING);
+    assert!(warnings.contains("$DOCKER_AUTH_CONFIG"), "{warnings}");
+    assert!(!warnings.contains("hunter2"), "{warnings}");
+    world.end().await;
+}

@@ -1,0 +1,152 @@
+//! A registry of the test's own, and images in it.
+
+use crate::support::engine;
+use bollard::auth::DockerCredentials;
+use bollard::query_parameters::{
+    ImportImageOptionsBuilder, PushImageOptionsBuilder, RemoveImageOptionsBuilder,
+};
+use executor_docker::Engine;
+use futures_util::TryStreamExt;
+use sha2::{Digest, Sha256};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// Who may pull from a registry with `Auth::Password`.
+pub(crate) const USER: &str = "user";
+/// Its base64 has characters in it that the two alphabets write differently.
+pub(crate) const PASSWORD: &str = "p~~~?>?~";
+/// The line of htpasswd for both.
+const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuumUsf5gSTVC1QCWHknP2XGS90aBP003K\n";
+
+/// Whom a registry lets in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Auth {
+    Everybody,
+    Password,
+}
+
+/// A `docker-registry`, which ends with this.
+pub(crate) struct Registry {
+    child: Child,
+    pub(crate) port: u16,
+    auth: Auth,
+    _directory: TempDir,
+}
+
+impl Registry {
+    #[expect(clippy::disallowed_methods, reason = "a server of the test's own")]
+    pub(crate) fn start(auth: Auth) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().display();
+        std::fs::write(directory.path().join("htpasswd"), HTPASSWD).unwrap();
+        let mut config = format!(
+            "version: 0.1\nlog: {{level: info, accesslog: {{disabled: true}}}}\n\
+             storage: {{filesystem: {{rootdirectory: {root}/data}}}}\n\
+             http: {{addr: '127.0.0.1:0'}}\n"
+        );
+        if auth == Auth::Password {
+            config += &format!("auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}\n");
+        }
+        let path = directory.path().join("config.yml");
+        std::fs::write(&path, config).unwrap();
+        let mut child = Command::new("docker-registry")
+            .arg("serve")
+            .arg(path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("docker-registry is installed: run the tests by `cargo xtask test`");
+        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+        let port = log.find_map(|line| {
+            let line = line.unwrap();
+            let (_, rest) = line.split_once("listening on 127.0.0.1:")?;
+            let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
+            digits.parse().ok()
+        });
+        // What it says later is read too, so that it never waits for a reader.
+        std::thread::spawn(move || log.for_each(drop));
+        Self {
+            child,
+            port: port.expect("the registry says where it listens"),
+            auth,
+            _directory: directory,
+        }
+    }
+
+    /// Makes an image of so many random bytes, and pushes it. The engine does not have it afterwards.
+    pub(crate) async fn push(&self, path: &str, bytes: usize, architecture: &str) -> String {
+        let engine = engine().await;
+        let name = format!("127.0.0.1:{}/{path}", self.port);
+        let archive = bollard::body_full(archive(&format!("{name}:1"), bytes, architecture).into());
+        let options = ImportImageOptionsBuilder::default().build();
+        let loaded = engine.api().import_image(options, archive, None);
+        loaded.try_collect::<Vec<_>>().await.unwrap();
+        let login = (self.auth == Auth::Password).then(|| DockerCredentials {
+            username: Some(USER.to_owned()),
+            password: Some(PASSWORD.to_owned()),
+            ..DockerCredentials::default()
+        });
+        let options = PushImageOptionsBuilder::default().tag("1").build();
+        let pushed = engine.api().push_image(&name, Some(options), login);
+        let steps = pushed.try_collect::<Vec<_>>().await.unwrap();
+        let digest = steps.iter().find_map(|step| {
+            let (_, rest) = step.status.as_deref()?.split_once("digest: ")?;
+            Some(rest.split(' ').next()?.to_owned())
+        });
+        remove(&engine, &format!("{name}:1")).await;
+        digest.expect("a push ends with the digest")
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        // A registry that has ended by itself shows in the tests.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An image as `docker save` writes it, with one file that no other image has.
+fn archive(name: &str, bytes: usize, architecture: &str) -> Vec<u8> {
+    let mut content = Vec::new();
+    let random = std::fs::File::open("/dev/urandom").unwrap();
+    let bytes = u64::try_from(bytes).unwrap();
+    random.take(bytes).read_to_end(&mut content).unwrap();
+    let layer = tar(&[("content", &content)]);
+    let digest = Sha256::digest(&layer);
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let config = serde_json::json!({
+        "architecture": architecture,
+        "os": "linux",
+        "config": {},
+        "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{hex}")] },
+    });
+    let manifest = serde_json::json!([
+        { "Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"] },
+    ]);
+    tar(&[
+        ("config.json", config.to_string().as_bytes()),
+        ("layer.tar", &layer),
+        ("manifest.json", manifest.to_string().as_bytes()),
+    ])
+}
+
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
+    for (name, content) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len().try_into().unwrap());
+        header.set_mode(0o644);
+        tar.append_data(&mut header, name, *content).unwrap();
+    }
+    tar.into_inner().unwrap()
+}
+
+/// Removes an image, if the engine has it.
+pub(crate) async fn remove(engine: &Engine, name: &str) {
+    let options = RemoveImageOptionsBuilder::default().force(true).build();
+    // It is fine when it is not there.
+    let _ = engine.api().remove_image(name, Some(options), None).await;
+}
