@@ -1,0 +1,73 @@
+//! `bootstrap`: the program copies itself.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Stdio;
+use std::thread;
+
+use steps::agent::PROGRAM;
+
+use super::support::{agent, errors, run};
+
+#[test]
+fn it_copies_itself_once_and_the_copy_works() {
+    let root = tempfile::tempdir().unwrap();
+    let directory = root.path().to_str().unwrap();
+    let copy = root.path().join(PROGRAM);
+    assert!(run(&["bootstrap", directory]).status.success());
+    let first = fs::metadata(&copy).unwrap();
+    assert_eq!(first.permissions().mode() & 0o7777, 0o755);
+    assert_eq!(
+        fs::read(&copy).unwrap(),
+        fs::read(env!("CARGO_BIN_EXE_runwright-agent")).unwrap()
+    );
+    // The same again changes nothing.
+    assert!(run(&["bootstrap", directory]).status.success());
+    assert_eq!(fs::metadata(&copy).unwrap().ino(), first.ino());
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn another_file_is_replaced_in_one_step_by_many_at_once() {
+    let root = tempfile::tempdir().unwrap();
+    let directory = root.path().to_str().unwrap();
+    let copy = root.path().join(PROGRAM);
+    fs::write(&copy, "an older one").unwrap();
+    let mut children: Vec<_> = (0..8)
+        .map(|_| {
+            agent(&["bootstrap", directory])
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    let whole = fs::metadata(env!("CARGO_BIN_EXE_runwright-agent"))
+        .unwrap()
+        .len();
+    // Whoever looks sees the old one or the whole new one.
+    while children
+        .iter_mut()
+        .any(|child| child.try_wait().unwrap().is_none())
+    {
+        let length = fs::metadata(&copy).unwrap().len();
+        assert!(length == 12 || length == whole, "{length}");
+        thread::yield_now();
+    }
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", errors(&output));
+    }
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    assert_eq!(fs::metadata(&copy).unwrap().len(), whole);
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_named() {
+    let refused = run(&["bootstrap", "/no/such/directory"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = errors(&refused);
+    assert!(
+        said.contains("copy the program into /no/such/directory"),
+        "{said}"
+    );
+}

@@ -1,0 +1,6 @@
+//! The real program, as a process.
+
+mod bootstrap;
+mod command;
+mod serve;
+mod support;
