@@ -8,10 +8,15 @@ mod choice;
 mod device;
 mod docker_config;
 mod gpus;
+mod image_options;
 mod one_or_many;
 mod service;
 mod size;
+#[cfg(test)]
+mod tests;
 mod ulimit;
+#[cfg(test)]
+mod value_tests;
 
 pub use check::{ConfigProblem, Severity};
 pub(crate) use choice::is_builtin as is_builtin_network;
@@ -19,6 +24,7 @@ pub use choice::{EngineChoice, NetworkChoice, SourcesChoice};
 pub use device::Device;
 pub use docker_config::DockerConfig;
 pub use gpus::Gpus;
+pub use image_options::{ImageOptions, ImageOptionsError};
 pub use service::ServiceConfig;
 pub use size::{Cpus, Size};
 pub use ulimit::Ulimit;

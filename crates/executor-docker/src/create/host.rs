@@ -105,6 +105,7 @@ fn of_all(config: &DockerConfig) -> HostConfig {
             typ: Some("json-file".to_owned()),
             config: Some(config),
         }),
+        volume_driver: config.volume_driver.clone().filter(|it| !it.is_empty()),
         restart_policy: Some(RestartPolicy {
             name: Some(RestartPolicyNameEnum::NO),
             maximum_retry_count: None,

@@ -9,6 +9,8 @@ mod pattern;
 mod privileged;
 mod real_path;
 mod refusal;
+#[cfg(test)]
+mod tests;
 mod user;
 mod volume;
 

@@ -2,7 +2,7 @@ use regex::{Regex, RegexBuilder};
 
 /// A pattern of names, by the rules of Go's package doublestar.
 ///
-/// `*` is any characters except a slash, `**` any with them, `?` one character, `[a-z]` one of a
+/// `*` is any characters except a slash, `**` between slashes any with them, `?` one character, `[a-z]` one of a
 /// set, `{a,b}` one of several texts; a backslash takes the meaning from the next character.
 #[derive(Debug, Clone)]
 pub struct Pattern {
@@ -53,14 +53,26 @@ fn expression(text: &str) -> Result<String, &'static str> {
     let mut regex = String::from("^(?:");
     let mut rest = text.chars().peekable();
     let mut depth = 0_usize;
+    let mut before = '/';
     while let Some(next) = rest.next() {
+        let begins = std::mem::replace(&mut before, next) == '/';
         match next {
             '*' => {
-                let mut any = false;
+                let mut double = false;
                 while rest.next_if_eq(&'*').is_some() {
-                    any = true;
+                    double = true;
                 }
-                regex.push_str(if any { ".*" } else { "[^/]*" });
+                // Between slashes, two are any number of names, also none.
+                let any = match (double && begins, rest.peek()) {
+                    (true, None) => ".*",
+                    (true, Some('/')) => {
+                        rest.next();
+                        before = '/';
+                        "(?:.*/)?"
+                    }
+                    _ => "[^/]*",
+                };
+                regex.push_str(any);
             }
             '?' => regex.push_str("[^/]"),
             '[' => set(&mut rest, &mut regex)?,

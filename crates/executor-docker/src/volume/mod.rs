@@ -5,7 +5,15 @@
 //! between protected and other refs; see [`CacheKey`].
 
 mod cache;
+mod job_volumes;
+mod plan;
+mod sockets;
 mod spec;
+#[cfg(test)]
+mod tests;
 
 pub use cache::CacheKey;
+pub use job_volumes::JobVolumes;
+pub use plan::{PlannedVolume, VolumeContext, VolumePlan};
+pub use sockets::sockets;
 pub use spec::{Source, VolumeError, VolumeSpec};

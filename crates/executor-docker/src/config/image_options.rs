@@ -1,0 +1,77 @@
+use executor_core::job::Image;
+use serde_json::Value;
+
+/// What a job says about one of its images for containers alone (`image:docker`,
+/// `executor_opts.docker`).
+///
+/// # Examples
+///
+/// ```
+/// use executor_core::job::Image;
+/// use executor_docker::config::ImageOptions;
+///
+/// let image = Image {
+///     docker: Some(serde_json::json!({ "platform": "linux/arm64", "user": 1000 })),
+///     ..Image::named("debian:12")
+/// };
+/// let options = ImageOptions::of(&image)?;
+/// assert_eq!(options.user.as_deref(), Some("1000"));
+/// # Ok::<(), executor_docker::config::ImageOptionsError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImageOptions {
+    /// The platform of the image: `linux/arm64`.
+    pub platform: Option<String>,
+    /// The user, with or without a group: `1000:1000`.
+    pub user: Option<String>,
+}
+
+/// Says what is wrong with the options of an image.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("image:docker{key}: {reason}")]
+pub struct ImageOptionsError {
+    key: &'static str,
+    reason: &'static str,
+}
+
+impl ImageOptions {
+    /// Reads the options of an image; `executor_opts`, which a coordinator sends, wins over what a
+    /// pipeline file has.
+    ///
+    /// # Errors
+    ///
+    /// When one has not the type it must have. Options that are not known are left alone.
+    pub fn of(image: &Image) -> Result<Self, ImageOptionsError> {
+        let mut options = Self::default();
+        for value in [&image.docker, &image.executor_opts.docker] {
+            let fields = match value {
+                None | Some(Value::Null) => continue,
+                Some(Value::Object(fields)) => fields,
+                Some(_) => {
+                    let reason = "is not a mapping";
+                    return Err(ImageOptionsError { key: "", reason });
+                }
+            };
+            if let Some(platform) = text(":platform", fields.get("platform"))? {
+                options.platform = Some(platform);
+            }
+            if let Some(user) = text(":user", fields.get("user"))? {
+                options.user = Some(user);
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn text(key: &'static str, value: Option<&Value>) -> Result<Option<String>, ImageOptionsError> {
+    let text = match value {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        Some(_) => {
+            let reason = "is not a text";
+            return Err(ImageOptionsError { key, reason });
+        }
+    };
+    Ok((!text.is_empty()).then_some(text))
+}

@@ -1,0 +1,489 @@
+use super::{DockerConfig, ImageOptions, Severity};
+use executor_core::ConfigInfo;
+use executor_core::job::{ExecutorOptions, Image};
+use serde_json::json;
+
+/// What becomes of a value of a key.
+enum Expect {
+    /// Nobody has anything against it.
+    Good,
+    /// It cannot be read, and the message has this and shows the key.
+    Unread(&'static str),
+    /// It is read and is wrong, and the message has this.
+    Wrong(&'static str),
+    /// It is read, and somebody is told this.
+    Told(&'static str),
+}
+use Expect::{Good, Told, Unread, Wrong};
+
+fn check(key: &str, value: &str, expect: &Expect) {
+    check_with("", key, value, expect);
+}
+
+/// Checks a value beside other lines.
+fn check_with(other: &str, key: &str, value: &str, expect: &Expect) {
+    let text = if key.starts_with('[') {
+        format!("{other}\n{key}\n{value}")
+    } else {
+        format!("{other}\n{key} = {value}")
+    };
+    let read = toml::from_str::<DockerConfig>(&text);
+    let config = match (read, expect) {
+        (Err(error), Unread(part)) => {
+            let error = error.to_string();
+            assert!(error.contains(part), "{text}: {error}");
+            // In a table below, it is that table's own key.
+            let shows_key = key.starts_with('[') || error.contains(key);
+            assert!(shows_key, "{text}: {error}");
+            return;
+        }
+        (Ok(config), Good | Wrong(_) | Told(_)) => config,
+        (Ok(_), Unread(part)) => panic!("{text}: was read, and not refused with {part:?}"),
+        (Err(error), _) => panic!("{text}: {error}"),
+    };
+    let problems = config.problems();
+    let (severity, part) = match expect {
+        Wrong(part) => (Severity::Error, part),
+        Told(part) => (Severity::Warning, part),
+        Good | Unread(_) => {
+            assert!(problems.is_empty(), "{text}: {problems:?}");
+            return;
+        }
+    };
+    let top = key.trim_matches(['[', ']']);
+    let found = problems
+        .iter()
+        .find(|it| it.key == top && it.severity == severity);
+    let found = found
+        .unwrap_or_else(|| panic!("{text}: {problems:?}"))
+        .to_string();
+    assert!(found.contains(part), "{text}: {found}");
+    assert!(found.contains(top), "{text}: {found}");
+}
+
+#[test]
+fn keys_of_the_engine_and_of_images() {
+    check("host", r#""unix:///run/docker.sock""#, &Good);
+    check("host", "5", &Unread("expected a string"));
+    check("tls_cert_path", r#""/etc/docker""#, &Good);
+    check("tls_verify", "true", &Good);
+    check("tls_verify", r#""yes""#, &Unread("expected a boolean"));
+    for engine in ["auto", "agent", "exec", "attach"] {
+        check("engine", &format!("{engine:?}"), &Good);
+    }
+    check(
+        "engine",
+        r#""podman""#,
+        &Unread("unknown variant `podman`, expected one of"),
+    );
+    check("sources", r#""copy""#, &Good);
+    check("sources", r#""clone""#, &Unread("unknown variant `clone`"));
+    check("image", r#""ruby:3.4""#, &Good);
+    check(
+        "allowed_images",
+        r#"["ruby:*", "registry.example/**"]"#,
+        &Good,
+    );
+    check(
+        "allowed_images",
+        r#"["ruby:[1-"]"#,
+        &Wrong("`ruby:[1-` is not a pattern"),
+    );
+    check("pull_policy", r#""never""#, &Good);
+    check("pull_policy", r#"["if-not-present", "always"]"#, &Good);
+    check(
+        "pull_policy",
+        r#""sometimes""#,
+        &Unread("unknown variant `sometimes`"),
+    );
+    check("pull_policy", "7", &Unread("a text or a list of texts"));
+    check("allowed_pull_policies", r#"["never"]"#, &Good);
+    check_with(
+        "pull_policy = \"always\"",
+        "allowed_pull_policies",
+        r#"["never"]"#,
+        &Wrong("does not have all policies of pull_policy"),
+    );
+    check("helper_image", r#""registry.example/helper:1""#, &Good);
+    check(
+        "helper_image_flavor",
+        r#""ubuntu""#,
+        &Told("no helper image is needed"),
+    );
+    check("runtime", r#""runsc""#, &Good);
+    check("isolation", r#""default""#, &Good);
+    check("isolation", r#""hyperv""#, &Wrong("Windows"));
+    check("disable_entrypoint_overwrite", "true", &Good);
+}
+
+#[test]
+fn keys_of_users_and_rights() {
+    check("hostname", r#""ci""#, &Good);
+    check("user", r#""1000:1000""#, &Good);
+    check("allowed_users", r#"["1000", "app"]"#, &Good);
+    check("group_add", r#"["docker"]"#, &Good);
+    check("userns_mode", r#""host""#, &Good);
+    check("userns_mode", r#""keep-id""#, &Wrong("the only mode"));
+    check("privileged", "true", &Good);
+    check("services_privileged", "true", &Good);
+    let lists = [
+        ("allowed_privileged_images", "privileged = true"),
+        ("allowed_privileged_services", "services_privileged = true"),
+    ];
+    for (key, switch) in lists {
+        check_with(switch, key, r#"["docker:*-dind"]"#, &Good);
+        check(key, r#"["docker:*-dind"]"#, &Told("nothing is privileged"));
+        check_with(switch, key, r#"["docker:{1"]"#, &Wrong("a brace is open"));
+    }
+    check("cap_add", r#"["SYS_PTRACE"]"#, &Good);
+    check(
+        "cap_add",
+        r#"["--all"]"#,
+        &Wrong("not the name of a capability"),
+    );
+    check("cap_drop", "[]", &Good);
+    check(
+        "cap_drop",
+        r#"["CAP_CHOWN", ""]"#,
+        &Wrong("not the name of a capability"),
+    );
+    check("no_new_privileges", "false", &Good);
+    check("security_opt", r#"["apparmor=ci"]"#, &Good);
+    check("services_security_opt", r#"["apparmor=ci"]"#, &Good);
+    check("read_only", "true", &Good);
+    check("init", "true", &Good);
+    check("allowed_volumes", r#"["/srv/ci", "ci-*"]"#, &Good);
+    check(
+        "allowed_volumes",
+        r#"["/srv/../etc"]"#,
+        &Wrong("has a `..`"),
+    );
+    check("allowed_volumes", r#"["[a"]"#, &Wrong("a bracket is open"));
+}
+
+#[test]
+fn keys_of_resources() {
+    for key in [
+        "memory",
+        "memory_reservation",
+        "service_memory",
+        "service_memory_reservation",
+    ] {
+        check(key, r#""512m""#, &Good);
+        check(key, "536870912", &Good);
+        check(
+            key,
+            r#""512x""#,
+            &Unread("`512x` is not a size: write bytes, or"),
+        );
+        check(key, r#""1m""#, &Wrong("less than 6m"));
+    }
+    for (key, memory) in [
+        ("memory_swap", "memory"),
+        ("service_memory_swap", "service_memory"),
+    ] {
+        let other = format!("{memory} = \"512m\"");
+        check_with(&other, key, r#""1g""#, &Good);
+        check_with(&other, key, "-1", &Good);
+        check_with(&other, key, r#""256m""#, &Wrong("is less than"));
+        check(key, r#""1g""#, &Wrong("needs"));
+        let kept = format!("{memory}_reservation");
+        check_with(&other, &kept, r#""1g""#, &Wrong("is more than"));
+    }
+    for key in ["cpus", "service_cpus"] {
+        check(key, r#""1.5""#, &Good);
+        check(key, "2", &Good);
+        check(key, "0.5", &Good);
+        check(
+            key,
+            r#""all""#,
+            &Unread("`all` is not a number of processors"),
+        );
+        check(key, r#""-1""#, &Unread("is not a number of processors"));
+    }
+    for key in ["cpu_shares", "service_cpu_shares"] {
+        check(key, "512", &Good);
+        check(key, "1", &Wrong("from 2 to 262144"));
+    }
+    for key in ["cpuset_cpus", "cpuset_mems", "service_cpuset_cpus"] {
+        check(key, r#""0-2,4""#, &Good);
+        check(key, r#""2-0""#, &Wrong("not a list of numbers and ranges"));
+    }
+    check("cgroup_parent", r#""ci.slice""#, &Good);
+    check("service_cgroup_parent", r#""ci.slice""#, &Good);
+    check(
+        "service_slot_cgroup_template",
+        r#""ci-${slot}""#,
+        &Wrong("is not supported"),
+    );
+    check_with("memory = \"1g\"", "oom_kill_disable", "true", &Good);
+    check("oom_kill_disable", "true", &Wrong("without memory"));
+    check("oom_score_adjust", "-500", &Good);
+    check("oom_score_adjust", "2000", &Wrong("from -1000 to 1000"));
+    check("pids_limit", "0", &Good);
+    check("pids_limit", "-7", &Wrong("less than 0"));
+    check("shm_size", "300000", &Good);
+    check("shm_size", r#""128m""#, &Good);
+    check("shm_size", "-1", &Wrong("less than 0"));
+    check("ulimit", r#"{ nofile = "1024:4096", rtprio = 99 }"#, &Good);
+    check("ulimit", r#"{ files = "1" }"#, &Wrong("`files` is none of"));
+    check(
+        "ulimit",
+        r#"{ nofile = "9:1" }"#,
+        &Unread("`9:1` is not a limit"),
+    );
+    check("sysctls", r#"{ "net.core.somaxconn" = "1024" }"#, &Good);
+    check(
+        "sysctls",
+        r#"{ "kernel.panic" = "1" }"#,
+        &Wrong("of the whole host"),
+    );
+    check(
+        "devices",
+        r#"["/dev/kvm", "/dev/snd:/dev/snd:rw", "nvidia.com/gpu=all"]"#,
+        &Good,
+    );
+    check("devices", r#"["kvm"]"#, &Unread("`kvm` is not a device"));
+    check(
+        "devices",
+        r#"["/dev/kvm:/dev/kvm:rx"]"#,
+        &Unread("is not a device"),
+    );
+    check("device_cgroup_rules", r#"["c 81:* rmw", "a *:* r"]"#, &Good);
+    check(
+        "device_cgroup_rules",
+        r#"["c 81 rw"]"#,
+        &Wrong("is not a rule"),
+    );
+    for key in ["gpus", "service_gpus"] {
+        check(key, r#""all""#, &Good);
+        check(key, "2", &Good);
+        check(key, r#""device=0,1""#, &Good);
+        check(key, r#""some""#, &Unread("is no request for GPUs"));
+    }
+}
+
+#[test]
+fn keys_of_services() {
+    let service = r#"
+        name = "postgres:16"
+        alias = "db"
+        command = ["-c", "fsync=off"]
+        entrypoint = [""]
+        environment = ["POSTGRES_PASSWORD=x"]
+    "#;
+    check("[[services]]", service, &Good);
+    check(
+        "[[services]]",
+        "alias = \"db\"",
+        &Wrong("without the name of an image"),
+    );
+    check(
+        "[[services]]",
+        "name = \"a\"\nenvironment = [\"A\"]",
+        &Wrong("not NAME=value"),
+    );
+    check(
+        "[[services]]",
+        "name = \"a\"\nsuspend_data_path = \"/d\"",
+        &Told("no effect"),
+    );
+    check(
+        "[[services]]",
+        "name = \"a\"\nport = 1",
+        &Unread("unknown field `port`"),
+    );
+    check("allowed_services", r#"["postgres:*"]"#, &Good);
+    check(
+        "allowed_services",
+        r#"["\\"]"#,
+        &Wrong("ends with a backslash"),
+    );
+    check("services_limit", "-1", &Good);
+    check("services_limit", "-2", &Wrong("less than -1"));
+    check("wait_for_services_timeout", "-1", &Good);
+    check(
+        "wait_for_services_timeout",
+        r#""30s""#,
+        &Unread("expected i64"),
+    );
+    check(
+        "services_devices",
+        r#"{ "redis:*" = ["/dev/null:/dev/zero:r"] }"#,
+        &Good,
+    );
+    check(
+        "services_devices",
+        r#"{ "[" = ["/dev/null"] }"#,
+        &Wrong("a bracket is open"),
+    );
+    check("services_tmpfs", r#"{ "/data" = "rw,noexec" }"#, &Good);
+    check(
+        "services_tmpfs",
+        r#"{ data = "rw" }"#,
+        &Wrong("not an absolute path"),
+    );
+}
+
+#[test]
+fn keys_of_storage_and_networks() {
+    check(
+        "volumes",
+        r#"["/cache", "/srv/a:/a:ro,z", "data:/data", "target", "$X:/x"]"#,
+        &Good,
+    );
+    check("volumes", r#"["a:b:c:d"]"#, &Wrong("too many colons"));
+    check("volumes_from", r#"["storage:ro"]"#, &Good);
+    check(
+        "volumes_from",
+        r#"["storage:now"]"#,
+        &Wrong("is not container[:ro]"),
+    );
+    check("volume_keep", "true", &Good);
+    check("volume_driver", r#""local""#, &Good);
+    check("volume_driver_ops", r#"{ size = "100m" }"#, &Good);
+    check("cache_dir", r#""/srv/cache""#, &Good);
+    check("cache_dir", r#""cache""#, &Wrong("not an absolute path"));
+    check("disable_cache", "true", &Good);
+    check("tmpfs", r#"{ "/tmp" = "rw,size=64m" }"#, &Good);
+    check("tmpfs", r#"{ "tmp" = "" }"#, &Wrong("not an absolute path"));
+    for network in [
+        "auto",
+        "per-job",
+        "bridge",
+        "none",
+        "host",
+        "container:a",
+        "my-net",
+    ] {
+        check("network", &format!("{network:?}"), &Good);
+        check("network_mode", &format!("{network:?}"), &Good);
+    }
+    check(
+        "network_mode",
+        r#""--host""#,
+        &Wrong("not the name of a network"),
+    );
+    check("enable_ipv6", "true", &Good);
+    check_with(
+        "network = \"bridge\"",
+        "enable_ipv6",
+        "true",
+        &Told("no network of its own"),
+    );
+    check("network_mtu", "1400", &Good);
+    check("network_mtu", "-1", &Unread("expected u32"));
+    check("network_mtu", "20", &Wrong("from 68 to 65535"));
+    check("dns", r#"["10.0.0.1", "::1"]"#, &Good);
+    check(
+        "dns",
+        r#"["ns.example"]"#,
+        &Wrong("`ns.example` is not an address"),
+    );
+    check("dns_search", r#"["example.org"]"#, &Good);
+    check("extra_hosts", r#"["db:10.0.0.1", "v6:2001:db8::1"]"#, &Good);
+    check("extra_hosts", r#"["db"]"#, &Wrong("not name:address"));
+    check_with("network = \"bridge\"", "links", r#"["db:postgres"]"#, &Good);
+    check(
+        "links",
+        r#"["db:postgres"]"#,
+        &Wrong("needs network = \"bridge\""),
+    );
+    check("mac_address", r#""02:42:ac:11:00:02""#, &Good);
+    check("mac_address", r#""02:42""#, &Wrong("is not an address"));
+    check_with(
+        "network = \"host\"",
+        "mac_address",
+        r#""02:42:ac:11:00:02""#,
+        &Wrong("of the host"),
+    );
+    check_with(
+        "network = \"container:a\"",
+        "hostname",
+        r#""b""#,
+        &Wrong("of another container"),
+    );
+    check("pid_mode", r#""host""#, &Good);
+    check("ipcmode", r#""private""#, &Good);
+    check("container_labels", r#"{ team = "blue" }"#, &Good);
+    check("log_options", r#"{ max-size = "10m" }"#, &Good);
+    check(
+        "log_options",
+        r#"{ gelf-address = "x" }"#,
+        &Wrong("no option of the log driver"),
+    );
+}
+
+#[test]
+fn a_key_that_is_none_is_named() {
+    check(
+        "volume",
+        "[]",
+        &Unread("unknown field `volume`, expected one of"),
+    );
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    let config = DockerConfig {
+        isolation: Some("process".to_owned()),
+        pids_limit: -5,
+        links: vec!["a".to_owned()],
+        ..DockerConfig::default()
+    };
+    let keys: Vec<_> = config.problems().iter().map(|it| it.key).collect();
+    assert_eq!(keys, ["isolation", "pids_limit", "links"]);
+    assert!(DockerConfig::default().problems().is_empty());
+}
+
+#[test]
+fn gpus_are_reported() {
+    // R-EXEC-57
+    let report = |text: &str| {
+        let config: DockerConfig = toml::from_str(text).unwrap();
+        let mut info = ConfigInfo::default();
+        config.report(&mut info);
+        info.gpus
+    };
+    assert_eq!(report(r#"gpus = "device=0,1""#), "device=0,1");
+    assert_eq!(report(""), "");
+}
+
+#[test]
+fn a_job_says_platform_and_user_in_two_ways() {
+    let check =
+        |docker: serde_json::Value, sent: serde_json::Value, expect: Result<[&str; 2], &str>| {
+            let image = Image {
+                docker: Some(docker.clone()),
+                executor_opts: ExecutorOptions {
+                    docker: Some(sent),
+                    kubernetes: None,
+                },
+                ..Image::named("a")
+            };
+            let options = ImageOptions::of(&image)
+                .map(|it| [it.platform, it.user].map(Option::unwrap_or_default));
+            match (options, expect) {
+                (Ok(options), Ok(expect)) => assert_eq!(options, expect, "of {docker}"),
+                (Err(error), Err(expect)) => assert_eq!(error.to_string(), expect, "of {docker}"),
+                (options, expect) => panic!("of {docker}: {options:?} is not {expect:?}"),
+            }
+        };
+    check(json!(null), json!(null), Ok(["", ""]));
+    check(
+        json!({"platform": "linux/arm64"}),
+        json!({"user": 1000}),
+        Ok(["linux/arm64", "1000"]),
+    );
+    check(json!({"user": "a"}), json!({"user": "b"}), Ok(["", "b"]));
+    check(
+        json!({"user": ["a"]}),
+        json!({}),
+        Err("image:docker:user: is not a text"),
+    );
+    check(
+        json!("linux/arm64"),
+        json!({}),
+        Err("image:docker: is not a mapping"),
+    );
+}

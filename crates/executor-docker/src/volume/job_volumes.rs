@@ -1,0 +1,169 @@
+use super::{PlannedVolume, VolumePlan};
+use crate::config::DockerConfig;
+use crate::engine::Engine;
+use crate::error::DockerError;
+use crate::labels::{Labels, Role};
+use bollard::models::VolumeCreateRequest;
+use bollard::query_parameters::{RemoveVolumeOptions, UploadToContainerOptionsBuilder};
+use executor_core::{CancelCause, Cancellation};
+use fail_point::fail_point;
+use std::io;
+
+/// The volumes of a job, which are there.
+#[derive(Debug)]
+pub struct JobVolumes {
+    engine: Engine,
+    binds: Vec<String>,
+    /// Those that end with the job.
+    passing: Vec<String>,
+    /// Destinations of volumes that nothing has been in yet.
+    fresh: Vec<String>,
+}
+
+impl JobVolumes {
+    /// Makes what is planned and not there yet.
+    ///
+    /// # Errors
+    ///
+    /// When the engine refuses; then what ends with the job has been removed again.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops before the next volume, with nothing left.
+    pub async fn create(
+        engine: &Engine,
+        config: &DockerConfig,
+        plan: VolumePlan,
+        labels: &Labels,
+        cancellation: &Cancellation,
+    ) -> Result<Self, DockerError> {
+        let mut volumes = Self {
+            engine: engine.clone(),
+            binds: plan.binds,
+            passing: Vec::new(),
+            fresh: Vec::new(),
+        };
+        for planned in plan.made {
+            let made = match cancellation.cause() {
+                Some(cause) => Err(DockerError::Canceled(cause)),
+                None if cancellation.is_canceled() => Err(DockerError::Canceled(CancelCause::User)),
+                None => volumes.make(config, planned, labels).await,
+            };
+            if let Err(error) = made {
+                // The first error is what somebody wants to know.
+                let _ = volumes.remove().await;
+                return Err(error);
+            }
+        }
+        Ok(volumes)
+    }
+
+    /// Returns what containers mount, in the engine's words.
+    pub fn binds(&self) -> &[String] {
+        &self.binds
+    }
+
+    async fn make(
+        &mut self,
+        config: &DockerConfig,
+        planned: PlannedVolume,
+        labels: &Labels,
+    ) -> Result<(), DockerError> {
+        if !planned.kept {
+            // Before it is made, so that it is removed even when the answer is late.
+            self.passing.push(planned.name.clone());
+        }
+        let found = self.engine.api().inspect_volume(&planned.name);
+        let doing = format!("look for volume {}", planned.name);
+        match self.engine.call(doing, found).await {
+            Ok(_) => return Ok(()),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+        let labels = if planned.kept {
+            labels.for_kept(Role::Volume)
+        } else {
+            labels.for_role(Role::Volume)
+        };
+        let request = VolumeCreateRequest {
+            name: Some(planned.name.clone()),
+            driver: config.volume_driver.clone().filter(|it| !it.is_empty()),
+            driver_opts: Some(config.volume_driver_ops.clone().into_iter().collect()),
+            labels: Some(labels),
+            ..VolumeCreateRequest::default()
+        };
+        let doing = format!("create volume {}", planned.name);
+        let created = self.engine.api().create_volume(request);
+        fail_point!(
+            "executor_docker::volume::create",
+            self.engine.call(doing, created).await
+        )?;
+        self.fresh.push(planned.destination);
+        Ok(())
+    }
+
+    /// Lets every user of a container write into the volumes that were made for it, as an engine makes
+    /// them for root alone. The container need not run, nor have a shell.
+    ///
+    /// # Errors
+    ///
+    /// When the engine refuses.
+    pub async fn open(&self, container: &str) -> Result<(), DockerError> {
+        if self.fresh.is_empty() {
+            return Ok(());
+        }
+        let doing = || format!("open the volumes of container {container}");
+        let archive = directories(&self.fresh).map_err(|source| DockerError::Broken {
+            doing: doing(),
+            source: source.into(),
+        })?;
+        let options = UploadToContainerOptionsBuilder::default()
+            .path("/")
+            .copy_uidgid("true")
+            .build();
+        let body = bollard::body_full(archive.into());
+        let api = self.engine.api();
+        let uploaded = api.upload_to_container(container, Some(options), body);
+        self.engine.call(doing(), uploaded).await
+    }
+
+    /// Removes the volumes that end with the job, when no container has them any more.
+    ///
+    /// # Errors
+    ///
+    /// The first, after all have been tried.
+    pub async fn remove(&mut self) -> Result<(), DockerError> {
+        let mut first = Ok(());
+        let mut left = Vec::new();
+        for name in std::mem::take(&mut self.passing) {
+            let options = RemoveVolumeOptions { force: true };
+            let removed = self.engine.api().remove_volume(&name, Some(options));
+            let doing = format!("remove volume {name}");
+            match self.engine.call(doing, removed).await {
+                Ok(()) => {}
+                Err(error) if error.is_not_found() => {}
+                Err(error) => {
+                    first = first.and(Err(error));
+                    left.push(name);
+                }
+            }
+        }
+        // So that another try removes what this one could not.
+        self.passing = left;
+        first
+    }
+}
+
+/// Packs directories that everybody may write to.
+fn directories(paths: &[String]) -> io::Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for path in paths {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Directory);
+        header.set_mode(0o777);
+        header.set_size(0);
+        let relative = format!("{}/", path.trim_start_matches('/'));
+        archive.append_data(&mut header, relative, io::empty())?;
+    }
+    archive.into_inner()
+}

@@ -1,0 +1,134 @@
+use super::{CacheKey, Source, VolumeSpec};
+use crate::config::DockerConfig;
+use crate::error::DockerError;
+use crate::names::Names;
+use crate::policy::{Asked, RealPath, check_volume};
+use executor_core::JobVariables;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+/// What is known about a job whose volumes are planned.
+#[derive(Debug, Clone, Copy)]
+pub struct VolumeContext<'a> {
+    /// Where the job's sources are in the container: destinations may be below it.
+    pub project_dir: &'a str,
+    /// Whose the volumes are that live on.
+    pub key: &'a CacheKey,
+    /// The names of what ends with the job.
+    pub names: &'a Names,
+    /// What `$NAME` in a volume's text stands for.
+    pub variables: &'a JobVariables,
+    /// The sockets of the engine, by all their paths; see [`sockets`](super::sockets).
+    pub sockets: &'a [PathBuf],
+    /// Tells the real path of one of the engine's host.
+    pub real_path: fn(&str) -> io::Result<RealPath>,
+}
+
+/// The volumes of a job, before anything is made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VolumePlan {
+    /// What containers mount, in the engine's words.
+    pub binds: Vec<String>,
+    /// The volumes to make where they are not there yet.
+    pub made: Vec<PlannedVolume>,
+}
+
+/// A volume to make where it is not there yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedVolume {
+    /// Its name.
+    pub name: String,
+    /// Where containers mount it.
+    pub destination: String,
+    /// Whether it lives on when the job has ended.
+    pub kept: bool,
+}
+
+impl VolumePlan {
+    /// Plans the volumes that the settings ask for.
+    ///
+    /// # Errors
+    ///
+    /// When one is none, is not allowed, or two have one destination.
+    pub fn new(config: &DockerConfig, context: &VolumeContext<'_>) -> Result<Self, DockerError> {
+        let mut plan = Self::default();
+        let mut destinations = BTreeMap::new();
+        for text in &config.volumes {
+            let expanded = context.variables.expand(text);
+            let asked = if text.contains('$') {
+                Asked::ByJob
+            } else {
+                Asked::ByRunner
+            };
+            let spec = VolumeSpec::parse(&expanded, context.project_dir).map_err(config_error)?;
+            if let Some(other) = destinations.insert(spec.destination.clone(), text) {
+                return Err(DockerError::config(format!(
+                    "the volumes `{other}` and `{text}` have the same destination"
+                )));
+            }
+            plan.add(config, context, &spec, asked)?;
+        }
+        Ok(plan)
+    }
+
+    fn add(
+        &mut self,
+        config: &DockerConfig,
+        context: &VolumeContext<'_>,
+        spec: &VolumeSpec,
+        asked: Asked,
+    ) -> Result<(), DockerError> {
+        let real = match &spec.source {
+            Source::Host(path) => Some(
+                (context.real_path)(path)
+                    .map_err(|error| DockerError::config(format!("volume `{path}`: {error}")))?,
+            ),
+            _ => None,
+        };
+        check_volume(config, spec, asked, real.as_ref(), context.sockets).map_err(config_error)?;
+        let source = match (&spec.source, &real) {
+            (Source::Named(name), _) => name.clone(),
+            // What was allowed is what is mounted, wherever a link may lead meanwhile.
+            (Source::Host(path), real) => match real {
+                Some(real) => real.as_path().display().to_string(),
+                None => path.clone(),
+            },
+            (Source::Cache, _) => self.own(config, context, &spec.destination),
+        };
+        self.binds.push(spec.bind(&source).map_err(config_error)?);
+        Ok(())
+    }
+
+    /// Returns what is mounted for a bare destination.
+    fn own(
+        &mut self,
+        config: &DockerConfig,
+        context: &VolumeContext<'_>,
+        destination: &str,
+    ) -> String {
+        let kept = !config.disable_cache;
+        if let Some(cache_dir) = config
+            .cache_dir
+            .as_deref()
+            .filter(|it| kept && !it.is_empty())
+        {
+            return context.key.directory(cache_dir, destination);
+        }
+        let name = if kept {
+            context.key.volume(destination)
+        } else {
+            context.names.volume(destination)
+        };
+        self.made.push(PlannedVolume {
+            name: name.clone(),
+            destination: destination.to_owned(),
+            kept: kept || config.volume_keep,
+        });
+        name
+    }
+}
+
+fn config_error(error: impl std::fmt::Display) -> DockerError {
+    DockerError::config(error.to_string())
+}
