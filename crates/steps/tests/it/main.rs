@@ -1,5 +1,6 @@
 //! The tests of the step-runner service and its client.
 
 mod agent;
+mod golden;
 mod service;
 mod wire;

@@ -217,3 +217,30 @@ async fn two_clients_follow_what_runs() {
     }
     served.stop().await;
 }
+
+#[tokio::test]
+async fn a_client_that_comes_after_a_crash_finds_what_runs() {
+    // R-STEP-13
+    let served = Served::start().await;
+    let go = served.path("go");
+    let script = format!(
+        "echo one; while [ ! -e '{}' ]; do sleep 0.02; done; echo two",
+        go.display()
+    );
+    let mut first = served.other_client().await;
+    first.run(served.request("1", &script)).await.unwrap();
+    drop(first);
+    let mut second = served.other_client().await;
+    let all = second
+        .status(v1::StatusRequest::default())
+        .await
+        .unwrap()
+        .into_inner()
+        .jobs;
+    assert_eq!(all.len(), 1);
+    assert_eq!((all[0].id.as_str(), all[0].finished), ("1", false));
+    fs::write(&go, "").unwrap();
+    let log = follow(&mut second, "1", 0).await;
+    assert_eq!(super::support::plain(&log), "one\ntwo\n");
+    served.stop().await;
+}

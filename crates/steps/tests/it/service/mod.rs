@@ -2,6 +2,7 @@
 
 mod cancel;
 mod idempotence;
+mod memory;
 mod odd_input;
 mod run;
 mod support;

@@ -129,7 +129,7 @@ impl Served {
 }
 
 /// Connects to a socket.
-async fn channel(socket: PathBuf) -> Channel {
+pub(crate) async fn channel(socket: PathBuf) -> Channel {
     let connector = tower_service_fn(socket);
     Endpoint::from_static("http://steps")
         .connect_with_connector(connector)
