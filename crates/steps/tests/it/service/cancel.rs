@@ -7,7 +7,7 @@ use steps::wire::v1::cancel_request::Level;
 use steps::wire::v1::result::{ErrorKind, State};
 use tonic::Code;
 
-use super::support::{Served, until_there};
+use super::support::{Served, lives, until_there};
 
 async fn cancel(served: &mut Served, id: &str, level: Level) {
     let message = v1::CancelRequest {
@@ -178,7 +178,8 @@ async fn a_service_that_ends_leaves_nothing() {
     let pid_file = served.path("work/pid");
     until_there(&pid_file).await;
     let pid = std::fs::read_to_string(pid_file).unwrap();
+    assert!(lives(&pid, "script-0"));
     let folder = served.stop().await;
-    assert!(!std::path::Path::new("/proc").join(pid.trim()).exists());
+    assert!(!lives(&pid, "script-0"));
     assert!(!folder.path().join("state/requests").exists());
 }

@@ -8,7 +8,7 @@ use steps::wire::v1::result::State;
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use super::support::{Served, follow, until_there};
+use super::support::{Served, follow, lives, until_there};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_many_runs_of_one_id_one_starts() {
@@ -42,7 +42,7 @@ async fn finish_ends_what_runs_and_leaves_nothing() {
     let mut served = Served::start().await;
     let ready = served.path("ready");
     let script = format!(
-        "trap '' TERM; sleep 600 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; wait; sleep 600",
+        "trap '' TERM; sleep 611 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; wait; sleep 600",
         ready.display()
     );
     served
@@ -52,6 +52,10 @@ async fn finish_ends_what_runs_and_leaves_nothing() {
         .unwrap();
     until_there(&ready).await;
     let pid = fs::read_to_string(&ready).unwrap();
+    // It is there before it has become what it is told to be.
+    while !lives(&pid, "sleep 611") {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     let begin = Instant::now();
     served.finish("1").await;
     assert!(
@@ -59,7 +63,7 @@ async fn finish_ends_what_runs_and_leaves_nothing() {
         "{:?}",
         begin.elapsed()
     );
-    assert!(!std::path::Path::new("/proc").join(pid.trim()).exists());
+    assert!(!lives(&pid, "sleep 611"));
     assert_eq!(
         fs::read_dir(served.path("state/requests")).unwrap().count(),
         0

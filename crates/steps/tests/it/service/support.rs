@@ -212,3 +212,15 @@ pub(crate) async fn until_there(path: &Path) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
+
+/// Returns whether a process with these words in its command line can still do anything.
+///
+/// The number alone says little: a killed process keeps it until it is collected, and then others get it.
+pub(crate) fn lives(pid: &str, words: &str) -> bool {
+    let read =
+        |file: &str| std::fs::read(format!("/proc/{}/{file}", pid.trim())).unwrap_or_default();
+    let line = read("cmdline");
+    String::from_utf8_lossy(&line)
+        .replace('\0', " ")
+        .contains(words)
+}
