@@ -16,6 +16,7 @@ mod ci;
 mod deny;
 mod docker;
 mod fuzz;
+mod python;
 mod requirements;
 mod run;
 mod source;

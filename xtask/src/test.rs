@@ -12,8 +12,8 @@ use anyhow::{Context, bail};
 
 use crate::agent;
 use crate::docker::{self, Daemon};
-use crate::run;
 use crate::workspace::Workspace;
+use crate::{python, run};
 
 /// A program that tests call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,6 +142,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
     // It ends when this function does, whatever comes of the tests.
     let engine = engine(workspace, args)?;
     let agent = agent(workspace, args)?;
+    let python = python(workspace, args);
     let in_workspace = |words: &[&str]| {
         let mut command = run::cargo();
         if let Some(engine) = &engine {
@@ -149,6 +150,9 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
         }
         if let Some(agent) = &agent {
             command.env(agent::VARIABLE, agent);
+        }
+        if let Some(python) = &python {
+            command.env(python::VARIABLE, python);
         }
         run::run(command.current_dir(&workspace.root).args(words))
     };
@@ -178,26 +182,39 @@ fn agent(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBu
     agent::build(workspace).map(Some)
 }
 
+/// Makes a Python with gRPC, unless one is named or the chosen tests have no use for it. Without one, the test that
+/// needs it fails, and all others tell what they can.
+fn python(workspace: &Workspace, args: &[String]) -> Option<PathBuf> {
+    let wanted = chosen(args).is_none_or(|package| package == "steps");
+    if env::var_os(python::VARIABLE).is_some() || !wanted {
+        return None;
+    }
+    let provided = python::provide(&workspace.target_directory, |package| {
+        install_packages(&[package]);
+    });
+    provided
+        .inspect_err(|error| println!("test: NO PYTHON CLIENT, its test will fail: {error:#}"))
+        .ok()
+}
+
 /// The packages whose tests start containers.
 const USES_ENGINE: [&str; 4] = ["cli", "executor-docker", "runwright", "steps"];
 
 /// Whether tests that are chosen so may start containers.
 fn wants_engine(args: &[String]) -> bool {
-    let Some(at) = args
+    chosen(args).is_none_or(|package| USES_ENGINE.contains(&package))
+}
+
+/// Returns the package whose tests are chosen, if one is.
+fn chosen(args: &[String]) -> Option<&str> {
+    let at = args
         .iter()
-        .position(|arg| arg.starts_with("-p") || arg.starts_with("--package"))
-    else {
-        return true;
-    };
-    let inline = args[at]
-        .trim_start_matches("--package=")
-        .trim_start_matches("-p");
-    let package = if matches!(args[at].as_str(), "-p" | "--package") {
-        args.get(at + 1).map_or("", String::as_str)
-    } else {
-        inline
-    };
-    USES_ENGINE.contains(&package)
+        .position(|arg| arg.starts_with("-p") || arg.starts_with("--package"))?;
+    if matches!(args[at].as_str(), "-p" | "--package") {
+        return Some(args.get(at + 1).map_or("", String::as_str));
+    }
+    let inline = args[at].trim_start_matches("--package=");
+    Some(inline.trim_start_matches("-p"))
 }
 
 /// Tests of builds with fail points, apart from all others, which test what people get.
@@ -273,6 +290,10 @@ fn folders(search: &OsStr) -> Vec<PathBuf> {
 /// Installs with apt-get where that can work. A failure is not fatal here: what is still missing decides.
 fn install(tools: &[Tool]) {
     let packages: Vec<_> = tools.iter().map(|tool| tool.package).collect();
+    install_packages(&packages);
+}
+
+fn install_packages(packages: &[&str]) {
     if !is_root() || !Path::new("/usr/bin/apt-get").is_file() {
         return;
     }
@@ -283,11 +304,7 @@ fn install(tools: &[Tool]) {
         command.stdin(Stdio::null()).stdout(Stdio::null());
         run::run(&mut command)
     };
-    let install = [
-        &["install", "--yes", "--no-install-recommends"],
-        packages.as_slice(),
-    ]
-    .concat();
+    let install = [&["install", "--yes", "--no-install-recommends"], packages].concat();
     if let Err(error) = apt(&["update"]).and_then(|()| apt(&install)) {
         println!("test: {error:#}");
     }

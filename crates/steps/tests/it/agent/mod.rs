@@ -2,5 +2,7 @@
 
 mod bootstrap;
 mod command;
+mod proxy;
+mod python;
 mod serve;
 mod support;

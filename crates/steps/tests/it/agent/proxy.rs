@@ -1,0 +1,116 @@
+//! `proxy`: bytes from here to the socket and back, and nothing else.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::thread;
+
+use super::support::{agent, errors, eventually};
+
+/// Starts a proxy to this socket, with a pipe for its input.
+fn proxy(socket: &Path) -> Child {
+    let mut command = agent(&["proxy", "--socket", socket.to_str().unwrap()]);
+    command.stdin(Stdio::piped()).spawn().unwrap()
+}
+
+/// Takes one connection and gives it to `serve`, while `talk` has the proxy.
+fn with_peer<T: Send>(
+    serve: impl FnOnce(UnixStream) -> T + Send,
+    talk: impl FnOnce(Child) + Send,
+) -> T {
+    let root = tempfile::tempdir().unwrap();
+    let socket = root.path().join("s");
+    let listener = UnixListener::bind(&socket).unwrap();
+    // A proxy that never comes must not hold up the test for ever.
+    listener.set_nonblocking(true).unwrap();
+    let child = proxy(&socket);
+    thread::scope(|scope| {
+        scope.spawn(|| talk(child));
+        let mut accepted = None;
+        eventually("the proxy connects", || {
+            accepted = listener.accept().ok();
+            accepted.is_some()
+        });
+        let (stream, _) = accepted.unwrap();
+        stream.set_nonblocking(false).unwrap();
+        serve(stream)
+    })
+}
+
+#[test]
+fn all_bytes_come_back_from_an_echo() {
+    // R-STEP-43
+    let sent: Vec<u8> = (0..20_000_000_u32)
+        .map(|number| (number % 251) as u8)
+        .collect();
+    with_peer(
+        |mut stream| {
+            let mut reader = stream.try_clone().unwrap();
+            std::io::copy(&mut reader, &mut stream).unwrap();
+            // Nothing comes any more, so nothing goes any more.
+            stream.shutdown(Shutdown::Write).unwrap();
+        },
+        |mut child| {
+            let mut input = child.stdin.take().unwrap();
+            let sent = &sent;
+            thread::scope(|scope| {
+                scope.spawn(move || input.write_all(sent).unwrap());
+                let output = child.wait_with_output().unwrap();
+                assert!(output.status.success(), "{}", errors(&output));
+                assert!(output.stdout == *sent, "{} bytes", output.stdout.len());
+                assert!(output.stderr.is_empty());
+            });
+        },
+    );
+}
+
+#[test]
+fn what_the_other_side_says_after_our_end_still_comes() {
+    // R-STEP-43
+    with_peer(
+        |mut stream| {
+            let mut question = String::new();
+            // Ends when the proxy has passed the end of its input on.
+            stream.read_to_string(&mut question).unwrap();
+            stream.write_all(format!("{question}?").as_bytes()).unwrap();
+        },
+        |mut child| {
+            child.stdin.take().unwrap().write_all(b"question").unwrap();
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", errors(&output));
+            assert_eq!(output.stdout, b"question?");
+        },
+    );
+}
+
+#[test]
+fn a_socket_that_closes_ends_it_though_the_input_is_open() {
+    with_peer(
+        |mut stream| stream.write_all(b"last words").unwrap(),
+        |mut child| {
+            let _open = child.stdin.take();
+            let output = child.wait_with_output().unwrap();
+            assert_eq!(output.stdout, b"last words");
+        },
+    );
+}
+
+#[test]
+fn without_a_socket_it_fails_and_writes_nothing_to_standard_output() {
+    // R-STEP-46, R-STEP-49
+    let root = tempfile::tempdir().unwrap();
+    let missing = root.path().join("missing");
+    let dead = root.path().join("dead");
+    drop(UnixListener::bind(&dead).unwrap());
+    for socket in [&missing, &dead] {
+        let mut child = proxy(socket);
+        let _open = child.stdin.take();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(output.stdout.is_empty());
+        let said = errors(&output);
+        assert!(said.contains(socket.to_str().unwrap()), "{said}");
+    }
+}
