@@ -1,0 +1,220 @@
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use executor_core::{
+    Cancellation, ExitCode, FileVariable, StageResult, StageStatus, StageVariables,
+};
+use process::{OutputSink, Stream};
+use steps::{RunId, RunState, ScriptStep, StepsError};
+
+use super::support::{Output, Served};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_runs_and_its_bytes_and_its_result_come_back() {
+    let served = Served::start();
+    let client = served.client();
+    let mut run = served.run(
+        "1",
+        "printf 'one\\ntw'; printf 'o\\r\\nthree\\r50%%\\r'; printf 'bad \\377\\000' >&2; cat \"$FILE\"; exit 3",
+    );
+    run.variables = Arc::new(StageVariables {
+        environment: vec![("A".to_owned(), "$B".to_owned())],
+        files: vec![FileVariable {
+            key: "FILE".to_owned(),
+            content: b"\xfffile".to_vec(),
+        }],
+    });
+    let mut output = Output::default();
+    let result = client
+        .execute(&run, &mut output.sink(), &Cancellation::new())
+        .await
+        .unwrap();
+    assert_eq!(output.stdout, b"one\ntwo\r\nthree\r50%\r\xfffile");
+    assert_eq!(output.stderr, b"bad \xff\0");
+    assert_eq!(result.status, StageStatus::Exited(ExitCode(3)));
+    let stage = StageResult::from(result);
+    assert_eq!((stage.stdout_bytes, stage.stderr_bytes), (24, 6));
+    // It was finished: the service knows it no more.
+    assert!(client.status(None).await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn steps_run_in_order_until_one_fails() {
+    let served = Served::start();
+    let mut run = served.run("1", "");
+    let step = |name: &str, script: &str| ScriptStep {
+        name: name.to_owned(),
+        script: script.to_owned(),
+    };
+    run.steps = vec![
+        step("a", "echo a"),
+        step("b", "echo b; kill -9 $$"),
+        step("c", "echo c"),
+    ];
+    run.shell = vec!["/bin/sh".to_owned(), "-e".to_owned()];
+    let mut output = Output::default();
+    let client = served.client();
+    let result = client
+        .execute(&run, &mut output.sink(), &Cancellation::new())
+        .await
+        .unwrap();
+    assert_eq!(output.text(), "a\nb\n");
+    assert_eq!(result.status, StageStatus::Signaled { signal: 9 });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_requests_share_one_connection() {
+    // R-STEP-48, R-STEP-14
+    let served = Served::start();
+    let way = Arc::new(super::support::Way::to(served.socket()));
+    let client = steps::StepsClient::new(Arc::clone(&way) as _, super::support::quick());
+    client.hello(&Cancellation::new()).await.unwrap();
+    let mut running = tokio::task::JoinSet::new();
+    for number in 0..20 {
+        let (client, id) = (client.clone(), format!("run-{number}"));
+        let run = served.run(&id, &format!("for i in 1 2 3 4 5; do echo {id} $i; done"));
+        running.spawn(async move {
+            let mut output = Output::default();
+            let ended = client
+                .execute(&run, &mut output.sink(), &Cancellation::new())
+                .await;
+            (run.id, ended.unwrap(), output)
+        });
+    }
+    let mut ended = 0;
+    while let Some(run) = running.join_next().await {
+        let (id, result, output) = run.unwrap();
+        let expect: String = (1..=5).map(|i| format!("{id} {i}\n")).collect();
+        assert_eq!(output.text(), expect);
+        assert!(result.status.is_success());
+        ended += 1;
+    }
+    assert_eq!(ended, 20);
+    assert_eq!(
+        way.connections.load(std::sync::atomic::Ordering::Relaxed),
+        1
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_clients_see_one_request() {
+    // R-STEP-15
+    let served = Served::start();
+    let (one, other) = (served.client(), served.client());
+    let run = served.run(
+        "1",
+        "echo begin; until [ -e go ]; do sleep 0.01; done; echo end",
+    );
+    let begun = Arc::new(tokio::sync::Notify::new());
+    let (mut first, mut second) = (Output::default(), Output::default());
+    let execute = async {
+        let begun = Arc::clone(&begun);
+        let mut sink = first.sink();
+        let mut noting = |stream: Stream, bytes: &[u8]| {
+            sink(stream, bytes);
+            begun.notify_one();
+        };
+        one.execute(&run, &mut noting, &Cancellation::new()).await
+    };
+    let watch = async {
+        begun.notified().await;
+        let status = other.status(Some(&run.id)).await.unwrap();
+        assert_eq!(status[0].state, RunState::Running);
+        std::fs::write(served.path("work/go"), "").unwrap();
+        other
+            .resume(&run.id, 0, &mut second.sink(), None, &Cancellation::new())
+            .await
+    };
+    let (executed, watched) = tokio::join!(execute, watch);
+    assert!(executed.unwrap().status.is_success());
+    // The one who was first at the end has finished it, so that the other may find nothing.
+    match watched {
+        Ok(result) => assert!(result.status.is_success()),
+        Err(error) => assert!(matches!(error, StepsError::Forgotten { .. }), "{error}"),
+    }
+    assert_eq!(first.text(), "begin\nend\n");
+    assert!("begin\nend\n".starts_with(&second.text()), "{second:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_client_goes_on_where_the_one_that_is_gone_was() {
+    // R-STEP-13, R-STEP-42
+    let served = Served::start();
+    let offset = Arc::new(Mutex::new(0));
+    let mut run = served.run(
+        "1",
+        "printf 'Password: '; until [ -e go ]; do sleep 0.01; done; echo x; echo end",
+    );
+    let noted = Arc::clone(&offset);
+    run.progress = Some(Arc::new(move |bytes| *noted.lock().unwrap() = bytes));
+    let mut before = Output::default();
+    {
+        let client = served.client();
+        let never = Cancellation::new();
+        let mut sink = before.sink();
+        let execute = client.execute(&run, &mut sink, &never);
+        let prompt = async {
+            while *offset.lock().unwrap() == 0 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::select! {
+            ended = execute => panic!("it waits for a file: {ended:?}"),
+            () = prompt => {}
+        }
+    }
+    std::fs::write(served.path("work/go"), "").unwrap();
+    let client = served.client();
+    let known = client.status(None).await.unwrap();
+    assert_eq!(known[0].id, RunId::new("1"));
+    let from = *offset.lock().unwrap();
+    let mut after = Output::default();
+    let result = client
+        .resume(&run.id, from, &mut after.sink(), None, &Cancellation::new())
+        .await
+        .unwrap();
+    assert!(result.status.is_success());
+    assert_eq!(before.text(), "Password: ");
+    assert_eq!(after.text(), "x\nend\n");
+}
+
+/// Notes when it was told that nothing comes.
+struct Idle(Vec<String>);
+
+impl OutputSink for Idle {
+    fn write(&mut self, _: Stream, bytes: &[u8]) {
+        self.0.push(String::from_utf8_lossy(bytes).into_owned());
+    }
+
+    fn idle(&mut self) {
+        self.0.push("(idle)".to_owned());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_comes_whole_and_at_once_and_silence_is_told_once() {
+    let served = Served::start();
+    let run = served.run("1", "echo one; sleep 0.6; echo two");
+    let mut output = Idle(Vec::new());
+    let client = served.client();
+    let ended = client
+        .execute(&run, &mut output, &Cancellation::new())
+        .await;
+    assert!(ended.unwrap().status.is_success());
+    assert_eq!(output.0[..3], ["one\n", "(idle)", "two\n"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_cannot_be_is_refused_with_the_reason() {
+    let served = Served::start();
+    let client = served.client();
+    let mut run = served.run("1", "echo");
+    run.shell = vec!["/no/such/shell".to_owned()];
+    let mut output = Output::default();
+    let ended = client
+        .execute(&run, &mut output.sink(), &Cancellation::new())
+        .await;
+    let error = ended.unwrap_err();
+    assert!(matches!(error, StepsError::Refused { .. }), "{error:?}");
+    assert!(error.to_string().contains("/no/such/shell"), "{error}");
+}

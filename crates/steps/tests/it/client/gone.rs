@@ -1,0 +1,173 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use executor_core::{BuildError, CancelCause, Cancellation, FailureReason};
+use steps::{ClientOptions, StepsClient, StepsError};
+
+use super::support::{Output, Plan, Served, Way, quick};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_was_never_there_is_a_clear_error() {
+    // R-STEP-01, R-STEP-49
+    let folder = tempfile::tempdir().unwrap();
+    let options = ClientOptions {
+        ready_within: Duration::from_millis(50),
+        ..quick()
+    };
+    let way = Arc::new(Way::to(folder.path().join("nothing")));
+    let client = StepsClient::new(way, options);
+    let error = client.hello(&Cancellation::new()).await.unwrap_err();
+    assert!(matches!(error, StepsError::Unreachable { .. }), "{error:?}");
+    let error = BuildError::from(error);
+    assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
+    assert_eq!(
+        error.chain(),
+        "steps: no step-runner service answers in the environment; runwright-agent must be there and be started \
+         (`runwright-agent serve`): test: connect: No such file or directory (os error 2)"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_comes_late_is_waited_for() {
+    let mut served = Served::start();
+    served.end().await;
+    std::fs::remove_file(served.socket()).unwrap();
+    let client = served.client();
+    let late = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        std::fs::write(served.socket(), "").unwrap();
+        served.replace().await;
+    };
+    let never = Cancellation::new();
+    let (agent, ()) = tokio::join!(client.hello(&never), late);
+    assert_eq!(agent.unwrap().pid, std::process::id());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_for_a_service_can_be_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let way = Arc::new(Way::to(folder.path().join("nothing")));
+    let client = StepsClient::new(way, quick());
+    let stop = Cancellation::new();
+    let (hello, ()) = tokio::join!(client.hello(&stop), async {
+        tokio::task::yield_now().await;
+        stop.cancel(CancelCause::User);
+    });
+    let error = hello.unwrap_err();
+    assert!(
+        matches!(error, StepsError::Canceled(CancelCause::User)),
+        "{error:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_is_gone_for_too_long_is_lost() {
+    let mut served = Served::start();
+    let options = ClientOptions {
+        lost_after: Duration::from_millis(200),
+        ..quick()
+    };
+    let client = StepsClient::new(Arc::new(Way::to(served.socket())), options);
+    let run = served.run("1", "echo begin; sleep 600");
+    let begun = tokio::sync::Notify::new();
+    let mut sink = |_, _: &[u8]| begun.notify_one();
+    let never = Cancellation::new();
+    let (ended, ()) = tokio::join!(client.execute(&run, &mut sink, &never), async {
+        begun.notified().await;
+        served.end().await;
+        std::fs::remove_file(served.socket()).unwrap();
+    });
+    let error = ended.unwrap_err();
+    // The service may have told how it ended the script before it was gone.
+    if let StepsError::Lost { .. } = &error {
+        let error = BuildError::from(error);
+        assert!(matches!(
+            error,
+            BuildError::Canceled(CancelCause::EnvironmentLost)
+        ));
+    } else {
+        assert!(
+            matches!(error, StepsError::Canceled(_) | StepsError::Internal { .. }),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_service_in_its_place_does_not_run_the_script_again() {
+    let mut served = Served::start();
+    let client = served.client();
+    let run = served.run("1", "echo x >> started; echo begin; sleep 600");
+    let begun = tokio::sync::Notify::new();
+    let mut sink = |_, _: &[u8]| begun.notify_one();
+    let never = Cancellation::new();
+    let (ended, ()) = tokio::join!(client.execute(&run, &mut sink, &never), async {
+        begun.notified().await;
+        served.replace().await;
+    });
+    let error = ended.unwrap_err();
+    let build = BuildError::from(error);
+    assert!(!build.is_temporary(), "{build:?}");
+    assert_eq!(std::fs::read(served.path("work/started")).unwrap(), b"x\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_hangs_is_noticed_while_the_script_is_silent() {
+    let served = Served::start();
+    let options = ClientOptions {
+        keep_alive: Duration::from_millis(200),
+        ..quick()
+    };
+    let way = Arc::new(Way::planned(served.socket(), Plan::FirstHangs(1_000)));
+    let client = StepsClient::new(Arc::clone(&way) as _, options);
+    // More than the connection carries, then silence, then the end.
+    let run = served.run(
+        "1",
+        "head -c 5000 /dev/zero | tr '\\0' x; sleep 1; echo end",
+    );
+    let mut output = Output::default();
+    let begin = Instant::now();
+    let ended = client
+        .execute(&run, &mut output.sink(), &Cancellation::new())
+        .await;
+    assert!(ended.unwrap().status.is_success());
+    assert_eq!(output.stdout.len(), 5_004);
+    assert!(
+        begin.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        begin.elapsed()
+    );
+    assert_eq!(
+        way.connections.load(std::sync::atomic::Ordering::Relaxed),
+        2
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_dropped_harms_nothing() {
+    // R-STEP-20
+    let served = Served::start();
+    let run = served.run(
+        "1",
+        "echo begin; until [ -e go ]; do sleep 0.01; done; seq 1 100000; echo end",
+    );
+    let begun = tokio::sync::Notify::new();
+    {
+        let client = served.client();
+        let mut sink = |_, _: &[u8]| begun.notify_one();
+        let never = Cancellation::new();
+        tokio::select! {
+            ended = client.execute(&run, &mut sink, &never) => panic!("it waits: {ended:?}"),
+            () = begun.notified() => {}
+        }
+    }
+    std::fs::write(served.path("work/go"), "").unwrap();
+    let mut output = Output::default();
+    let client = served.client();
+    let ended = client
+        .resume(&run.id, 0, &mut output.sink(), None, &Cancellation::new())
+        .await;
+    assert!(ended.unwrap().status.is_success());
+    let numbers: String = (1..=100_000).map(|number| format!("{number}\n")).collect();
+    assert!(output.text() == format!("begin\n{numbers}end\n"));
+}

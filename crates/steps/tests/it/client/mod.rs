@@ -1,0 +1,10 @@
+//! The client against a real service.
+
+mod cut;
+mod execute;
+mod files;
+mod gone;
+mod log;
+mod proxy;
+mod stop;
+mod support;

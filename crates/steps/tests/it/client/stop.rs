@@ -1,0 +1,125 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use executor_core::{CancelCause, Cancellation};
+use steps::{RunTiming, StepsClient, StepsError};
+
+use super::support::{Output, Plan, Served, Way, quick};
+
+/// Cancels or aborts a script once it has begun; returns what it wrote.
+async fn stopped(served: &Served, client: &StepsClient, script: &str, aborts: bool) -> String {
+    let mut run = served.run("1", script);
+    run.timing.terminate_grace = Duration::from_secs(60);
+    let stop = Cancellation::new();
+    let mut output = Output::default();
+    let mut sink = output.sink();
+    let mut stopping = |stream, bytes: &[u8]| {
+        sink(stream, bytes);
+        if aborts {
+            stop.abort(CancelCause::Shutdown);
+        } else {
+            stop.cancel(CancelCause::Shutdown);
+        }
+    };
+    let begin = Instant::now();
+    let ended = client.execute(&run, &mut stopping, &stop).await;
+    let error = ended.unwrap_err();
+    assert!(
+        matches!(error, StepsError::Canceled(CancelCause::Shutdown)),
+        "{error:?}"
+    );
+    assert!(begin.elapsed() < Duration::from_secs(30));
+    assert!(client.status(None).await.unwrap().is_empty());
+    drop(stopping);
+    drop(sink);
+    output.text()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_script_gets_the_signal_and_its_last_words_are_heard() {
+    let served = Served::start();
+    let script = "trap 'echo bye; exit 7' TERM; echo begin; while :; do sleep 0.01; done";
+    let text = stopped(&served, &served.client(), script, false).await;
+    assert_eq!(text, "begin\nbye\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_aborted_script_gets_none() {
+    let served = Served::start();
+    let script = "trap 'echo bye; exit 7' TERM; echo begin; while :; do sleep 0.01; done";
+    let text = stopped(&served, &served.client(), script, true).await;
+    assert_eq!(text, "begin\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancellation_comes_through_a_way_that_breaks() {
+    let served = Served::start();
+    let way = Way::planned(served.socket(), Plan::Random(0x1234_5678_9abc));
+    let client = StepsClient::new(Arc::new(way), quick());
+    let script = "trap 'echo bye; exit 7' TERM; echo begin; while :; do sleep 0.01; done";
+    let text = stopped(&served, &client, script, false).await;
+    assert_eq!(text, "begin\nbye\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_stopped_before_it_began_does_not_begin() {
+    let served = Served::start();
+    let stop = Cancellation::new();
+    stop.cancel(CancelCause::User);
+    let run = served.run("1", "echo x > started");
+    let mut sink = |_, _: &[u8]| {};
+    let ended = served.client().execute(&run, &mut sink, &stop).await;
+    assert!(matches!(
+        ended,
+        Err(StepsError::Canceled(CancelCause::User))
+    ));
+    assert!(!served.path("work/started").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_has_a_time_of_its_own() {
+    let served = Served::start();
+    let mut run = served.run("1", "echo begin; sleep 600");
+    let limit = Duration::from_millis(300);
+    run.timing = RunTiming {
+        timeout: Some(limit),
+        terminate_grace: Duration::from_millis(100),
+        ..RunTiming::default()
+    };
+    let mut output = Output::default();
+    let client = served.client();
+    let ended = client
+        .execute(&run, &mut output.sink(), &Cancellation::new())
+        .await;
+    let error = ended.unwrap_err();
+    assert!(
+        matches!(error, StepsError::TimedOut { limit: told } if told == limit),
+        "{error:?}"
+    );
+    assert_eq!(output.text(), "begin\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_abort_does_not_wait_for_a_service_that_is_gone() {
+    let mut served = Served::start();
+    let mut options = quick();
+    options.abort_within = Duration::from_millis(200);
+    options.lost_after = Duration::from_secs(600);
+    let client = StepsClient::new(Arc::new(Way::to(served.socket())), options);
+    let run = served.run("1", "echo begin; sleep 600");
+    let begun = tokio::sync::Notify::new();
+    let mut sink = |_, _: &[u8]| begun.notify_one();
+    let stop = Cancellation::new();
+    let begin = Instant::now();
+    let (ended, ()) = tokio::join!(client.execute(&run, &mut sink, &stop), async {
+        begun.notified().await;
+        served.end().await;
+        std::fs::remove_file(served.socket()).unwrap();
+        stop.abort(CancelCause::Shutdown);
+    });
+    assert!(
+        matches!(ended, Err(StepsError::Canceled(CancelCause::Shutdown))),
+        "{ended:?}"
+    );
+    assert!(begin.elapsed() < Duration::from_secs(60));
+}
