@@ -5,18 +5,21 @@ use crate::container::tree::{Owner, Tree};
 use crate::error::DockerError;
 use crate::host::{Shared, SharedHost};
 use crate::made::Made;
+use crate::own;
 use crate::prepare::{Preparation, prepare};
 use crate::run::exec::ExecEngine;
 use crate::run::{Stage, Timing};
+use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
 use executor_core::ability::{
     FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
 };
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildError, Cancellation, Dialect, Environment,
-    Executor, ExecutorData, ExecutorStage, JobOutcome, PrepareOptions, ShellInfo, StageCell,
-    StageCommand, StageResult,
+    Executor, ExecutorData, ExecutorStage, JobOutcome, Placement, PrepareOptions, ShellInfo,
+    StageCell, StageCommand, StageResult,
 };
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Runs the stages of one job in a container.
@@ -39,6 +42,7 @@ pub(crate) struct Prepared {
     pub(crate) owner: Owner,
     pub(crate) engine: ExecEngine,
     pub(crate) shell: ShellInfo,
+    pub(crate) terminal: Arc<DockerTerminal>,
 }
 
 impl DockerExecutor {
@@ -109,6 +113,10 @@ impl Executor for DockerExecutor {
         if let Some(lost) = prepared.container.lost() {
             return Err(BuildError::from(lost).given_up());
         }
+        prepared.terminal.set_variables(&command.variables);
+        if command.placement == Placement::User {
+            prepared.give_files().await?;
+        }
         let written = prepared.write_files(&command).await;
         written.map_err(|error| BuildError::from(error).given_up())?;
         prepared.engine.timing = timing;
@@ -127,7 +135,9 @@ impl Executor for DockerExecutor {
 
     async fn cleanup(&mut self) -> Result<(), BuildError> {
         self.base.cleanup();
-        self.prepared = None;
+        if let Some(prepared) = self.prepared.take() {
+            prepared.take_back().await;
+        }
         if let Some(made) = &mut self.made {
             made.remove().await?;
         }
@@ -151,7 +161,8 @@ impl Executor for DockerExecutor {
     }
 
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        None
+        let prepared = self.prepared.as_ref()?;
+        Some(Arc::clone(&prepared.terminal) as Arc<dyn Terminal>)
     }
 
     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
@@ -172,6 +183,39 @@ impl Executor for DockerExecutor {
 }
 
 impl Prepared {
+    /// Gives the job's files to the user of its container, where that is not root.
+    async fn give_files(&self) -> Result<(), BuildError> {
+        let Some(host) = self.files.host.as_ref().filter(|_| self.owner.uid != 0) else {
+            return Ok(());
+        };
+        if !own::may_give() {
+            return Ok(());
+        }
+        let (root, owner) = (PathBuf::from(&host.project_dir), self.owner);
+        let given = tokio::task::spawn_blocking(move || own::give(&root, owner)).await;
+        let given = given.unwrap_or_else(|panic| {
+            Err(DockerError::Broken {
+                doing: "give the job's files to its user".to_owned(),
+                source: panic.into(),
+            })
+        });
+        Ok(given?)
+    }
+
+    /// Takes back the private directory, so that it can be removed by who is not root either.
+    async fn take_back(&self) {
+        if self.files.host.is_none() || self.owner.uid == 0 || own::may_give() {
+            return;
+        }
+        let mut tree = Tree::new(own::ourselves());
+        let added = tree.only_directory(".", 0o700);
+        if let (Ok(()), Ok(archive)) = (added, tree.finish()) {
+            // What is left is noted for the next start.
+            let directory = &self.files.inside.temp_dir;
+            let _ = self.container.upload(directory, archive).await;
+        }
+    }
+
     /// Writes the stage's file variables, which belong to the job's user alone.
     async fn write_files(&self, command: &StageCommand) -> Result<(), DockerError> {
         if command.variables.files.is_empty() {

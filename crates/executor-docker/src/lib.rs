@@ -21,9 +21,12 @@ mod executor;
 mod host;
 mod made;
 mod options;
+mod own;
 mod prepare;
 mod provider;
 mod run;
+mod session;
+mod terminal;
 mod workspace;
 
 pub use engine::{DockerHost, Engine};

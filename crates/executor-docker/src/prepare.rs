@@ -17,11 +17,13 @@ use crate::policy;
 use crate::run::Timing;
 use crate::run::exec::ExecEngine;
 use crate::run::mark::new_mark;
+use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
 use bollard::models::ContainerCreateBody;
 use executor_core::job::Image;
 use executor_core::{BuildDirs, CancelCause, Cancellation, Dialect, PrepareOptions, ShellInfo};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long an entry point may take when the runner's settings set no limit.
@@ -69,14 +71,19 @@ pub(crate) async fn prepare(
     make_directories(&container, &files, owner).await?;
     let shell = preparation.choose_shell(&inside, &name)?;
     let engine = ExecEngine {
-        engine: preparation.engine.clone(),
-        container: container.id().to_owned(),
-        name: container.name().to_owned(),
+        execs: container.execs(),
         end: container.end(),
         shell: shell.program.clone().unwrap_or_else(|| "sh".to_owned()),
         timing: Timing::of(&options.config),
     };
+    let terminal = DockerTerminal::new(
+        container.execs(),
+        shell.clone(),
+        files.inside.clone(),
+        owner,
+    );
     Ok(Prepared {
+        terminal: Arc::new(terminal),
         container,
         files,
         owner,

@@ -1,5 +1,6 @@
 //! The container of a job.
 
+use crate::container::execs::Execs;
 use crate::container::watch::{ContainerEnd, watch};
 use crate::engine::Engine;
 use crate::error::DockerError;
@@ -93,6 +94,15 @@ impl JobContainer {
     /// Returns its name.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns what starts processes in it.
+    pub(crate) fn execs(&self) -> Execs {
+        Execs {
+            engine: self.engine.clone(),
+            container: self.id.clone(),
+            name: self.name.clone(),
+        }
     }
 
     /// Returns what its host name begins with, as the log shows it: the short id.

@@ -1,6 +1,7 @@
 //! The container of a job: from its creation to its removal.
 
 pub(crate) mod begin;
+pub(crate) mod execs;
 pub(crate) mod fault;
 pub(crate) mod job_container;
 pub(crate) mod ready;

@@ -1,54 +1,32 @@
 //! A stage as an exec of the shell in a container that waits.
 
 use crate::container::ended;
+use crate::container::execs::{ExecPlan, Execs, Running};
 use crate::container::watch::ContainerEnd;
-use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::run::feed::feed;
 use crate::run::mark::new_mark;
 use crate::run::output::StageOutput;
-use crate::run::signal::{self, Signal};
+use crate::run::signal::Signal;
 use crate::run::{Stage, Timing, status};
-use bollard::container::LogOutput;
-use bollard::errors::Error;
-use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
 use executor_core::{BuildError, StageResult};
-use fail_point::fail_point;
-use futures_util::{Stream, StreamExt};
-use std::pin::Pin;
+use futures_util::StreamExt;
 use std::time::Duration;
-use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 /// How often is asked whether the shell has ended while something else holds its output.
 const ASK: Duration = Duration::from_millis(500);
-/// How long a signal may take to be delivered.
-const DELIVERY: Duration = Duration::from_secs(10);
-/// The size of the buffer for output.
-const BUFFER: usize = 128 * 1024;
 
 /// Runs stages in one container.
 #[derive(Debug)]
 pub(crate) struct ExecEngine {
-    pub(crate) engine: Engine,
-    /// The container's id.
-    pub(crate) container: String,
-    /// The container's name.
-    pub(crate) name: String,
+    pub(crate) execs: Execs,
     pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
     /// The program of the shell.
     pub(crate) shell: String,
     pub(crate) timing: Timing,
-}
-
-type Output = Pin<Box<dyn Stream<Item = Result<LogOutput, Error>> + Send>>;
-
-/// A running exec.
-struct Running {
-    id: String,
-    output: Output,
-    input: Pin<Box<dyn AsyncWrite + Send>>,
 }
 
 /// Where the end of a stage stands.
@@ -70,9 +48,13 @@ impl ExecEngine {
         let mark = new_mark();
         let text = feed(stage.command, stage.temp_dir, &mark)?;
         let begun = Instant::now();
-        let command = vec![self.shell.clone()];
-        let directory = Some(stage.command.working_dir.clone());
-        let running = self.start(command, directory, None, true).await;
+        let plan = ExecPlan {
+            command: vec![self.shell.clone()],
+            directory: Some(stage.command.working_dir.clone()),
+            with_input: true,
+            ..ExecPlan::default()
+        };
+        let running = self.execs.start(plan).await;
         let mut running = running.map_err(|error| self.explain(error))?;
         let mut output = StageOutput::new(stage.trace, mark);
         let followed = self.follow(&mut running, text, &mut output, &stage).await;
@@ -85,12 +67,12 @@ impl ExecEngine {
             }
             return Err(BuildError::Canceled(stage.cause()));
         }
-        let code = self.exit_code(&running.id).await;
+        let code = self.execs.exit_code(&running.id).await;
         let code = code.map_err(|error| BuildError::from(self.explain(error)).given_up())?;
         let mut result = status::result_of(code, begun.elapsed(), output.bytes());
         if code == 137 {
             result.oom_killed =
-                status::ran_out_of_memory(&self.engine, &self.container, begun).await;
+                status::ran_out_of_memory(&self.execs.engine, &self.execs.container, begun).await;
         }
         Ok(result)
     }
@@ -176,7 +158,7 @@ impl ExecEngine {
             }
             if ask_at <= now {
                 ask_at = now + ASK;
-                if drained_at.is_none() && self.has_ended(&running.id).await {
+                if drained_at.is_none() && self.execs.has_ended(&running.id).await {
                     drained_at = Some(now + self.timing.pipe_grace);
                 }
             }
@@ -187,104 +169,19 @@ impl ExecEngine {
         Ok(stopping.asked)
     }
 
-    /// Starts a command in the container.
-    async fn start(
-        &self,
-        command: Vec<String>,
-        directory: Option<String>,
-        user: Option<String>,
-        with_input: bool,
-    ) -> Result<Running, DockerError> {
-        let options = CreateExecOptions {
-            attach_stdin: Some(with_input),
-            attach_stdout: Some(true),
-            attach_stderr: Some(true),
-            cmd: Some(command),
-            working_dir: directory,
-            user,
-            ..CreateExecOptions::default()
-        };
-        let doing = || format!("run a command in container {}", self.name);
-        let created = fail_point!(
-            "executor_docker::exec::create",
-            self.engine
-                .api()
-                .create_exec(&self.container, options)
-                .await
-        );
-        let id = created
-            .map_err(|error| DockerError::from_api(doing(), error))?
-            .id;
-        let options = StartExecOptions {
-            output_capacity: Some(BUFFER),
-            ..StartExecOptions::default()
-        };
-        let started = fail_point!(
-            "executor_docker::exec::start",
-            self.engine.api().start_exec(&id, Some(options)).await
-        );
-        match started.map_err(|error| DockerError::from_api(doing(), error))? {
-            StartExecResults::Attached { output, input } => Ok(Running { id, output, input }),
-            StartExecResults::Detached => Err(DockerError::config("the exec has no output")),
-        }
-    }
-
-    /// Sends a signal to the tree of a process, as root: the job may have become another user.
+    /// Ends the tree of a process; where the container is gone, so is the process.
     async fn signal(&self, signal: Signal, process: &str) -> Result<(), DockerError> {
-        let command = signal::command(&self.shell, signal, process);
-        let sent = async {
-            let user = Some("0".to_owned());
-            let mut running = self.start(command, None, user, false).await?;
-            while let Some(Ok(_)) = running.output.next().await {}
-            Ok::<_, DockerError>(())
-        };
-        match tokio::time::timeout(DELIVERY, sent).await {
-            Ok(Ok(())) => Ok(()),
-            // Where the container is gone, so is the process.
-            Ok(Err(error)) if self.end.borrow().is_none() && !error.is_conflict() => Err(error),
-            Ok(Err(_)) => Ok(()),
-            Err(_) => Err(DockerError::Deadline {
-                doing: "end the processes of the stage".to_owned(),
-                after: DELIVERY,
-            }),
-        }
-    }
-
-    async fn has_ended(&self, exec: &str) -> bool {
-        let asked = tokio::time::timeout(DELIVERY, self.engine.api().inspect_exec(exec)).await;
-        matches!(asked, Ok(Ok(found)) if found.running == Some(false))
-    }
-
-    /// Asks the engine for the exit code of the exec.
-    async fn exit_code(&self, exec: &str) -> Result<i64, DockerError> {
-        let begun = Instant::now();
-        loop {
-            let asked = tokio::time::timeout(DELIVERY, self.engine.api().inspect_exec(exec)).await;
-            let doing = || "ask for the exit code of the stage".to_owned();
-            let Ok(asked) = asked else {
-                return Err(DockerError::Deadline {
-                    doing: doing(),
-                    after: DELIVERY,
-                });
-            };
-            let found = asked.map_err(|error| DockerError::from_api(doing(), error))?;
-            if let (Some(false), Some(code)) = (found.running, found.exit_code) {
-                return Ok(code);
-            }
-            if begun.elapsed() > DELIVERY {
-                return Err(DockerError::Deadline {
-                    doing: doing(),
-                    after: DELIVERY,
-                });
-            }
-            sleep(Duration::from_millis(5)).await;
+        let sent = self.execs.signal(&self.shell, signal, process).await;
+        match sent {
+            Err(error) if self.end.borrow().is_none() && !error.is_conflict() => Err(error),
+            _ => Ok(()),
         }
     }
 
     /// Returns why the container is lost, if it is known now.
     async fn lost_now(&self) -> Option<DockerError> {
         let end = self.end.borrow().clone();
-        end.map(|end| end.error(&self.name))
+        end.map(|end| end.error(&self.execs.name))
     }
 
     /// Returns why the container is lost, if that shows soon after the stream to it broke.
@@ -292,12 +189,13 @@ impl ExecEngine {
         let mut end = self.end.clone();
         let soon = Duration::from_secs(2);
         let end = tokio::time::timeout(soon, ended(&mut end)).await.ok()?;
-        Some(end.error(&self.name))
+        Some(end.error(&self.execs.name))
     }
 
     /// Tells that the container is lost, where that is the reason of an error.
     fn explain(&self, error: DockerError) -> DockerError {
         let end = self.end.borrow();
-        end.as_ref().map_or(error, |end| end.error(&self.name))
+        end.as_ref()
+            .map_or(error, |end| end.error(&self.execs.name))
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn feed(
 }
 
 /// Returns lines that set the variables, and those of files as the paths of the files.
-fn exports(variables: &StageVariables, temp_dir: &str) -> Result<String, BuildError> {
+pub(crate) fn exports(variables: &StageVariables, temp_dir: &str) -> Result<String, BuildError> {
     let mut text = String::new();
     let own = variables.environment.iter();
     let own = own.map(|(key, value)| (key, value.clone()));

@@ -1,0 +1,116 @@
+//! Giving a tree of this host to the user of a container.
+
+use crate::container::tree::Owner;
+use crate::error::DockerError;
+use fail_point::fail_point;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, openat, statat};
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// Returns whether this process may give files to others.
+pub(crate) fn may_give() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Returns who this process is.
+pub(crate) fn ourselves() -> Owner {
+    Owner {
+        uid: rustix::process::geteuid().as_raw(),
+        gid: rustix::process::getegid().as_raw(),
+    }
+}
+
+/// Gives `root` and all below it to `owner`; nothing outside of it, whatever links lead there.
+///
+/// Blocks.
+pub(crate) fn give(root: &Path, owner: Owner) -> Result<(), DockerError> {
+    let given = fail_point!("executor_docker::own::give", give_tree(root, owner));
+    given.map_err(|source| DockerError::Broken {
+        doing: format!("give {} to user {}", root.display(), owner.uid),
+        source: source.into(),
+    })
+}
+
+fn give_tree(root: &Path, owner: Owner) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let directory = match openat(CWD, root, flags, Mode::empty()) {
+        // The job's driver has not made it.
+        Err(rustix::io::Errno::NOENT) => return Ok(()),
+        opened => opened?,
+    };
+    set(&directory, c".", owner)?;
+    let mut open = vec![directory];
+    // Depth is bounded by the paths that a kernel takes, one descriptor for each open directory.
+    while let Some(directory) = open.pop() {
+        for name in names(&directory)? {
+            let kind = match statat(&directory, &name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(found) => FileType::from_raw_mode(found.st_mode),
+                Err(rustix::io::Errno::NOENT) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            set(&directory, &name, owner)?;
+            if kind == FileType::Directory {
+                match openat(&directory, &name, flags, Mode::empty()) {
+                    Ok(below) => open.push(below),
+                    // It became something else in the meantime.
+                    Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP) => {}
+                    Err(rustix::io::Errno::NOTDIR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn names(directory: &OwnedFd) -> io::Result<Vec<CString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let name = entry?.file_name().to_owned();
+        if !matches!(name.to_bytes(), b"." | b"..") {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+fn set(directory: impl AsFd, name: &std::ffi::CStr, owner: Owner) -> io::Result<()> {
+    let (uid, gid) = (Uid::from_raw(owner.uid), Gid::from_raw(owner.gid));
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    match chownat(directory, name, Some(uid), Some(gid), flags) {
+        Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    #[test]
+    fn all_of_a_tree_and_nothing_that_a_link_leads_to_is_given() {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, outside) = (
+            directory.path().join("root"),
+            directory.path().join("outside"),
+        );
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        fs::write(root.join("a/b/file"), "").unwrap();
+        symlink(&outside, root.join("link")).unwrap();
+        let before = fs::metadata(&outside).unwrap().uid();
+        // Without the right to give, it stays with the one who has it.
+        let uid = if may_give() { 12345 } else { before };
+        let gid = fs::metadata(&outside).unwrap().gid();
+        give(&root, Owner { uid, gid }).unwrap();
+        for path in ["", "a", "a/b", "a/b/file", "link"] {
+            let found = fs::symlink_metadata(root.join(path)).unwrap().uid();
+            assert_eq!(found, uid, "{path}");
+        }
+        assert_eq!(fs::metadata(&outside).unwrap().uid(), before);
+    }
+}

@@ -1,0 +1,181 @@
+//! Interactive shells in a job's container.
+
+use crate::container::execs::{ExecPlan, Execs};
+use crate::container::job_container::upload;
+use crate::container::tree::{Owner, Tree};
+use crate::error::DockerError;
+use crate::run::feed::exports;
+use crate::run::mark::{MarkedLine, new_mark};
+use crate::run::signal::Signal;
+use crate::session::{Control, DockerSession, keep};
+use executor_core::ability::{Terminal, TerminalRequest, TerminalSession};
+use executor_core::{BuildDirs, BuildError, CancelCause, Cancellation, ShellInfo, StageVariables};
+use futures_util::StreamExt;
+use shells::{InteractiveShell, ShellCommand};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+/// Says which process the shell is, then becomes it.
+const BEGIN: &str = r#"echo "$0 $$"; exec "$@""#;
+/// How long a shell may take to begin.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Opens shells in the project's directory, with the variables of the stage that runs.
+#[derive(Debug)]
+pub(crate) struct DockerTerminal {
+    execs: Execs,
+    shell: ShellInfo,
+    dirs: BuildDirs,
+    owner: Owner,
+    variables: Mutex<Arc<StageVariables>>,
+    /// How many shells were opened.
+    opened: AtomicU64,
+    /// See to it that shells end with their sessions.
+    keepers: Mutex<JoinSet<()>>,
+}
+
+impl DockerTerminal {
+    pub(crate) fn new(execs: Execs, shell: ShellInfo, dirs: BuildDirs, owner: Owner) -> Self {
+        Self {
+            execs,
+            shell,
+            dirs,
+            owner,
+            variables: Mutex::default(),
+            opened: AtomicU64::new(1),
+            keepers: Mutex::default(),
+        }
+    }
+
+    /// Gives these variables to the shells that are opened from now on.
+    pub(crate) fn set_variables(&self, variables: &Arc<StageVariables>) {
+        let mut own = self
+            .variables
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *own = Arc::clone(variables);
+    }
+
+    fn variables(&self) -> Arc<StageVariables> {
+        let variables = self.variables.lock();
+        Arc::clone(&variables.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn program(&self) -> String {
+        let program = self.shell.program.clone();
+        program.unwrap_or_else(|| self.shell.dialect.to_string())
+    }
+
+    /// Puts the files of a shell into the job's private directory; returns what is started.
+    async fn make(&self, request: &TerminalRequest) -> Result<ExecPlan, DockerError> {
+        let variables = request.variables.clone();
+        let variables = variables.unwrap_or_else(|| self.variables());
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".shell-{number}");
+        let directory = format!("{}/{name}", self.dirs.temp_dir);
+        let wrong = |error: shells::ScriptError| DockerError::config(error.to_string());
+        let mut interactive =
+            InteractiveShell::new(&self.shell, &directory, &request.title, &request.history)
+                .map_err(wrong)?;
+        interactive.profile = request.profile;
+        let exports = exports(&variables, &self.dirs.temp_dir);
+        let exports = exports.map_err(|error| DockerError::config(error.to_string()))?;
+        let mut tree = Tree::new(self.owner);
+        tree.only_directory(&name, 0o700)?;
+        for (file, text) in [
+            (InteractiveShell::START_FILE, interactive.start_file()),
+            (InteractiveShell::SCRIPT_FILE, interactive.script_file()),
+            (InteractiveShell::HISTORY_FILE, String::new()),
+            // In a file, not in the exec's environment: the values are secrets.
+            (InteractiveShell::EXPORTS_FILE, exports),
+        ] {
+            tree.file(&format!("{name}/{file}"), 0o600, text.as_bytes())?;
+        }
+        for file in &variables.files {
+            if !file.key.contains(['/', '\0']) && !file.key.starts_with('.') {
+                tree.file(&file.key, 0o600, &file.content)?;
+            }
+        }
+        let Execs {
+            engine, container, ..
+        } = &self.execs;
+        upload(engine, container, &self.dirs.temp_dir, tree.finish()?).await?;
+        let shell: ShellCommand = interactive.command();
+        let more = interactive.environment().into_iter();
+        let mut environment: Vec<_> = more.map(|(key, value)| format!("{key}={value}")).collect();
+        environment.push("TERM=xterm-256color".to_owned());
+        Ok(ExecPlan {
+            command: shell.argv().to_vec(),
+            directory: Some(self.dirs.project_dir.clone()),
+            with_input: true,
+            at_terminal: true,
+            environment,
+        })
+    }
+
+    async fn start(&self, request: &TerminalRequest) -> Result<DockerSession, DockerError> {
+        let mut plan = self.make(request).await?;
+        let mark = new_mark();
+        let before = [&self.program(), "-c", BEGIN, &mark].map(str::to_owned);
+        plan.command = before.into_iter().chain(plan.command).collect();
+        let running = self.execs.start(plan).await?;
+        let (id, mut output, input) = (running.id, running.output, running.input);
+        let (tell, told) = mpsc::unbounded_channel();
+        // A closed channel does no harm: the session is new.
+        let _ = tell.send(Control::Resize(request.size));
+        let mut line = MarkedLine::new(mark);
+        let mut first = Vec::new();
+        while line.found().is_none() {
+            match output.next().await {
+                Some(Ok(piece)) => line.pass(piece.as_ref(), |data| first.extend_from_slice(data)),
+                Some(Err(error)) => return Err(DockerError::from_api("open a terminal", error)),
+                None => break,
+            }
+        }
+        let process = line.found().map(str::to_owned);
+        let (engine, exec) = (self.execs.engine.clone(), id.clone());
+        let (execs, program) = (self.execs.clone(), self.program());
+        let keeper = async move {
+            keep(&engine, &exec, told).await;
+            if let Some(process) = process {
+                // The container's end comes anyway.
+                let _ = execs.signal(&program, Signal::Kill, &process).await;
+            }
+        };
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        keepers.spawn(keeper);
+        Ok(DockerSession::new(
+            self.execs.clone(),
+            id,
+            first,
+            output,
+            input,
+            tell,
+        ))
+    }
+}
+
+#[async_trait::async_trait]
+impl Terminal for DockerTerminal {
+    async fn open(
+        &self,
+        request: TerminalRequest,
+        cancellation: &Cancellation,
+    ) -> Result<Box<dyn TerminalSession>, BuildError> {
+        tokio::select! {
+            started = tokio::time::timeout(PATIENCE, self.start(&request)) => match started {
+                Ok(session) => Ok(Box::new(session?)),
+                Err(_) => Err(DockerError::Deadline {
+                    doing: "open a terminal".to_owned(),
+                    after: PATIENCE,
+                }.into()),
+            },
+            () = cancellation.canceled() => {
+                Err(BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User)))
+            }
+        }
+    }
+}
