@@ -7,8 +7,7 @@ use crate::host::{Shared, SharedHost};
 use crate::made::Made;
 use crate::own;
 use crate::prepare::{Preparation, prepare};
-use crate::run::exec::ExecEngine;
-use crate::run::{Stage, Timing};
+use crate::run::{Stage, StageEngine, Timing};
 use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
 use executor_core::ability::{
@@ -40,8 +39,9 @@ pub(crate) struct Prepared {
     pub(crate) container: JobContainer,
     pub(crate) files: JobFiles,
     pub(crate) owner: Owner,
-    pub(crate) engine: ExecEngine,
+    pub(crate) engine: StageEngine,
     pub(crate) shell: ShellInfo,
+    pub(crate) transfer: Option<Arc<dyn FileTransfer>>,
     pub(crate) terminal: Arc<DockerTerminal>,
 }
 
@@ -93,7 +93,7 @@ impl Executor for DockerExecutor {
         let prepared = prepare(&preparation, made, cancellation).await?;
         let hostname = prepared.container.hostname();
         let mut environment = self.base.remote_environment(&hostname, None)?;
-        environment.workspace = prepared.files.workspace(None);
+        environment.workspace = prepared.files.workspace(prepared.transfer.clone());
         environment.shell = prepared.shell.clone();
         self.prepared = Some(prepared);
         Ok(environment)
@@ -117,16 +117,17 @@ impl Executor for DockerExecutor {
         if command.placement == Placement::User {
             prepared.give_files().await?;
         }
-        let written = prepared.write_files(&command).await;
-        written.map_err(|error| BuildError::from(error).given_up())?;
-        prepared.engine.timing = timing;
+        if !prepared.engine.brings_files() {
+            let written = prepared.write_files(&command).await;
+            written.map_err(|error| BuildError::from(error).given_up())?;
+        }
         let stage = Stage {
             command: &command,
             temp_dir: &prepared.files.inside.temp_dir,
             trace: &*trace,
             cancellation,
         };
-        prepared.engine.run(stage).await
+        prepared.engine.run(stage, timing).await
     }
 
     async fn finish(&mut self, outcome: &JobOutcome) {
@@ -157,7 +158,8 @@ impl Executor for DockerExecutor {
     }
 
     fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        None
+        let prepared = self.prepared.as_ref()?;
+        prepared.engine.connector()
     }
 
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {
@@ -166,7 +168,7 @@ impl Executor for DockerExecutor {
     }
 
     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        None
+        self.prepared.as_ref()?.transfer.clone()
     }
 
     fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {

@@ -17,6 +17,7 @@ pub mod service;
 pub mod volume;
 
 mod container;
+mod creation;
 mod executor;
 mod host;
 mod made;
@@ -26,6 +27,7 @@ mod prepare;
 mod provider;
 mod run;
 mod session;
+mod tactic;
 mod terminal;
 mod workspace;
 

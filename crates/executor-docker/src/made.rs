@@ -15,7 +15,7 @@ pub(crate) struct Made {
     engine: Engine,
     supervisor: Option<Supervisor>,
     containers: Vec<String>,
-    directory: Option<PathBuf>,
+    directories: Vec<PathBuf>,
 }
 
 impl Made {
@@ -25,7 +25,7 @@ impl Made {
             engine,
             supervisor,
             containers: Vec::new(),
-            directory: None,
+            directories: Vec::new(),
         }
     }
 
@@ -34,7 +34,7 @@ impl Made {
         self.containers.push(name.to_owned());
     }
 
-    /// Notes the job's private directory, before it is made.
+    /// Notes a private directory of the job, before it is made.
     pub(crate) fn directory(&mut self, path: &Path) -> Result<(), DockerError> {
         if let Some(journal) = self.supervisor.as_ref().and_then(Supervisor::journal) {
             journal
@@ -44,7 +44,7 @@ impl Made {
                     source: Some(error.into()),
                 })?;
         }
-        self.directory = Some(path.to_owned());
+        self.directories.push(path.to_owned());
         Ok(())
     }
 
@@ -67,14 +67,14 @@ impl Made {
         }
         first?;
         self.containers.clear();
-        // Only now: a container would hold it, and write to it.
-        if let Some(directory) = self.directory.clone() {
+        // Only now: a container would hold them, and write to them.
+        while let Some(directory) = self.directories.last().cloned() {
             remove_directory(&directory).await?;
             if let Some(journal) = self.supervisor.as_ref().and_then(Supervisor::journal) {
                 let forgotten = journal.forget_dir(&directory);
                 forgotten.map_err(|error| failed(&directory, io::Error::other(error)))?;
             }
-            self.directory = None;
+            self.directories.pop();
         }
         Ok(())
     }

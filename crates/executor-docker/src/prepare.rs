@@ -1,30 +1,36 @@
 //! Making a job's container and all that it needs.
 
-use crate::config::{DockerConfig, SourcesChoice};
-use crate::container::begin::begin;
-use crate::container::ready::{self, Inside};
+use crate::config::DockerConfig;
+use crate::container::agent_place;
+use crate::container::begin::Beginning;
+use crate::container::ready::Inside;
 use crate::container::tree::{Owner, Tree};
 use crate::container::{JobContainer, fault};
-use crate::create::{ContainerPlan, Entrypoint, build_container};
+use crate::creation::Creation;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::executor::Prepared;
 use crate::image::{ImageInfo, ImageReference, Images, PullPolicy};
-use crate::labels::{Labels, Role};
+use crate::labels::Labels;
 use crate::made::Made;
 use crate::names::Names;
 use crate::policy;
+use crate::run::StageEngine;
 use crate::run::Timing;
+use crate::run::agent::AgentEngine;
+use crate::run::connector::AgentConnector;
 use crate::run::exec::ExecEngine;
 use crate::run::mark::new_mark;
+use crate::tactic::{self, Fallback, Tactic};
 use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
-use bollard::models::ContainerCreateBody;
 use executor_core::job::Image;
 use executor_core::{BuildDirs, CancelCause, Cancellation, Dialect, PrepareOptions, ShellInfo};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
+use steps::agent::READY;
+use steps::{ClientOptions, StepsClient, StepsError};
 
 /// How long an entry point may take when the runner's settings set no limit.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -55,26 +61,65 @@ pub(crate) async fn prepare(
     let labels = Labels::of(&options.job, &preparation.owner, preparation.attempt)
         .with_container_labels(&preparation.settings.container_labels);
     let image = preparation.image(cancellation).await?;
-    let mark = new_mark();
-    let (mut container, files) = preparation
-        .create(&image, &names, &labels, &mark, made)
-        .await?;
+    let tactic = preparation.tactic(&image)?;
+    let mark = match &tactic {
+        Tactic::Agent(_) => READY.to_owned(),
+        Tactic::Exec => new_mark(),
+    };
+    let creation = Creation {
+        preparation,
+        image: &image,
+        tactic: &tactic,
+        labels: &labels,
+        names: &names,
+        mark: &mark,
+    };
+    let (mut container, files) = creation.create(made).await?;
     go_on(cancellation)?;
     let name = image.reference.familiar();
-    let patience = options.config.prepare_timeout.unwrap_or(PATIENCE);
-    let trace = &*options.trace;
-    let inside = begin(&mut container, &name, &mark, patience, trace, cancellation).await?;
+    let beginning = Beginning {
+        image: &name,
+        mark: &mark,
+        patience: options.config.prepare_timeout.unwrap_or(PATIENCE),
+        trace: &*options.trace,
+    };
+    let line = beginning.begin(&mut container, cancellation).await?;
+    let timing = Timing::of(&options.config);
+    let (inside, client) = match &tactic {
+        Tactic::Exec => (Inside::read(&line), None),
+        Tactic::Agent(_) => {
+            let client = client_of(&container);
+            let found = client.hello(cancellation).await;
+            let found = found.map_err(|error| lost(&container, error))?;
+            (Inside::of(&found), Some(client))
+        }
+    };
+    let inside = inside.ok_or_else(|| DockerError::config(fault::no_shell(&name)))?;
     let owner = Owner {
         uid: inside.uid,
         gid: inside.gid,
     };
     make_directories(&container, &files, owner).await?;
     let shell = preparation.choose_shell(&inside, &name)?;
-    let engine = ExecEngine {
-        execs: container.execs(),
-        end: container.end(),
-        shell: shell.program.clone().unwrap_or_else(|| "sh".to_owned()),
-        timing: Timing::of(&options.config),
+    let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
+    let transfer = client.as_ref().map(StepsClient::files);
+    let engine = match client {
+        None => StageEngine::Exec(ExecEngine {
+            execs: container.execs(),
+            end: container.end(),
+            shell: program,
+            timing,
+        }),
+        Some(client) => StageEngine::Agent(AgentEngine {
+            connector: Arc::new(connector(&container)),
+            client,
+            prefix: names.base().to_owned(),
+            number: 0,
+            name: container.name().to_owned(),
+            end: container.end(),
+            shell: program,
+            timing,
+        }),
     };
     let terminal = DockerTerminal::new(
         container.execs(),
@@ -89,7 +134,32 @@ pub(crate) async fn prepare(
         owner,
         engine,
         shell,
+        transfer,
     })
+}
+
+fn connector(container: &JobContainer) -> AgentConnector {
+    AgentConnector {
+        execs: container.execs(),
+        command: agent_place::proxy(),
+        end: container.end(),
+    }
+}
+
+fn client_of(container: &JobContainer) -> StepsClient {
+    StepsClient::new(Arc::new(connector(container)), ClientOptions::default())
+}
+
+/// Says why the agent does not answer: its container is lost, or as it is.
+fn lost(container: &JobContainer, error: StepsError) -> DockerError {
+    match (container.lost(), error) {
+        (Some(lost), _) => lost,
+        (None, StepsError::Canceled(cause)) => DockerError::Canceled(cause),
+        (None, error) => DockerError::Broken {
+            doing: format!("reach the agent in container {}", container.name()),
+            source: error.into(),
+        },
+    }
 }
 
 fn go_on(cancellation: &Cancellation) -> Result<(), DockerError> {
@@ -137,73 +207,14 @@ impl Preparation {
             .await
     }
 
-    /// Creates the container: with this host's files where the engine sees them, else without.
-    async fn create(
-        &self,
-        image: &ImageInfo,
-        names: &Names,
-        labels: &Labels,
-        mark: &str,
-        made: &mut Made,
-    ) -> Result<(JobContainer, JobFiles), DockerError> {
-        let name = names.build();
-        let platform = docker_option(&self.options.job.image, "platform");
-        let platform = platform.as_deref();
-        made.container(&name);
-        let root = self.options.config.host_builds_dir.as_deref();
-        let may_mount = self.settings.sources != SourcesChoice::Copy;
-        if let Some(root) = root.filter(|_| may_mount) {
-            let files = JobFiles::mounted(Path::new(root), &self.dirs, &self.options, names)?;
-            if let Some(host) = &files.host {
-                made.directory(Path::new(&host.temp_dir))?;
-            }
-            files.make(self.options.project_dir.is_some())?;
-            let body = self.body(image, labels, &files, mark);
-            match JobContainer::create(&self.engine, &name, platform, body).await {
-                Ok(container) => return Ok((container, files)),
-                Err(error)
-                    if fault::is_no_source(&error)
-                        && self.settings.sources == SourcesChoice::Auto => {}
-                Err(error) => return Err(error),
-            }
+    /// Decides how stages are run, and says so where it is not the first choice.
+    fn tactic(&self, image: &ImageInfo) -> Result<Tactic, DockerError> {
+        let choice = self.settings.engine;
+        let (tactic, fallback) = tactic::choose(choice, steps::agent::find(), image)?;
+        if let Some(Fallback(reason)) = fallback {
+            say_once(&reason);
         }
-        if self.options.project_dir.is_some() {
-            return Err(DockerError::config(
-                "the engine does not see this host's files, so that no job can run in a tree that is \
-                 here; let the job have a tree of its own",
-            ));
-        }
-        let files = JobFiles::remote(&self.dirs, labels);
-        let body = self.body(image, labels, &files, mark);
-        let container = JobContainer::create(&self.engine, &name, platform, body).await?;
-        Ok((container, files))
-    }
-
-    fn body(
-        &self,
-        image: &ImageInfo,
-        labels: &Labels,
-        files: &JobFiles,
-        mark: &str,
-    ) -> ContainerCreateBody {
-        let job = &self.options.job.image;
-        let user = docker_option(job, "user");
-        let user = policy::effective_user(&self.settings, user.as_deref());
-        let plan = ContainerPlan {
-            image: image.id.clone(),
-            entrypoint: Entrypoint::of_job(&job.entrypoint),
-            command: ready::command(mark),
-            user: user.map(str::to_owned),
-            labels: labels.for_role(Role::Build),
-            mounts: files.mounts.clone(),
-            ..ContainerPlan::default()
-        };
-        ContainerCreateBody {
-            // The main process waits for a line that nobody sends.
-            open_stdin: Some(true),
-            stdin_once: Some(false),
-            ..build_container(&self.settings, &plan)
-        }
+        Ok(tactic)
     }
 
     /// Decides for the shell that scripts are written for.
@@ -228,6 +239,12 @@ impl Preparation {
         shell.program = Some(program.to_owned());
         Ok(shell)
     }
+}
+
+/// Says why jobs do without the agent, the first time it is so.
+fn say_once(reason: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| tracing::info!(reason, "stages are run by exec, without the agent"));
 }
 
 /// Makes the directories that scripts are to find, as the property of the job's user.
@@ -293,7 +310,7 @@ fn policies(job: &Image, settings: &DockerConfig) -> Result<Vec<PullPolicy>, Doc
 }
 
 /// Returns a text of `image:docker`.
-fn docker_option(image: &Image, key: &str) -> Option<String> {
+pub(crate) fn docker_option(image: &Image, key: &str) -> Option<String> {
     let options = image
         .executor_opts
         .docker

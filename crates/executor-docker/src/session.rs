@@ -1,34 +1,28 @@
 //! One interactive shell in a container.
 
-use crate::container::execs::{Execs, Output};
+use crate::container::exec_stream::ExecStream;
+use crate::container::execs::Execs;
 use crate::engine::Engine;
-use crate::error::DockerError;
 use bollard::query_parameters::ResizeExecOptions;
 use executor_core::ability::{TerminalSession, TerminalSize};
 use executor_core::{BuildError, ExitCode, StageStatus};
-use futures_util::StreamExt;
-use std::fmt;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Duration, sleep};
-use tokio_util::bytes::Bytes;
 
 /// How often is asked whether a shell has ended.
 const ASK: Duration = Duration::from_millis(100);
 
-/// What a session asks of its keeper.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Control {
-    /// The terminal has another size.
-    Resize(TerminalSize),
-}
-
-/// Does what a session asks for, until it is dropped.
-pub(crate) async fn keep(engine: &Engine, exec: &str, mut told: mpsc::UnboundedReceiver<Control>) {
-    while let Some(Control::Resize(size)) = told.recv().await {
+/// Gives a shell's terminal the sizes that a session asks for, until that is dropped.
+pub(crate) async fn keep(
+    engine: &Engine,
+    exec: &str,
+    mut told: mpsc::UnboundedReceiver<TerminalSize>,
+) {
+    while let Some(size) = told.recv().await {
         let options = ResizeExecOptions {
             h: size.rows.into(),
             w: size.columns.into(),
@@ -39,32 +33,26 @@ pub(crate) async fn keep(engine: &Engine, exec: &str, mut told: mpsc::UnboundedR
 }
 
 /// One shell. Dropping it ends the shell and what it started.
+#[derive(Debug)]
 pub(crate) struct DockerSession {
     execs: Execs,
     exec: String,
-    unread: Bytes,
-    // Behind a lock, since a session is shared between threads and a stream of the API is not.
-    output: Mutex<Output>,
-    input: Mutex<Pin<Box<dyn AsyncWrite + Send>>>,
-    tell: mpsc::UnboundedSender<Control>,
+    stream: ExecStream,
+    tell: mpsc::UnboundedSender<TerminalSize>,
 }
 
 impl DockerSession {
-    /// Joins the ends of a running exec; `first` was read already.
+    /// Joins the ends of a running exec.
     pub(crate) fn new(
         execs: Execs,
         exec: String,
-        first: Vec<u8>,
-        output: Output,
-        input: Pin<Box<dyn AsyncWrite + Send>>,
-        tell: mpsc::UnboundedSender<Control>,
+        stream: ExecStream,
+        tell: mpsc::UnboundedSender<TerminalSize>,
     ) -> Self {
         Self {
             execs,
             exec,
-            unread: first.into(),
-            output: Mutex::new(output),
-            input: Mutex::new(input),
+            stream,
             tell,
         }
     }
@@ -73,7 +61,7 @@ impl DockerSession {
 #[async_trait::async_trait]
 impl TerminalSession for DockerSession {
     fn resize(&self, size: TerminalSize) -> Result<(), BuildError> {
-        let told = self.tell.send(Control::Resize(size));
+        let told = self.tell.send(size);
         told.map_err(|_| BuildError::config("the terminal's shell has ended"))
     }
 
@@ -96,19 +84,7 @@ impl AsyncRead for DockerSession {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        while self.unread.is_empty() {
-            match ready!(self.output.get_mut().poll_next_unpin(context)) {
-                Some(Ok(piece)) => self.unread = piece.into_bytes(),
-                Some(Err(error)) => {
-                    let error = DockerError::from_api("read from the terminal", error);
-                    return Poll::Ready(Err(io::Error::other(error)));
-                }
-                None => return Poll::Ready(Ok(())),
-            }
-        }
-        let count = buffer.remaining().min(self.unread.len());
-        buffer.put_slice(&self.unread.split_to(count));
-        Poll::Ready(Ok(()))
+        Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
@@ -118,22 +94,14 @@ impl AsyncWrite for DockerSession {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.input.get_mut().as_mut().poll_write(context, bytes)
+        Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.input.get_mut().as_mut().poll_flush(context)
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.input.get_mut().as_mut().poll_shutdown(context)
-    }
-}
-
-impl fmt::Debug for DockerSession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DockerSession")
-            .field("exec", &self.exec)
-            .finish_non_exhaustive()
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

@@ -1,5 +1,6 @@
 //! Interactive shells in a job's container.
 
+use crate::container::exec_stream::ExecStream;
 use crate::container::execs::{ExecPlan, Execs};
 use crate::container::job_container::upload;
 use crate::container::tree::{Owner, Tree};
@@ -7,7 +8,7 @@ use crate::error::DockerError;
 use crate::run::feed::exports;
 use crate::run::mark::{MarkedLine, new_mark};
 use crate::run::signal::Signal;
-use crate::session::{Control, DockerSession, keep};
+use crate::session::{DockerSession, keep};
 use executor_core::ability::{Terminal, TerminalRequest, TerminalSession};
 use executor_core::{BuildDirs, BuildError, CancelCause, Cancellation, ShellInfo, StageVariables};
 use futures_util::StreamExt;
@@ -121,15 +122,15 @@ impl DockerTerminal {
         let mark = new_mark();
         let before = [&self.program(), "-c", BEGIN, &mark].map(str::to_owned);
         plan.command = before.into_iter().chain(plan.command).collect();
-        let running = self.execs.start(plan).await?;
-        let (id, mut output, input) = (running.id, running.output, running.input);
+        let mut running = self.execs.start(plan).await?;
+        let id = running.id.clone();
         let (tell, told) = mpsc::unbounded_channel();
         // A closed channel does no harm: the session is new.
-        let _ = tell.send(Control::Resize(request.size));
+        let _ = tell.send(request.size);
         let mut line = MarkedLine::new(mark);
         let mut first = Vec::new();
         while line.found().is_none() {
-            match output.next().await {
+            match running.output.next().await {
                 Some(Ok(piece)) => line.pass(piece.as_ref(), |data| first.extend_from_slice(data)),
                 Some(Err(error)) => return Err(DockerError::from_api("open a terminal", error)),
                 None => break,
@@ -147,14 +148,8 @@ impl DockerTerminal {
         };
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         keepers.spawn(keeper);
-        Ok(DockerSession::new(
-            self.execs.clone(),
-            id,
-            first,
-            output,
-            input,
-            tell,
-        ))
+        let stream = ExecStream::new(running, first);
+        Ok(DockerSession::new(self.execs.clone(), id, stream, tell))
     }
 }
 

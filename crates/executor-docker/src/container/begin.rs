@@ -1,7 +1,6 @@
 //! Starting a container that says when it is ready.
 
 use crate::container::fault;
-use crate::container::ready::Inside;
 use crate::container::{JobContainer, ended};
 use crate::error::DockerError;
 use crate::run::mark::MarkedLine;
@@ -16,17 +15,41 @@ const KEPT: usize = 4096;
 /// How long output may come late after the end.
 const LATE: Duration = Duration::from_millis(500);
 
-/// Starts a container whose main process says `mark`, and waits for that.
-///
-/// What the entry point writes before is in the job's log.
-pub(crate) async fn begin(
+/// What is waited for when a container starts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beginning<'b> {
+    pub(crate) image: &'b str,
+    /// What the main process says when it is ready, at the beginning of a line.
+    pub(crate) mark: &'b str,
+    /// How long it may take.
+    pub(crate) patience: Duration,
+    pub(crate) trace: &'b dyn JobTrace,
+}
+
+impl Beginning<'_> {
+    /// Starts the container and waits until it is ready; returns the line that says so.
+    ///
+    /// What the entry point writes before is in the job's log.
+    pub(crate) async fn begin(
+        &self,
+        container: &mut JobContainer,
+        cancellation: &Cancellation,
+    ) -> Result<MarkedLine, DockerError> {
+        begin(self, container, cancellation).await
+    }
+}
+
+async fn begin(
+    beginning: &Beginning<'_>,
     container: &mut JobContainer,
-    image: &str,
-    mark: &str,
-    patience: Duration,
-    trace: &dyn JobTrace,
     cancellation: &Cancellation,
-) -> Result<Inside, DockerError> {
+) -> Result<MarkedLine, DockerError> {
+    let Beginning {
+        image,
+        mark,
+        patience,
+        trace,
+    } = *beginning;
     let options = AttachContainerOptions {
         stream: true,
         stdout: true,
@@ -43,7 +66,8 @@ pub(crate) async fn begin(
     let mut output = attached.output;
     let started = container.start().await;
     started.map_err(|error| fault::explain(image, error))?;
-    let mut line = MarkedLine::new(mark.to_owned());
+    // An entry point may put either stream in the place of the other.
+    let mut lines = [mark, mark].map(|mark| MarkedLine::new(mark.to_owned()));
     let mut kept = Vec::new();
     let mut end = container.end();
     let deadline = tokio::time::sleep(patience);
@@ -73,27 +97,34 @@ pub(crate) async fn begin(
             }
         };
         match piece {
-            Some(Ok(piece)) => take(&piece, &mut line, &mut kept, trace),
+            Some(Ok(piece)) => take(&piece, &mut lines, &mut kept, trace),
             Some(Err(_)) | None => {
-                line.finish(|data| trace.write(TraceStream::STDOUT, data));
+                let [out, err] = &mut lines;
+                out.finish(|data| trace.write(TraceStream::STDOUT, data));
+                err.finish(|data| trace.write(TraceStream::STDERR, data));
                 return Err(early(container, image, &kept).await);
             }
         }
-        if let Some(inside) = Inside::read(&line) {
-            return Ok(inside);
+        if let Some(line) = lines.iter_mut().find(|line| line.found().is_some()) {
+            return Ok(std::mem::replace(line, MarkedLine::new(String::new())));
         }
     }
 }
 
-fn take(piece: &LogOutput, line: &mut MarkedLine, kept: &mut Vec<u8>, trace: &dyn JobTrace) {
+fn take(
+    piece: &LogOutput,
+    [out, err]: &mut [MarkedLine; 2],
+    kept: &mut Vec<u8>,
+    trace: &dyn JobTrace,
+) {
     let mut write = |stream: TraceStream, data: &[u8]| {
         let room = KEPT.saturating_sub(kept.len()).min(data.len());
         kept.extend_from_slice(&data[..room]);
         trace.write(stream, data);
     };
     match piece {
-        LogOutput::StdErr { message } => write(TraceStream::STDERR, message),
-        other => line.pass(other.as_ref(), |data| write(TraceStream::STDOUT, data)),
+        LogOutput::StdErr { message } => err.pass(message, |data| write(TraceStream::STDERR, data)),
+        other => out.pass(other.as_ref(), |data| write(TraceStream::STDOUT, data)),
     }
 }
 

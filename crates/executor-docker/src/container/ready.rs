@@ -1,6 +1,7 @@
 //! The main process of a container that waits while stages run beside it.
 
 use crate::run::mark::MarkedLine;
+use steps::AgentInfo;
 
 /// Says what there is, then waits for a line that never comes.
 ///
@@ -32,6 +33,15 @@ impl Inside {
     /// Returns whether that shell is bash.
     pub(crate) fn is_bash(&self) -> bool {
         self.shell.ends_with("/bash")
+    }
+
+    /// Takes it from what the agent found; `None` where there is no shell.
+    pub(crate) fn of(agent: &AgentInfo) -> Option<Self> {
+        Some(Self {
+            shell: agent.shells.first()?.clone(),
+            uid: agent.uid,
+            gid: agent.gid,
+        })
     }
 
     /// Reads it from what the main process said.

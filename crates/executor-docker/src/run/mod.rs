@@ -1,5 +1,7 @@
 //! How the stages of a job are run in its container.
 
+pub(crate) mod agent;
+pub(crate) mod connector;
 pub(crate) mod exec;
 pub(crate) mod feed;
 pub(crate) mod mark;
@@ -7,7 +9,13 @@ pub(crate) mod output;
 pub(crate) mod signal;
 pub(crate) mod status;
 
-use executor_core::{CancelCause, Cancellation, JobTrace, RunnerConfig, StageCommand};
+use agent::AgentEngine;
+use exec::ExecEngine;
+use executor_core::ability::StepsConnector;
+use executor_core::{
+    BuildError, CancelCause, Cancellation, JobTrace, RunnerConfig, StageCommand, StageResult,
+};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A stage, and where its output goes.
@@ -24,6 +32,48 @@ impl Stage<'_> {
     /// Returns why it was stopped.
     pub(crate) fn cause(&self) -> CancelCause {
         self.cancellation.cause().unwrap_or(CancelCause::User)
+    }
+}
+
+/// One of the ways to run stages.
+#[derive(Debug)]
+pub(crate) enum StageEngine {
+    /// Through the agent.
+    Agent(AgentEngine),
+    /// Each as an exec.
+    Exec(ExecEngine),
+}
+
+impl StageEngine {
+    /// Runs a stage to its end.
+    pub(crate) async fn run(
+        &mut self,
+        stage: Stage<'_>,
+        timing: Timing,
+    ) -> Result<StageResult, BuildError> {
+        match self {
+            Self::Agent(engine) => {
+                engine.timing = timing;
+                engine.run(stage).await
+            }
+            Self::Exec(engine) => {
+                engine.timing = timing;
+                engine.run(stage).await
+            }
+        }
+    }
+
+    /// Returns the way to the agent, where there is one.
+    pub(crate) fn connector(&self) -> Option<Arc<dyn StepsConnector>> {
+        match self {
+            Self::Agent(engine) => Some(Arc::clone(&engine.connector)),
+            Self::Exec(_) => None,
+        }
+    }
+
+    /// Returns whether it brings file variables into the container by itself.
+    pub(crate) fn brings_files(&self) -> bool {
+        matches!(self, Self::Agent(_))
     }
 }
 

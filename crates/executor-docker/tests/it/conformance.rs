@@ -63,3 +63,23 @@ async fn exec_in_an_image_whose_user_is_not_root() {
 async fn exec_with_files_in_a_volume() {
     check(Run::remote(with(EngineChoice::Exec)), NONROOT).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agent_in_busybox() {
+    check(Run::new(with(EngineChoice::Agent)), BUSYBOX).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agent_in_debian() {
+    check(Run::new(with(EngineChoice::Agent)), DEBIAN).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agent_in_an_image_whose_user_is_not_root() {
+    check(Run::new(with(EngineChoice::Agent)), NONROOT).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agent_with_files_in_a_volume() {
+    check(Run::remote(with(EngineChoice::Agent)), NONROOT).await;
+}

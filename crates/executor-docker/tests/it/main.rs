@@ -8,3 +8,4 @@ mod images;
 mod network;
 mod run;
 mod support;
+mod terminal;

@@ -1,0 +1,112 @@
+//! Bringing the agent into a container.
+
+use crate::container::tree::{Owner, Tree};
+use crate::error::DockerError;
+use crate::labels::{Labels, Role};
+use bollard::models::{Mount, MountType, MountVolumeOptions};
+use fail_point::fail_point;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use steps::agent::{ARGV_VARIABLE, Agent, proxy_command, serve_command};
+
+/// The program, in the container.
+const PROGRAM: &str = "/.runwright/agent";
+/// Where it keeps its socket and what it spools.
+const DIRECTORY: &str = "/.runwright/run";
+
+/// Returns the command of the container.
+pub(crate) fn serve() -> Vec<String> {
+    serve_command(PROGRAM, DIRECTORY, None)
+}
+
+/// Returns the command that leads to the agent.
+pub(crate) fn proxy() -> Vec<String> {
+    proxy_command(PROGRAM, DIRECTORY)
+}
+
+/// Returns the variable that tells the agent its arguments when an entry point drops them.
+pub(crate) fn environment() -> String {
+    let words: Vec<_> = serve().into_iter().skip(1).collect();
+    format!("{ARGV_VARIABLE}={}", serde_json::json!(words))
+}
+
+/// Returns the mounts that show it the agent and a directory `run` of this host.
+pub(crate) fn mounts(agent: &Agent, root: &Path, run: &Path) -> Result<Vec<Mount>, DockerError> {
+    let program = match agent.path() {
+        Some(path) => path.to_owned(),
+        None => unpacked(agent, root)?,
+    };
+    let made = fail_point!("executor_docker::agent_place::make_dir", make_open(run));
+    made.map_err(|source| failed("make", run, source))?;
+    let bind = |source: &Path, target: &str, read_only| Mount {
+        typ: Some(MountType::BIND),
+        source: Some(source.to_string_lossy().into_owned()),
+        target: Some(target.to_owned()),
+        read_only: Some(read_only),
+        ..Mount::default()
+    };
+    Ok(vec![
+        bind(&program, PROGRAM, true),
+        bind(run, DIRECTORY, false),
+    ])
+}
+
+/// Returns the mount of a volume that holds what the agent keeps.
+pub(crate) fn volume(labels: &Labels) -> Mount {
+    Mount {
+        typ: Some(MountType::VOLUME),
+        target: Some(DIRECTORY.to_owned()),
+        volume_options: Some(MountVolumeOptions {
+            labels: Some(labels.for_role(Role::Volume)),
+            ..MountVolumeOptions::default()
+        }),
+        ..Mount::default()
+    }
+}
+
+/// Returns an archive for the root of a container that was created and not started.
+pub(crate) fn archive(agent: &Agent) -> Result<Vec<u8>, DockerError> {
+    let bytes = agent.bytes();
+    let bytes = bytes.map_err(|source| failed("read", Path::new(PROGRAM), source))?;
+    let mut tree = Tree::new(Owner { uid: 0, gid: 0 });
+    tree.only_directory(".runwright", 0o755)?;
+    tree.file(PROGRAM.trim_start_matches('/'), 0o755, &bytes)?;
+    // Whoever the container's user is may write there; nobody else is in the container.
+    tree.only_directory(DIRECTORY.trim_start_matches('/'), 0o1777)?;
+    tree.finish()
+}
+
+/// Makes a directory that every user of a container may write to. Only its owner sees what is above.
+fn make_open(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o1777))
+}
+
+/// Puts an agent that is in this program into a file, which later jobs use too.
+fn unpacked(agent: &Agent, root: &Path) -> Result<PathBuf, DockerError> {
+    let digest = agent.digest();
+    let digest = digest.map_err(|source| failed("read", Path::new(PROGRAM), source))?;
+    let path = root.join(format!(".agent-{digest}"));
+    if path.is_file() {
+        return Ok(path);
+    }
+    let partial = root.join(format!(".agent-{digest}.{}", std::process::id()));
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(root)?;
+        fs::write(&partial, agent.bytes()?)?;
+        fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))?;
+        fs::rename(&partial, &path)
+    };
+    let written = fail_point!("executor_docker::agent_place::unpack", write());
+    written.map_err(|source| failed("write", &path, source))?;
+    Ok(path)
+}
+
+fn failed(doing: &str, path: &Path, source: io::Error) -> DockerError {
+    DockerError::Broken {
+        doing: format!("{doing} {}", path.display()),
+        source: source.into(),
+    }
+}

@@ -1,0 +1,126 @@
+//! Creating the container of a job.
+
+use crate::config::SourcesChoice;
+use crate::container::{JobContainer, agent_place, fault, ready};
+use crate::create::{ContainerPlan, Entrypoint, build_container};
+use crate::error::DockerError;
+use crate::image::ImageInfo;
+use crate::labels::{Labels, Role};
+use crate::made::Made;
+use crate::names::Names;
+use crate::policy;
+use crate::prepare::{Preparation, docker_option};
+use crate::tactic::Tactic;
+use crate::workspace::JobFiles;
+use bollard::models::{ContainerCreateBody, Mount};
+use std::path::{Path, PathBuf};
+
+/// What is decided about a container before it is created.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Creation<'c> {
+    pub(crate) preparation: &'c Preparation,
+    pub(crate) image: &'c ImageInfo,
+    pub(crate) tactic: &'c Tactic,
+    pub(crate) labels: &'c Labels,
+    pub(crate) names: &'c Names,
+    /// What the main process says when it is ready.
+    pub(crate) mark: &'c str,
+}
+
+impl Creation<'_> {
+    /// Creates the container: with this host's files where the engine sees them, else without.
+    pub(crate) async fn create(
+        &self,
+        made: &mut Made,
+    ) -> Result<(JobContainer, JobFiles), DockerError> {
+        let Preparation {
+            engine,
+            settings,
+            options,
+            dirs,
+            ..
+        } = self.preparation;
+        let name = self.names.build();
+        let platform = docker_option(&options.job.image, "platform");
+        let platform = platform.as_deref();
+        made.container(&name);
+        let root = options.config.host_builds_dir.as_deref();
+        let may_mount = settings.sources != SourcesChoice::Copy;
+        if let Some(root) = root.filter(|_| may_mount) {
+            let root = Path::new(root);
+            let files = JobFiles::mounted(root, dirs, options, self.names)?;
+            let body = self.with_this_host(root, &files, made)?;
+            match JobContainer::create(engine, &name, platform, body).await {
+                Ok(container) => return Ok((container, files)),
+                Err(error)
+                    if fault::is_no_source(&error) && settings.sources == SourcesChoice::Auto => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if options.project_dir.is_some() {
+            return Err(DockerError::config(
+                "the engine does not see this host's files, so that no job can run in a tree that is \
+                 here; let the job have a tree of its own",
+            ));
+        }
+        let files = JobFiles::remote(dirs, self.labels);
+        let more = match self.tactic {
+            Tactic::Agent(_) => vec![agent_place::volume(self.labels)],
+            Tactic::Exec => Vec::new(),
+        };
+        let body = self.body(&files, more);
+        let container = JobContainer::create(engine, &name, platform, body).await?;
+        if let Tactic::Agent(agent) = self.tactic {
+            container.upload("/", agent_place::archive(agent)?).await?;
+        }
+        Ok((container, files))
+    }
+
+    /// Makes the directories on this host, and returns what a container that sees them is created from.
+    fn with_this_host(
+        &self,
+        root: &Path,
+        files: &JobFiles,
+        made: &mut Made,
+    ) -> Result<ContainerCreateBody, DockerError> {
+        let mut more = Vec::new();
+        if let Some(host) = &files.host {
+            made.directory(Path::new(&host.temp_dir))?;
+            files.make(self.preparation.options.project_dir.is_some())?;
+            if let Tactic::Agent(agent) = self.tactic {
+                let run = PathBuf::from(format!("{}.agent", host.temp_dir));
+                made.directory(&run)?;
+                more = agent_place::mounts(agent, root, &run)?;
+            }
+        }
+        Ok(self.body(files, more))
+    }
+
+    fn body(&self, files: &JobFiles, more: Vec<Mount>) -> ContainerCreateBody {
+        let settings = &self.preparation.settings;
+        let job = &self.preparation.options.job.image;
+        let user = docker_option(job, "user");
+        let user = policy::effective_user(settings, user.as_deref());
+        let (command, environment) = match self.tactic {
+            Tactic::Agent(_) => (agent_place::serve(), vec![agent_place::environment()]),
+            Tactic::Exec => (ready::command(self.mark), Vec::new()),
+        };
+        let mounts = files.mounts.iter().cloned().chain(more);
+        let plan = ContainerPlan {
+            image: self.image.id.clone(),
+            entrypoint: Entrypoint::of_job(&job.entrypoint),
+            command,
+            environment,
+            user: user.map(str::to_owned),
+            labels: self.labels.for_role(Role::Build),
+            mounts: mounts.collect(),
+            ..ContainerPlan::default()
+        };
+        ContainerCreateBody {
+            // Without the agent the main process waits for a line that nobody sends.
+            open_stdin: Some(matches!(self.tactic, Tactic::Exec)),
+            stdin_once: Some(false),
+            ..build_container(settings, &plan)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The way to the agent in a container.
+
+use crate::container::exec_stream::ExecStream;
+use crate::container::execs::{ExecPlan, Execs};
+use crate::container::watch::ContainerEnd;
+use executor_core::ability::{Connection, StepsConnector};
+use executor_core::{BuildError, CancelCause, Cancellation};
+use tokio::sync::watch;
+
+/// Opens connections, each as an exec of the agent's proxy.
+#[derive(Debug, Clone)]
+pub(crate) struct AgentConnector {
+    pub(crate) execs: Execs,
+    /// The program and arguments that lead to the agent.
+    pub(crate) command: Vec<String>,
+    pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
+}
+
+#[async_trait::async_trait]
+impl StepsConnector for AgentConnector {
+    async fn connect(
+        &self,
+        cancellation: &Cancellation,
+    ) -> Result<Box<dyn Connection>, BuildError> {
+        let lost = self
+            .end
+            .borrow()
+            .as_ref()
+            .map(|end| end.error(&self.execs.name));
+        if let Some(lost) = lost {
+            return Err(BuildError::from(lost).given_up());
+        }
+        let plan = ExecPlan {
+            command: self.command.clone(),
+            with_input: true,
+            ..ExecPlan::default()
+        };
+        tokio::select! {
+            started = self.execs.start(plan) => {
+                Ok(Box::new(ExecStream::new(started?, Vec::new())))
+            }
+            () = cancellation.canceled() => {
+                Err(BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User)))
+            }
+        }
+    }
+}
