@@ -2,6 +2,8 @@
 
 mod bootstrap;
 mod command;
+mod container;
+mod docker;
 mod proxy;
 mod python;
 mod serve;

@@ -1,0 +1,141 @@
+//! The static program in containers of images that have nothing for it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+
+use executor_core::Cancellation;
+use process::Stream;
+use steps::agent::{ARGV_VARIABLE, serve_command};
+use steps::{AgentInfo, ClientOptions, RunId, RunSpec, StepsClient};
+
+use super::container::{Container, DIRECTORY, PROGRAM, docker_output, static_agent};
+use super::support::{errors, eventually};
+
+const TMPFS: [&str; 2] = ["--tmpfs", "/run/agent"];
+
+fn client(container: Container) -> (Arc<Container>, StepsClient) {
+    let container = Arc::new(container);
+    let connector = Arc::clone(&container);
+    (
+        container,
+        StepsClient::new(connector, ClientOptions::default()),
+    )
+}
+
+/// Starts the agent as the main process, with these options, and asks who it is.
+async fn hello(options: &[&str], image: &str) -> (Arc<Container>, StepsClient, AgentInfo) {
+    let serve = serve_command(PROGRAM, DIRECTORY, None);
+    let words: Vec<&str> = serve.iter().map(String::as_str).collect();
+    let (container, client) = client(Container::start(options, image, &words));
+    let info = client.hello(&Cancellation::new()).await.unwrap();
+    (container, client, info)
+}
+
+/// Runs a script and returns its standard output.
+async fn run(client: &StepsClient, id: &str, script: &str) -> String {
+    let run = RunSpec::script(RunId::new(id), script);
+    let mut output = Vec::new();
+    let mut sink = |stream: Stream, bytes: &[u8]| {
+        if stream == Stream::Stdout {
+            output.extend_from_slice(bytes);
+        }
+    };
+    let result = client.execute(&run, &mut sink, &Cancellation::new()).await;
+    let result = result.unwrap();
+    assert!(result.status.is_success(), "{result:?}");
+    String::from_utf8(output).unwrap()
+}
+
+#[tokio::test]
+async fn an_image_from_scratch_that_nobody_can_write_to_is_enough() {
+    // R-STEP-44, R-STEP-45, R-STEP-50
+    let options = [TMPFS.as_slice(), &["--read-only"]].concat();
+    let (container, _, info) = hello(&options, "runwright-test/scratch:1").await;
+    assert_eq!(info.version, static_agent().version());
+    assert_eq!((info.pid, info.uid), (1, 0));
+    assert!(info.shells.is_empty(), "{info:?}");
+    // Asked to, it ends in order though it is the first process, which the kernel shields from signals.
+    let stopped = docker_output(&["stop", "--time=60", &container.name]);
+    assert!(stopped.status.success(), "{}", errors(&stopped));
+    let state = docker_output(&["inspect", "--format={{.State.ExitCode}}", &container.name]);
+    assert_eq!(state.stdout, b"0\n", "{}", errors(&state));
+}
+
+#[tokio::test]
+async fn an_image_with_a_user_of_its_own_runs_steps() {
+    // The directory is somebody else's, as that of a mount is.
+    let options = [
+        "--tmpfs",
+        "/run/agent:mode=1777",
+        "--read-only",
+        "--tmpfs=/work:mode=1777",
+    ];
+    let (container, client, info) = hello(&options, "runwright-test/nonroot:1").await;
+    assert_eq!((info.uid, info.gid), (1000, 1000));
+    let mode = container.exec(&["stat", "-c", "%u %a", "/run/agent/agent.sock"]);
+    assert_eq!(mode.stdout, b"1000 600\n");
+    assert_eq!(
+        run(&client, "a", "cd /work && id -u && echo x > y && cat y").await,
+        "1000\nx\n"
+    );
+}
+
+#[tokio::test]
+async fn an_entry_point_and_what_it_starts_are_left_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let script = root.path().join("entry");
+    // A daemon that has left its parent and its environment before the agent takes the place of the script.
+    let text =
+        "#!/bin/sh\nexport FROM_ENTRY=yes\n(env -i /bin/setsid /bin/sleep 600 &)\nexec \"$@\"\n";
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let mount = format!("--volume={}:/entry:ro", script.display());
+    let options = [TMPFS.as_slice(), &[&mount, "--entrypoint=/entry"]].concat();
+    let (container, client, info) = hello(&options, "runwright-test/busybox:1").await;
+    assert_eq!(info.pid, 1);
+    assert_eq!(
+        run(
+            &client,
+            "a",
+            "echo $FROM_ENTRY; (sleep 0.01 &); (sleep 0.01 &)"
+        )
+        .await,
+        "yes\n"
+    );
+    let daemon = container.exec(&["pidof", "sleep"]);
+    assert_eq!(
+        daemon.stdout.split(|byte| *byte == b' ').count(),
+        1,
+        "{daemon:?}"
+    );
+    assert!(!daemon.stdout.is_empty());
+    // What others leave behind is collected too.
+    let orphans = container.exec(&[
+        "sh",
+        "-c",
+        "i=0; while [ $i -lt 100 ]; do (true &); i=$((i+1)); done",
+    ]);
+    assert!(orphans.status.success());
+    eventually("no dead process is left", || {
+        let dead = container.exec(&["sh", "-c", "grep -l '^State:.Z' /proc/[0-9]*/status"]);
+        dead.stdout.is_empty()
+    });
+}
+
+#[tokio::test]
+async fn an_entry_point_that_is_a_shell_drops_the_arguments_and_they_are_found() {
+    let serve = serve_command(PROGRAM, DIRECTORY, None);
+    let variable = serde_json::to_string(&serve[1..]).unwrap();
+    let variable = format!("--env={ARGV_VARIABLE}={variable}");
+    let options = [TMPFS.as_slice(), &[&variable, "--entrypoint=/bin/sh"]].concat();
+    let words = ["-c", PROGRAM, "serve", "--directory", DIRECTORY];
+    let (container, client) = client(Container::start(
+        &options,
+        "runwright-test/busybox:1",
+        &words,
+    ));
+    let left = format!("env | grep -c ^{ARGV_VARIABLE} || true");
+    assert_eq!(run(&client, "a", &left).await, "0\n");
+    drop(container);
+}
