@@ -7,6 +7,8 @@ mod build;
 mod host;
 mod plan;
 mod security;
+#[cfg(test)]
+mod tests;
 
 pub use build::{build_container, service_container};
 pub use plan::{ContainerPlan, ContainerRole, Entrypoint, NetworkPlan, ServicePlan, StandardInput};
