@@ -103,24 +103,23 @@ impl JobVolumes {
     }
 
     /// Lets every user of a container write into the volumes that were made for it, as an engine makes
-    /// them for root alone. The container need not run, nor have a shell.
+    /// them for root alone. They belong to `user` where that has a number, `1000:1000`. The container
+    /// need not run, nor have a shell.
     ///
     /// # Errors
     ///
     /// When the engine refuses.
-    pub async fn open(&self, container: &str) -> Result<(), DockerError> {
+    pub async fn open(&self, container: &str, user: Option<&str>) -> Result<(), DockerError> {
         if self.fresh.is_empty() {
             return Ok(());
         }
         let doing = || format!("open the volumes of container {container}");
-        let archive = directories(&self.fresh).map_err(|source| DockerError::Broken {
-            doing: doing(),
-            source: source.into(),
-        })?;
-        let options = UploadToContainerOptionsBuilder::default()
-            .path("/")
-            .copy_uidgid("true")
-            .build();
+        let archive =
+            directories(&self.fresh, owner(user)).map_err(|source| DockerError::Broken {
+                doing: doing(),
+                source: source.into(),
+            })?;
+        let options = UploadToContainerOptionsBuilder::default().path("/").build();
         let body = bollard::body_full(archive.into());
         let api = self.engine.api();
         let uploaded = api.upload_to_container(container, Some(options), body);
@@ -154,13 +153,23 @@ impl JobVolumes {
     }
 }
 
+/// Returns the numbers of a user; who has a name is taken for root, who shares with everybody.
+fn owner(user: Option<&str>) -> (u64, u64) {
+    let user = user.unwrap_or_default();
+    let (user, group) = user.split_once(':').unwrap_or((user, user));
+    let number = |it: &str| it.parse::<u32>().ok().map(u64::from);
+    number(user).zip(number(group)).unwrap_or((0, 0))
+}
+
 /// Packs directories that everybody may write to.
-fn directories(paths: &[String]) -> io::Result<Vec<u8>> {
+fn directories(paths: &[String], (user, group): (u64, u64)) -> io::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for path in paths {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(tar::EntryType::Directory);
         header.set_mode(0o777);
+        header.set_uid(user);
+        header.set_gid(group);
         header.set_size(0);
         let relative = format!("{}/", path.trim_start_matches('/'));
         archive.append_data(&mut header, relative, io::empty())?;

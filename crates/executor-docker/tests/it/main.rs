@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod conformance;
+mod create;
 mod engine;
 mod images;
 mod network;
 mod run;
 mod support;
 mod terminal;
+mod volumes;

@@ -2,6 +2,7 @@
 
 pub(crate) mod proxy;
 pub(crate) mod registry;
+pub(crate) mod scratch;
 
 use executor_docker::{DockerHost, Engine};
 
