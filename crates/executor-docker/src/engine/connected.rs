@@ -47,13 +47,16 @@ impl Engine {
         host: &DockerHost,
         options: EngineOptions,
     ) -> Result<Self, DockerError> {
-        let connector = Connector::new(host.address.clone(), options.connect);
-        let transport = Transport::new(connector);
+        let connector = Connector::new(host, &options)?;
+        let transport = Transport::new(connector.clone());
         let first = docker(&transport, ApiVersion::OLDEST, options.connect)?;
         let answer = tokio::time::timeout(options.connect, first.version()).await;
         let answer = answer.unwrap_or(Err(bollard::errors::Error::RequestTimeoutError));
-        let version =
-            EngineVersion::of(answer.map_err(|error| unreachable(host, &options, error))?)?;
+        let answer = answer.map_err(|error| {
+            let complaint = connector.complaint();
+            unreachable(host, &options, complaint, error)
+        })?;
+        let version = EngineVersion::of(answer)?;
         transport.speak(version.api);
         Ok(Self {
             api: docker(&transport, version.api, options.call)?,
@@ -143,10 +146,19 @@ fn docker(
 fn unreachable(
     host: &DockerHost,
     options: &EngineOptions,
+    complaint: Option<String>,
     error: bollard::errors::Error,
 ) -> DockerError {
     use bollard::errors::Error;
     let address = host.to_string();
+    if let Some(cause) = complaint {
+        let help = Some("see that ssh gets in without a question, and that docker is there");
+        return DockerError::Unreachable {
+            address,
+            cause,
+            help,
+        };
+    }
     let kind = match &error {
         Error::RequestTimeoutError => Some(io::ErrorKind::TimedOut),
         Error::IOError { err } => Some(err.kind()),
@@ -172,6 +184,10 @@ fn unreachable(
         Some(io::ErrorKind::ConnectionRefused) => (
             "connection refused".to_owned(),
             Some("is the engine running?"),
+        ),
+        Some(io::ErrorKind::InvalidData) => (
+            executor_core::chain(&error),
+            Some("see `tls_verify` and `tls_cert_path`, or DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"),
         ),
         _ => (executor_core::chain(&error), None),
     };

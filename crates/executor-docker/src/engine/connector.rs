@@ -1,28 +1,86 @@
 use crate::engine::address::Address;
 use crate::engine::connection::Connection;
+use crate::engine::host::DockerHost;
+use crate::engine::options::EngineOptions;
+use crate::engine::ssh::Ssh;
+use crate::error::DockerError;
 use hyper::Uri;
 use hyper_util::rt::TokioIo;
+use process::{Containment, ProcessTree, Settings, Supervisor};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use std::future::Future;
 use std::io;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
 /// Makes the connections to one engine.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
-    address: Arc<Address>,
+    way: Arc<Way>,
     deadline: Duration,
 }
 
+/// Over what a connection goes.
+#[derive(Debug)]
+enum Way {
+    Unix(PathBuf),
+    Tcp {
+        host: String,
+        port: u16,
+        tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    },
+    Ssh(Ssh),
+}
+
 impl Connector {
-    pub(crate) fn new(address: Address, deadline: Duration) -> Self {
-        Self {
-            address: Arc::new(address),
-            deadline,
+    /// Reads what is needed to connect: certificates, or a place for processes.
+    pub(crate) fn new(host: &DockerHost, options: &EngineOptions) -> Result<Self, DockerError> {
+        let way = match &host.address {
+            Address::Unix(path) => Way::Unix(path.clone()),
+            Address::Tcp {
+                host: name, port, ..
+            } => {
+                let server = || {
+                    ServerName::try_from(name.clone()).map_err(|_| {
+                        DockerError::config(format!(
+                            "{name:?} is no name that a certificate can have"
+                        ))
+                    })
+                };
+                let tls = match host.tls_of_address() {
+                    Some(files) => Some((files.config()?, server()?)),
+                    None => None,
+                };
+                let (host, port) = (name.clone(), *port);
+                Way::Tcp { host, port, tls }
+            }
+            Address::Ssh { .. } => {
+                let tree = match &options.processes {
+                    Some(tree) => tree.clone(),
+                    None => own_tree()?,
+                };
+                let ssh = Ssh::new(tree, &options.ssh, &host.address);
+                Way::Ssh(ssh.ok_or_else(|| DockerError::config("there is no ssh to start"))?)
+            }
+        };
+        Ok(Self {
+            way: Arc::new(way),
+            deadline: options.connect,
+        })
+    }
+
+    /// Returns what the program in between has complained of.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        match &*self.way {
+            Way::Ssh(ssh) => ssh.complaint(),
+            Way::Unix(_) | Way::Tcp { .. } => None,
         }
     }
 
@@ -33,17 +91,36 @@ impl Connector {
     }
 
     async fn open(&self) -> io::Result<TokioIo<Connection>> {
-        match &*self.address {
-            Address::Unix(path) => Ok(Connection::new(UnixStream::connect(path).await?)),
-            Address::Tcp { host, port, .. } => {
+        match &*self.way {
+            Way::Unix(path) => Ok(Connection::new(UnixStream::connect(path).await?)),
+            Way::Tcp { host, port, tls } => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await?;
                 // Small requests go both ways; none of them shall wait for another.
                 stream.set_nodelay(true)?;
+                let Some((config, name)) = tls else {
+                    return Ok(Connection::new(stream));
+                };
+                let connector = TlsConnector::from(Arc::clone(config));
+                let stream = connector.connect(name.clone(), stream).await?;
                 Ok(Connection::new(stream))
             }
-            Address::Ssh { .. } => Err(io::ErrorKind::Unsupported.into()),
+            Way::Ssh(ssh) => Ok(Connection::new(ssh.connect()?)),
         }
     }
+}
+
+/// Returns a place for the ssh of a program that has none.
+fn own_tree() -> Result<ProcessTree, DockerError> {
+    let settings = Settings {
+        // An ssh whose runner is gone ends by itself.
+        containment: Containment::ProcessGroup,
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::start(settings).map_err(|error| DockerError::Config {
+        message: "start ssh to reach the container engine".to_owned(),
+        source: Some(error.into()),
+    })?;
+    Ok(supervisor.tree())
 }
 
 impl Service<Uri> for Connector {

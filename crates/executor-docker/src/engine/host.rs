@@ -1,4 +1,6 @@
 use crate::engine::address::Address;
+use crate::engine::context;
+use crate::engine::tls::TlsFiles;
 use crate::error::DockerError;
 use std::ffi::OsString;
 use std::fmt;
@@ -13,6 +15,8 @@ const DEFAULT_SOCKET: &str = "/var/run/docker.sock";
 pub struct DockerHost {
     /// Its address.
     pub address: Address,
+    /// How TLS is spoken with it; where the address is a port.
+    pub tls: Option<TlsFiles>,
     /// Who says so.
     pub origin: HostOrigin,
 }
@@ -43,7 +47,7 @@ pub struct HostSettings<'a> {
 }
 
 impl DockerHost {
-    /// Returns the engine at an address.
+    /// Returns the engine at an address, without TLS unless the address says so.
     ///
     /// # Errors
     ///
@@ -51,8 +55,15 @@ impl DockerHost {
     pub fn parse(address: &str) -> Result<Self, DockerError> {
         Ok(Self {
             address: Address::parse(address)?,
+            tls: None,
             origin: HostOrigin::Setting,
         })
+    }
+
+    /// Returns the same with TLS.
+    pub fn with_tls(mut self, tls: TlsFiles) -> Self {
+        self.tls = Some(tls);
+        self
     }
 
     /// Finds the engine: by the settings, `DOCKER_HOST`, the context of the docker command, and where
@@ -62,45 +73,123 @@ impl DockerHost {
     ///
     /// Fails when what they say cannot be.
     pub fn find(settings: &HostSettings<'_>) -> Result<Self, DockerError> {
-        find_in(settings, &|name| std::env::var_os(name), &|path| {
-            path.exists()
+        let world = World {
+            variable: &|name| std::env::var_os(name),
+            socket: &socket_at,
+        };
+        world.find(settings)
+    }
+
+    /// Returns how TLS is spoken, or `None` where it is not.
+    pub(crate) fn tls_of_address(&self) -> Option<TlsFiles> {
+        match &self.address {
+            Address::Tcp { tls, .. } => self.tls.clone().or_else(|| {
+                tls.then(|| TlsFiles {
+                    directory: None,
+                    verify: true,
+                })
+            }),
+            Address::Unix(_) | Address::Ssh { .. } => None,
+        }
+    }
+}
+
+/// What there is at the path of a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Socket {
+    Nothing,
+    NotForUs,
+    Usable,
+}
+
+fn socket_at(path: &Path) -> Socket {
+    match rustix::fs::access(path, rustix::fs::Access::WRITE_OK) {
+        Ok(()) => Socket::Usable,
+        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => Socket::NotForUs,
+        Err(_) => Socket::Nothing,
+    }
+}
+
+/// What is looked at to find the engine.
+struct World<'a> {
+    variable: &'a dyn Fn(&str) -> Option<OsString>,
+    socket: &'a dyn Fn(&Path) -> Socket,
+}
+
+impl World<'_> {
+    fn find(&self, settings: &HostSettings<'_>) -> Result<DockerHost, DockerError> {
+        if let Some(host) = settings.host.filter(|host| !host.is_empty()) {
+            let mut host = DockerHost::parse(host)?;
+            if settings.tls_verify || settings.tls_cert_path.is_some() {
+                host.tls = Some(TlsFiles {
+                    directory: settings.tls_cert_path.map(Path::to_owned),
+                    verify: settings.tls_verify,
+                });
+            }
+            return Ok(host);
+        }
+        let config = self.config_dir();
+        if let Some(host) = self.word("DOCKER_HOST") {
+            let verify = self.word("DOCKER_TLS_VERIFY").is_some();
+            let directory = self.word("DOCKER_CERT_PATH").map(PathBuf::from);
+            let has_tls = verify || directory.is_some();
+            return Ok(DockerHost {
+                address: Address::parse(&host)?,
+                tls: has_tls.then(|| TlsFiles {
+                    // Where the docker command looks.
+                    directory: directory.or_else(|| config.clone()),
+                    verify,
+                }),
+                origin: HostOrigin::Variable("DOCKER_HOST"),
+            });
+        }
+        if let Some(config) = config {
+            let name = match self.word("DOCKER_CONTEXT") {
+                Some(name) => Some(name),
+                None => context::current(&config)?,
+            };
+            let chosen = name.map(|name| context::find(&config, &name));
+            if let Some(host) = chosen.transpose()?.flatten() {
+                return Ok(host);
+            }
+        }
+        Ok(DockerHost {
+            address: Address::Unix(self.default_socket()),
+            tls: None,
+            origin: HostOrigin::Default,
         })
     }
-}
 
-fn find_in(
-    settings: &HostSettings<'_>,
-    variable: &dyn Fn(&str) -> Option<OsString>,
-    exists: &dyn Fn(&Path) -> bool,
-) -> Result<DockerHost, DockerError> {
-    if let Some(host) = settings.host.filter(|host| !host.is_empty()) {
-        return DockerHost::parse(host);
+    /// Returns a variable that is set to something.
+    fn word(&self, name: &str) -> Option<String> {
+        let value = (self.variable)(name)?.into_string().ok()?;
+        (!value.is_empty()).then_some(value)
     }
-    let word = |name| variable(name).and_then(|value| value.into_string().ok());
-    if let Some(host) = word("DOCKER_HOST").filter(|host| !host.is_empty()) {
-        let address = Address::parse(&host)?;
-        let origin = HostOrigin::Variable("DOCKER_HOST");
-        return Ok(DockerHost { address, origin });
-    }
-    let runtime_dir = variable("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty());
-    let socket = default_socket(runtime_dir.map(PathBuf::from).as_deref(), exists);
-    Ok(DockerHost {
-        address: Address::Unix(socket),
-        origin: HostOrigin::Default,
-    })
-}
 
-/// Returns the first socket that is there, Docker's before Podman's.
-fn default_socket(runtime_dir: Option<&Path>, exists: &dyn Fn(&Path) -> bool) -> PathBuf {
-    let in_runtime_dir = |name: &str| runtime_dir.map(|dir| dir.join(name));
-    let candidates = [
-        Some(PathBuf::from(DEFAULT_SOCKET)),
-        in_runtime_dir("docker.sock"),
-        in_runtime_dir("podman/podman.sock"),
-        Some(PathBuf::from("/run/podman/podman.sock")),
-    ];
-    let found = candidates.into_iter().flatten().find(|path| exists(path));
-    found.unwrap_or_else(|| DEFAULT_SOCKET.into())
+    /// Returns where the docker command has its files.
+    fn config_dir(&self) -> Option<PathBuf> {
+        let own = self.word("DOCKER_CONFIG").map(PathBuf::from);
+        own.or_else(|| Some(PathBuf::from(self.word("HOME")?).join(".docker")))
+    }
+
+    /// Returns the first socket that we may use, or else the first that is there; Docker's before
+    /// Podman's.
+    fn default_socket(&self) -> PathBuf {
+        let runtime_dir = self.word("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let in_runtime_dir = |name: &str| runtime_dir.as_ref().map(|dir| dir.join(name));
+        let candidates: Vec<PathBuf> = [
+            Some(PathBuf::from(DEFAULT_SOCKET)),
+            in_runtime_dir("docker.sock"),
+            in_runtime_dir("podman/podman.sock"),
+            Some(PathBuf::from("/run/podman/podman.sock")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let first = |state: Socket| candidates.iter().find(|path| (self.socket)(path) == state);
+        let found = first(Socket::Usable).or_else(|| first(Socket::NotForUs));
+        found.cloned().unwrap_or_else(|| DEFAULT_SOCKET.into())
+    }
 }
 
 impl fmt::Display for DockerHost {
@@ -108,3 +197,6 @@ impl fmt::Display for DockerHost {
         self.address.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,8 +4,11 @@ mod address;
 mod connected;
 mod connection;
 mod connector;
+mod context;
 mod host;
 mod options;
+mod ssh;
+mod tls;
 mod transport;
 mod version;
 
@@ -13,4 +16,5 @@ pub use address::Address;
 pub use connected::Engine;
 pub use host::{DockerHost, HostOrigin, HostSettings};
 pub use options::EngineOptions;
+pub use tls::TlsFiles;
 pub use version::{ApiVersion, EngineVersion};

@@ -1,13 +1,18 @@
+use process::ProcessTree;
 use std::time::Duration;
 
-/// How long is waited for the engine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How the engine is reached, and how long is waited for it.
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EngineOptions {
     /// Until it has said who it is. Default: 10 s.
     pub connect: Duration,
     /// Until it begins to answer any other call. Default: 2 min.
     pub call: Duration,
+    /// The command that logs in to other hosts. Default: `ssh`.
+    pub ssh: Vec<String>,
+    /// Where that command runs. Default: a tree of the engine's own.
+    pub processes: Option<ProcessTree>,
 }
 
 impl Default for EngineOptions {
@@ -15,6 +20,8 @@ impl Default for EngineOptions {
         Self {
             connect: Duration::from_secs(10),
             call: Duration::from_mins(2),
+            ssh: vec!["ssh".to_owned()],
+            processes: None,
         }
     }
 }
