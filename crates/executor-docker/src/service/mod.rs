@@ -1,11 +1,29 @@
 //! The services of a job: what they are called, when they are ready, and what becomes of them.
 //!
-//! What is decided is in plain functions ([`names_of`], [`ServiceVariables`], [`Probes`]).
+//! What is decided is in plain functions ([`names_of`], [`ServiceVariables`], [`Probes`],
+//! [`PlannedServices`]); [`Services`] does it.
 
 mod alias;
+mod attachment;
+mod ended;
+mod exec;
+mod inside;
+mod logs;
+mod look;
+mod planned;
+mod ports;
 mod probe;
+mod ready;
+mod running;
+mod services;
+mod start;
 mod variables;
+mod waiting;
+mod watching;
 
 pub use alias::{AliasError, ServiceNames, Wanted, image_names, names_of};
+pub use attachment::Attachment;
+pub use planned::{PlannedService, PlannedServices};
 pub use probe::{ContainerFacts, HealthCheck, Probe, ProbeError, Probes};
+pub use services::{Services, ServicesOptions, captures_logs};
 pub use variables::ServiceVariables;

@@ -8,6 +8,7 @@ mod engine;
 mod images;
 mod network;
 mod run;
+mod services;
 mod support;
 mod terminal;
 mod volumes;

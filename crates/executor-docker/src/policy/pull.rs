@@ -1,0 +1,81 @@
+use super::Refusal;
+use crate::config::DockerConfig;
+use crate::image::PullPolicy;
+
+/// Returns the pull policies to try for an image, in order: those that a job asks for, else the
+/// runner's, else `always`.
+///
+/// # Errors
+///
+/// When a job asks for one that is not in `allowed_pull_policies`, or else not in `pull_policy`, or
+/// that is none.
+pub fn pull_policies(config: &DockerConfig, asked: &[String]) -> Result<Vec<PullPolicy>, Refusal> {
+    let configured = match config.pull_policy.as_slice() {
+        [] => vec![PullPolicy::default()],
+        policies => policies.to_vec(),
+    };
+    if asked.is_empty() {
+        return Ok(configured);
+    }
+    let (key, allowed) = match config.allowed_pull_policies.as_slice() {
+        [] => ("pull_policy", configured.as_slice()),
+        allowed => ("allowed_pull_policies", allowed),
+    };
+    let checked = asked.iter().map(|word| {
+        let policy: PullPolicy = word
+            .parse()
+            .map_err(|error: String| Refusal::because("pull policy", word, error))?;
+        if allowed.contains(&policy) {
+            return Ok(policy);
+        }
+        let list: Vec<_> = allowed.iter().map(ToString::to_string).collect();
+        Err(Refusal::not_on("pull policy", word, key, &list))
+    });
+    checked.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PullPolicy::{Always, IfNotPresent, Never};
+
+    fn check(
+        configured: &[PullPolicy],
+        allowed: &[PullPolicy],
+        asked: &[&str],
+        expect: Result<&[PullPolicy], &str>,
+    ) {
+        let config = DockerConfig {
+            pull_policy: configured.to_vec(),
+            allowed_pull_policies: allowed.to_vec(),
+            ..DockerConfig::default()
+        };
+        let words: Vec<_> = asked.iter().map(|&word| word.to_owned()).collect();
+        match (pull_policies(&config, &words), expect) {
+            (Ok(found), Ok(expect)) => assert_eq!(found, expect, "{asked:?}"),
+            (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
+            (found, _) => panic!("{asked:?} gave {found:?}"),
+        }
+    }
+
+    #[test]
+    fn a_job_gets_what_the_runner_lets_it_ask_for() {
+        check(&[], &[], &[], Ok(&[Always]));
+        check(&[IfNotPresent, Never], &[], &[], Ok(&[IfNotPresent, Never]));
+        check(&[Always, Never], &[], &["never"], Ok(&[Never]));
+        check(
+            &[],
+            &[Always, Never],
+            &["never", "always"],
+            Ok(&[Never, Always]),
+        );
+        check(&[], &[], &["never"], Err("pull_policy has only always"));
+        check(
+            &[Never],
+            &[Always],
+            &["never"],
+            Err("allowed_pull_policies"),
+        );
+        check(&[], &[], &["sometimes"], Err("if-not-present"));
+    }
+}

@@ -1,0 +1,51 @@
+//! How a job's container finds its services.
+
+use super::services::Services;
+use crate::create::NetworkPlan;
+use crate::network::{JobNetwork, NetworkMode};
+
+/// How a job's container reaches its services.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Attachment {
+    /// The network.
+    pub network: NetworkPlan,
+    /// `container:alias`, in the engine's common network.
+    pub links: Vec<String>,
+    /// `alias:address`, where the engine resolves no names and knows no links.
+    pub extra_hosts: Vec<String>,
+}
+
+impl Services {
+    /// Returns how the job's container is to be attached so that it finds the services by their names.
+    ///
+    /// Where they are found by links, they must have been started.
+    pub fn attachment(&self, network: &JobNetwork) -> Attachment {
+        let options = &self.shared.options;
+        let mut attachment = Attachment {
+            network: NetworkPlan {
+                mode: Some(network.name().to_owned()),
+                aliases: Vec::new(),
+            },
+            ..Attachment::default()
+        };
+        if network.resolves_names() {
+            return attachment;
+        }
+        let linked =
+            *network.mode() == NetworkMode::Links && options.engine.version().name != "Podman";
+        for service in &self.shared.services {
+            let Some(running) = service.running.get() else {
+                continue;
+            };
+            for name in &service.plan.names {
+                if linked {
+                    let container = options.names.service(service.index);
+                    attachment.links.push(format!("{container}:{name}"));
+                } else if let Some(address) = running.address {
+                    attachment.extra_hosts.push(format!("{name}:{address}"));
+                }
+            }
+        }
+        attachment
+    }
+}

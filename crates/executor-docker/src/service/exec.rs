@@ -1,0 +1,50 @@
+//! Running a command inside a service.
+
+use crate::engine::Engine;
+use crate::error::DockerError;
+use bollard::exec::StartExecResults;
+use bollard::models::ExecConfig;
+use futures_util::StreamExt;
+
+/// Runs `command` in the container and returns its exit code.
+pub(crate) async fn run(
+    engine: &Engine,
+    container: &str,
+    command: &[String],
+) -> Result<i64, DockerError> {
+    let doing = || "run a check in a service".to_owned();
+    let (id, attached) = start(engine, container, command, false).await?;
+    if let StartExecResults::Attached { mut output, .. } = attached {
+        while output.next().await.is_some_and(|piece| piece.is_ok()) {}
+    }
+    let found = engine.call(doing(), engine.api().inspect_exec(&id)).await?;
+    // Without a code it never ran.
+    Ok(found.exit_code.unwrap_or(126))
+}
+
+/// Starts `command` in the container, with its input and output in the answer.
+pub(crate) async fn start(
+    engine: &Engine,
+    container: &str,
+    command: &[String],
+    input: bool,
+) -> Result<(String, StartExecResults), DockerError> {
+    let doing = || "run a check in a service".to_owned();
+    let config = ExecConfig {
+        attach_stdin: Some(input),
+        attach_stdout: Some(true),
+        attach_stderr: Some(true),
+        cmd: Some(command.to_vec()),
+        ..ExecConfig::default()
+    };
+    let created = engine.api().create_exec(container, config);
+    let id = engine.call(doing(), created).await?.id;
+    let started = engine.api().start_exec(&id, None);
+    let started = engine.call(doing(), started).await?;
+    Ok((id, started))
+}
+
+/// Returns the command that runs `script` in the container's shell.
+pub(crate) fn shell(script: &str) -> Vec<String> {
+    ["/bin/sh", "-c", script].map(str::to_owned).to_vec()
+}

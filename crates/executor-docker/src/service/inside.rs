@@ -1,0 +1,62 @@
+//! Looking for open ports from inside a container, for an engine whose containers cannot be reached.
+
+/// Returns a script that ends with 0 as soon as one of `ports` (or all of them) is listened on.
+///
+/// It reads the kernel's own table, because nothing that connects need be in an image. Without `grep`
+/// it ends with 127.
+pub(crate) fn wait_for_ports(ports: &[u16], all: bool) -> String {
+    let listening = |port: &u16| {
+        // The state 0A is that of a socket that listens; the other end of such a socket has port 0.
+        format!(
+            "grep -qE ':{port:04X} [0-9A-F]+:0000 0A ' /proc/net/tcp /proc/net/tcp6 2>/dev/null"
+        )
+    };
+    let separator = if all { " && " } else { " || " };
+    let tests: Vec<String> = ports.iter().map(listening).collect();
+    let condition = tests.join(separator);
+    format!(
+        "command -v grep >/dev/null || exit 127; until {condition}; do sleep 0.1 2>/dev/null || sleep 1; done"
+    )
+}
+
+/// Returns a script that ends with 0 as soon as a request is answered, and with 127 where nothing
+/// can make one.
+pub(crate) fn wait_for_http(port: u16, path: &str) -> String {
+    let url = quoted(&format!("http://127.0.0.1:{port}{path}"));
+    format!(
+        "if command -v wget >/dev/null; then get='wget -q -T 2 -O /dev/null'; \
+         elif command -v curl >/dev/null; then get='curl -fsS -m 2 -o /dev/null'; else exit 127; fi; \
+         until $get {url} 2>/dev/null; do sleep 0.1 2>/dev/null || sleep 1; done"
+    )
+}
+
+/// Returns a script that joins its input and output to a port, or ends with 127.
+pub(crate) fn connect(port: u16) -> String {
+    format!("command -v nc >/dev/null || exit 127; exec nc 127.0.0.1 {port}")
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_looked_for_as_the_kernel_writes_them() {
+        let script = wait_for_ports(&[80, 5432], false);
+        assert!(script.contains(":0050 [0-9A-F]+:0000 0A "), "{script}");
+        assert!(script.contains(" || grep -qE ':1538 "), "{script}");
+        assert!(wait_for_ports(&[1, 2], true).contains(" && "));
+    }
+
+    #[test]
+    fn a_path_cannot_leave_its_quotes() {
+        let script = wait_for_http(80, "/'; reboot; '");
+        assert!(
+            script.contains(r"'http://127.0.0.1:80/'\''; reboot; '\'''"),
+            "{script}"
+        );
+    }
+}

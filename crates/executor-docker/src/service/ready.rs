@@ -1,0 +1,167 @@
+//! Waiting until a service is ready.
+
+use super::ended::Ended;
+use super::probe::{Probe, ProbeError, Probes};
+use super::running::{Running, Way};
+use super::{exec, inside, logs, look};
+use crate::engine::Engine;
+use bollard::models::HealthStatusEnum;
+use executor_core::HumanDuration;
+use executor_core::cancellation::{CancelCause, Cancellation};
+use futures_util::future::join_all;
+use std::time::Duration;
+
+/// How long is waited between two runs of a command, which cost the engine some 100 ms each.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Why a service is not ready.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotReady {
+    /// It ended.
+    #[error("{0}")]
+    Ended(Ended),
+    /// It took too long.
+    #[error("{missing} within {}", HumanDuration(*limit))]
+    TooLong { missing: String, limit: Duration },
+    /// The engine gave it up.
+    #[error("its health check failed as often as it may")]
+    Unhealthy,
+    /// A variable makes no sense.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    /// Nobody wants it any more.
+    #[error("canceled {0}")]
+    Canceled(CancelCause),
+}
+
+/// What came of one probe.
+enum Answer {
+    Ready,
+    Unhealthy,
+    /// It cannot be looked at from anywhere.
+    Unknown,
+}
+
+/// Waits until all probes hold; `false` means that some could not be looked at.
+pub(crate) async fn wait(
+    engine: &Engine,
+    running: &Running,
+    probes: &Probes,
+    limit: Duration,
+    cancellation: &Cancellation,
+) -> Result<bool, NotReady> {
+    let answers = probes
+        .all
+        .iter()
+        .map(|probe| wait_for_one(engine, running, probe));
+    let mut end = running.end.clone();
+    tokio::select! {
+        // In order: what is ready at the same moment as the limit is reached is ready.
+        biased;
+        answers = join_all(answers) => {
+            if answers.iter().any(|answer| matches!(answer, Answer::Unhealthy)) {
+                return Err(NotReady::Unhealthy);
+            }
+            Ok(!answers.iter().any(|answer| matches!(answer, Answer::Unknown)))
+        }
+        ended = ended(&mut end) => Err(NotReady::Ended(ended)),
+        () = cancellation.canceled() => {
+            Err(NotReady::Canceled(cancellation.cause().unwrap_or(CancelCause::User)))
+        }
+        () = tokio::time::sleep(limit) => Err(NotReady::TooLong {
+            missing: missing(&probes.all),
+            limit,
+        }),
+    }
+}
+
+/// Waits for the end of a service; never returns when nobody watches it any more.
+pub(crate) async fn ended(end: &mut tokio::sync::watch::Receiver<Option<Ended>>) -> Ended {
+    let ended = end.wait_for(Option::is_some).await;
+    match ended.ok().and_then(|ended| ended.clone()) {
+        Some(ended) => ended,
+        None => std::future::pending().await,
+    }
+}
+
+async fn wait_for_one(engine: &Engine, running: &Running, probe: &Probe) -> Answer {
+    match (probe, running.way) {
+        (Probe::AnyPort(ports), Way::Direct(address)) => look::any_port(address, ports).await,
+        (Probe::Ports(ports), Way::Direct(address)) => look::all_ports(address, ports).await,
+        (Probe::Http { port, path }, Way::Direct(address)) => {
+            look::http(address, *port, path).await;
+        }
+        (Probe::AnyPort(ports), Way::Inside) => {
+            return script(engine, running, &inside::wait_for_ports(ports, false)).await;
+        }
+        (Probe::Ports(ports), Way::Inside) => {
+            return script(engine, running, &inside::wait_for_ports(ports, true)).await;
+        }
+        (Probe::Http { port, path }, Way::Inside) => {
+            return script(engine, running, &inside::wait_for_http(*port, path)).await;
+        }
+        (Probe::Exec(command), _) => {
+            while !succeeds(engine, running, &exec::shell(command)).await {
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+        (Probe::Log(text), _) => logs::wait_for(engine, &running.id, text).await,
+        (Probe::Health(check), _) => return health(engine, running, &check.command).await,
+    }
+    Answer::Ready
+}
+
+/// Runs a script that ends by itself once the service is ready.
+async fn script(engine: &Engine, running: &Running, script: &str) -> Answer {
+    loop {
+        match exec::run(engine, &running.id, &exec::shell(script)).await {
+            Ok(0) => return Answer::Ready,
+            // There is no shell in it, or not what the script needs.
+            Ok(126 | 127) => return Answer::Unknown,
+            // The way to the engine broke, or the service ends.
+            Ok(_) | Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+async fn succeeds(engine: &Engine, running: &Running, command: &[String]) -> bool {
+    exec::run(engine, &running.id, command)
+        .await
+        .is_ok_and(|code| code == 0)
+}
+
+async fn health(engine: &Engine, running: &Running, command: &[String]) -> Answer {
+    loop {
+        let found = engine.api().inspect_container(&running.id, None);
+        let found = engine.call("look at a service", found).await.ok();
+        let health = found.and_then(|found| found.state?.health?.status);
+        match health {
+            Some(HealthStatusEnum::HEALTHY) => return Answer::Ready,
+            Some(HealthStatusEnum::UNHEALTHY) => return Answer::Unhealthy,
+            _ => {}
+        }
+        if !command.is_empty() && succeeds(engine, running, command).await {
+            return Answer::Ready;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Says what did not happen. A command and a text may have secrets in them.
+fn missing(probes: &[Probe]) -> String {
+    let list = |ports: &[u16]| {
+        let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
+        ports.join(", ")
+    };
+    let missing = probes.iter().map(|probe| match probe {
+        Probe::AnyPort(ports) => format!("none of its ports ({}) was open", list(ports)),
+        Probe::Ports(ports) => format!("its ports ({}) were not all open", list(ports)),
+        Probe::Http { port, path } => {
+            format!("its port {port} did not answer a request for {path} with 2xx or 3xx")
+        }
+        Probe::Exec(_) => "the command of RUNWRIGHT_READY_EXEC did not succeed".to_owned(),
+        Probe::Log(_) => "the text of RUNWRIGHT_READY_LOG was not in its log".to_owned(),
+        Probe::Health(_) => "its health check did not pass".to_owned(),
+    });
+    missing.collect::<Vec<_>>().join(", or ")
+}

@@ -1,0 +1,167 @@
+//! A service whose container has been started.
+
+use super::ended::Ended;
+use super::look;
+use super::probe::{ContainerFacts, HealthCheck};
+use crate::engine::Engine;
+use crate::error::DockerError;
+use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
+use bollard::query_parameters::{CreateContainerOptions, RemoveContainerOptions};
+use fail_point::fail_point;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// How long the removal of one container may take.
+const REMOVAL: Duration = Duration::from_secs(60);
+
+/// How a service's ports are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From this host, at this address.
+    Direct(IpAddr),
+    /// From inside its container.
+    Inside,
+}
+
+/// A service whose container has been started.
+#[derive(Debug, Clone)]
+pub(crate) struct Running {
+    pub(crate) id: String,
+    pub(crate) facts: ContainerFacts,
+    /// Its address in the job's network.
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) way: Way,
+    pub(crate) end: watch::Receiver<Option<Ended>>,
+}
+
+/// Creates the container and starts it, and returns its id.
+///
+/// A container of that name can only be left from a process that ran this very attempt before.
+pub(crate) async fn begin(
+    engine: &Engine,
+    name: &str,
+    title: &str,
+    platform: Option<&str>,
+    body: ContainerCreateBody,
+) -> Result<String, DockerError> {
+    let create = async |body| {
+        let options = CreateContainerOptions {
+            name: Some(name.to_owned()),
+            platform: platform.unwrap_or_default().to_owned(),
+        };
+        let created = engine.api().create_container(Some(options), body);
+        let doing = format!("create the container of the service {title}");
+        fail_point!(
+            "executor_docker::service::create",
+            engine.call(doing, created).await
+        )
+    };
+    let created = match create(body.clone()).await {
+        Err(error) if error.is_conflict() => {
+            remove(engine, name).await?;
+            create(body).await?
+        }
+        created => created?,
+    };
+    let started = engine.api().start_container(&created.id, None);
+    let doing = format!("start the service {title}");
+    fail_point!(
+        "executor_docker::service::start",
+        engine.call(doing, started).await
+    )?;
+    Ok(created.id)
+}
+
+/// Removes a container by its name or id; it is gone afterwards.
+pub(crate) async fn remove(engine: &Engine, name: &str) -> Result<(), DockerError> {
+    let end = Instant::now() + REMOVAL;
+    let mut failures = 0;
+    loop {
+        let options = RemoveContainerOptions {
+            force: true,
+            // Volumes that have no name are its own.
+            v: true,
+            ..RemoveContainerOptions::default()
+        };
+        let doing = format!("remove container {name}");
+        let removed = fail_point!(
+            "executor_docker::service::remove",
+            engine
+                .call(doing, engine.api().remove_container(name, Some(options)))
+                .await
+        );
+        let error = match removed {
+            Ok(()) => return Ok(()),
+            Err(error) if error.is_not_found() => return Ok(()),
+            Err(error) => error,
+        };
+        // Somebody else removes it already.
+        failures += u32::from(!error.is_conflict());
+        if failures > 3 || Instant::now() > end {
+            return Err(error);
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// What is told of a container after its start.
+pub(crate) struct Found {
+    pub(crate) facts: ContainerFacts,
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) way: Way,
+}
+
+/// Asks for what is known only after the start.
+pub(crate) async fn look_at(
+    engine: &Engine,
+    id: &str,
+    title: &str,
+    on_host: bool,
+) -> Result<Found, DockerError> {
+    let found = engine.api().inspect_container(id, None);
+    let found = engine
+        .call(format!("look at the service {title}"), found)
+        .await?;
+    let (address, gateway) = addresses(&found);
+    let address = if on_host {
+        Some(Ipv4Addr::LOCALHOST.into())
+    } else {
+        address
+    };
+    let near = on_host || gateway.is_some_and(look::is_reachable);
+    let way = match address {
+        Some(address) if engine.is_local() && near => Way::Direct(address),
+        _ => Way::Inside,
+    };
+    Ok(Found {
+        facts: facts(found),
+        address,
+        way,
+    })
+}
+
+/// Returns the address in the first network that has one, and the gateway there.
+fn addresses(found: &ContainerInspectResponse) -> (Option<IpAddr>, Option<IpAddr>) {
+    let networks = found.network_settings.as_ref();
+    let networks = networks.and_then(|settings| settings.networks.as_ref());
+    let parse = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok());
+    let mut endpoints = networks.into_iter().flat_map(|networks| networks.values());
+    endpoints
+        .find_map(|endpoint| {
+            let address: IpAddr = parse(&endpoint.ip_address)?;
+            Some((Some(address), parse(&endpoint.gateway)))
+        })
+        .unwrap_or_default()
+}
+
+fn facts(found: ContainerInspectResponse) -> ContainerFacts {
+    let config = found.config.unwrap_or_default();
+    let test = config.healthcheck.and_then(|health| health.test);
+    ContainerFacts {
+        health: test.and_then(|test| HealthCheck::from_test(&test)),
+        exposed: config.exposed_ports.unwrap_or_default(),
+        environment: config.env.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,193 @@
+use super::planned::{PlannedService, PlannedServices};
+use super::ports::ServicePorts;
+use super::running::{self, Running};
+use crate::config::DockerConfig;
+use crate::engine::Engine;
+use crate::error::DockerError;
+use crate::image::{ImageInfo, Images};
+use crate::labels::Labels;
+use crate::names::Names;
+use bollard::models::Mount;
+use executor_core::ability::PortProxy;
+use executor_core::cancellation::Cancellation;
+use executor_core::trace::JobTrace;
+use executor_core::variable::JobVariables;
+use futures_util::future::join_all;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// How long the last lines of removed services may take to reach the log.
+const LAST_LINES: Duration = Duration::from_secs(2);
+
+/// What services need besides themselves.
+#[derive(Debug, Clone)]
+pub struct ServicesOptions {
+    /// Where they run.
+    pub engine: Engine,
+    /// What their containers are called.
+    pub names: Names,
+    /// The labels of their containers.
+    pub labels: Labels,
+    /// The runner's settings.
+    pub config: Arc<DockerConfig>,
+    /// The job's log.
+    pub trace: Arc<dyn JobTrace>,
+    /// Whether all they write goes to the job's log: [`captures_logs`].
+    pub capture_logs: bool,
+    /// The job's volumes, which services see too: `source:destination[:options]`.
+    pub binds: Vec<String>,
+    /// The job's mounts, which services see too.
+    pub mounts: Vec<Mount>,
+}
+
+/// Returns whether the job wants to see all that its services write (`CI_DEBUG_SERVICES`).
+pub fn captures_logs(variables: &JobVariables) -> bool {
+    matches!(variables.get("CI_DEBUG_SERVICES"), Some("true" | "1"))
+}
+
+/// The services of one attempt of a job. Clones are the same services.
+///
+/// In order: [`pull`](Self::pull), [`start`](Self::start), [`ready`](Self::ready), [`watch`](Self::watch),
+/// and [`remove`](Self::remove) in any case, also after a half start.
+///
+/// `pull` needs no network and `start` no source tree: both may run beside other preparations.
+#[derive(Debug, Clone)]
+pub struct Services {
+    pub(super) shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(super) options: ServicesOptions,
+    pub(super) services: Vec<Service>,
+    pub(super) warnings: Vec<String>,
+    /// Whether there may be a container.
+    pub(super) begun: AtomicBool,
+    /// Becomes true when what happens to services matters no more.
+    pub(super) over: watch::Sender<bool>,
+    pub(super) lost: watch::Sender<Option<String>>,
+    pub(super) tasks: Mutex<JoinSet<()>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(super) index: usize,
+    pub(super) plan: PlannedService,
+    pub(super) image: OnceLock<ImageInfo>,
+    pub(super) running: OnceLock<Running>,
+    /// Whether its end was told already.
+    pub(super) told: AtomicBool,
+}
+
+impl Services {
+    /// Returns services of which none is started yet.
+    pub fn new(options: ServicesOptions, planned: PlannedServices) -> Self {
+        let services = planned.services.into_iter().enumerate();
+        let services = services.map(|(index, plan)| Service {
+            index,
+            plan,
+            image: OnceLock::new(),
+            running: OnceLock::new(),
+            told: AtomicBool::new(false),
+        });
+        Self {
+            shared: Arc::new(Shared {
+                options,
+                services: services.collect(),
+                warnings: planned.warnings,
+                begun: AtomicBool::new(false),
+                over: watch::Sender::new(false),
+                lost: watch::Sender::new(None),
+                tasks: Mutex::new(JoinSet::new()),
+            }),
+        }
+    }
+
+    /// Returns how many services are started.
+    pub fn len(&self) -> usize {
+        self.shared.services.len()
+    }
+
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.shared.services.is_empty()
+    }
+
+    /// Returns the names that the job reaches each service by, in their order.
+    pub fn names(&self) -> Vec<&[String]> {
+        let services = self.shared.services.iter();
+        services
+            .map(|service| service.plan.names.as_slice())
+            .collect()
+    }
+
+    /// Brings the images of all services, in parallel.
+    ///
+    /// # Errors
+    ///
+    /// When one of them cannot be had; the others are waited for.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops soon.
+    pub async fn pull(
+        &self,
+        images: &Images,
+        cancellation: &Cancellation,
+    ) -> Result<(), DockerError> {
+        let trace = &*self.shared.options.trace;
+        let pulls = self.shared.services.iter().map(async |service| {
+            let plan = &service.plan;
+            let platform = plan.platform.as_deref();
+            let policies = &plan.pull_policies;
+            let pulled = images
+                .ensure(&plan.image, policies, platform, trace, cancellation)
+                .await?;
+            // A second pull gives the same.
+            let _ = service.image.set(pulled);
+            Ok(())
+        });
+        join_all(pulls).await.into_iter().collect()
+    }
+
+    /// Returns what reaches the services' ports from outside; `build` is the job's own container, for
+    /// the name of that kind, with the ports that its image offers.
+    pub fn port_proxy(&self, build: Option<(String, Vec<u16>)>) -> Arc<dyn PortProxy> {
+        Arc::new(ServicePorts::new(Arc::clone(&self.shared), build))
+    }
+
+    /// Removes all containers, in parallel. It may be called more than once, and after a half start.
+    ///
+    /// # Errors
+    ///
+    /// When one of them is still there after a minute.
+    pub async fn remove(&self) -> Result<(), DockerError> {
+        self.shared.over.send_replace(true);
+        let mut removed = Ok(());
+        if self.shared.begun.load(Ordering::SeqCst) {
+            let options = &self.shared.options;
+            let removals = self.shared.services.iter().map(async |service| {
+                let name = options.names.service(service.index);
+                running::remove(&options.engine, &name).await
+            });
+            removed = join_all(removals).await.into_iter().collect();
+        }
+        let mut tasks = std::mem::take(&mut *self.tasks());
+        let last = async { while tasks.join_next().await.is_some() {} };
+        // Whoever still reads a log then loses its end.
+        let _ = tokio::time::timeout(LAST_LINES, last).await;
+        removed
+    }
+
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks().spawn(task);
+    }
+
+    fn tasks(&self) -> std::sync::MutexGuard<'_, JoinSet<()>> {
+        let tasks = self.shared.tasks.lock();
+        tasks.unwrap_or_else(PoisonError::into_inner)
+    }
+}

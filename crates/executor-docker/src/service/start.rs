@@ -1,0 +1,121 @@
+//! Starting services.
+
+use super::ended::{Ended, ended};
+use super::running::{self, Running};
+use super::services::{Service, Services};
+use super::watching::is_over;
+use super::{logs, watching::number};
+use crate::create::{NetworkPlan, service_container};
+use crate::error::DockerError;
+use crate::network::{JobNetwork, NetworkMode};
+use executor_core::cancellation::Cancellation;
+use executor_core::trace::JobTraceExt;
+use futures_util::future::join_all;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use tokio::sync::watch;
+
+impl Services {
+    /// Creates and starts all containers, in parallel.
+    ///
+    /// # Errors
+    ///
+    /// When one of them does not start; the others are waited for, and [`remove`](Self::remove) removes
+    /// them.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops between two calls to the engine, so that nothing is made that nobody knows of.
+    pub async fn start(
+        &self,
+        network: &JobNetwork,
+        cancellation: &Cancellation,
+    ) -> Result<(), DockerError> {
+        for warning in &self.shared.warnings {
+            self.shared.options.trace.warning_line(warning);
+        }
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.shared.begun.store(true, Ordering::SeqCst);
+        let starts = self.shared.services.iter();
+        let starts = starts.map(|service| self.start_one(service, network, cancellation));
+        join_all(starts).await.into_iter().collect()
+    }
+
+    async fn start_one(
+        &self,
+        service: &Service,
+        network: &JobNetwork,
+        cancellation: &Cancellation,
+    ) -> Result<(), DockerError> {
+        if let Some(cause) = cancellation.cause() {
+            return Err(DockerError::Canceled(cause));
+        }
+        let options = &self.shared.options;
+        let (engine, plan, title) = (&options.engine, &service.plan, service.plan.title());
+        let Some(image) = service.image.get() else {
+            return Err(DockerError::config(format!(
+                "the service {title} has no image: it was not pulled"
+            )));
+        };
+        options
+            .trace
+            .system_line(&format!("Starting service {title} ..."));
+        let aliases = match network.resolves_names() {
+            true => plan.names.clone(),
+            false => Vec::new(),
+        };
+        let place = NetworkPlan {
+            mode: Some(network.name().to_owned()),
+            aliases,
+        };
+        let mut body = plan.container(&options.config, &options.labels, &image.id, place)?;
+        body.binds.clone_from(&options.binds);
+        body.mounts.clone_from(&options.mounts);
+        let body = service_container(&options.config, &body);
+        let name = options.names.service(service.index);
+        let id = running::begin(engine, &name, &title, plan.platform.as_deref(), body).await?;
+        let (tell, end) = watch::channel(None);
+        self.watch_end(id.clone(), tell);
+        if options.capture_logs {
+            self.capture(service.index, id.clone(), plan.name());
+        }
+        let on_host = *network.mode() == NetworkMode::Host;
+        let found = running::look_at(engine, &id, &title, on_host).await?;
+        let running = Running {
+            id,
+            facts: found.facts,
+            address: found.address,
+            way: found.way,
+            end,
+        };
+        // It is started once.
+        let _ = service.running.set(running);
+        Ok(())
+    }
+
+    fn watch_end(&self, id: String, tell: watch::Sender<Option<Ended>>) {
+        let (engine, mut over) = (
+            self.shared.options.engine.clone(),
+            self.shared.over.subscribe(),
+        );
+        self.spawn(async move {
+            tokio::select! {
+                ended = ended(&engine, &id) => {
+                    // Nobody may listen any more.
+                    let _ = tell.send(Some(ended));
+                }
+                () = is_over(&mut over) => {}
+            }
+        });
+    }
+
+    fn capture(&self, index: usize, id: String, name: String) {
+        let shared = Arc::clone(&self.shared);
+        self.spawn(async move {
+            let (engine, trace) = (&shared.options.engine, &*shared.options.trace);
+            logs::follow(engine, &id, trace, number(index), &name).await;
+        });
+    }
+}

@@ -1,0 +1,6 @@
+//! The services of jobs, in a real engine.
+
+mod ends;
+mod reach;
+mod ready;
+mod setup;

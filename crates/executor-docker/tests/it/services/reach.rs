@@ -1,0 +1,201 @@
+//! How a job reaches its services.
+
+use super::setup::{BUSYBOX, Setup, TestImage, of_image, script, settings, with};
+use bollard::models::NetworkCreateRequest;
+use executor_core::BuildError;
+use executor_core::cancellation::Cancellation;
+use executor_core::job::Port;
+use executor_core::variable::JobVariable;
+use executor_docker::config::DockerConfig;
+use tokio::io::AsyncReadExt;
+
+/// Answers every connection with a word.
+fn says(word: &str) -> String {
+    format!("while true; do echo {word} | nc -l -p 80 -w 1; done")
+}
+
+/// Asks all of these hosts.
+fn ask(hosts: &str) -> String {
+    format!("for host in {hosts}; do echo $host: $(nc -w 2 $host 80 </dev/null); done")
+}
+
+#[tokio::test]
+async fn a_job_reaches_its_services_by_all_their_names_in_a_network_of_its_own() {
+    // R-EXEC-55 R-EXEC-56
+    let services = [
+        with(script("one", &says("first")), "RUNWRIGHT_READY_LOG", "up"),
+        script("two, zwei", &says("second")),
+    ];
+    let services = services.map(|service| with(service, "RUNWRIGHT_READY_TCP", "80"));
+    let services = services.map(|mut service| {
+        service.command[2].insert_str(0, "echo up; ");
+        service
+    });
+    let setup = Setup::started("reach", &services).await;
+    setup.ready().await.expect("they are ready");
+    // The names of the image belong to the first service from it.
+    let output = setup
+        .in_the_job(&ask("one two zwei runwright-test-busybox"))
+        .await;
+    let expected = "one: first\ntwo: second\nzwei: second\nrunwright-test-busybox: first\n";
+    assert_eq!(output, expected);
+    assert!(
+        setup.said().contains("runwright-test__busybox"),
+        "{}",
+        setup.said()
+    );
+    setup.close().await;
+}
+
+#[tokio::test]
+async fn links_and_the_network_of_the_host_reach_services_too() {
+    // R-EXEC-55 R-EXEC-56
+    for mode in ["bridge", "host"] {
+        let config = DockerConfig {
+            network_mode: Some(mode.to_owned()),
+            ..settings()
+        };
+        let service = script(
+            "db other",
+            "while true; do echo it | nc -l -p 34567 -w 1; done",
+        );
+        let service = with(service, "HEALTHCHECK_TCP_PORT", "34567");
+        let setup = Setup::new(&format!("mode-{mode}"), config, &[], &[service]).await;
+        setup.start().await.expect("it starts");
+        setup.ready().await.expect("it is ready");
+        let output =
+            setup.in_the_job("nc -w 2 db 34567 </dev/null; nc -w 2 other 34567 </dev/null");
+        assert_eq!(output.await, "it\nit\n", "{mode}");
+        setup.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_engine_whose_networks_are_out_of_reach_is_asked_from_inside() {
+    // R-EXEC-56
+    // Its containers have no gateway, so that this host has no way to them.
+    let name = format!("svc-inside-{}", std::process::id());
+    let engine = crate::support::engine().await;
+    let network = NetworkCreateRequest {
+        name: name.clone(),
+        internal: Some(true),
+        ..NetworkCreateRequest::default()
+    };
+    engine
+        .api()
+        .create_network(network)
+        .await
+        .expect("a network");
+    let config = DockerConfig {
+        network_mode: Some(name.clone()),
+        ..settings()
+    };
+    let service = script("db", &format!("sleep 0.3; {}", says("inside")));
+    let service = with(service, "RUNWRIGHT_READY_TCP", "80");
+    let setup = Setup::new("inside", config, &[], &[service]).await;
+    setup.start().await.expect("it starts");
+    setup.ready().await.expect("it is ready");
+    assert!(!setup.said().contains("WARNING"), "{}", setup.said());
+    let answer = setup.in_the_job(&ask("db")).await;
+
+    let proxy = setup.services.port_proxy(None);
+    let connected = proxy.connect("db", 80, &Cancellation::new()).await;
+    let mut word = [0; 7];
+    let mut connection = connected.expect("a connection");
+    connection.read_exact(&mut word).await.expect("a word");
+    drop(connection);
+    setup.close().await;
+    engine
+        .api()
+        .remove_network(&name)
+        .await
+        .expect("it is removed");
+    assert_eq!(answer, "db: inside\n");
+    assert_eq!(&word, b"inside\n");
+}
+
+#[tokio::test]
+async fn a_service_gets_its_variables_its_command_and_its_limits() {
+    // R-EXEC-55
+    let mut service = script("db", "echo $CI $OWN $0; id -u; sleep 60");
+    service.command.push("argument".to_owned());
+    service = with(with(service, "OWN", "own-$CI"), "PASSWORD", "$SECRET");
+    service.docker = Some(serde_json::json!({ "user": "user" }));
+    let job = [
+        JobVariable::public("CI", "true"),
+        JobVariable::masked("SECRET", "s3cret"),
+    ];
+    let config = DockerConfig {
+        service_memory: Some("64m".parse().expect("a size")),
+        ..settings()
+    };
+    let setup = Setup::new("variables", config, &job, &[service]).await;
+    setup.start().await.expect("it starts");
+    let name = setup.names.service(0);
+    let found = setup.engine.api().inspect_container(&name, None).await;
+    let found = found.expect("the container");
+    let environment = found.config.unwrap_or_default().env.unwrap_or_default();
+    let has = |line: &str| environment.iter().any(|it| it == line);
+    assert!(has("CI=true") && has("OWN=own-true"), "{environment:?}");
+    assert!(has("PASSWORD=s3cret"), "it names it itself");
+    assert!(!environment.iter().any(|it| it.starts_with("SECRET=")));
+    let host = found.host_config.unwrap_or_default();
+    assert_eq!(host.memory, Some(64 << 20));
+    assert_eq!(host.privileged, Some(false));
+    setup.close().await;
+}
+
+#[tokio::test]
+async fn the_ports_of_services_are_reached_from_outside() {
+    // R-EXEC-56
+    let image = TestImage::new("ports", "EXPOSE 80").await;
+    let mut declared = script("two", "while true; do echo 2 | nc -l -p 81 -w 1; done");
+    declared.ports.push(Port {
+        number: 81,
+        ..Port::default()
+    });
+    declared = with(declared, "RUNWRIGHT_READY_TCP", "81");
+    let services = [of_image(&image.name, "one", &says("1")), declared];
+    let setup = Setup::started("proxy", &services).await;
+    setup.ready().await.expect("they are ready");
+    let proxy = setup.services.port_proxy(None);
+    let cancellation = Cancellation::new();
+    for (service, port, expect) in [("one", 80, "1\n"), ("TWO", 81, "2\n")] {
+        let connected = proxy.connect(service, port, &cancellation).await;
+        let mut connection = connected.expect("a connection");
+        let mut answer = String::new();
+        connection
+            .read_to_string(&mut answer)
+            .await
+            .expect("it answers");
+        assert_eq!(answer, expect);
+    }
+    for (service, port) in [("one", 81), ("two", 80), ("three", 80), ("build", 80)] {
+        let refused = proxy.connect(service, port, &cancellation).await.err();
+        assert!(
+            matches!(refused, Some(BuildError::Config { .. })),
+            "{service}:{port}"
+        );
+    }
+    setup.close().await;
+    image.remove().await;
+}
+
+#[tokio::test]
+async fn one_image_twice_needs_an_alias() {
+    // R-EXEC-55
+    let nameless = || script("", "sleep 60");
+    let setup = Setup::started("twice", &[nameless(), nameless()]).await;
+    assert_eq!(setup.services.len(), 1);
+    assert!(
+        setup.said().contains("Give it an alias"),
+        "{}",
+        setup.said()
+    );
+    assert!(
+        setup
+            .said()
+            .contains(&format!("Starting service {BUSYBOX} ..."))
+    );
+    setup.close().await;
+}
