@@ -318,3 +318,37 @@ fn what_is_shown_elsewhere_is_masked_as_the_log_is() {
     assert_eq!(trace.masked("hunter"), "hunter");
     assert_eq!(trace.masked("22"), "22");
 }
+
+#[test]
+fn end_tells_the_length_and_whose_last_line_goes_on() {
+    let log = Log::new(|builder| builder.format(LogFormat::Stamped));
+    let check = |open: &[TraceStream]| {
+        let end = log.trace.end();
+        assert_eq!(end.bytes, log.kept().len() as u64);
+        assert_eq!(end.open, open);
+    };
+    check(&[]);
+    log.trace.write(TraceStream::STDOUT, b"a line\n");
+    check(&[]);
+    log.trace.write(TraceStream::STDOUT, b"Password: ");
+    check(&[]);
+    log.trace.flush_idle();
+    check(&[TraceStream::STDOUT]);
+    log.trace.write(TraceStream::STDERR, b"error\n");
+    check(&[TraceStream::STDOUT]);
+    log.trace.write(TraceStream::STDOUT, b"typed\n");
+    check(&[]);
+    log.trace.write(TraceStream::STDERR, b"no newline");
+    log.trace.finish();
+    check(&[TraceStream::STDERR]);
+}
+
+#[test]
+fn end_waits_for_what_comes_fast() {
+    let log = Log::new(|builder| builder.format(LogFormat::Stamped));
+    let line = [&[b'x'; 99][..], b"\n"].concat();
+    for _ in 0..50 {
+        log.trace.write(TraceStream::STDOUT, &line.repeat(640));
+        assert_eq!(log.trace.end().bytes, log.kept().len() as u64);
+    }
+}

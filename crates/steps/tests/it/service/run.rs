@@ -143,3 +143,68 @@ async fn a_request_that_takes_too_long_is_stopped() {
     );
     served.stop().await;
 }
+
+#[tokio::test]
+async fn steps_are_told_while_they_run() {
+    // R-STEP-09
+    let mut served = Served::start().await;
+    let mut request = served.request("1", "");
+    request.steps = steps_of(&[
+        ("a", "while [ ! -e go ]; do sleep 0.02; done"),
+        ("b", "true"),
+    ]);
+    served.client.run(request).await.unwrap();
+    let message = v1::FollowStepsRequest { id: "1".to_owned() };
+    let mut results = served
+        .client
+        .follow_steps(message)
+        .await
+        .unwrap()
+        .into_inner();
+    let first = results.message().await.unwrap().unwrap().result.unwrap();
+    assert_eq!(
+        (first.status(), &first.exec_result),
+        (step_result::Status::Running, &None)
+    );
+    std::fs::write(served.path("work/go"), "").unwrap();
+    let mut rest = Vec::new();
+    while let Some(answer) = results.message().await.unwrap() {
+        rest.push(answer.result.unwrap().status());
+    }
+    use step_result::Status::{Running, Success};
+    assert_eq!(rest, [Success, Running, Success]);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_log_says_whose_newline_it_is() {
+    let check = async |script: &str, open: u32| {
+        let mut served = Served::start().await;
+        served
+            .client
+            .run(served.request("1", script))
+            .await
+            .unwrap();
+        let message = v1::FollowLogsRequest {
+            id: "1".to_owned(),
+            offset: 0,
+        };
+        let mut pieces = served
+            .client
+            .follow_logs(message)
+            .await
+            .unwrap()
+            .into_inner();
+        let mut last = None;
+        while let Some(piece) = pieces.message().await.unwrap() {
+            last = Some((piece.settled, piece.open));
+        }
+        assert_eq!(last, Some((true, open)), "{script}");
+        served.stop().await;
+    };
+    check("echo a", 0).await;
+    check("printf a", 1).await;
+    check("printf a >&2", 2).await;
+    check("printf a; sleep 0.3; printf b >&2; sleep 0.3", 3).await;
+    check("printf a; sleep 0.3; echo b", 0).await;
+}
