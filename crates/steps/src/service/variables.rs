@@ -194,11 +194,11 @@ mod tests {
     #[test]
     fn masked_values_are_hidden_as_written_and_as_expanded() {
         // R-STEP-35
-        let masked = Variable {
+        let secret = Variable {
             masked: true,
             ..variable("A", "$HOME-secret")
         };
-        let set = expand(vec![masked]).mask(MaskRules::new()).compile();
+        let set = expand(vec![secret]).mask(MaskRules::new()).compile();
         let mut masker = trace::Masker::new(set);
         let mut out = Vec::new();
         masker.feed(b"a /home-of-test-secret b $HOME-secret c\n", &mut out);

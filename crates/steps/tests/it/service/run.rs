@@ -147,6 +147,7 @@ async fn a_request_that_takes_too_long_is_stopped() {
 #[tokio::test]
 async fn steps_are_told_while_they_run() {
     // R-STEP-09
+    use step_result::Status::{Running, Success};
     let mut served = Served::start().await;
     let mut request = served.request("1", "");
     request.steps = steps_of(&[
@@ -162,16 +163,12 @@ async fn steps_are_told_while_they_run() {
         .unwrap()
         .into_inner();
     let first = results.message().await.unwrap().unwrap().result.unwrap();
-    assert_eq!(
-        (first.status(), &first.exec_result),
-        (step_result::Status::Running, &None)
-    );
+    assert_eq!((first.status(), &first.exec_result), (Running, &None));
     std::fs::write(served.path("work/go"), "").unwrap();
     let mut rest = Vec::new();
     while let Some(answer) = results.message().await.unwrap() {
         rest.push(answer.result.unwrap().status());
     }
-    use step_result::Status::{Running, Success};
     assert_eq!(rest, [Success, Running, Success]);
     served.stop().await;
 }
