@@ -24,6 +24,12 @@ use crate::service::{Dispatch, Service, ServiceError, ServiceOptions};
 /// After a failure to accept, such as for want of open files.
 const BREATHER: Duration = Duration::from_millis(50);
 
+/// How long what runs may take to end when the agent is to end: less than the 10 s that `docker stop` gives.
+const WIND_DOWN: Duration = Duration::from_secs(5);
+
+/// How long those who are connected may take to ask how it ended.
+const FETCH_WITHIN: Duration = Duration::from_secs(1);
+
 /// Why an agent does not serve.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
@@ -158,7 +164,7 @@ impl Serving {
                 _ = signals.interrupt.recv() => return None,
                 Some(code) = ended(&mut command) => return Some(code),
                 () = self.presence.time_to_look() => {
-                    let anybody = !self.connections.is_empty();
+                    let anybody = !self.connections.is_empty() || self.service.is_busy();
                     if self.presence.look(anybody) {
                         say("runwright-agent: nobody was here for too long");
                         return None;
@@ -177,8 +183,11 @@ impl Serving {
             .spawn(connection::serve(stream, service, closing));
     }
 
-    /// Ends what runs and the connections, in this order, so that whoever follows sees the end.
+    /// Ends what runs, then the connections, so that whoever follows sees the end.
     async fn close(mut self) {
+        let nobody = self.connections.is_empty();
+        let fetch = if nobody { Duration::ZERO } else { FETCH_WITHIN };
+        self.service.wind_down(WIND_DOWN, fetch).await;
         self.closing.cancel();
         if let Err(error) = self.service.close().await {
             tracing::warn!(%error, "Not all that was started here has ended.");

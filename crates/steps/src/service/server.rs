@@ -9,7 +9,7 @@ use executor_core::{CancelCause, Cancellation, StopLevel};
 use hyper::service::service_fn;
 use process::{ProcessTree, Settings, Supervisor, make_private_dir, remove_tree};
 use tokio::net::UnixListener;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
@@ -149,6 +149,41 @@ impl Service {
         for request in self.shared.table.all() {
             prune(&request, &self.shared.options);
         }
+    }
+
+    /// Returns whether a request runs.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.shared
+            .table
+            .all()
+            .iter()
+            .any(|request| !request.has_ended())
+    }
+
+    /// Asks what runs to stop, waits for so long for its end, and then until nobody has a result to ask for, or `fetch`
+    /// is over. Nothing can be run afterwards.
+    pub(crate) async fn wind_down(&self, within: Duration, fetch: Duration) {
+        let shared = &self.shared;
+        shared.closed.cancel(CancelCause::Shutdown);
+        drop(shared.preparing.lock().await);
+        let all = shared.table.all();
+        for request in &all {
+            request.stop(StopLevel::Cancel, CancelCause::Shutdown);
+        }
+        let ended = async {
+            for request in &all {
+                let mut news = request.news();
+                while !request.has_ended() && news.changed().await.is_ok() {}
+            }
+        };
+        // What does not end in time is killed by whoever closes the service.
+        let _ = timeout(within, ended).await;
+        let finished = async {
+            for request in &all {
+                request.gone().await;
+            }
+        };
+        let _ = timeout(fetch, finished).await;
     }
 
     /// Kills what runs and removes all that was kept. Nothing can be run afterwards.

@@ -7,4 +7,5 @@ mod docker;
 mod proxy;
 mod python;
 mod serve;
+mod stop;
 mod support;
