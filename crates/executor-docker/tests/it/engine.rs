@@ -1,6 +1,17 @@
 //! Connections to the engine.
 
 use crate::support::engine;
+use crate::support::way::{Certificates, Port, Sshd, works};
+use executor_core::{BuildError, FailureReason};
+use executor_docker::engine::EngineOptions;
+use executor_docker::{DockerError, DockerHost, Engine};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+fn host(address: &str) -> DockerHost {
+    DockerHost::parse(address).unwrap()
+}
 
 #[tokio::test]
 async fn the_engine_says_who_it_is() {
@@ -9,4 +20,119 @@ async fn the_engine_says_who_it_is() {
     assert_eq!(engine.version().os, "linux");
     let info = engine.info().await.unwrap();
     assert!(info.id.is_some_and(|id| !id.is_empty()));
+}
+
+#[tokio::test]
+async fn it_is_reached_over_a_port() {
+    let port = Port::plain().await;
+    let host = host(&format!("tcp://127.0.0.1:{}", port.number));
+    let engine = works(&host, EngineOptions::default()).await;
+    assert!(!engine.is_local());
+}
+
+#[tokio::test]
+async fn it_is_reached_over_tls_by_who_has_a_certificate() {
+    let certificates = Certificates::new();
+    let port = Port::tls(&certificates).await;
+    let bare = host(&format!("tcp://127.0.0.1:{}", port.number));
+    for verify in [true, false] {
+        let host = bare.clone().with_tls(certificates.files(verify));
+        works(&host, EngineOptions::default()).await;
+    }
+    // An authority that did not sign the server's.
+    let others = Certificates::new();
+    let error = Engine::connect(&bare.clone().with_tls(others.files(true)))
+        .await
+        .unwrap_err();
+    let words = error.to_string();
+    assert!(
+        words.contains("certificate") && words.contains("tls_verify"),
+        "{words}"
+    );
+    // Nobody's certificate.
+    std::fs::remove_file(certificates.path().join("key.pem")).unwrap();
+    let error = Engine::connect(&bare.with_tls(certificates.files(true)))
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("key.pem is missing"), "{error}");
+}
+
+#[tokio::test]
+async fn it_is_reached_through_ssh() {
+    let sshd = Sshd::start().await;
+    let (host, options) = sshd.engine("known_hosts");
+    let engine = works(&host, options).await;
+    assert!(!engine.is_local());
+    // A host that nobody knows is not spoken with.
+    let (host, options) = sshd.engine("nobody");
+    let error = Engine::connect_with(&host, options).await.unwrap_err();
+    assert!(
+        error.to_string().contains("Host key verification failed"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn one_that_never_answers_is_left_in_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("tcp://{}", listener.local_addr().unwrap());
+    let mut options = EngineOptions::default();
+    options.connect = Duration::from_secs(1);
+    let error = Engine::connect_with(&host(&address), options)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, DockerError::Deadline { .. }), "{error}");
+    assert!(error.to_string().contains(&address), "{error}");
+    assert!(error.is_temporary());
+}
+
+#[tokio::test]
+async fn one_that_is_too_old_or_is_no_engine_is_told() {
+    for (answer, part) in [
+        (
+            r#"{"ApiVersion":"1.40","MinAPIVersion":"1.12"}"#,
+            "update it to Docker 20.10",
+        ),
+        (r#"{"hello":"world"}"#, "no container engine"),
+        ("hello", "JSON"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("tcp://{}", listener.local_addr().unwrap());
+        let served = async {
+            let (mut client, _) = listener.accept().await.unwrap();
+            let mut head = [0; 4096];
+            assert!(client.read(&mut head).await.unwrap() > 0);
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n",
+                answer.len()
+            );
+            client.write_all((head + answer).as_bytes()).await.unwrap();
+        };
+        let host = host(&address);
+        let (connected, ()) = tokio::join!(Engine::connect(&host), served);
+        let error = connected.unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn one_that_is_not_there_or_goes_away_is_a_failure_of_the_system() {
+    let error = Engine::connect(&host("unix:///nonexistent/d.sock"))
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("there is no such socket; start Docker"),
+        "{error}"
+    );
+
+    let port = Port::plain().await;
+    let engine = Engine::connect(&host(&format!("tcp://127.0.0.1:{}", port.number)))
+        .await
+        .unwrap();
+    drop(port);
+    let error = BuildError::from(engine.info().await.unwrap_err());
+    assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
+    assert!(error.is_temporary(), "{}", error.chain());
 }

@@ -12,6 +12,8 @@ use executor_docker::image::{
 use executor_docker::{DockerError, Engine};
 use executor_testkit::RecordingTrace;
 use futures_util::future::join_all;
+use process::{Containment, Settings, Supervisor};
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 const ALWAYS: &[PullPolicy] = &[PullPolicy::Always];
@@ -393,6 +395,58 @@ async fn every_source_of_credentials_opens_the_registry() {
         remove(&world.engine, &world.image.to_string()).await;
     }
     assert!(world.trace.masks().contains(&PASSWORD.to_owned()));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_helper_is_asked_by_its_safe_name_alone() {
+    let world = World::new(Auth::Password, 1000, |_, _| Fault::None).await;
+    let registry = format!("127.0.0.1:{}", world.proxy.port);
+    let directory = tempfile::tempdir().unwrap();
+    let script = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let answer = serde_json::json!({ "Username": USER, "Secret": PASSWORD }).to_string();
+    script(
+        "docker-credential-good",
+        &format!("test \"$1 $(cat)\" = 'get {registry}' && echo '{answer}'"),
+    );
+    script("docker-credential-bad", "echo hunter2; exit 1");
+    script("docker-credential-huge", "yes hunter2 | head -c 1000000");
+    let settings = Settings {
+        containment: Containment::ProcessGroup,
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::start(settings).unwrap();
+    let path = format!("{}:/usr/bin:/bin", directory.path().display());
+    let ask = async |name: &str| {
+        world.trace.clear();
+        let document = serde_json::json!({ "credHelpers": { (&registry): name } }).to_string();
+        let sources = CredentialSources::default().with_job(Some(&document), &[]);
+        let credentials = Credentials::new(sources)
+            .with_helpers(supervisor.tree())
+            .with_helper_path(&path);
+        let images = world.images.for_job(credentials);
+        let result = world.ensure_of(&images, &world.image, ALWAYS).await;
+        assert!(!world.log().contains("hunter2"), "{}", world.log());
+        (result, world.log())
+    };
+    let (result, log) = ask("good").await;
+    result.unwrap();
+    assert!(!log.contains(PASSWORD), "{log}");
+    for (name, part) in [
+        ("bad", "docker-credential-bad failed"),
+        ("huge", "said more than can be credentials"),
+        ("none", "not found"),
+        ("../good", "no name of a credential helper"),
+    ] {
+        let (result, log) = ask(name).await;
+        assert_eq!(fault(&result.unwrap_err()), Some(PullFault::Denied));
+        assert!(log.contains(part), "{log}");
+    }
+    supervisor.shutdown().await.unwrap();
     world.end().await;
 }
 

@@ -1,6 +1,7 @@
 use crate::image::credentials::login::LoginSecret;
 use process::{CaptureLimits, Command, NeverStop, ProcessTree, Stdin};
 use serde::Deserialize;
+use std::ffi::OsString;
 use std::time::Duration;
 
 /// How long a helper may take; some ask a cloud.
@@ -26,13 +27,21 @@ pub(crate) fn is_safe_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.bytes().all(allowed)
 }
 
+/// Where helpers are found and run.
+#[derive(Debug, Clone)]
+pub(crate) struct Helpers {
+    pub(crate) tree: ProcessTree,
+    /// The search path for them; by default the runner's.
+    pub(crate) path: Option<OsString>,
+}
+
 /// Asks `docker-credential-NAME` for what it has under a key. `None` means that it has nothing.
 ///
 /// # Errors
 ///
 /// Fails with words that show nothing of what the helper said.
 pub(crate) async fn ask(
-    tree: &ProcessTree,
+    helpers: &Helpers,
     name: &str,
     key: &str,
 ) -> Result<Option<(String, LoginSecret)>, String> {
@@ -44,10 +53,14 @@ pub(crate) async fn ask(
     }
     let program = format!("docker-credential-{name}");
     // It is the runner's own tool and asks the runner's own cloud, so it has the runner's variables.
-    let command = Command::new(&program)
+    let tree = &helpers.tree;
+    let mut command = Command::new(&program)
         .arg("get")
         .envs(tree.environment().iter())
         .stdin(Stdin::Bytes(key.as_bytes().to_vec()));
+    if let Some(path) = &helpers.path {
+        command = command.env("PATH", path);
+    }
     let limits = CaptureLimits {
         deadline: DEADLINE,
         max_bytes: MAX_ANSWER,

@@ -1,10 +1,11 @@
 use crate::image::credentials::document::{Document, Found, MAX_DOCUMENT};
-use crate::image::credentials::helper;
+use crate::image::credentials::helper::{self, Helpers};
 use crate::image::credentials::key::RegistryKey;
 use crate::image::credentials::login::{Login, LoginSecret};
 use crate::image::credentials::sources::CredentialSources;
 use crate::image::reference::ImageReference;
 use process::ProcessTree;
+use std::ffi::OsString;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use std::path::Path;
 #[derive(Debug, Clone, Default)]
 pub struct Credentials {
     sources: CredentialSources,
-    helpers: Option<ProcessTree>,
+    helpers: Option<Helpers>,
 }
 
 impl Credentials {
@@ -26,7 +27,15 @@ impl Credentials {
 
     /// Lets the helpers that the sources name run in a tree.
     pub fn with_helpers(mut self, tree: ProcessTree) -> Self {
-        self.helpers = Some(tree);
+        self.helpers = Some(Helpers { tree, path: None });
+        self
+    }
+
+    /// Looks for helpers on this search path instead of the runner's.
+    pub fn with_helper_path(mut self, path: impl Into<OsString>) -> Self {
+        if let Some(helpers) = &mut self.helpers {
+            helpers.path = Some(path.into());
+        }
         self
     }
 
@@ -80,7 +89,7 @@ impl Credentials {
             None => Ok(None),
             Some(Found::Login { username, secret }) => Ok(Some((username, secret))),
             Some(Found::Helper { name, key }) => match &self.helpers {
-                Some(tree) => helper::ask(tree, &name, &key).await,
+                Some(helpers) => helper::ask(helpers, &name, &key).await,
                 None => Err("credential helpers cannot be started here".to_owned()),
             },
         }

@@ -3,6 +3,7 @@
 pub(crate) mod proxy;
 pub(crate) mod registry;
 pub(crate) mod scratch;
+pub(crate) mod way;
 
 use executor_docker::{DockerHost, Engine};
 

@@ -1,0 +1,285 @@
+//! Ways to the engine of the tests: a port, a port with TLS, and an sshd.
+
+use crate::support::address;
+use executor_docker::engine::{Address, EngineOptions, TlsFiles};
+use executor_docker::{DockerHost, Engine};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+/// Returns the socket of the engine of the tests.
+pub(crate) fn socket() -> PathBuf {
+    match DockerHost::parse(&address()).unwrap().address {
+        Address::Unix(path) => path,
+        other => panic!("the engine of the tests is behind a socket, not {other}"),
+    }
+}
+
+/// A port that leads to the engine, until this is dropped.
+pub(crate) struct Port {
+    pub(crate) number: u16,
+    _tasks: JoinSet<()>,
+}
+
+impl Port {
+    pub(crate) async fn plain() -> Self {
+        Self::start(None).await
+    }
+
+    pub(crate) async fn tls(certificates: &Certificates) -> Self {
+        Self::start(Some(certificates.acceptor())).await
+    }
+
+    async fn start(tls: Option<TlsAcceptor>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let number = listener.local_addr().unwrap().port();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((client, _)) = listener.accept().await {
+                connections.spawn(serve(client, tls.clone()));
+            }
+        });
+        Self {
+            number,
+            _tasks: tasks,
+        }
+    }
+}
+
+async fn serve(client: TcpStream, tls: Option<TlsAcceptor>) {
+    match tls {
+        None => join(client).await,
+        Some(tls) => {
+            // A client that we do not trust, or that does not trust us, is its own test.
+            if let Ok(client) = tls.accept(client).await {
+                join(client).await;
+            }
+        }
+    }
+}
+
+async fn join(mut client: impl AsyncRead + AsyncWrite + Unpin) {
+    let mut engine = UnixStream::connect(socket()).await.unwrap();
+    // How a connection ends is seen by its two sides.
+    let _ = copy_bidirectional(&mut client, &mut engine).await;
+}
+
+/// An authority, and what it says of a server and of a client, as docker has them in files.
+pub(crate) struct Certificates {
+    directory: TempDir,
+}
+
+impl Certificates {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: String| {
+            std::fs::write(directory.path().join(name), text).unwrap();
+        };
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        write("ca.pem", authority.pem());
+        for (name, host) in [("server-", "127.0.0.1"), ("", "client")] {
+            let key = KeyPair::generate().unwrap();
+            let params = CertificateParams::new(vec![host.to_owned()]).unwrap();
+            let certificate = params.signed_by(&key, &authority).unwrap();
+            write(&format!("{name}cert.pem"), certificate.pem());
+            write(&format!("{name}key.pem"), key.serialize_pem());
+        }
+        Self { directory }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn files(&self, verify: bool) -> TlsFiles {
+        TlsFiles {
+            directory: Some(self.path().to_owned()),
+            verify,
+        }
+    }
+
+    fn acceptor(&self) -> TlsAcceptor {
+        let certificates = |name: &str| -> Vec<CertificateDer<'static>> {
+            let file = CertificateDer::pem_file_iter(self.path().join(name)).unwrap();
+            file.collect::<Result<_, _>>().unwrap()
+        };
+        let mut roots = RootCertStore::empty();
+        roots.add(certificates("ca.pem").remove(0)).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        let roots = Arc::new(roots);
+        let clients = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
+        let key = PrivateKeyDer::from_pem_file(self.path().join("server-key.pem")).unwrap();
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_client_cert_verifier(clients.build().unwrap())
+            .with_single_cert(certificates("server-cert.pem"), key)
+            .unwrap();
+        TlsAcceptor::from(Arc::new(config))
+    }
+}
+
+/// A real `sshd`, one process for each connection; they end with this.
+pub(crate) struct Sshd {
+    directory: TempDir,
+    port: u16,
+    _tasks: JoinSet<()>,
+}
+
+#[expect(clippy::disallowed_methods, reason = "a server of the test's own")]
+impl Sshd {
+    pub(crate) async fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().to_owned();
+        let root = place.display();
+        for name in ["host", "key"] {
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(place.join(name))
+                .status();
+            assert!(made.expect("openssh-client is installed").success());
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let host = std::fs::read_to_string(place.join("host.pub")).unwrap();
+        let known = format!("[127.0.0.1]:{port} {host}");
+        std::fs::write(place.join("known_hosts"), known).unwrap();
+        let config = format!(
+            "HostKey {root}/host\nAuthorizedKeysFile {root}/key.pub\n\
+             AuthenticationMethods publickey\nPermitRootLogin yes\nStrictModes no\n\
+             UsePAM no\nUseDNS no\nPidFile none\n"
+        );
+        std::fs::write(place.join("config"), config).unwrap();
+        if rustix::process::geteuid().is_root() {
+            std::fs::create_dir_all("/run/sshd").unwrap();
+        }
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let mut served = Vec::new();
+            while let Ok((client, _)) = listener.accept().await {
+                served.push(Session(sshd(&place, client)));
+            }
+        });
+        Self {
+            directory,
+            port,
+            _tasks: tasks,
+        }
+    }
+
+    /// Returns the engine on the host that this leads to, and how to get in.
+    pub(crate) fn engine(&self, known_hosts: &str) -> (DockerHost, EngineOptions) {
+        let root = self.directory.path().display();
+        let ssh = format!(
+            "ssh -F /dev/null -i {root}/key -o IdentitiesOnly=yes \
+             -o StrictHostKeyChecking=yes -o UserKnownHostsFile={root}/{known_hosts}"
+        );
+        let mut options = EngineOptions::default();
+        options.ssh = ssh.split(' ').map(str::to_owned).collect();
+        let address = format!("ssh://127.0.0.1:{}{}", self.port, socket().display());
+        (DockerHost::parse(&address).unwrap(), options)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a server of the test's own")]
+fn sshd(place: &Path, client: TcpStream) -> Child {
+    let client = client.into_std().unwrap();
+    client.set_nonblocking(false).unwrap();
+    let program = ["/usr/sbin/sshd", "/usr/local/sbin/sshd"];
+    let program = program
+        .into_iter()
+        .find(|program| Path::new(program).exists());
+    Command::new(program.expect("openssh-server is installed"))
+        .arg("-i")
+        .arg("-f")
+        .arg(place.join("config"))
+        .arg("-E")
+        .arg(place.join("log"))
+        .stdin(OwnedFd::from(client.try_clone().unwrap()))
+        .stdout(OwnedFd::from(client))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+struct Session(Child);
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Most have ended before.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Connects, and sees that bytes go both ways over a hijacked connection, the end of input included.
+pub(crate) async fn works(host: &DockerHost, options: EngineOptions) -> Engine {
+    use bollard::models::ContainerCreateBody;
+    use bollard::models::ExecConfig;
+    use bollard::query_parameters::RemoveContainerOptionsBuilder;
+    use futures_util::StreamExt;
+    use tokio::io::AsyncWriteExt;
+
+    let engine = Engine::connect_with(host, options).await.unwrap();
+    let api = engine.api();
+    let words = |text: &[&str]| Some(text.iter().map(|word| (*word).to_owned()).collect());
+    let body = ContainerCreateBody {
+        image: Some("runwright-test/busybox:1".to_owned()),
+        cmd: words(&["sleep", "60"]),
+        ..ContainerCreateBody::default()
+    };
+    let container = api.create_container(None, body).await.unwrap().id;
+    api.start_container(&container, None).await.unwrap();
+    let exec = ExecConfig {
+        attach_stdin: Some(true),
+        attach_stdout: Some(true),
+        cmd: words(&["sh", "-c", "cat; echo end"]),
+        ..ExecConfig::default()
+    };
+    let exec = api.create_exec(&container, exec).await.unwrap().id;
+    let started = api.start_exec(&exec, None).await.unwrap();
+    let bollard::exec::StartExecResults::Attached {
+        mut output,
+        mut input,
+    } = started
+    else {
+        panic!("it is attached");
+    };
+    let sent: Vec<u8> = (0..300_000)
+        .map(|number: u32| b'a' + (number % 26) as u8)
+        .collect();
+    let write = async {
+        input.write_all(&sent).await.unwrap();
+        input.shutdown().await.unwrap();
+    };
+    let read = async {
+        let mut received = Vec::new();
+        while let Some(part) = output.next().await {
+            received.extend_from_slice(&part.unwrap().into_bytes());
+        }
+        received
+    };
+    let ((), received) = tokio::join!(write, read);
+    let options = RemoveContainerOptionsBuilder::default().force(true).build();
+    api.remove_container(&container, Some(options))
+        .await
+        .unwrap();
+    assert_eq!(received.len(), sent.len() + 4);
+    assert!(received.starts_with(&sent) && received.ends_with(b"end\n"));
+    engine
+}
