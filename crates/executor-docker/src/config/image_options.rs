@@ -1,3 +1,4 @@
+use crate::error::DockerError;
 use executor_core::job::Image;
 use serde_json::Value;
 
@@ -74,4 +75,10 @@ fn text(key: &'static str, value: Option<&Value>) -> Result<Option<String>, Imag
         }
     };
     Ok((!text.is_empty()).then_some(text))
+}
+
+impl From<ImageOptionsError> for DockerError {
+    fn from(error: ImageOptionsError) -> Self {
+        Self::config(error.to_string())
+    }
 }

@@ -487,3 +487,47 @@ fn a_job_says_platform_and_user_in_two_ways() {
         Err("image:docker: is not a mapping"),
     );
 }
+
+#[test]
+fn every_key_is_in_the_guide_and_in_these_tests() {
+    let error = toml::from_str::<DockerConfig>("none = 1").unwrap_err();
+    let error = error.message();
+    let (_, list) = error
+        .split_once("expected one of ")
+        .expect("it names all keys");
+    let keys: Vec<&str> = list.split(", ").map(|it| it.trim_matches('`')).collect();
+    assert!(keys.len() > 80, "{error}");
+    let guide = include_str!("../../../../docs/book/src/docker-keys.md");
+    let tests = include_str!("tests.rs");
+    for key in keys {
+        let in_guide = [format!("`{key}`"), format!("[runners.docker.{key}]")];
+        assert!(
+            in_guide.iter().any(|it| guide.contains(it)),
+            "{key} is not in the guide"
+        );
+        let in_tests = [format!("\"{key}\""), format!("\"[[{key}]]\"")];
+        assert!(
+            in_tests.iter().any(|it| tests.contains(it)),
+            "{key} is not tried"
+        );
+    }
+}
+
+#[test]
+fn jobs_run_with_warnings_and_not_with_errors() {
+    let told = DockerConfig {
+        helper_image_flavor: Some("alpine".to_owned()),
+        ..DockerConfig::default()
+    };
+    assert_eq!(told.checked().unwrap().len(), 1);
+    let wrong = DockerConfig {
+        isolation: Some("hyperv".to_owned()),
+        pids_limit: -9,
+        ..told
+    };
+    assert_eq!(
+        wrong.checked().unwrap_err().to_string(),
+        "runners.docker.isolation: is of Windows containers, which are not run; \
+         runners.docker.pids_limit: is less than 0, which is any number"
+    );
+}

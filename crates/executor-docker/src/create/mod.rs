@@ -4,6 +4,7 @@
 //! (`docker inspect`). Those of a service are, as its image reads them from there.
 
 mod build;
+mod grant;
 mod host;
 mod plan;
 mod security;
@@ -11,5 +12,6 @@ mod security;
 mod tests;
 
 pub use build::{build_container, service_container};
+pub use grant::Grant;
 pub use plan::{ContainerPlan, ContainerRole, Entrypoint, NetworkPlan, ServicePlan, StandardInput};
 pub use security::{SecurityError, read_seccomp};

@@ -1,7 +1,7 @@
 use super::*;
-use crate::config::DockerConfig;
-use crate::image::ImageReference;
-use bollard::models::ContainerCreateBody;
+use crate::config::{DockerConfig, ImageOptions};
+use crate::image::{ImageInfo, ImageReference};
+use bollard::models::{ContainerCreateBody, ImageConfig, ImageInspect};
 use serde_json::{Value, json};
 
 fn config(text: &str) -> DockerConfig {
@@ -446,4 +446,69 @@ fn a_profile_of_seccomp_is_sent_as_its_text() {
     ] {
         assert_eq!(read_seccomp(&words(&[none])), Ok(None), "{none}");
     }
+}
+
+#[test]
+fn the_lists_decide_what_a_job_is_granted() {
+    let info = |user: &str| {
+        ImageInfo::of(
+            &ImageReference::parse("docker:dind").unwrap(),
+            ImageInspect {
+                config: Some(ImageConfig {
+                    user: Some(user.to_owned()),
+                    ..ImageConfig::default()
+                }),
+                ..ImageInspect::default()
+            },
+        )
+    };
+    let check = |settings: &str,
+                 image: &str,
+                 job: Option<&str>,
+                 expect: Result<(Option<&str>, bool), &str>| {
+        let options = ImageOptions {
+            user: job.map(str::to_owned),
+            platform: None,
+        };
+        let grant = Grant::of_build(&config(settings), &info(image), &options);
+        match (grant, expect) {
+            (Ok(grant), Ok(expect)) => {
+                assert_eq!(
+                    (grant.user.as_deref(), grant.privileged),
+                    expect,
+                    "{settings}"
+                );
+                let plan = grant.apply(plan());
+                assert_eq!(
+                    (plan.user.as_deref(), plan.privileged),
+                    expect,
+                    "{settings}"
+                );
+            }
+            (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
+            (grant, expect) => panic!("{settings}: {grant:?} is not {expect:?}"),
+        }
+    };
+    check("", "", None, Ok((None, false)));
+    check("", "app", Some("root"), Ok((Some("root"), false)));
+    check("user = \"1000\"", "app", None, Ok((Some("1000"), false)));
+    let list = "allowed_users = [\"app\"]";
+    check(list, "app", None, Ok((None, false)));
+    check(
+        list,
+        "app",
+        Some("root"),
+        Err("user `root` is not allowed: the runner's allowed_users has only app"),
+    );
+    // An image that says nothing is root's.
+    check(list, "", None, Err("user `root` is not allowed"));
+    check("privileged = true", "", None, Ok((None, true)));
+    let listed = "privileged = true\nallowed_privileged_images = [\"docker:*\"]";
+    check(listed, "", None, Ok((None, true)));
+    check(
+        "security_opt = [\"seccomp=/not/there\"]",
+        "",
+        None,
+        Err("seccomp profile /not/there"),
+    );
 }

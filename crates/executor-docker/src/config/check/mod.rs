@@ -7,6 +7,7 @@ mod rights;
 mod storage;
 
 use super::DockerConfig;
+use crate::error::DockerError;
 use std::fmt;
 
 /// Whether jobs can run in spite of it.
@@ -36,6 +37,21 @@ impl fmt::Display for ConfigProblem {
 }
 
 impl DockerConfig {
+    /// Returns the warnings about these settings, where jobs can run with them.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with them, where they cannot.
+    pub fn checked(&self) -> Result<Vec<ConfigProblem>, DockerError> {
+        let problems = self.problems();
+        let errors = problems.iter().filter(|it| it.severity == Severity::Error);
+        let errors: Vec<String> = errors.map(ToString::to_string).collect();
+        if errors.is_empty() {
+            return Ok(problems);
+        }
+        Err(DockerError::config(errors.join("; ")))
+    }
+
     /// Returns everything that is wrong with these settings by themselves, without an engine.
     pub fn problems(&self) -> Vec<ConfigProblem> {
         let mut problems = Problems::default();
