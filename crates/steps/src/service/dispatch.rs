@@ -34,18 +34,12 @@ impl Dispatch {
         }
     }
 
-    /// Answers a call. A panic of a handler is an answer too, so that nobody takes it for a lost connection.
+    /// Answers a call.
     pub(crate) async fn answer(
         self,
         call: Request<Incoming>,
     ) -> Result<Response<Body>, Infallible> {
-        match caught(self.route(call)).await {
-            Ok(response) => response,
-            Err(panic) => {
-                tracing::error!(%panic, "A call broke down.");
-                Ok(Status::internal("the step-runner broke down").into_http())
-            }
-        }
+        guarded(self.route(call)).await
     }
 
     async fn route(mut self, call: Request<Incoming>) -> Result<Response<Body>, Infallible> {
@@ -53,6 +47,19 @@ impl Dispatch {
             StepRunnerServer::<Api>::NAME => self.ours.call(call).await,
             UpstreamServer::<Upstream>::NAME => self.theirs.call(call).await,
             _ => Ok(Status::unimplemented("there is no such service here").into_http()),
+        }
+    }
+}
+
+/// Makes the panic of a handler an answer too, so that nobody takes it for a lost connection.
+async fn guarded(
+    answer: impl Future<Output = Result<Response<Body>, Infallible>>,
+) -> Result<Response<Body>, Infallible> {
+    match caught(answer).await {
+        Ok(response) => response,
+        Err(panic) => {
+            tracing::error!(%panic, "A call broke down.");
+            Ok(Status::internal("the step-runner broke down").into_http())
         }
     }
 }
@@ -66,6 +73,14 @@ fn package(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer() {
+        let Ok(response) = guarded(async { panic!("hunter2") }).await;
+        let header = |name: &str| response.headers().get(name).unwrap().to_str().unwrap();
+        assert_eq!(header("grpc-status"), "13");
+        assert!(!header("grpc-message").contains("hunter2"));
+    }
 
     #[test]
     fn a_path_names_a_service() {

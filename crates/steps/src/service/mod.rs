@@ -1,7 +1,7 @@
 //! The service: takes requests, runs their steps, keeps their logs.
 //!
-//! [`Service`] is what the agent starts. A [`Request`](request::Request) is what `Run` makes; the rest is its life:
-//! [`prepare`] turns a message into a plan, [`steps`] runs the plan, [`follow`] tells others, [`prune`] forgets.
+//! [`Service`] is what the agent starts. A `request` is what `Run` makes; the rest is its life: `prepare` turns a message
+//! into a plan, `steps` runs the plan, `follow` tells others, `prune` forgets.
 
 mod answer;
 mod api;

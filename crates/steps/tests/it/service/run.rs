@@ -1,6 +1,7 @@
 //! Running steps.
 
 use steps::wire::v1::result::{ErrorKind, State};
+use steps::wire::v1::step_result::Status::{Failure, Running, Success};
 use steps::wire::v1::{self, step_result};
 
 use super::support::{Served, follow, steps_of};
@@ -51,7 +52,6 @@ async fn steps_run_one_after_the_other_until_one_fails() {
     assert_eq!(result.message, "exit status 42");
     // A late follower learns of everything.
     let events = events(&mut served, "1").await;
-    use step_result::Status::{Failure, Running, Success};
     let expect = [
         ("a", Running),
         ("a", Success),
@@ -147,7 +147,6 @@ async fn a_request_that_takes_too_long_is_stopped() {
 #[tokio::test]
 async fn steps_are_told_while_they_run() {
     // R-STEP-09
-    use step_result::Status::{Running, Success};
     let mut served = Served::start().await;
     let mut request = served.request("1", "");
     request.steps = steps_of(&[

@@ -124,3 +124,36 @@ async fn the_environment_of_the_service_is_passed_on_as_asked() {
         format!("none {path}\n")
     );
 }
+
+#[tokio::test]
+async fn the_log_is_what_the_runners_own_pipeline_makes_of_the_output() {
+    // R-STEP-39
+    // R-STEP-41
+    let output = "a hunter2 b\nglpat-abc?private_token=xyz\rprogress\r\nHUNTER2 aHVudGVyMg== end";
+    let mut served = Served::start().await;
+    fs::create_dir_all(served.path("work")).unwrap();
+    fs::write(served.path("work/output"), output).unwrap();
+    let mut request = served.request("1", "exec cat output");
+    request.masking = Some(v1::Masking {
+        phrases: vec!["hunter2".to_owned()],
+        ..v1::Masking::default()
+    });
+    served.client.run(request).await.unwrap();
+    let log = follow(&mut served.client, "1", 0).await;
+    let spool = trace::Spool::create(served.path("runner")).unwrap();
+    let runner = trace::TracePipeline::builder()
+        .masks(trace::MaskRules::new().secret("hunter2"))
+        .spool(spool)
+        .start();
+    runner.write(executor_core::TraceStream::STDOUT, output.as_bytes());
+    runner.finish();
+    let expect = fs::read(served.path("runner")).unwrap();
+    // The times differ, and nothing else does.
+    let behind_time = |log: &[u8]| -> Vec<String> {
+        let text = String::from_utf8_lossy(log).into_owned();
+        let lines = text.split_terminator('\n');
+        lines.map(|line| line[27..].to_owned()).collect()
+    };
+    assert_eq!(behind_time(&log), behind_time(&expect));
+    served.stop().await;
+}
