@@ -8,4 +8,4 @@ mod proxy;
 mod python;
 mod serve;
 mod stop;
-mod support;
+pub(crate) mod support;

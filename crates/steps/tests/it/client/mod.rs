@@ -6,5 +6,6 @@ mod files;
 mod gone;
 mod log;
 mod proxy;
+mod ssh;
 mod stop;
 mod support;
