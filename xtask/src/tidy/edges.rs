@@ -223,6 +223,7 @@ const ASSEMBLY: &[&str] = &[
     "process",
     "runwright",
     "shells",
+    "steps",
     "trace",
 ];
 
