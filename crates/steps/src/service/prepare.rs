@@ -85,7 +85,7 @@ impl Surroundings {
 
         let names = steps.iter().map(|step| step.name.clone()).collect();
         let work_dir = work_dir.display().to_string();
-        let request = Request::new(
+        let mut request = Request::new(
             message.id,
             directory,
             (command, work_dir),
@@ -100,6 +100,7 @@ impl Surroundings {
             timeout: (asked.timeout_ms > 0).then(|| Duration::from_millis(asked.timeout_ms)),
             quiet: message.quiet,
         };
+        request.limited = plan.timeout.is_some();
         Ok((request, plan))
     }
 }

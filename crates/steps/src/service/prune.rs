@@ -21,6 +21,8 @@ enum Verdict {
 #[derive(Debug, Clone, Copy)]
 struct Look {
     ended: bool,
+    /// Whether it has a time limit of its own, which its task sees to.
+    limited: bool,
     age: Duration,
     silent: Duration,
     unasked: Duration,
@@ -37,7 +39,8 @@ fn judge(look: Look, options: &ServiceOptions) -> Verdict {
     let too_silent = options
         .longest_silence
         .is_some_and(|longest| look.silent > longest);
-    if too_silent || look.age > options.longest_run {
+    let too_long = !look.limited && look.age > options.longest_run;
+    if too_silent || too_long {
         return Verdict::Stop;
     }
     Verdict::Keep
@@ -48,6 +51,7 @@ pub(crate) fn prune(request: &Request, options: &ServiceOptions) {
     let times = request.times();
     let look = Look {
         ended: request.has_ended(),
+        limited: request.limited,
         age: request.age(),
         silent: times.output.elapsed(),
         unasked: times.asked.elapsed(),
@@ -83,15 +87,19 @@ mod tests {
             longest_silence: Some(Duration::from_secs(20)),
             ..ServiceOptions::new("/")
         };
-        let check = |ended, [age, silent, unasked]: [u64; 3], expect| {
+        let check_with = |limited, ended, [age, silent, unasked]: [u64; 3], expect| {
             let look = Look {
                 ended,
+                limited,
                 age: Duration::from_secs(age),
                 silent: Duration::from_secs(silent),
                 unasked: Duration::from_secs(unasked),
             };
             assert_eq!(judge(look, &options), expect, "{look:?}");
         };
+        let check = |ended, times, expect| check_with(false, ended, times, expect);
+        check_with(true, false, [101, 5, 0], Verdict::Keep);
+        check_with(true, false, [101, 21, 0], Verdict::Stop);
         check(true, [500, 500, 5], Verdict::Keep);
         check(true, [500, 500, 11], Verdict::Forget);
         check(false, [50, 5, 50], Verdict::Keep);

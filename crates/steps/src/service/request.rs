@@ -23,6 +23,8 @@ pub(crate) struct Request {
     pub(crate) log: TracePipeline,
     /// One open file for all followers.
     pub(crate) log_reader: SpoolReader,
+    /// Whether it has a time limit of its own.
+    pub(crate) limited: bool,
     pub(crate) began: SystemTime,
     pub(crate) began_at: Instant,
     course: Mutex<Course>,
@@ -60,6 +62,7 @@ impl Request {
             cancellation: Cancellation::new(),
             log,
             log_reader,
+            limited: false,
             began: SystemTime::now(),
             began_at: now,
             course: Mutex::new(Course::new(step_names)),
