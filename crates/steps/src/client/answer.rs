@@ -78,6 +78,10 @@ fn plain_state(status: &v1::Status) -> RunState {
 }
 
 fn run_result(status: &v1::Status, result: &v1::Result) -> RunResult {
+    if !result.log_error.is_empty() {
+        let error = &result.log_error;
+        tracing::warn!(id = %status.id, error, "The log of a request is not complete.");
+    }
     let known = |number: u64| (number > 0).then_some(number);
     RunResult {
         status: if result.signal > 0 {

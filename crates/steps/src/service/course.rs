@@ -124,11 +124,9 @@ impl Course {
         }
     }
 
-    /// Says something about a request that has no error.
-    pub(crate) fn remark(&mut self, message: &str) {
-        if self.summary.message.is_empty() {
-            message.clone_into(&mut self.summary.message);
-        }
+    /// Notes why the log is not complete.
+    pub(crate) fn note_log_error(&mut self, words: String) {
+        self.summary.log_error = words;
     }
 
     pub(crate) fn exit_code(&self) -> i32 {
@@ -182,6 +180,7 @@ mod tests {
         course.step_ended(1, Some(&failure));
         course.end(Some(failure), 7);
         course.end(None, 8);
+        course.note_log_error("no space left".to_owned());
         let told = (0..5).map_while(|number| course.event(number, &[], "/"));
         let told: Vec<_> = told
             .map(|result| {
@@ -206,5 +205,7 @@ mod tests {
         assert_eq!(course.exit_code(), 42);
         assert_eq!(course.summary().state(), State::Failure);
         assert_eq!(course.summary().log_bytes, 7);
+        let words = |summary: &Summary| [summary.message.clone(), summary.log_error.clone()];
+        assert_eq!(words(course.summary()), ["exit status 42", "no space left"]);
     }
 }

@@ -21,3 +21,15 @@ pub enum ServiceError {
     #[error("hold the processes of steps")]
     Processes(#[from] ProcessError),
 }
+
+/// Returns an error with its causes.
+pub(crate) fn words(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        words.push_str(": ");
+        words.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    words
+}

@@ -11,6 +11,7 @@ use tonic::Status;
 use trace::{MaskRules, Spool, TracePipeline};
 
 use super::directory::{Directory, check_id};
+use super::error::words;
 use super::payload::{self, ScriptStep};
 use super::request::Request;
 use super::shell;
@@ -189,8 +190,7 @@ fn broken(what: &str, path: &Path, error: &io::Error) -> Status {
 }
 
 fn log_error(error: &trace::SpoolError) -> Status {
-    let source = std::error::Error::source(error).map(ToString::to_string);
-    Status::internal(format!("{error}: {}", source.unwrap_or_default()))
+    Status::internal(words(error))
 }
 
 #[cfg(test)]

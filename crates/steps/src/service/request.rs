@@ -10,6 +10,7 @@ use trace::{SpoolReader, TracePipeline};
 
 use super::course::{Course, Failure};
 use super::directory::Directory;
+use super::error::words;
 
 /// What is known of a request, shared by its task and by all who follow it.
 #[derive(Debug)]
@@ -103,7 +104,7 @@ impl Request {
         self.update(|course| {
             course.end(failure, log.bytes);
             if let Some(error) = &log.spool_error {
-                course.remark(&format!("the log is not complete: {error}"));
+                course.note_log_error(words(&**error));
             }
         });
         self.note_asked();

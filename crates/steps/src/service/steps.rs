@@ -10,6 +10,7 @@ use fail_point::fail_point;
 use process::{Command, Ended, ExitStatus, Outcome, ProcessError, ProcessTree, Timing};
 
 use super::course::Failure;
+use super::error::words;
 use super::log_output::{LogOutput, say};
 use super::payload::ScriptStep;
 use super::prepare::Plan;
@@ -125,16 +126,4 @@ fn write_script(request: &Request, number: usize, script: &str) -> Result<PathBu
 
 fn write_words(path: &Path, error: &std::io::Error) -> String {
     format!("cannot write script {}: {error}", path.display())
-}
-
-/// Returns an error with its causes.
-fn words(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        words.push_str(": ");
-        words.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    words
 }

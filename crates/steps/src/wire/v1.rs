@@ -229,6 +229,9 @@ pub struct Result {
     /// Whether the output was cut because a program in the background held it open.
     #[prost(bool, tag = "13")]
     pub output_cut: bool,
+    /// Why the log is not complete, if it is not: the disk is full.
+    #[prost(string, tag = "14")]
+    pub log_error: ::prost::alloc::string::String,
 }
 /// Nested message and enum types in `Result`.
 pub mod result {
