@@ -159,13 +159,13 @@ fn device_requests(devices: &[Device], gpus: Option<&Gpus>) -> Vec<DeviceRequest
             Device::File { .. } => None,
         })
         .collect();
-    let named = (!names.is_empty()).then(|| DeviceRequest {
+    let by_name = (!names.is_empty()).then(|| DeviceRequest {
         driver: Some("cdi".to_owned()),
         device_ids: Some(names),
         ..DeviceRequest::default()
     });
     let gpus = gpus.map(|gpus| gpus.request().clone());
-    gpus.into_iter().chain(named).collect()
+    gpus.into_iter().chain(by_name).collect()
 }
 
 fn map(pairs: &BTreeMap<String, String>) -> HashMap<String, String> {

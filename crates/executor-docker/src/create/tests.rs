@@ -81,11 +81,8 @@ fn a_small_service_gets_it_too() {
     );
 }
 
-#[test]
-fn every_key_about_a_job_gets_into_its_container() {
-    // R-EXEC-59
-    let config = config(
-        r#"
+/// Settings with every key about a job.
+const EVERY_KEY: &str = r#"
         hostname = "ci"
         group_add = ["video"]
         userns_mode = "host"
@@ -127,26 +124,10 @@ fn every_key_about_a_job_gets_into_its_container() {
         "/tmp" = "rw"
         [log_options]
         max-size = "10m"
-        "#,
-    );
-    let plan = ContainerPlan {
-        user: Some("1000".to_owned()),
-        working_dir: Some("/builds".to_owned()),
-        labels: [("a".to_owned(), "b".to_owned())].into(),
-        binds: words(&["/srv:/srv:ro"]),
-        extra_hosts: words(&["own:10.0.0.3"]),
-        stop_signal: Some("SIGTERM".to_owned()),
-        standard_input: StandardInput::Once,
-        network: NetworkPlan {
-            mode: None,
-            aliases: words(&["build"]),
-        },
-        ..plan()
-    };
-    assert_eq!(
-        value(&build_container(&config, &plan)),
-        parsed(
-            r#"{
+        "#;
+
+/// What the engine is asked for with them.
+const EVERY_ANSWER: &str = r#"{
             "Hostname": "ci",
             "User": "1000",
             "AttachStdin": true,
@@ -209,8 +190,29 @@ fn every_key_about_a_job_gets_into_its_container() {
                     "ci-net": { "MacAddress": "02:42:ac:11:00:02", "Aliases": ["build"] }
                 }
             }
-        }"#
-        )
+        }"#;
+
+#[test]
+fn every_key_about_a_job_gets_into_its_container() {
+    // R-EXEC-59
+    let config = config(EVERY_KEY);
+    let plan = ContainerPlan {
+        user: Some("1000".to_owned()),
+        working_dir: Some("/builds".to_owned()),
+        labels: [("a".to_owned(), "b".to_owned())].into(),
+        binds: words(&["/srv:/srv:ro"]),
+        extra_hosts: words(&["own:10.0.0.3"]),
+        stop_signal: Some("SIGTERM".to_owned()),
+        standard_input: StandardInput::Once,
+        network: NetworkPlan {
+            mode: None,
+            aliases: words(&["build"]),
+        },
+        ..plan()
+    };
+    assert_eq!(
+        value(&build_container(&config, &plan)),
+        parsed(EVERY_ANSWER)
     );
 }
 

@@ -96,7 +96,7 @@ async fn limits_hold_in_the_container() {
         "kernel.shm_rmid_forced" = "1"
         "#,
     );
-    let script = r#"
+    let script = r"
         hostname; ulimit -n; ulimit -Hn; cat /proc/sys/kernel/shm_rmid_forced
         grep -c 192.0.2.7 /etc/hosts
         touch /here 2>&1
@@ -105,7 +105,7 @@ async fn limits_hold_in_the_container() {
         head -c 3 /dev/mine | wc -c
         (for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do sleep 1 & done) 2>&1
         true
-    "#;
+    ";
     let plan = ContainerPlan {
         user: Some("1000:1000".to_owned()),
         ..plan(script)

@@ -38,10 +38,8 @@ impl DockerConfig {
             problems.error("services_limit", "is less than -1, which is any number");
         }
         for line in self.services.iter().flat_map(|it| &it.environment) {
-            if !line
-                .split_once('=')
-                .is_some_and(|(name, _)| !name.is_empty())
-            {
+            let name = line.split_once('=').map_or("", |(name, _)| name);
+            if name.is_empty() {
                 let text = "environment has an entry that is not NAME=value";
                 problems.error("services", text);
             }
