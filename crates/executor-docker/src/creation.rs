@@ -10,6 +10,7 @@ use crate::made::Made;
 use crate::names::Names;
 use crate::policy;
 use crate::prepare::{Preparation, docker_option};
+use crate::resources;
 use crate::tactic::Tactic;
 use crate::workspace::JobFiles;
 use bollard::models::{ContainerCreateBody, Mount};
@@ -43,6 +44,7 @@ impl Creation<'_> {
         let name = self.names.build();
         let platform = docker_option(&options.job.image, "platform");
         let platform = platform.as_deref();
+        self.check()?;
         made.container(&name);
         let root = options.config.host_builds_dir.as_deref();
         let may_mount = settings.sources != SourcesChoice::Copy;
@@ -68,7 +70,7 @@ impl Creation<'_> {
             Tactic::Agent(_) => vec![agent_place::volume(self.labels)],
             Tactic::Exec => Vec::new(),
         };
-        let body = self.body(&files, more);
+        let body = self.body(&files, more, made);
         let container = JobContainer::create(engine, &name, platform, body).await?;
         if let Tactic::Agent(agent) = self.tactic {
             container.upload("/", agent_place::archive(agent)?).await?;
@@ -93,14 +95,28 @@ impl Creation<'_> {
                 more = agent_place::mounts(agent, root, &run)?;
             }
         }
-        Ok(self.body(files, more))
+        Ok(self.body(files, more, made))
     }
 
-    fn body(&self, files: &JobFiles, more: Vec<Mount>) -> ContainerCreateBody {
+    /// Returns the user that somebody has set, instead of the image's.
+    pub(crate) fn user(&self) -> Option<String> {
+        let settings = &self.preparation.settings;
+        let user = docker_option(&self.preparation.options.job.image, "user");
+        policy::effective_user(settings, user.as_deref()).map(str::to_owned)
+    }
+
+    /// Checks what the job may have.
+    pub(crate) fn check(&self) -> Result<(), DockerError> {
+        match self.user() {
+            Some(user) => policy::check_user(&self.preparation.settings, &user)
+                .map_err(|refusal| DockerError::config(refusal.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn body(&self, files: &JobFiles, more: Vec<Mount>, made: &Made) -> ContainerCreateBody {
         let settings = &self.preparation.settings;
         let job = &self.preparation.options.job.image;
-        let user = docker_option(job, "user");
-        let user = policy::effective_user(settings, user.as_deref());
         let (command, environment) = match self.tactic {
             Tactic::Agent(_) => (agent_place::serve(), vec![agent_place::environment()]),
             Tactic::Exec => (ready::command(self.mark), Vec::new()),
@@ -111,9 +127,18 @@ impl Creation<'_> {
             entrypoint: Entrypoint::of_job(&job.entrypoint),
             command,
             environment,
-            user: user.map(str::to_owned),
+            user: self.user(),
             labels: self.labels.for_role(Role::Build),
             mounts: mounts.collect(),
+            binds: made
+                .volumes
+                .as_ref()
+                .map_or_else(Vec::new, |it| it.binds().to_vec()),
+            network: made
+                .network
+                .as_ref()
+                .map(resources::joined)
+                .unwrap_or_default(),
             ..ContainerPlan::default()
         };
         ContainerCreateBody {

@@ -78,11 +78,15 @@ impl Executor for DockerExecutor {
         let dirs = self.base.prepare(options)?.clone();
         let options = self.base.options()?.clone();
         let settings = self.shared.settings(&options.config).clone();
-        let engine = self.shared.engine(&settings, cancellation).await?;
+        let (engine, images) = self.shared.engine(&settings, cancellation).await?;
         let supervisor = self.shared.options.supervisor.clone();
-        let made = self.made.insert(Made::new(engine.clone(), supervisor));
+        let made = self
+            .made
+            .insert(Made::new(engine.clone(), supervisor.clone()));
         let preparation = Preparation {
             engine,
+            images,
+            supervisor,
             settings,
             owner: self.shared.owner().to_owned(),
             attempt: Shared::next_attempt(),
@@ -158,8 +162,8 @@ impl Executor for DockerExecutor {
     }
 
     fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        let prepared = self.prepared.as_ref()?;
-        prepared.engine.connector()
+        // Told to a server, `native_steps_integration` means the whole language of steps.
+        None
     }
 
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {

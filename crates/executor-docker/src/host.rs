@@ -3,6 +3,7 @@
 use crate::config::DockerConfig;
 use crate::engine::{DockerHost, Engine, HostSettings};
 use crate::error::DockerError;
+use crate::image::Images;
 use crate::options::DockerOptions;
 use executor_core::{CancelCause, Cancellation, RunnerConfig};
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ pub(crate) struct Shared {
     pub(crate) options: DockerOptions,
     owner: String,
     /// By address. One that broke is replaced by the next job.
-    engines: Mutex<HashMap<String, Engine>>,
+    engines: Mutex<HashMap<String, (Engine, Images)>>,
 }
 
 impl Shared {
@@ -52,7 +53,7 @@ impl Shared {
         &self,
         settings: &DockerConfig,
         cancellation: &Cancellation,
-    ) -> Result<Engine, DockerError> {
+    ) -> Result<(Engine, Images), DockerError> {
         let host = DockerHost::find(&HostSettings {
             host: settings.host.as_deref(),
             tls_verify: settings.tls_verify,
@@ -74,11 +75,13 @@ impl Shared {
             }
         };
         let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
-        engines.insert(key, engine.clone());
-        Ok(engine)
+        // Its images know which pulls are going on, whoever asked for them.
+        let images = Images::new(engine.clone());
+        engines.insert(key, (engine.clone(), images.clone()));
+        Ok((engine, images))
     }
 
-    fn known(&self, key: &str) -> Option<Engine> {
+    fn known(&self, key: &str) -> Option<(Engine, Images)> {
         let engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
         engines.get(key).cloned()
     }

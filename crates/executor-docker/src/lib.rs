@@ -13,6 +13,7 @@ pub mod labels;
 pub mod names;
 pub mod network;
 pub mod policy;
+pub mod recovery;
 pub mod service;
 pub mod volume;
 
@@ -25,6 +26,7 @@ mod options;
 mod own;
 mod prepare;
 mod provider;
+mod resources;
 mod run;
 mod session;
 mod tactic;

@@ -3,6 +3,8 @@
 use crate::container;
 use crate::engine::Engine;
 use crate::error::DockerError;
+use crate::network::JobNetwork;
+use crate::volume::JobVolumes;
 use fail_point::fail_point;
 use process::Supervisor;
 use std::io;
@@ -15,6 +17,9 @@ pub(crate) struct Made {
     engine: Engine,
     supervisor: Option<Supervisor>,
     containers: Vec<String>,
+    /// The job's network, ours or not.
+    pub(crate) network: Option<JobNetwork>,
+    pub(crate) volumes: Option<JobVolumes>,
     directories: Vec<PathBuf>,
 }
 
@@ -25,6 +30,8 @@ impl Made {
             engine,
             supervisor,
             containers: Vec::new(),
+            network: None,
+            volumes: None,
             directories: Vec::new(),
         }
     }
@@ -67,6 +74,22 @@ impl Made {
         }
         first?;
         self.containers.clear();
+        // A network goes when nobody is in it any more, a volume when nobody has it.
+        let network = async {
+            match &self.network {
+                Some(network) => network.remove().await,
+                None => Ok(()),
+            }
+        };
+        let volumes = async {
+            match &mut self.volumes {
+                Some(volumes) => volumes.remove().await,
+                None => Ok(()),
+            }
+        };
+        let (network, volumes) = tokio::join!(network, volumes);
+        network.and(volumes)?;
+        (self.network, self.volumes) = (None, None);
         // Only now: a container would hold them, and write to them.
         while let Some(directory) = self.directories.last().cloned() {
             remove_directory(&directory).await?;

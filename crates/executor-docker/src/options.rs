@@ -21,7 +21,7 @@ pub struct DockerOptions {
     pub config: DockerConfig,
     /// The id of this run of the program, which everything that is made is labelled with.
     ///
-    /// Default: one of its own. A sweep removes what has an owner that is dead.
+    /// Default: one of its own. A [sweep](crate::recovery::sweep) removes what has an owner that is dead.
     pub owner: Option<String>,
     /// Has the journal that notes directories on this host, so that they go away when the runner dies.
     pub supervisor: Option<Supervisor>,

@@ -10,11 +10,12 @@ use crate::creation::Creation;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::executor::Prepared;
-use crate::image::{ImageInfo, ImageReference, Images, PullPolicy};
+use crate::image::{CredentialSources, Credentials, ImageInfo, ImageReference, Images, PullPolicy};
 use crate::labels::Labels;
 use crate::made::Made;
 use crate::names::Names;
 use crate::policy;
+use crate::resources;
 use crate::run::StageEngine;
 use crate::run::Timing;
 use crate::run::agent::AgentEngine;
@@ -26,6 +27,7 @@ use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
 use executor_core::job::Image;
 use executor_core::{BuildDirs, CancelCause, Cancellation, Dialect, PrepareOptions, ShellInfo};
+use process::Supervisor;
 use std::path::Path;
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -39,6 +41,10 @@ const PATIENCE: Duration = Duration::from_mins(5);
 #[derive(Debug)]
 pub(crate) struct Preparation {
     pub(crate) engine: Engine,
+    /// Those of the engine.
+    pub(crate) images: Images,
+    /// Starts the helpers that tell credentials.
+    pub(crate) supervisor: Option<Supervisor>,
     pub(crate) settings: DockerConfig,
     /// The id of the run.
     pub(crate) owner: String,
@@ -57,10 +63,21 @@ pub(crate) async fn prepare(
     cancellation: &Cancellation,
 ) -> Result<Prepared, DockerError> {
     let options = &preparation.options;
+    let mut first = None;
     let names = Names::new(&preparation.owner, options.job.id, preparation.attempt);
     let labels = Labels::of(&options.job, &preparation.owner, preparation.attempt)
         .with_container_labels(&preparation.settings.container_labels);
-    let image = preparation.image(cancellation).await?;
+    let image = preparation.image(cancellation);
+    let network = resources::network(preparation, 0, &names, &labels, cancellation);
+    let volumes = resources::volumes(preparation, &names, &labels, cancellation);
+    // Each comes to its end, so that what was made is known.
+    let (image, network, volumes) = tokio::join!(image, network, volumes);
+    made.network = network.map_err(|error| noted(&mut first, error)).ok();
+    made.volumes = volumes.map_err(|error| noted(&mut first, error)).ok();
+    let image = image?;
+    if let Some(error) = first {
+        return Err(error);
+    }
     let tactic = preparation.tactic(&image)?;
     let mark = match &tactic {
         Tactic::Agent(_) => READY.to_owned(),
@@ -75,6 +92,11 @@ pub(crate) async fn prepare(
         mark: &mark,
     };
     let (mut container, files) = creation.create(made).await?;
+    if let Some(volumes) = &made.volumes {
+        let user = creation.user().unwrap_or_else(|| image.user.clone());
+        let user = Some(user.as_str()).filter(|user| !user.is_empty());
+        volumes.open(container.id(), user).await?;
+    }
     go_on(cancellation)?;
     let name = image.reference.familiar();
     let beginning = Beginning {
@@ -111,7 +133,6 @@ pub(crate) async fn prepare(
             timing,
         }),
         Some(client) => StageEngine::Agent(AgentEngine {
-            connector: Arc::new(connector(&container)),
             client,
             prefix: names.base().to_owned(),
             number: 0,
@@ -162,6 +183,11 @@ fn lost(container: &JobContainer, error: StepsError) -> DockerError {
     }
 }
 
+/// Keeps the first of several errors.
+fn noted(first: &mut Option<DockerError>, error: DockerError) {
+    first.get_or_insert(error);
+}
+
 fn go_on(cancellation: &Cancellation) -> Result<(), DockerError> {
     match cancellation.is_canceled() {
         true => Err(DockerError::Canceled(
@@ -194,7 +220,14 @@ impl Preparation {
         policy::check_image(&self.settings, &reference)
             .map_err(|refusal| DockerError::config(refusal.to_string()))?;
         let policies = policies(job, &self.settings)?;
-        let images = Images::new(self.engine.clone());
+        let sources = CredentialSources::of_runner();
+        let variable = variables.get("DOCKER_AUTH_CONFIG");
+        let sources = sources.with_job(variable, &self.options.job.credentials);
+        let mut credentials = Credentials::new(sources);
+        if let Some(supervisor) = &self.supervisor {
+            credentials = credentials.with_helpers(supervisor.tree());
+        }
+        let images = self.images.for_job(credentials);
         let platform = docker_option(job, "platform");
         images
             .ensure(

@@ -10,10 +10,10 @@ use tokio::time::Instant;
 const WAIT_FOR_ADDRESSES: Duration = Duration::from_secs(30);
 
 /// Calls `create` until the engine has a range of addresses for a network.
-pub(super) async fn when_addresses_are_free(
+pub(super) async fn when_addresses_are_free<F: Future<Output = Result<(), DockerError>>>(
     tell: impl Fn(),
     cancellation: &Cancellation,
-    mut create: impl AsyncFnMut() -> Result<(), DockerError>,
+    mut create: impl FnMut() -> F,
 ) -> Result<(), DockerError> {
     let end = Instant::now() + WAIT_FOR_ADDRESSES;
     let mut pause = Duration::from_millis(250);

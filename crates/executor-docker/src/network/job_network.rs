@@ -140,18 +140,18 @@ impl JobNetwork {
                 "The container engine has no range of addresses free for the job's network; waiting for another to end.",
             );
         };
-        when_addresses_are_free(told, cancellation, async || {
-            let created = self.create_once(plan).await;
-            match created {
-                // Only an earlier process with the same names can have made it, for this very attempt.
-                Err(error) if error.is_conflict() => {
-                    self.remove().await?;
-                    self.create_once(plan).await
-                }
-                created => created,
+        when_addresses_are_free(told, cancellation, || self.create_anew(plan)).await
+    }
+
+    async fn create_anew(&self, plan: &NetworkPlan) -> Result<(), DockerError> {
+        match self.create_once(plan).await {
+            // Only an earlier process with the same names can have made it, for this very attempt.
+            Err(error) if error.is_conflict() => {
+                self.remove().await?;
+                self.create_once(plan).await
             }
-        })
-        .await
+            created => created,
+        }
     }
 
     async fn create_once(&self, plan: &NetworkPlan) -> Result<(), DockerError> {

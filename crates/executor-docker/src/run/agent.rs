@@ -3,10 +3,8 @@
 use crate::container::ended;
 use crate::container::watch::ContainerEnd;
 use crate::run::{Stage, Timing};
-use executor_core::ability::StepsConnector;
 use executor_core::{BuildError, StageResult};
 use process::TraceOutput;
-use std::sync::Arc;
 use std::time::Duration;
 use steps::{RunId, RunSpec, RunTiming, ScriptStep, StepsClient};
 use tokio::sync::watch;
@@ -18,7 +16,6 @@ const LATE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct AgentEngine {
     pub(crate) client: StepsClient,
-    pub(crate) connector: Arc<dyn StepsConnector>,
     /// What the ids of requests begin with.
     pub(crate) prefix: String,
     /// How many requests there were.

@@ -11,11 +11,9 @@ pub(crate) mod status;
 
 use agent::AgentEngine;
 use exec::ExecEngine;
-use executor_core::ability::StepsConnector;
 use executor_core::{
     BuildError, CancelCause, Cancellation, JobTrace, RunnerConfig, StageCommand, StageResult,
 };
-use std::sync::Arc;
 use std::time::Duration;
 
 /// A stage, and where its output goes.
@@ -60,14 +58,6 @@ impl StageEngine {
                 engine.timing = timing;
                 engine.run(stage).await
             }
-        }
-    }
-
-    /// Returns the way to the agent, where there is one.
-    pub(crate) fn connector(&self) -> Option<Arc<dyn StepsConnector>> {
-        match self {
-            Self::Agent(engine) => Some(Arc::clone(&engine.connector)),
-            Self::Exec(_) => None,
         }
     }
 

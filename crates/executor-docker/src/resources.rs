@@ -1,0 +1,117 @@
+//! What a job's container needs besides its image: a network, volumes.
+
+use crate::create::NetworkPlan;
+use crate::error::DockerError;
+use crate::labels::Labels;
+use crate::names::Names;
+use crate::network::{JobNetwork, NetworkMode};
+use crate::policy::RealPath;
+use crate::prepare::Preparation;
+use crate::volume::{CacheKey, JobVolumes, VolumeContext, VolumePlan, sockets};
+use executor_core::Cancellation;
+use futures_util::future::BoxFuture;
+
+/// The variable that wishes for a network of the job's own.
+const OWN_NETWORK: &str = "FF_NETWORK_PER_BUILD";
+
+/// Makes the network, or finds the one that is there.
+///
+/// It is boxed here: inside another future the compiler does not see that this one may change threads.
+pub(crate) fn network<'n>(
+    preparation: &'n Preparation,
+    services: usize,
+    names: &'n Names,
+    labels: &'n Labels,
+    cancellation: &'n Cancellation,
+) -> BoxFuture<'n, Result<JobNetwork, DockerError>> {
+    Box::pin(make_network(
+        preparation,
+        services,
+        names,
+        labels,
+        cancellation,
+    ))
+}
+
+async fn make_network(
+    preparation: &Preparation,
+    services: usize,
+    names: &Names,
+    labels: &Labels,
+    cancellation: &Cancellation,
+) -> Result<JobNetwork, DockerError> {
+    let Preparation {
+        engine,
+        settings,
+        options,
+        ..
+    } = preparation;
+    let own = options.variables.get(OWN_NETWORK);
+    let own = matches!(own, Some("true" | "1"));
+    let mode = NetworkMode::choose(&settings.network(), services, own)
+        .map_err(|refused| DockerError::config(refused.to_string()))?;
+    let trace = &*options.trace;
+    JobNetwork::create(engine, mode, names, labels, settings, trace, cancellation).await
+}
+
+/// Makes the volumes that the settings ask for.
+pub(crate) async fn volumes(
+    preparation: &Preparation,
+    names: &Names,
+    labels: &Labels,
+    cancellation: &Cancellation,
+) -> Result<JobVolumes, DockerError> {
+    let Preparation {
+        engine,
+        settings,
+        options,
+        ..
+    } = preparation;
+    let config = &options.config;
+    let job = &options.job;
+    let runner = match config.short_token() {
+        "" => config.name.as_str(),
+        token => token,
+    };
+    let project = match job.job_info.project_id {
+        0 => job.job_info.project_full_path.clone(),
+        id => id.to_string(),
+    };
+    let key = CacheKey {
+        runner: runner.to_owned(),
+        project,
+        slot: options.slot.concurrent_project_id,
+        protected: job.git_info.protected == Some(true),
+    };
+    let sockets = sockets(engine);
+    let context = VolumeContext {
+        project_dir: &preparation.dirs.project_dir,
+        key: &key,
+        names,
+        variables: &options.variables,
+        sockets: &sockets,
+        real_path: if engine.is_local() {
+            RealPath::resolve
+        } else {
+            RealPath::of_another_host
+        },
+    };
+    let plan = VolumePlan::new(settings, &context)?;
+    JobVolumes::create(engine, settings, plan, labels, cancellation).await
+}
+
+/// Returns how a container joins the network.
+pub(crate) fn joined(network: &JobNetwork) -> NetworkPlan {
+    let aliases = if network.resolves_names() {
+        vec!["build".to_owned()]
+    } else {
+        Vec::new()
+    };
+    NetworkPlan {
+        mode: match network.mode() {
+            NetworkMode::Links => None,
+            _ => Some(network.name().to_owned()),
+        },
+        aliases,
+    }
+}

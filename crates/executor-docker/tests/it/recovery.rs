@@ -1,0 +1,48 @@
+//! What a run leaves that was killed.
+
+use crate::support::engine;
+use crate::support::runner::{BUSYBOX, Run, job, settings};
+use executor_docker::config::{DockerConfig, EngineChoice, NetworkChoice};
+use executor_docker::recovery::sweep;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_a_dead_run_made_is_removed_and_nothing_of_one_that_lives() {
+    // R-EXEC-68
+    let config = DockerConfig {
+        engine: EngineChoice::Exec,
+        network: NetworkChoice::PerJob,
+        ..settings()
+    };
+    let dead = Run::remote(config.clone());
+    let alive = Run::remote(config);
+    let left = dead.open(job(BUSYBOX)).await;
+    let mut lives = alive.open(job(BUSYBOX)).await;
+    let before = alive.left().await;
+    assert_eq!(
+        dead.left().await.len(),
+        3,
+        "a container, a network, a volume"
+    );
+    // As a process that is killed: nothing is cleaned up.
+    drop(left);
+    let owner = dead.owner.clone();
+    // Whatever else is in the engine has an owner that this test knows nothing of.
+    let swept = sweep(&engine().await, |other| other != owner)
+        .await
+        .unwrap();
+    assert_eq!(swept.failures, Vec::<String>::new());
+    assert_eq!(
+        (swept.containers.len(), swept.networks.len()),
+        (1, 1),
+        "{swept:?}"
+    );
+    assert_eq!(dead.left().await, Vec::<String>::new());
+    assert_eq!(alive.left().await, before);
+    assert_eq!(lives.print("echo it lives").await, "it lives\n");
+    lives.executor.cleanup().await.unwrap();
+    assert_eq!(alive.left().await, Vec::<String>::new());
+    let again = sweep(&engine().await, |other| other != owner)
+        .await
+        .unwrap();
+    assert!(again.is_empty(), "{again:?}");
+}

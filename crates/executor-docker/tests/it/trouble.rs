@@ -1,0 +1,205 @@
+//! What goes wrong with a job's container, and what is said of it.
+
+use crate::support::engine;
+use crate::support::runner::{BUSYBOX, NONROOT, Opened, Run, job, settings, shown};
+use bollard::query_parameters::RemoveContainerOptions;
+use executor_core::FailureReason;
+use executor_core::job::Job;
+use executor_core::prelude::*;
+use executor_docker::config::{DockerConfig, EngineChoice, Size};
+use executor_testkit::CommandBuilder;
+use std::time::{Duration, Instant};
+
+const ENGINES: [EngineChoice; 2] = [EngineChoice::Exec, EngineChoice::Agent];
+const SCRATCH: &str = "runwright-test/scratch:1";
+
+fn with(engine: EngineChoice) -> DockerConfig {
+    DockerConfig {
+        engine,
+        ..settings()
+    }
+}
+
+fn container_of(run: &Run, opened: &Opened) -> String {
+    assert!(!run.owner.is_empty());
+    opened.environment.hostname.clone()
+}
+
+async fn clean(run: &Run, executor: &mut Box<dyn Executor>) {
+    executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+    let private = run.directory.path().join(".tmp");
+    let left = std::fs::read_dir(private).into_iter().flatten().flatten();
+    let left: Vec<_> = left.map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+async fn refused(run: &Run, job: Job) -> (BuildError, String) {
+    match run.try_open(job).await {
+        Err((error, mut executor, trace)) => {
+            clean(run, &mut executor).await;
+            (error, shown(&trace))
+        }
+        Ok(mut opened) => {
+            opened.executor.cleanup().await.unwrap();
+            panic!("it was prepared");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_without_a_shell_is_told_as_such() {
+    // R-EXEC-53
+    for engine in ENGINES {
+        let run = Run::new(with(engine));
+        let (error, _) = refused(&run, job(SCRATCH)).await;
+        assert!(
+            matches!(error, BuildError::Config { .. }),
+            "{engine:?}: {error:?}"
+        );
+        assert!(
+            error.chain().contains("has no shell"),
+            "{engine:?}: {}",
+            error.chain()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entry_point_that_does_not_start_the_command_is_told_with_its_output() {
+    for engine in ENGINES {
+        let run = Run::new(with(engine));
+        let mut job = job(BUSYBOX);
+        let words = ["/bin/sh", "-c", "echo from the entry point; exit 3"];
+        job.image.entrypoint = words.map(str::to_owned).to_vec();
+        let (error, log) = refused(&run, job).await;
+        let words = error.chain();
+        assert!(
+            words.contains("exit code 3") && words.contains("entry point"),
+            "{words}"
+        );
+        assert!(log.contains("from the entry point"), "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entry_point_that_starts_the_command_runs_first() {
+    for engine in ENGINES {
+        let run = Run::new(with(engine));
+        let mut job = job(NONROOT);
+        let words = [
+            "/bin/sh",
+            "-c",
+            "echo to out; echo to err >&2; exec \"$@\"",
+            "entry",
+        ];
+        job.image.entrypoint = words.map(str::to_owned).to_vec();
+        let mut opened = match run.try_open(job).await {
+            Ok(opened) => opened,
+            Err((error, ..)) => panic!("{engine:?}: {}", error.chain()),
+        };
+        let log = shown(&opened.trace);
+        assert!(
+            log.contains("to out") && log.contains("to err"),
+            "{engine:?}: {log}"
+        );
+        assert!(!log.contains("runwright-agent is listening"), "{log}");
+        clean(&run, &mut opened.executor).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_that_somebody_removes_fails_the_stage_soon_and_for_good() {
+    for engine_choice in ENGINES {
+        let run = Run::new(with(engine_choice));
+        let mut opened = run.open(job(BUSYBOX)).await;
+        let container = container_of(&run, &opened);
+        let trace = opened.trace.clone();
+        let command = CommandBuilder::new("echo ready; sleep 1000").working_dir("/");
+        let removal = async {
+            trace.wait_for(TraceStream::STDOUT, "ready").await;
+            let options = RemoveContainerOptions {
+                force: true,
+                ..RemoveContainerOptions::default()
+            };
+            let engine = engine().await;
+            engine
+                .api()
+                .remove_container(&container, Some(options))
+                .await
+                .unwrap();
+            Instant::now()
+        };
+        let (ran, removed) = tokio::join!(opened.run(command), removal);
+        let late = removed.elapsed();
+        let error = ran.unwrap_err();
+        assert!(late < Duration::from_secs(5), "{engine_choice:?}: {late:?}");
+        assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
+        assert!(!error.is_temporary(), "{error:?}");
+        assert!(
+            error.chain().contains("is lost"),
+            "{engine_choice:?}: {}",
+            error.chain()
+        );
+        // What comes after is refused as well.
+        let after = CommandBuilder::new("true").working_dir("/");
+        let after = opened.run(after.stage(BuildStage::AfterScript)).await;
+        assert!(!after.unwrap_err().is_temporary());
+        clean(&run, &mut opened.executor).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_runs_out_of_memory_is_told_as_such() {
+    // R-EXEC-66
+    for engine in ENGINES {
+        let mut config = with(engine);
+        config.memory = Some("64m".parse::<Size>().unwrap());
+        config.memory_swap = config.memory;
+        let run = Run::new(config);
+        let mut opened = run.open(job(BUSYBOX)).await;
+        // A child, so that the container's main process lives on.
+        let script = "sh -c 'x=0123456789abcdef; while :; do x=$x$x; done'; exit $?";
+        let ran = opened
+            .run(CommandBuilder::new(script).working_dir("/"))
+            .await;
+        match ran {
+            Ok(result) => {
+                assert_eq!(result.status.exit_code(), ExitCode(137), "{engine:?}");
+                assert!(result.oom_killed, "{engine:?}");
+            }
+            // The kernel may take the main process instead.
+            Err(error) => assert!(error.chain().contains("memory"), "{}", error.chain()),
+        }
+        clean(&run, &mut opened.executor).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_values_of_variables_are_not_in_what_the_engine_shows() {
+    for engine_choice in ENGINES {
+        let run = Run::new(with(engine_choice));
+        let mut opened = run.open(job(BUSYBOX)).await;
+        let project = opened.environment.workspace.dirs().project_dir.clone();
+        let command = CommandBuilder::new("echo \"$SECRET\"; cat \"$FILE\"")
+            .variable("SECRET", "correct-horse")
+            .file("FILE", *b"battery-staple")
+            .working_dir(project);
+        opened.run(command).await.unwrap();
+        assert!(shown(&opened.trace).contains("correct-horse"));
+        assert!(shown(&opened.trace).contains("battery-staple"));
+        let container = container_of(&run, &opened);
+        let engine = engine().await;
+        let seen = engine
+            .api()
+            .inspect_container(&container, None)
+            .await
+            .unwrap();
+        let seen = format!("{seen:?}");
+        assert!(
+            !seen.contains("correct-horse") && !seen.contains("battery-staple"),
+            "{seen}"
+        );
+        clean(&run, &mut opened.executor).await;
+    }
+}
