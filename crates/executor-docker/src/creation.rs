@@ -1,6 +1,7 @@
 //! Creating the container of a job.
 
 use crate::config::SourcesChoice;
+use crate::container::begin::Beginning;
 use crate::container::{JobContainer, agent_place, fault, ready};
 use crate::create::{ContainerPlan, Entrypoint, build_container};
 use crate::error::DockerError;
@@ -9,11 +10,13 @@ use crate::labels::{Labels, Role};
 use crate::made::Made;
 use crate::names::Names;
 use crate::policy;
-use crate::prepare::{Preparation, docker_option};
-use crate::resources;
+use crate::prepare::{PATIENCE, Preparation, docker_option, go_on};
+use crate::run::mark::MarkedLine;
+use crate::service::Attachment;
 use crate::tactic::Tactic;
 use crate::workspace::JobFiles;
 use bollard::models::{ContainerCreateBody, Mount};
+use executor_core::Cancellation;
 use std::path::{Path, PathBuf};
 
 /// What is decided about a container before it is created.
@@ -29,6 +32,31 @@ pub(crate) struct Creation<'c> {
 }
 
 impl Creation<'_> {
+    /// Creates the container, starts it, and waits until it is ready.
+    pub(crate) async fn begin(
+        &self,
+        made: &mut Made,
+        cancellation: &Cancellation,
+    ) -> Result<(JobContainer, JobFiles, MarkedLine), DockerError> {
+        let (mut container, files) = self.create(made).await?;
+        if let Some(volumes) = &made.volumes {
+            let user = self.user().unwrap_or_else(|| self.image.user.clone());
+            let user = Some(user.as_str()).filter(|user| !user.is_empty());
+            volumes.open(container.id(), user).await?;
+        }
+        go_on(cancellation)?;
+        let options = &self.preparation.options;
+        let name = self.image.reference.familiar();
+        let beginning = Beginning {
+            image: &name,
+            mark: self.mark,
+            patience: options.config.prepare_timeout.unwrap_or(PATIENCE),
+            trace: &options.trace,
+        };
+        let line = beginning.begin(&mut container, cancellation).await?;
+        Ok((container, files, line))
+    }
+
     /// Creates the container: with this host's files where the engine sees them, else without.
     pub(crate) async fn create(
         &self,
@@ -122,6 +150,10 @@ impl Creation<'_> {
             Tactic::Exec => (ready::command(self.mark), Vec::new()),
         };
         let mounts = files.mounts.iter().cloned().chain(more);
+        let attachment = match (&made.services, &made.network) {
+            (Some(services), Some(network)) => services.attachment(network),
+            _ => Attachment::default(),
+        };
         let plan = ContainerPlan {
             image: self.image.id.clone(),
             entrypoint: Entrypoint::of_job(&job.entrypoint),
@@ -134,11 +166,9 @@ impl Creation<'_> {
                 .volumes
                 .as_ref()
                 .map_or_else(Vec::new, |it| it.binds().to_vec()),
-            network: made
-                .network
-                .as_ref()
-                .map(resources::joined)
-                .unwrap_or_default(),
+            network: attachment.network,
+            links: attachment.links,
+            extra_hosts: attachment.extra_hosts,
             ..ContainerPlan::default()
         };
         ContainerCreateBody {

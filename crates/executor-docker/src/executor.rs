@@ -8,15 +8,16 @@ use crate::made::Made;
 use crate::own;
 use crate::prepare::{Preparation, prepare};
 use crate::run::{Stage, StageEngine, Timing};
+use crate::service::Services;
 use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
 use executor_core::ability::{
     FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
 };
 use executor_core::{
-    AbstractExecutor, AbstractExecutorOptions, BuildError, Cancellation, Dialect, Environment,
-    Executor, ExecutorData, ExecutorStage, JobOutcome, Placement, PrepareOptions, ShellInfo,
-    StageCell, StageCommand, StageResult,
+    AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Dialect,
+    Environment, Executor, ExecutorData, ExecutorStage, JobOutcome, Placement, PrepareOptions,
+    ShellInfo, StageCell, StageCommand, StageResult,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,6 +43,9 @@ pub(crate) struct Prepared {
     pub(crate) engine: StageEngine,
     pub(crate) shell: ShellInfo,
     pub(crate) transfer: Option<Arc<dyn FileTransfer>>,
+    pub(crate) services: Services,
+    /// Whether the services were waited for.
+    pub(crate) are_ready: bool,
     pub(crate) terminal: Arc<DockerTerminal>,
 }
 
@@ -119,19 +123,34 @@ impl Executor for DockerExecutor {
         }
         prepared.terminal.set_variables(&command.variables);
         if command.placement == Placement::User {
+            prepared.await_services(cancellation).await?;
             prepared.give_files().await?;
         }
         if !prepared.engine.brings_files() {
             let written = prepared.write_files(&command).await;
             written.map_err(|error| BuildError::from(error).given_up())?;
         }
+        let services = prepared.services.clone();
+        let execs = prepared.container.execs();
+        let stop = cancellation.child();
         let stage = Stage {
             command: &command,
             temp_dir: &prepared.files.inside.temp_dir,
+            container: &execs,
             trace: &*trace,
-            cancellation,
+            cancellation: &stop,
         };
-        prepared.engine.run(stage, timing).await
+        let running = prepared.engine.run(stage, timing);
+        tokio::pin!(running);
+        tokio::select! {
+            ran = &mut running => ran,
+            lost = services.lost() => {
+                stop.cancel(CancelCause::EnvironmentLost);
+                // The service is why, however the stage ends now.
+                let _ = running.await;
+                Err(lost.into())
+            }
+        }
     }
 
     async fn finish(&mut self, outcome: &JobOutcome) {
@@ -176,7 +195,11 @@ impl Executor for DockerExecutor {
     }
 
     fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        None
+        let prepared = self.prepared.as_ref()?;
+        let options = self.base.options().ok()?;
+        let ports = options.job.image.ports.iter().map(|port| port.number);
+        let build = (prepared.container.id().to_owned(), ports.collect());
+        Some(prepared.services.port_proxy(Some(build)))
     }
 
     fn suspend(&self) -> Option<Arc<dyn Suspend>> {
@@ -189,6 +212,16 @@ impl Executor for DockerExecutor {
 }
 
 impl Prepared {
+    /// Waits for the services, before the first stage that may need them.
+    async fn await_services(&mut self, cancellation: &Cancellation) -> Result<(), BuildError> {
+        if !self.are_ready {
+            self.services.ready(cancellation).await?;
+            self.services.watch();
+            self.are_ready = true;
+        }
+        Ok(())
+    }
+
     /// Gives the job's files to the user of its container, where that is not root.
     async fn give_files(&self) -> Result<(), BuildError> {
         let Some(host) = self.files.host.as_ref().filter(|_| self.owner.uid != 0) else {

@@ -4,11 +4,13 @@ use crate::container;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::network::JobNetwork;
+use crate::service::Services;
 use crate::volume::JobVolumes;
 use fail_point::fail_point;
 use process::Supervisor;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio::task::JoinSet;
 
 /// Notes of what was made, or was about to be.
@@ -18,7 +20,8 @@ pub(crate) struct Made {
     supervisor: Option<Supervisor>,
     containers: Vec<String>,
     /// The job's network, ours or not.
-    pub(crate) network: Option<JobNetwork>,
+    pub(crate) network: Option<Arc<JobNetwork>>,
+    pub(crate) services: Option<Services>,
     pub(crate) volumes: Option<JobVolumes>,
     directories: Vec<PathBuf>,
 }
@@ -31,6 +34,7 @@ impl Made {
             supervisor,
             containers: Vec::new(),
             network: None,
+            services: None,
             volumes: None,
             directories: Vec::new(),
         }
@@ -62,7 +66,13 @@ impl Made {
             let (engine, name) = (self.engine.clone(), name.clone());
             removals.spawn(async move { container::remove(&engine, &name).await });
         }
-        let mut first = Ok(());
+        let services = async {
+            match &self.services {
+                Some(services) => services.remove().await,
+                None => Ok(()),
+            }
+        };
+        let mut first = services.await;
         while let Some(removed) = removals.join_next().await {
             let removed = removed.unwrap_or_else(|panic| {
                 Err(DockerError::Broken {
@@ -89,7 +99,7 @@ impl Made {
         };
         let (network, volumes) = tokio::join!(network, volumes);
         network.and(volumes)?;
-        (self.network, self.volumes) = (None, None);
+        (self.network, self.volumes, self.services) = (None, None, None);
         // Only now: a container would hold them, and write to them.
         while let Some(directory) = self.directories.last().cloned() {
             remove_directory(&directory).await?;

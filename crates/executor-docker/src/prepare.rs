@@ -2,7 +2,6 @@
 
 use crate::config::DockerConfig;
 use crate::container::agent_place;
-use crate::container::begin::Beginning;
 use crate::container::ready::Inside;
 use crate::container::tree::{Owner, Tree};
 use crate::container::{JobContainer, fault};
@@ -10,7 +9,7 @@ use crate::creation::Creation;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::executor::Prepared;
-use crate::image::{CredentialSources, Credentials, ImageInfo, ImageReference, Images, PullPolicy};
+use crate::image::{CredentialSources, Credentials, ImageInfo, ImageReference, Images};
 use crate::labels::Labels;
 use crate::made::Made;
 use crate::names::Names;
@@ -35,7 +34,7 @@ use steps::agent::READY;
 use steps::{ClientOptions, StepsClient, StepsError};
 
 /// How long an entry point may take when the runner's settings set no limit.
-const PATIENCE: Duration = Duration::from_mins(5);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 
 /// What is known before anything is made.
 #[derive(Debug)]
@@ -63,21 +62,24 @@ pub(crate) async fn prepare(
     cancellation: &Cancellation,
 ) -> Result<Prepared, DockerError> {
     let options = &preparation.options;
-    let mut first = None;
     let names = Names::new(&preparation.owner, options.job.id, preparation.attempt);
     let labels = Labels::of(&options.job, &preparation.owner, preparation.attempt)
         .with_container_labels(&preparation.settings.container_labels);
+    let volumes = resources::volumes(preparation, &names, &labels, cancellation).await?;
+    let services = resources::services(preparation, &names, &labels, volumes.binds())?;
+    made.volumes = Some(volumes);
+    made.services = Some(services.clone());
     let image = preparation.image(cancellation);
-    let network = resources::network(preparation, 0, &names, &labels, cancellation);
-    let volumes = resources::volumes(preparation, &names, &labels, cancellation);
+    let network = resources::network(preparation, services.len(), &names, &labels, cancellation);
+    let pulls = services.pull(&preparation.images, cancellation);
     // Each comes to its end, so that what was made is known.
-    let (image, network, volumes) = tokio::join!(image, network, volumes);
-    made.network = network.map_err(|error| noted(&mut first, error)).ok();
-    made.volumes = volumes.map_err(|error| noted(&mut first, error)).ok();
+    let (image, network, pulls) = tokio::join!(image, network, pulls);
+    let network = network.map(Arc::new);
+    made.network = network.as_ref().ok().cloned();
     let image = image?;
-    if let Some(error) = first {
-        return Err(error);
-    }
+    let network = network?;
+    pulls?;
+    go_on(cancellation)?;
     let tactic = preparation.tactic(&image)?;
     let mark = match &tactic {
         Tactic::Agent(_) => READY.to_owned(),
@@ -91,21 +93,22 @@ pub(crate) async fn prepare(
         names: &names,
         mark: &mark,
     };
-    let (mut container, files) = creation.create(made).await?;
-    if let Some(volumes) = &made.volumes {
-        let user = creation.user().unwrap_or_else(|| image.user.clone());
-        let user = Some(user.as_str()).filter(|user| !user.is_empty());
-        volumes.open(container.id(), user).await?;
+    let beside = network.resolves_names();
+    if !beside {
+        // The job's container is told where they are.
+        services.start(&network, cancellation).await?;
     }
-    go_on(cancellation)?;
-    let name = image.reference.familiar();
-    let beginning = Beginning {
-        image: &name,
-        mark: &mark,
-        patience: options.config.prepare_timeout.unwrap_or(PATIENCE),
-        trace: &*options.trace,
+    let started = async {
+        if beside {
+            services.start(&network, cancellation).await?;
+        }
+        Ok::<_, DockerError>(())
     };
-    let line = beginning.begin(&mut container, cancellation).await?;
+    let begun = creation.begin(made, cancellation);
+    let (started, begun) = tokio::join!(started, begun);
+    let (container, files, line) = begun?;
+    started?;
+    let name = image.reference.familiar();
     let timing = Timing::of(&options.config);
     let (inside, client) = match &tactic {
         Tactic::Exec => (Inside::read(&line), None),
@@ -156,6 +159,8 @@ pub(crate) async fn prepare(
         engine,
         shell,
         transfer,
+        services,
+        are_ready: false,
     })
 }
 
@@ -183,12 +188,7 @@ fn lost(container: &JobContainer, error: StepsError) -> DockerError {
     }
 }
 
-/// Keeps the first of several errors.
-fn noted(first: &mut Option<DockerError>, error: DockerError) {
-    first.get_or_insert(error);
-}
-
-fn go_on(cancellation: &Cancellation) -> Result<(), DockerError> {
+pub(crate) fn go_on(cancellation: &Cancellation) -> Result<(), DockerError> {
     match cancellation.is_canceled() {
         true => Err(DockerError::Canceled(
             cancellation.cause().unwrap_or(CancelCause::User),
@@ -219,7 +219,8 @@ impl Preparation {
             .map_err(|error| DockerError::config(format!("image {expanded:?}: {error}")))?;
         policy::check_image(&self.settings, &reference)
             .map_err(|refusal| DockerError::config(refusal.to_string()))?;
-        let policies = policies(job, &self.settings)?;
+        let policies = policy::pull_policies(&self.settings, &job.pull_policy)
+            .map_err(|refusal| DockerError::config(refusal.to_string()))?;
         let sources = CredentialSources::of_runner();
         let variable = variables.get("DOCKER_AUTH_CONFIG");
         let sources = sources.with_job(variable, &self.options.job.credentials);
@@ -314,32 +315,6 @@ async fn make_directories(
         tree.only_directory(&temp_dir, 0o700)?;
     }
     container.upload(&inside.builds_dir, tree.finish()?).await
-}
-
-/// Returns the policies to try, in order.
-fn policies(job: &Image, settings: &DockerConfig) -> Result<Vec<PullPolicy>, DockerError> {
-    if job.pull_policy.is_empty() {
-        return Ok(match settings.pull_policy.as_slice() {
-            [] => vec![PullPolicy::default()],
-            policies => policies.to_vec(),
-        });
-    }
-    let allowed = match settings.allowed_pull_policies.as_slice() {
-        [] => &settings.pull_policy,
-        allowed => allowed,
-    };
-    let asked = job.pull_policy.iter().map(|word| {
-        let policy = word.parse().map_err(DockerError::config)?;
-        if allowed.is_empty() || allowed.contains(&policy) {
-            return Ok(policy);
-        }
-        let words: Vec<_> = allowed.iter().map(|policy| policy.as_str()).collect();
-        Err(DockerError::config(format!(
-            "the runner does not allow pull policy {word:?}; it allows {}",
-            words.join(", ")
-        )))
-    });
-    asked.collect()
 }
 
 /// Returns a text of `image:docker`.

@@ -29,6 +29,7 @@ fn add_features(features: &mut FeaturesInfo) {
     features.services = true;
     features.session = true;
     features.terminal = true;
+    features.proxy = true;
     features.service_variables = true;
     features.service_multiple_aliases = true;
     features.image_executor_opts = true;

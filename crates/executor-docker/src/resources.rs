@@ -1,15 +1,16 @@
 //! What a job's container needs besides its image: a network, volumes.
 
-use crate::create::NetworkPlan;
 use crate::error::DockerError;
 use crate::labels::Labels;
 use crate::names::Names;
 use crate::network::{JobNetwork, NetworkMode};
 use crate::policy::RealPath;
 use crate::prepare::Preparation;
+use crate::service::{PlannedServices, Services, ServicesOptions, captures_logs};
 use crate::volume::{CacheKey, JobVolumes, VolumeContext, VolumePlan, sockets};
 use executor_core::Cancellation;
 use futures_util::future::BoxFuture;
+use std::sync::Arc;
 
 /// The variable that wishes for a network of the job's own.
 const OWN_NETWORK: &str = "FF_NETWORK_PER_BUILD";
@@ -100,18 +101,30 @@ pub(crate) async fn volumes(
     JobVolumes::create(engine, settings, plan, labels, cancellation).await
 }
 
-/// Returns how a container joins the network.
-pub(crate) fn joined(network: &JobNetwork) -> NetworkPlan {
-    let aliases = if network.resolves_names() {
-        vec!["build".to_owned()]
-    } else {
-        Vec::new()
+/// Returns the services of the job, none of them started.
+pub(crate) fn services(
+    preparation: &Preparation,
+    names: &Names,
+    labels: &Labels,
+    binds: &[String],
+) -> Result<Services, DockerError> {
+    let Preparation {
+        engine,
+        settings,
+        options,
+        ..
+    } = preparation;
+    let variables = &options.variables;
+    let planned = PlannedServices::of(settings, &options.job.services, variables)?;
+    let options = ServicesOptions {
+        engine: engine.clone(),
+        names: names.clone(),
+        labels: labels.clone(),
+        config: Arc::new(settings.clone()),
+        trace: Arc::clone(&options.trace),
+        capture_logs: captures_logs(variables),
+        binds: binds.to_vec(),
+        mounts: Vec::new(),
     };
-    NetworkPlan {
-        mode: match network.mode() {
-            NetworkMode::Links => None,
-            _ => Some(network.name().to_owned()),
-        },
-        aliases,
-    }
+    Ok(Services::new(options, planned))
 }

@@ -1,5 +1,6 @@
 //! Starting a container that says when it is ready.
 
+use crate::container::execs::Output;
 use crate::container::fault;
 use crate::container::{JobContainer, ended};
 use crate::error::DockerError;
@@ -8,6 +9,7 @@ use bollard::container::LogOutput;
 use bollard::query_parameters::AttachContainerOptions;
 use executor_core::{CancelCause, Cancellation, JobTrace, TraceStream};
 use futures_util::StreamExt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest of the output that is kept to see what went wrong.
@@ -23,7 +25,7 @@ pub(crate) struct Beginning<'b> {
     pub(crate) mark: &'b str,
     /// How long it may take.
     pub(crate) patience: Duration,
-    pub(crate) trace: &'b dyn JobTrace,
+    pub(crate) trace: &'b Arc<dyn JobTrace>,
 }
 
 impl Beginning<'_> {
@@ -97,7 +99,7 @@ async fn begin(
             }
         };
         match piece {
-            Some(Ok(piece)) => take(&piece, &mut lines, &mut kept, trace),
+            Some(Ok(piece)) => take(&piece, &mut lines, &mut kept, &**trace),
             Some(Err(_)) | None => {
                 let [out, err] = &mut lines;
                 out.finish(|data| trace.write(TraceStream::STDOUT, data));
@@ -105,9 +107,25 @@ async fn begin(
                 return Err(early(container, image, &kept).await);
             }
         }
-        if let Some(line) = lines.iter_mut().find(|line| line.found().is_some()) {
-            return Ok(std::mem::replace(line, MarkedLine::new(String::new())));
+        if let Some(said) = lines.iter().position(|line| line.found().is_some()) {
+            let [out, err] = lines;
+            let (line, mut other) = if said == 0 { (out, err) } else { (err, out) };
+            let stream = [TraceStream::STDERR, TraceStream::STDOUT][said];
+            other.finish(|data| trace.write(stream, data));
+            container.keep(drain(output, Arc::clone(trace)));
+            return Ok(line);
         }
+    }
+}
+
+/// Shows what the entry point and what it started go on to write.
+async fn drain(mut output: Output, trace: Arc<dyn JobTrace>) {
+    while let Some(Ok(piece)) = output.next().await {
+        let stream = match &piece {
+            LogOutput::StdErr { .. } => TraceStream::STDERR,
+            _ => TraceStream::STDOUT,
+        };
+        trace.write(stream, piece.as_ref());
     }
 }
 

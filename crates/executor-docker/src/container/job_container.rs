@@ -25,6 +25,7 @@ pub(crate) struct JobContainer {
     name: String,
     end: watch::Receiver<Option<ContainerEnd>>,
     tell: Option<watch::Sender<Option<ContainerEnd>>>,
+    /// Ends with this value.
     watcher: JoinSet<()>,
 }
 
@@ -79,6 +80,11 @@ impl JobContainer {
             let watching = watch(self.engine.clone(), self.id.clone(), tell);
             self.watcher.spawn(watching);
         }
+    }
+
+    /// Goes on with this as long as the container is of use.
+    pub(crate) fn keep(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.watcher.spawn(task);
     }
 
     /// Returns the engine it is in.

@@ -91,7 +91,7 @@ async fn wait(engine: &Engine, container: &str) -> ContainerEnd {
 }
 
 /// Asks how the container is; `None` when it runs.
-async fn look(engine: &Engine, container: &str) -> Option<ContainerEnd> {
+pub(crate) async fn look(engine: &Engine, container: &str) -> Option<ContainerEnd> {
     let begun = tokio::time::Instant::now();
     loop {
         let asked = engine.api().inspect_container(container, None);

@@ -69,12 +69,7 @@ impl ExecEngine {
         }
         let code = self.execs.exit_code(&running.id).await;
         let code = code.map_err(|error| BuildError::from(self.explain(error)).given_up())?;
-        let mut result = status::result_of(code, begun.elapsed(), output.bytes());
-        if code == 137 {
-            result.oom_killed =
-                status::ran_out_of_memory(&self.execs.engine, &self.execs.container, begun).await;
-        }
-        Ok(result)
+        Ok(status::result_of(code, begun.elapsed(), output.bytes()))
     }
 
     /// Reads the output until its end. Returns whether the stage was made to stop.

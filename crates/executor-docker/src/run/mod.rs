@@ -9,12 +9,16 @@ pub(crate) mod output;
 pub(crate) mod signal;
 pub(crate) mod status;
 
+use crate::container::execs::Execs;
+use crate::container::watch::look;
 use agent::AgentEngine;
 use exec::ExecEngine;
 use executor_core::{
-    BuildError, CancelCause, Cancellation, JobTrace, RunnerConfig, StageCommand, StageResult,
+    BuildError, CancelCause, Cancellation, ExitCode, JobTrace, RunnerConfig, StageCommand,
+    StageResult,
 };
 use std::time::Duration;
+use tokio::time::{Instant, sleep};
 
 /// A stage, and where its output goes.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +26,7 @@ pub(crate) struct Stage<'s> {
     pub(crate) command: &'s StageCommand,
     /// The job's private directory, inside the container.
     pub(crate) temp_dir: &'s str,
+    pub(crate) container: &'s Execs,
     pub(crate) trace: &'s dyn JobTrace,
     pub(crate) cancellation: &'s Cancellation,
 }
@@ -32,6 +37,12 @@ impl Stage<'_> {
         self.cancellation.cause().unwrap_or(CancelCause::User)
     }
 }
+
+/// What a process that was killed ends with.
+const KILLED: ExitCode = ExitCode(137);
+
+/// How long after the end of a stage that of its container may show.
+const SOON: Duration = Duration::from_secs(1);
 
 /// One of the ways to run stages.
 #[derive(Debug)]
@@ -49,7 +60,8 @@ impl StageEngine {
         stage: Stage<'_>,
         timing: Timing,
     ) -> Result<StageResult, BuildError> {
-        match self {
+        let begun = Instant::now();
+        let mut result = match self {
             Self::Agent(engine) => {
                 engine.timing = timing;
                 engine.run(stage).await
@@ -58,7 +70,29 @@ impl StageEngine {
                 engine.timing = timing;
                 engine.run(stage).await
             }
+        }?;
+        if result.status.exit_code() == KILLED {
+            let container = stage.container;
+            if !result.oom_killed {
+                let Execs {
+                    engine, container, ..
+                } = container;
+                result.oom_killed = status::ran_out_of_memory(engine, container, begun).await;
+            }
+            // A stage is killed with its container, too, and that is no end of its own. The engine may
+            // notice the end of the container a little later.
+            let soon = Instant::now() + SOON;
+            loop {
+                if let Some(end) = look(&container.engine, &container.container).await {
+                    return Err(BuildError::from(end.error(&container.name)).given_up());
+                }
+                if result.oom_killed || Instant::now() > soon {
+                    break;
+                }
+                sleep(SOON / 10).await;
+            }
         }
+        Ok(result)
     }
 
     /// Returns whether it brings file variables into the container by itself.

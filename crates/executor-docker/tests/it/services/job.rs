@@ -1,0 +1,24 @@
+//! A job with services, from beginning to end.
+
+use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use executor_core::JobVariable;
+use executor_core::job::Image;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_finds_the_services_of_its_job_ready_under_their_names() {
+    // R-EXEC-55, R-EXEC-56, R-EXEC-61
+    let run = Run::new(settings());
+    let mut job = job(BUSYBOX);
+    let mut service = Image::named(BUSYBOX);
+    service.alias = Some("web".to_owned());
+    let script = "mkdir /www; echo hello > /www/index.html; sleep 1; exec httpd -f -p 8080 -h /www";
+    service.command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    service.variables = vec![JobVariable::public("RUNWRIGHT_READY_TCP", "8080")];
+    job.services = vec![service];
+    let mut opened = run.open(job).await;
+    assert_eq!(run.left().await.len(), 3, "two containers and a network");
+    let printed = opened.print("wget -q -O - http://web:8080/").await;
+    assert_eq!(printed, "hello\n", "{}", shown(&opened.trace));
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
