@@ -103,7 +103,7 @@ pub(crate) async fn wait_for(engine: &Engine, container: &str, text: &str) {
             return;
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 fn parts(piece: LogOutput) -> (StreamKind, Vec<u8>) {

@@ -119,9 +119,9 @@ fn planned(
     };
     let (platform, user) = (expand(options.platform), expand(options.user));
     if of_the_job {
-        policy::check_service(config, &image).map_err(refused)?;
+        policy::check_service(config, &image).map_err(|refusal| refused(&refusal))?;
         if let Some(user) = &user {
-            policy::check_user(config, user).map_err(refused)?;
+            policy::check_user(config, user).map_err(|refusal| refused(&refusal))?;
         }
     }
     let own = ServiceVariables::new(variables, &definition.variables);
@@ -129,7 +129,8 @@ fn planned(
     Probes::new(&own, &ContainerFacts::default()).map_err(config_error)?;
     Ok(PlannedService {
         names,
-        pull_policies: policy::pull_policies(config, &definition.pull_policy).map_err(refused)?,
+        pull_policies: policy::pull_policies(config, &definition.pull_policy)
+            .map_err(|refusal| refused(&refusal))?,
         platform,
         user,
         entrypoint: definition.entrypoint.clone(),
@@ -140,7 +141,7 @@ fn planned(
     })
 }
 
-fn refused(refusal: Refusal) -> DockerError {
+fn refused(refusal: &Refusal) -> DockerError {
     DockerError::config(refusal.to_string())
 }
 

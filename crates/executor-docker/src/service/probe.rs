@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(timeout(""), None);
         assert_eq!(timeout("0"), Some(Duration::ZERO));
         assert_eq!(timeout("90"), Some(Duration::from_secs(90)));
-        assert_eq!(timeout("2 minutes"), Some(Duration::from_secs(120)));
+        assert_eq!(timeout("2 minutes"), Some(Duration::from_mins(2)));
         assert!(of("RUNWRIGHT_SERVICE_REQUIRED", "true").required);
         assert!(!of("RUNWRIGHT_SERVICE_REQUIRED", "").required);
     }

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// How long the removal of one container may take.
-const REMOVAL: Duration = Duration::from_secs(60);
+const REMOVAL: Duration = Duration::from_mins(1);
 
 /// How a service's ports are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

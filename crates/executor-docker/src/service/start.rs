@@ -62,9 +62,10 @@ impl Services {
         options
             .trace
             .system_line(&format!("Starting service {title} ..."));
-        let aliases = match network.resolves_names() {
-            true => plan.names.clone(),
-            false => Vec::new(),
+        let aliases = if network.resolves_names() {
+            plan.names.clone()
+        } else {
+            Vec::new()
         };
         let place = NetworkPlan {
             mode: Some(network.name().to_owned()),
