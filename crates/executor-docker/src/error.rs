@@ -198,15 +198,16 @@ impl From<DockerError> for BuildError {
                 retry,
             },
             DockerError::ImagePull {
-                fault: PullFault::Engine | PullFault::EngineLost,
+                image,
+                fault:
+                    PullFault::NotFound
+                    | PullFault::Denied
+                    | PullFault::Platform
+                    | PullFault::Corrupt
+                    | PullFault::Refused,
+                message,
                 ..
-            } => Self::System {
-                backend: BACKEND,
-                message: words,
-                source: None,
-                retry,
-            },
-            DockerError::ImagePull { image, message, .. } => Self::ImagePull {
+            } => Self::ImagePull {
                 image,
                 source: Some(message.into()),
                 retry,
@@ -220,7 +221,11 @@ impl From<DockerError> for BuildError {
             DockerError::Api { .. }
             | DockerError::Unreachable { .. }
             | DockerError::Deadline { .. }
-            | DockerError::ContainerLost { .. } => Self::System {
+            | DockerError::ContainerLost { .. }
+            | DockerError::ImagePull {
+                fault: PullFault::Engine | PullFault::EngineLost,
+                ..
+            } => Self::System {
                 backend: BACKEND,
                 message: words,
                 source: None,

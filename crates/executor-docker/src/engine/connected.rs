@@ -54,7 +54,7 @@ impl Engine {
         let answer = answer.unwrap_or(Err(bollard::errors::Error::RequestTimeoutError));
         let answer = answer.map_err(|error| {
             let complaint = connector.complaint();
-            unreachable(host, &options, complaint, error)
+            unreachable(host, &options, complaint, &error)
         })?;
         let version = EngineVersion::of(answer)?;
         transport.speak(version.api);
@@ -147,7 +147,7 @@ fn unreachable(
     host: &DockerHost,
     options: &EngineOptions,
     complaint: Option<String>,
-    error: bollard::errors::Error,
+    error: &bollard::errors::Error,
 ) -> DockerError {
     use bollard::errors::Error;
     let address = host.to_string();
@@ -159,7 +159,7 @@ fn unreachable(
             help,
         };
     }
-    let kind = match &error {
+    let kind = match error {
         Error::RequestTimeoutError => Some(io::ErrorKind::TimedOut),
         Error::IOError { err } => Some(err.kind()),
         _ => None,
@@ -186,10 +186,10 @@ fn unreachable(
             Some("is the engine running?"),
         ),
         Some(io::ErrorKind::InvalidData) => (
-            executor_core::chain(&error),
+            executor_core::chain(error),
             Some("see `tls_verify` and `tls_cert_path`, or DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"),
         ),
-        _ => (executor_core::chain(&error), None),
+        _ => (executor_core::chain(error), None),
     };
     DockerError::Unreachable {
         address,

@@ -4,7 +4,6 @@ use crate::engine::tls::TlsFiles;
 use crate::error::DockerError;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -68,7 +67,7 @@ pub(crate) fn find(directory: &Path, name: &str) -> Result<Option<DockerHost>, D
         return Ok(None);
     }
     let shown: String = name.chars().take(80).collect();
-    let id = hex_digest(name);
+    let id = format!("{:x}", Sha256::digest(name.as_bytes()));
     let contexts = directory.join("contexts");
     let path = contexts.join("meta").join(&id).join("meta.json");
     let text = std::fs::read_to_string(&path).map_err(|error| {
@@ -92,9 +91,12 @@ pub(crate) fn find(directory: &Path, name: &str) -> Result<Option<DockerHost>, D
         ))
     })?;
     let directory = contexts.join("tls").join(&id).join("docker");
-    let tls = directory.is_dir().then(|| TlsFiles {
+    let verify = !endpoint.skip_tls_verify;
+    let has_files = directory.is_dir();
+    let directory = has_files.then_some(directory);
+    let tls = directory.map(|directory| TlsFiles {
         directory: Some(directory),
-        verify: !endpoint.skip_tls_verify,
+        verify,
     });
     Ok(Some(DockerHost {
         address: Address::parse(&endpoint.host)?,
@@ -112,12 +114,4 @@ fn is_absent(kind: ErrorKind) -> bool {
 
 fn unreadable(path: &Path, what: &str) -> DockerError {
     DockerError::config(format!("read {}: {what}", path.display()))
-}
-
-fn hex_digest(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }

@@ -73,7 +73,6 @@ mod tests {
                 progress_detail: detail.map(|(current, total)| ProgressDetail {
                     current: Some(current),
                     total: Some(total),
-                    ..ProgressDetail::default()
                 }),
                 ..CreateImageInfo::default()
             });

@@ -36,7 +36,10 @@ impl PullRetry {
     pub(crate) fn wait(&self, tried: u32, chance: f64) -> Duration {
         let doubled = self.shortest.saturating_mul(1 << tried.clamp(1, 16));
         let most = doubled.clamp(self.shortest, self.longest.max(self.shortest));
-        self.shortest + (most - self.shortest).mul_f64(chance.clamp(0.0, 1.0))
+        self.shortest
+            + most
+                .saturating_sub(self.shortest)
+                .mul_f64(chance.clamp(0.0, 1.0))
     }
 }
 

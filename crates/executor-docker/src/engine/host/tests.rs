@@ -106,7 +106,7 @@ fn tls_is_as_the_settings_or_the_variables_say() {
 fn context(directory: &Path, name: &str, meta: &str) -> PathBuf {
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(name.as_bytes());
-    let id: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let id = format!("{digest:x}");
     let place = directory.join("contexts/meta").join(&id);
     fs::create_dir_all(&place).unwrap();
     fs::write(place.join("meta.json"), meta).unwrap();

@@ -40,14 +40,17 @@ impl Registry {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().display();
         std::fs::write(directory.path().join("htpasswd"), HTPASSWD).unwrap();
-        let mut config = format!(
+        let auth_config = match auth {
+            Auth::Everybody => String::new(),
+            Auth::Password => {
+                format!("auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}\n")
+            }
+        };
+        let config = format!(
             "version: 0.1\nlog: {{level: info, accesslog: {{disabled: true}}}}\n\
              storage: {{filesystem: {{rootdirectory: {root}/data}}}}\n\
-             http: {{addr: '127.0.0.1:0'}}\n"
+             http: {{addr: '127.0.0.1:0'}}\n{auth_config}"
         );
-        if auth == Auth::Password {
-            config += &format!("auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}\n");
-        }
         let path = directory.path().join("config.yml");
         std::fs::write(&path, config).unwrap();
         let mut child = Command::new("docker-registry")
@@ -116,12 +119,11 @@ fn archive(name: &str, bytes: usize, architecture: &str) -> Vec<u8> {
     random.take(bytes).read_to_end(&mut content).unwrap();
     let layer = tar(&[("content", &content)]);
     let digest = Sha256::digest(&layer);
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let config = serde_json::json!({
         "architecture": architecture,
         "os": "linux",
         "config": {},
-        "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{hex}")] },
+        "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{digest:x}")] },
     });
     let manifest = serde_json::json!([
         { "Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"] },
