@@ -55,8 +55,11 @@ fn give_tree(root: &Path, owner: Owner) -> io::Result<()> {
                 match openat(&directory, &name, flags, Mode::empty()) {
                     Ok(below) => open.push(below),
                     // It became something else in the meantime.
-                    Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP) => {}
-                    Err(rustix::io::Errno::NOTDIR) => {}
+                    Err(
+                        rustix::io::Errno::NOENT
+                        | rustix::io::Errno::LOOP
+                        | rustix::io::Errno::NOTDIR,
+                    ) => {}
                     Err(error) => return Err(error.into()),
                 }
             }

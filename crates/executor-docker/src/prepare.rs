@@ -13,6 +13,7 @@ use crate::image::{CredentialSources, Credentials, ImageInfo, ImageReference, Im
 use crate::labels::Labels;
 use crate::made::Made;
 use crate::names::Names;
+use crate::network::JobNetwork;
 use crate::policy;
 use crate::resources;
 use crate::run::StageEngine;
@@ -21,6 +22,7 @@ use crate::run::agent::AgentEngine;
 use crate::run::connector::AgentConnector;
 use crate::run::exec::ExecEngine;
 use crate::run::mark::new_mark;
+use crate::service::Services;
 use crate::tactic::{self, Fallback, Tactic};
 use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
@@ -98,12 +100,7 @@ pub(crate) async fn prepare(
         // The job's container is told where they are.
         services.start(&network, cancellation).await?;
     }
-    let started = async {
-        if beside {
-            services.start(&network, cancellation).await?;
-        }
-        Ok::<_, DockerError>(())
-    };
+    let started = start_if(beside, &services, &network, cancellation);
     let begun = creation.begin(made, cancellation);
     let (started, begun) = tokio::join!(started, begun);
     let (container, files, line) = begun?;
@@ -188,13 +185,24 @@ fn lost(container: &JobContainer, error: StepsError) -> DockerError {
     }
 }
 
-pub(crate) fn go_on(cancellation: &Cancellation) -> Result<(), DockerError> {
-    match cancellation.is_canceled() {
-        true => Err(DockerError::Canceled(
-            cancellation.cause().unwrap_or(CancelCause::User),
-        )),
-        false => Ok(()),
+async fn start_if(
+    beside: bool,
+    services: &Services,
+    network: &JobNetwork,
+    cancellation: &Cancellation,
+) -> Result<(), DockerError> {
+    if beside {
+        services.start(network, cancellation).await?;
     }
+    Ok(())
+}
+
+pub(crate) fn go_on(cancellation: &Cancellation) -> Result<(), DockerError> {
+    if cancellation.is_canceled() {
+        let cause = cancellation.cause().unwrap_or(CancelCause::User);
+        return Err(DockerError::Canceled(cause));
+    }
+    Ok(())
 }
 
 impl Preparation {

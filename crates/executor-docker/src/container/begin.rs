@@ -98,15 +98,13 @@ async fn begin(
                 return Err(DockerError::Canceled(cause));
             }
         };
-        match piece {
-            Some(Ok(piece)) => take(&piece, &mut lines, &mut kept, &**trace),
-            Some(Err(_)) | None => {
-                let [out, err] = &mut lines;
-                out.finish(|data| trace.write(TraceStream::STDOUT, data));
-                err.finish(|data| trace.write(TraceStream::STDERR, data));
-                return Err(early(container, image, &kept).await);
-            }
-        }
+        let Some(Ok(piece)) = piece else {
+            let [out, err] = &mut lines;
+            out.finish(|data| trace.write(TraceStream::STDOUT, data));
+            err.finish(|data| trace.write(TraceStream::STDERR, data));
+            return Err(early(container, image, &kept).await);
+        };
+        take(&piece, &mut lines, &mut kept, &**trace);
         if let Some(said) = lines.iter().position(|line| line.found().is_some()) {
             let [out, err] = lines;
             let (line, mut other) = if said == 0 { (out, err) } else { (err, out) };

@@ -10,12 +10,13 @@ use bollard::query_parameters::{
     CreateContainerOptions, RemoveContainerOptions, UploadToContainerOptions,
 };
 use fail_point::fail_point;
+use std::io;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// How long a removal may take.
-const REMOVAL: Duration = Duration::from_secs(60);
+const REMOVAL: Duration = Duration::from_mins(1);
 
 /// A container that was created, watched from its start on.
 #[derive(Debug)]
@@ -180,8 +181,12 @@ pub(crate) async fn remove(engine: &Engine, container: &str) -> Result<(), Docke
             link: false,
         };
         let removal = engine.api().remove_container(container, Some(options));
-        let removal = async { fail_point!("executor_docker::container::remove", removal.await) };
-        let Ok(removed) = tokio::time::timeout(REMOVAL, removal).await else {
+        let removal = tokio::time::timeout(REMOVAL, removal);
+        let removed = fail_point!(
+            "executor_docker::container::remove",
+            removal.await.map_err(io::Error::from)
+        );
+        let Ok(removed) = removed else {
             return Err(DockerError::Deadline {
                 doing: doing(),
                 after: REMOVAL,

@@ -158,7 +158,7 @@ impl ExecEngine {
                 }
             }
         }
-        if let Some(lost) = self.lost_now().await {
+        if let Some(lost) = self.lost_now() {
             return Err(lost);
         }
         Ok(stopping.asked)
@@ -174,7 +174,7 @@ impl ExecEngine {
     }
 
     /// Returns why the container is lost, if it is known now.
-    async fn lost_now(&self) -> Option<DockerError> {
+    fn lost_now(&self) -> Option<DockerError> {
         let end = self.end.borrow().clone();
         end.map(|end| end.error(&self.execs.name))
     }

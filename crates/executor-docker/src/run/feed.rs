@@ -27,10 +27,15 @@ pub(crate) fn feed(
     let mut text = exports(&command.variables, temp_dir)?;
     let script = quote("the script", &command.script)?;
     let directory = quote("the working directory", &command.working_dir)?;
-    text.push_str(&format!(
-        "echo \"{mark} $$\"\ncd -- {directory} || exit 1\n\
-         eval {script} </dev/null\nexit $?\n"
-    ));
+    text.extend([
+        "echo \"",
+        mark,
+        " $$\"\ncd -- ",
+        &directory,
+        " || exit 1\neval ",
+        &script,
+        " </dev/null\nexit $?\n",
+    ]);
     Ok(text.into_bytes())
 }
 
@@ -47,7 +52,7 @@ pub(crate) fn exports(variables: &StageVariables, temp_dir: &str) -> Result<Stri
             continue;
         }
         let value = quote(&format!("the value of {key}"), &value)?;
-        text.push_str(&format!("export {key}={value}\n"));
+        text.extend(["export ", key, "=", &value, "\n"]);
     }
     Ok(text)
 }
