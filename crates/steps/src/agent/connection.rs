@@ -18,8 +18,8 @@ use tonic::body::Body;
 
 /// After so long of silence the other side is asked whether it is there, and after so long without an answer it is
 /// given up: a runner that is killed may leave a proxy behind that holds the connection open.
-const ASK_EVERY: Duration = Duration::from_secs(60);
-const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+const ASK_EVERY: Duration = Duration::from_mins(1);
+const ANSWER_WITHIN: Duration = Duration::from_mins(1);
 
 /// How long calls may go on after the agent was asked to end.
 const FINISH_WITHIN: Duration = Duration::from_secs(2);

@@ -128,8 +128,7 @@ impl Agent {
             return Ok(digest);
         }
         let digest = Sha256::digest(&*self.bytes()?);
-        let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(self.digest.get_or_init(|| digest))
+        Ok(self.digest.get_or_init(|| format!("{digest:x}")))
     }
 
     /// Returns its version, which is that of this program.

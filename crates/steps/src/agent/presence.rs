@@ -64,7 +64,7 @@ mod tests {
     async fn an_agent_ends_when_nobody_was_there_for_the_whole_grace() {
         let mut presence = Presence::new(Some(Duration::from_secs(100)));
         let begin = Instant::now();
-        let visits = [Duration::from_secs(60), Duration::from_secs(140)];
+        let visits = [Duration::from_secs(65), Duration::from_secs(145)];
         loop {
             presence.time_to_look().await;
             let since = begin.elapsed();

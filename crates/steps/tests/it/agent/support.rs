@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Long enough for a busy machine; who waits so long has met a hang.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Returns the program with these arguments, with no input and its output caught.
 pub(crate) fn agent<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
@@ -99,8 +99,8 @@ impl Serving {
         let fields = stats.filter_map(|stat| {
             let (pid, rest) = (stat.split(' ').next()?, stat.rsplit(") ").next()?);
             let mut rest = rest.split(' ');
-            let (state, its_parent) = (rest.next()?.chars().next()?, rest.next()?);
-            (its_parent == parent).then_some((Pid::from_raw(pid.parse().ok()?)?, state))
+            let (letter, its_parent) = (rest.next()?.chars().next()?, rest.next()?);
+            (its_parent == parent).then_some((Pid::from_raw(pid.parse().ok()?)?, letter))
         });
         fields.collect()
     }
