@@ -1,16 +1,15 @@
 //! Creating the container of a job.
 
-use crate::config::SourcesChoice;
+use crate::config::{ImageOptions, SourcesChoice};
 use crate::container::begin::Beginning;
 use crate::container::{JobContainer, agent_place, fault, ready};
-use crate::create::{ContainerPlan, Entrypoint, build_container};
+use crate::create::{ContainerPlan, Entrypoint, Grant, build_container};
 use crate::error::DockerError;
 use crate::image::ImageInfo;
 use crate::labels::{Labels, Role};
 use crate::made::Made;
 use crate::names::Names;
-use crate::policy;
-use crate::prepare::{PATIENCE, Preparation, docker_option, go_on};
+use crate::prepare::{PATIENCE, Preparation, go_on};
 use crate::run::mark::MarkedLine;
 use crate::service::Attachment;
 use crate::tactic::Tactic;
@@ -27,6 +26,10 @@ pub(crate) struct Creation<'c> {
     pub(crate) tactic: &'c Tactic,
     pub(crate) labels: &'c Labels,
     pub(crate) names: &'c Names,
+    /// What the job says about its image for containers alone.
+    pub(crate) said: &'c ImageOptions,
+    /// What the lists of the settings let it have.
+    pub(crate) grant: &'c Grant,
     /// What the main process says when it is ready.
     pub(crate) mark: &'c str,
 }
@@ -40,8 +43,8 @@ impl Creation<'_> {
     ) -> Result<(JobContainer, JobFiles, MarkedLine), DockerError> {
         let (mut container, files) = self.create(made).await?;
         if let Some(volumes) = &made.volumes {
-            let user = self.user().unwrap_or_else(|| self.image.user.clone());
-            let user = Some(user.as_str()).filter(|user| !user.is_empty());
+            let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
+            let user = Some(user).filter(|user| !user.is_empty());
             volumes.open(container.id(), user).await?;
         }
         go_on(cancellation)?;
@@ -70,9 +73,7 @@ impl Creation<'_> {
             ..
         } = self.preparation;
         let name = self.names.build();
-        let platform = docker_option(&options.job.image, "platform");
-        let platform = platform.as_deref();
-        self.check()?;
+        let platform = self.said.platform.as_deref();
         made.container(&name);
         let root = options.config.host_builds_dir.as_deref();
         let may_mount = settings.sources != SourcesChoice::Copy;
@@ -126,22 +127,6 @@ impl Creation<'_> {
         Ok(self.body(files, more, made))
     }
 
-    /// Returns the user that somebody has set, instead of the image's.
-    pub(crate) fn user(&self) -> Option<String> {
-        let settings = &self.preparation.settings;
-        let user = docker_option(&self.preparation.options.job.image, "user");
-        policy::effective_user(settings, user.as_deref()).map(str::to_owned)
-    }
-
-    /// Checks what the job may have.
-    pub(crate) fn check(&self) -> Result<(), DockerError> {
-        match self.user() {
-            Some(user) => policy::check_user(&self.preparation.settings, &user)
-                .map_err(|refusal| DockerError::config(refusal.to_string())),
-            None => Ok(()),
-        }
-    }
-
     fn body(&self, files: &JobFiles, more: Vec<Mount>, made: &Made) -> ContainerCreateBody {
         let settings = &self.preparation.settings;
         let job = &self.preparation.options.job.image;
@@ -159,7 +144,6 @@ impl Creation<'_> {
             entrypoint: Entrypoint::of_job(&job.entrypoint),
             command,
             environment,
-            user: self.user(),
             labels: self.labels.for_role(Role::Build),
             mounts: mounts.collect(),
             binds: made
@@ -175,7 +159,7 @@ impl Creation<'_> {
             // Without the agent the main process waits for a line that nobody sends.
             open_stdin: Some(matches!(self.tactic, Tactic::Exec)),
             stdin_once: Some(false),
-            ..build_container(settings, &plan)
+            ..build_container(settings, &self.grant.clone().apply(plan))
         }
     }
 }

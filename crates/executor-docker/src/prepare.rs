@@ -1,10 +1,11 @@
 //! Making a job's container and all that it needs.
 
-use crate::config::DockerConfig;
+use crate::config::{DockerConfig, ImageOptions};
 use crate::container::agent_place;
 use crate::container::ready::Inside;
 use crate::container::tree::{Owner, Tree};
 use crate::container::{JobContainer, fault};
+use crate::create::Grant;
 use crate::creation::Creation;
 use crate::engine::Engine;
 use crate::error::DockerError;
@@ -26,8 +27,9 @@ use crate::service::Services;
 use crate::tactic::{self, Fallback, Tactic};
 use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
-use executor_core::job::Image;
-use executor_core::{BuildDirs, CancelCause, Cancellation, Dialect, PrepareOptions, ShellInfo};
+use executor_core::{
+    BuildDirs, CancelCause, Cancellation, Dialect, JobTraceExt, PrepareOptions, ShellInfo,
+};
 use process::Supervisor;
 use std::path::Path;
 use std::sync::{Arc, Once};
@@ -67,11 +69,15 @@ pub(crate) async fn prepare(
     let names = Names::new(&preparation.owner, options.job.id, preparation.attempt);
     let labels = Labels::of(&options.job, &preparation.owner, preparation.attempt)
         .with_container_labels(&preparation.settings.container_labels);
+    for warning in preparation.settings.checked()? {
+        options.trace.warning_line(&warning.to_string());
+    }
+    let said = ImageOptions::of(&options.job.image)?;
     let volumes = resources::volumes(preparation, &names, &labels, cancellation).await?;
     let services = resources::services(preparation, &names, &labels, volumes.binds())?;
     made.volumes = Some(volumes);
     made.services = Some(services.clone());
-    let image = preparation.image(cancellation);
+    let image = preparation.image(&said, cancellation);
     let network = resources::network(preparation, services.len(), &names, &labels, cancellation);
     let pulls = services.pull(&preparation.images, cancellation);
     // Each comes to its end, so that what was made is known.
@@ -82,6 +88,7 @@ pub(crate) async fn prepare(
     let network = network?;
     pulls?;
     go_on(cancellation)?;
+    let grant = Grant::of_build(&preparation.settings, &image, &said)?;
     let tactic = preparation.tactic(&image)?;
     let mark = match &tactic {
         Tactic::Agent(_) => READY.to_owned(),
@@ -93,6 +100,8 @@ pub(crate) async fn prepare(
         tactic: &tactic,
         labels: &labels,
         names: &names,
+        said: &said,
+        grant: &grant,
         mark: &mark,
     };
     let beside = network.resolves_names();
@@ -207,7 +216,11 @@ pub(crate) fn go_on(cancellation: &Cancellation) -> Result<(), DockerError> {
 
 impl Preparation {
     /// Sees to it that the engine has the job's image.
-    async fn image(&self, cancellation: &Cancellation) -> Result<ImageInfo, DockerError> {
+    async fn image(
+        &self,
+        said: &ImageOptions,
+        cancellation: &Cancellation,
+    ) -> Result<ImageInfo, DockerError> {
         let job = &self.options.job.image;
         let variables = &self.options.variables;
         let configured = self.settings.image.as_deref().unwrap_or_default();
@@ -237,12 +250,11 @@ impl Preparation {
             credentials = credentials.with_helpers(supervisor.tree());
         }
         let images = self.images.for_job(credentials);
-        let platform = docker_option(job, "platform");
         images
             .ensure(
                 &reference,
                 &policies,
-                platform.as_deref(),
+                said.platform.as_deref(),
                 &*self.options.trace,
                 cancellation,
             )
@@ -323,15 +335,4 @@ async fn make_directories(
         tree.only_directory(&temp_dir, 0o700)?;
     }
     container.upload(&inside.builds_dir, tree.finish()?).await
-}
-
-/// Returns a text of `image:docker`.
-pub(crate) fn docker_option(image: &Image, key: &str) -> Option<String> {
-    let options = image
-        .executor_opts
-        .docker
-        .as_ref()
-        .or(image.docker.as_ref())?;
-    let text = options.get(key)?.as_str()?;
-    (!text.is_empty()).then(|| text.to_owned())
 }

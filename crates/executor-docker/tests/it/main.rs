@@ -5,6 +5,7 @@
 mod conformance;
 mod create;
 mod engine;
+mod granted;
 mod images;
 mod network;
 mod recovery;
