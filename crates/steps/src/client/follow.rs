@@ -86,13 +86,11 @@ async fn follow_once(
         let next = if log.is_idle() {
             next.await
         } else {
-            match tokio::time::timeout(idle_after, next).await {
-                Ok(next) => next,
-                Err(_) => {
-                    log.idle();
-                    continue;
-                }
-            }
+            let Ok(next) = tokio::time::timeout(idle_after, next).await else {
+                log.idle();
+                continue;
+            };
+            next
         };
         match fail_point!("steps::client::follow", next)? {
             Some(piece) => {

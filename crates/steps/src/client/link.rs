@@ -112,18 +112,15 @@ impl Dial {
     async fn connect(self) -> Result<TokioIo<Box<dyn Connection>>, BoxError> {
         let attempt = self.way.stop.child();
         let connected = tokio::time::timeout(self.within, self.way.connector.connect(&attempt));
-        let connected = match connected.await {
-            Ok(connected) => connected,
-            Err(_) => {
-                attempt.abort(CancelCause::Timeout);
-                Err(BuildError::System {
-                    backend: "steps",
-                    message: format!("no connection within {}", HumanDuration(self.within)),
-                    source: None,
-                    retry: Retryability::Temporary,
-                })
-            }
-        };
+        let connected = connected.await.unwrap_or_else(|_| {
+            attempt.abort(CancelCause::Timeout);
+            Err(BuildError::System {
+                backend: "steps",
+                message: format!("no connection within {}", HumanDuration(self.within)),
+                source: None,
+                retry: Retryability::Temporary,
+            })
+        });
         match fail_point!("steps::client::connect", connected) {
             Ok(connection) => {
                 *self.way.failure() = None;

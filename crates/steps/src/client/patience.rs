@@ -48,7 +48,7 @@ impl Patience {
         if gone >= limit {
             return After::GiveUp(gone);
         }
-        let wait = self.next.min(limit - gone);
+        let wait = self.next.min(limit.saturating_sub(gone));
         self.next = (self.next * 2).min(self.longest);
         After::Retry(wait)
     }

@@ -26,7 +26,7 @@ pub(crate) async fn put(mut pieces: Streaming<v1::PutFilesRequest>) -> Result<()
         tokio::task::spawn_blocking(move || unpack::unpack(&directory, PieceReader::new(receiver)));
     let passed = pass_on(first, &mut pieces, sender).await;
     // If both failed, it is because of the thread that nobody took the pieces.
-    unpacked.await.map_err(broken)??;
+    unpacked.await.map_err(|error| broken(&error))??;
     passed
 }
 
@@ -77,7 +77,7 @@ pub(crate) async fn own(request: v1::OwnRequest) -> Result<(), Status> {
     let cancellation = stop.0.clone();
     let given: JoinHandle<Result<(), FilesError>> =
         tokio::task::spawn_blocking(move || owner::give(&path, owner, &cancellation));
-    Ok(given.await.map_err(broken)??)
+    Ok(given.await.map_err(|error| broken(&error))??)
 }
 
 /// Ends what a thread does when nobody waits for it any more.
@@ -101,6 +101,6 @@ fn absolute(path: &str) -> Result<PathBuf, Status> {
     }
 }
 
-fn broken(error: JoinError) -> Status {
+fn broken(error: &JoinError) -> Status {
     Status::internal(format!("the work on files broke: {error}"))
 }

@@ -91,7 +91,7 @@ impl Target {
     }
 
     fn add_folder(&mut self, path: PathBuf, attributes: Attributes) -> Result<(), FilesError> {
-        let mut make = || -> io::Result<()> {
+        let mut add = || -> io::Result<()> {
             let (parent, name) = parts(&path)?;
             self.folder.make(parent)?;
             let folder = self.folder.below(parent)?;
@@ -103,7 +103,7 @@ impl Target {
             }
             self.folder.make(&path)
         };
-        let made = fail_point!("steps::files::create_folder", make());
+        let made = fail_point!("steps::files::create_folder", add());
         made.map_err(FilesError::io("create the directory", &path))?;
         self.finish_later.push((path, attributes));
         Ok(())
@@ -247,9 +247,12 @@ fn exact_time(text: &str) -> Option<Timespec> {
         .chain("000000000".chars())
         .take(9)
         .collect();
-    let (tv_sec, tv_nsec): (i64, i64) = (seconds.parse().ok()?, digits.parse().ok()?);
+    let time = Timespec {
+        tv_sec: seconds.parse().ok()?,
+        tv_nsec: digits.parse().ok()?,
+    };
     // Before 1970 the fraction counts down, which nobody needs.
-    (tv_sec >= 0 && tv_nsec >= 0).then_some(Timespec { tv_sec, tv_nsec })
+    (time.tv_sec >= 0 && time.tv_nsec >= 0).then_some(time)
 }
 
 fn times(modified: Timespec) -> Timestamps {

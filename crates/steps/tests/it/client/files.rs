@@ -132,6 +132,7 @@ async fn files_replace_what_was_there_and_leave_the_rest() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_archive_that_would_do_harm_is_refused() {
+    use EntryType::{Block, Char, Fifo, Link, Regular, Symlink};
     let served = Served::start();
     let outside = served.path("outside");
     fs::create_dir(&outside).unwrap();
@@ -150,7 +151,6 @@ async fn an_archive_that_would_do_harm_is_refused() {
         assert!(error.contains(why), "{error}");
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
     };
-    use EntryType::{Block, Char, Fifo, Link, Regular, Symlink};
     check(&[(Regular, "../outside/a", "")], "leads out").await;
     check(&[(Regular, "a/../../outside/a", "")], "leads out").await;
     let absolute = format!("{outside_text}/a");
