@@ -88,14 +88,14 @@ fn tls_is_as_the_settings_or_the_variables_say() {
     };
     assert_eq!(find(&settings, &[], &[]).unwrap().tls, tls("/certs", true));
     let found = |more: &[(&str, &str)]| {
-        let mut variables = vec![("DOCKER_HOST", "tcp://env:1"), ("HOME", "/home/ci")];
+        let mut variables = vec![("DOCKER_HOST", "tcp://env:1"), ("HOME", "/of/ci")];
         variables.extend(more);
         find(&HostSettings::default(), &variables, &[]).unwrap().tls
     };
     assert_eq!(found(&[]), None);
     assert_eq!(
         found(&[("DOCKER_TLS_VERIFY", "1")]),
-        tls("/home/ci/.docker", true)
+        tls("/of/ci/.docker", true)
     );
     assert_eq!(found(&[("DOCKER_CERT_PATH", "/c")]), tls("/c", false));
     let https = DockerHost::parse("https://host").unwrap();

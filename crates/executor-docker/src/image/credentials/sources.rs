@@ -63,12 +63,9 @@ mod tests {
             });
             assert_eq!(sources.file, expected.map(PathBuf::from));
         };
+        check(&[("HOME", "/of/ci")], Some("/of/ci/.docker/config.json"));
         check(
-            &[("HOME", "/home/ci")],
-            Some("/home/ci/.docker/config.json"),
-        );
-        check(
-            &[("HOME", "/home/ci"), ("DOCKER_CONFIG", "/etc/d")],
+            &[("HOME", "/of/ci"), ("DOCKER_CONFIG", "/etc/d")],
             Some("/etc/d/config.json"),
         );
         check(&[("DOCKER_CONFIG", "")], None);
