@@ -216,6 +216,7 @@ const ASSEMBLY: &[&str] = &[
     "cli",
     "content-store",
     "executor-core",
+    "executor-docker",
     "executor-layers",
     "executor-shell",
     "job-runner",
