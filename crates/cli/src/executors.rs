@@ -1,16 +1,28 @@
 //! The executors this build has. Here, and nowhere else, their names are bound to crates.
 
-use runwright::core::{ProviderRegistry, RegisterError};
+use runwright::by_image::ByImage;
+use runwright::core::{ExecutorProvider, ProviderRegistry, RegisterError};
+use runwright::docker::DockerOptions;
 use runwright::shell::ShellConfig;
 use std::sync::Arc;
+
+/// The name of what runs jobs with an image in containers, and all others on this host.
+pub(crate) const AUTO: &str = "auto";
 
 /// Returns the registry of all executors, set up for local runs.
 ///
 /// # Errors
 ///
 /// When a provider fails its checks.
-pub(crate) fn registry(shell: ShellConfig) -> Result<ProviderRegistry, RegisterError> {
+pub(crate) fn registry(
+    shell: ShellConfig,
+    docker: DockerOptions,
+) -> Result<ProviderRegistry, RegisterError> {
     let mut registry = ProviderRegistry::new();
-    registry.register("shell", Arc::new(runwright::shell::provider(shell)))?;
+    let shell: Arc<dyn ExecutorProvider> = Arc::new(runwright::shell::provider(shell));
+    let docker: Arc<dyn ExecutorProvider> = Arc::new(runwright::docker::provider(docker));
+    registry.register(runwright::shell::NAME, Arc::clone(&shell))?;
+    registry.register(runwright::docker::NAME, Arc::clone(&docker))?;
+    registry.register(AUTO, Arc::new(ByImage::new(docker, shell)))?;
     Ok(registry)
 }

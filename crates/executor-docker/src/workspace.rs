@@ -65,6 +65,12 @@ impl JobFiles {
         if options.project_dir.is_some() {
             mounts.push(bind(&host.project_dir, &inside.project_dir));
         }
+        // What the files of the job refer to, under the names that they refer to.
+        let reads = options.config.host_reads.iter();
+        mounts.extend(reads.map(|path| Mount {
+            read_only: Some(true),
+            ..bind(path, path)
+        }));
         Ok(Self {
             inside,
             host: Some(host),

@@ -48,15 +48,21 @@
 //!
 //! # Features
 //!
+//! - `docker`: the module `docker`, the executor that runs jobs in containers.
 //! - `layers`: the module `layers`, wrappers around any provider, one concern each.
 //! - `local` (default): [`local`] and [`pipeline`].
 //! - `shell` (default): [`shell`], the executor that runs jobs as processes of this host.
 
 #[cfg(feature = "local")]
+pub mod by_image;
+#[cfg(feature = "local")]
 pub mod local;
 
 #[doc(inline)]
 pub use executor_core as core;
+#[cfg(feature = "docker")]
+#[doc(inline)]
+pub use executor_docker as docker;
 #[cfg(feature = "layers")]
 #[doc(inline)]
 pub use executor_layers as layers;

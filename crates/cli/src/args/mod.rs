@@ -5,6 +5,7 @@ mod cancel;
 mod changed;
 mod clean;
 mod config;
+mod docker;
 mod elsewhere;
 mod environments;
 mod explain;
@@ -43,6 +44,7 @@ pub(crate) use clean::CleanArgs;
 pub(crate) use config::{
     ConfigAction, ConfigArgs, ConfigInitArgs, ConfigSchemaArgs, ConfigShowArgs,
 };
+pub(crate) use docker::DockerArgs;
 pub(crate) use elsewhere::ElsewhereArgs;
 pub(crate) use environments::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 pub(crate) use explain::ExplainArgs;

@@ -1,5 +1,5 @@
 use super::reuse::ReuseArg;
-use super::{ChangedArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs};
+use super::{ChangedArgs, DockerArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs};
 use clap::{ArgAction, Args};
 use runwright::pipeline::selector::split_list;
 use std::num::NonZeroU32;
@@ -25,6 +25,7 @@ Examples:
   runwright run --dry-run                          show what would run
   runwright run --warn-changes                     say which tracked files jobs change unasked
   runwright run --output group                     the log of each job in one block
+  runwright run --executor docker --image debian:12     each job in a container
   runwright run --progress tui                     on the full screen, with keys; ? shows them
 
 Ctrl-C cancels: after_script and cleanup still run. Twice: everything is ended at once.
@@ -72,9 +73,13 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) changed: ChangedArgs,
 
-    /// Where jobs run; see `runwright executors`
+    /// Where jobs run: `shell`, `docker`, or `auto`, which is docker for jobs with an image where an engine
+    /// answers; see `runwright executors`
     #[arg(long, value_name = "NAME", default_value = "shell")]
     pub(crate) executor: String,
+    /// What jobs in containers run in.
+    #[command(flatten)]
+    pub(crate) docker: DockerArgs,
     /// How many jobs run at once; default: the number of processors
     #[arg(long, value_name = "N")]
     pub(crate) concurrency: Option<NonZeroU32>,

@@ -1,4 +1,4 @@
-use super::{IsolationArgs, ProjectArgs};
+use super::{DockerArgs, IsolationArgs, ProjectArgs};
 use clap::{ArgAction, Args};
 
 /// Arguments of `runwright shell`.
@@ -10,6 +10,7 @@ Examples:
   runwright shell test --needs      run what it needs first
   runwright shell 'test 1/2'        one of the jobs that `parallel` makes
   runwright shell test --in-place   in the working tree itself: changes stay
+  runwright shell test --executor docker     in a container of its image
   runwright shell test -- pytest -x one command in the job's environment
   runwright shell test <fix.sh      a script in the job's environment
 
@@ -37,9 +38,13 @@ pub(crate) struct ShellArgs {
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) login: bool,
-    /// Where jobs run; see `runwright executors`
+    /// Where jobs run: `shell`, `docker`, or `auto`, which is docker for jobs with an image where an engine
+    /// answers; see `runwright executors`
     #[arg(long, value_name = "NAME", default_value = "shell")]
     pub(crate) executor: String,
+    /// What jobs in containers run in.
+    #[command(flatten)]
+    pub(crate) docker: DockerArgs,
     /// What keeps the job apart.
     #[command(flatten)]
     pub(crate) isolation: IsolationArgs,

@@ -83,6 +83,8 @@ fn for_a_job(args: &RunArgs) -> Vec<String> {
     if args.executor != runwright::shell::NAME {
         option("--executor", args.executor.clone());
     }
+    words.extend(args.docker.words());
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for pair in &project.variable {
         option("--variable", format!("{}={}", pair.key(), pair.value()));
     }

@@ -3,6 +3,7 @@ use crate::args::ExecutorsArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use runwright::core::{Dialect, FeaturesInfo};
+use runwright::docker::DockerOptions;
 use runwright::shell::ShellConfig;
 use serde::Serialize;
 
@@ -27,8 +28,8 @@ impl Described<'_> {
 
 /// Shows the executors this build has.
 pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
-    let registry =
-        crate::executors::registry(ShellConfig::default()).map_err(Failure::environment)?;
+    let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new())
+        .map_err(Failure::environment)?;
     let mut all = Vec::new();
     for (name, provider) in registry.iter() {
         let mut features = FeaturesInfo::default();

@@ -8,6 +8,7 @@ mod changed;
 mod choose;
 mod clean;
 mod config;
+mod containers;
 mod control;
 mod environments;
 mod executors;

@@ -2,6 +2,7 @@ use super::again::{Again, shell_words};
 use super::audience::Audience;
 use super::changed::Touched;
 use super::choose::choose;
+use super::containers::Where;
 use super::expected::Expected;
 use super::isolation;
 use super::on_failure::OnFailure;
@@ -23,6 +24,7 @@ use crate::tui::Shells;
 use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
+use runwright::docker::DockerOptions;
 use runwright::local::{
     Continuation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, ReuseMode,
     ReuseOptions, RunCommand, RunLogs, RunOptions, Settings, StateDir, Visitor,
@@ -34,6 +36,7 @@ use runwright::pipeline::{PipelineReport, Plan, Selection};
 use runwright::shell::ShellConfig;
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -132,8 +135,8 @@ pub(super) fn among(
 
 /// Refuses an executor there is not before anything else is looked at.
 pub(super) fn check_executor(name: &str) -> Result<(), Failure> {
-    let registry =
-        crate::executors::registry(ShellConfig::default()).map_err(Failure::environment)?;
+    let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new())
+        .map_err(Failure::environment)?;
     if registry.get(name).is_some() {
         return Ok(());
     }
@@ -187,12 +190,22 @@ fn reuse(args: &RunArgs, project: &LocalProject) -> Result<ReuseOptions, Failure
     let home = std::env::home_dir();
     let settings = Settings::of_project(project.root(), state.path(), home.as_deref())
         .map_err(LocalError::from)?;
-    let login = if args.login { "login" } else { "" };
+    let executor_setup = place(args, project.root()).setup()?;
     Ok(ReuseOptions {
         mode,
         settings: Some(Arc::new(settings)),
-        executor_setup: login.to_owned(),
+        executor_setup,
     })
+}
+
+/// Returns where the jobs are to run.
+fn place<'a>(args: &'a RunArgs, root: &'a Path) -> Where<'a> {
+    Where {
+        executor: &args.executor,
+        docker: &args.docker,
+        login: args.login,
+        root,
+    }
 }
 
 /// Shows what would run.
@@ -379,6 +392,7 @@ pub(super) async fn work(
     cancellation: &Cancellation,
 ) -> Result<Done, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
+    let root = project.root().to_owned();
     let run = LocalRun::prepare(project, pipeline, &state, options).await?;
     let logs = run.logs();
     let plan = Arc::clone(run.plan());
@@ -388,16 +402,7 @@ pub(super) async fn work(
     notes(&changes);
     plan.refusal().into_iter().for_each(refusal);
     skipped(&plan);
-    let shell = ShellConfig {
-        login: args.login,
-        supervisor: Some(run.supervisor().clone()),
-        ..ShellConfig::default()
-    };
-    let registry = crate::executors::registry(shell).map_err(Failure::environment)?;
-    let provider = registry
-        .get(&args.executor)
-        .cloned()
-        .ok_or_else(|| Failure::usage(anyhow!("there is no executor {:?}", args.executor)))?;
+    let provider = place(args, &root).provider(&run).await?;
     tell_of_ignored(provider.as_ref(), &plan)?;
     let expected = Expected::of(&run, &args.executor, &args.shown, audience);
     let events = audience.sink();

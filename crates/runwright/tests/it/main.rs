@@ -5,6 +5,7 @@
 mod project;
 
 mod api_mode;
+mod by_image;
 mod creation;
 mod decisions;
 mod elsewhere;

@@ -3,6 +3,7 @@ use super::herald::Herald;
 use super::wish::Wish;
 use crate::args::ShellArgs;
 use crate::command::ask::one_job;
+use crate::command::containers::Where;
 use crate::command::list::remarks;
 use crate::command::run::check_executor;
 use crate::command::situated::Situated;
@@ -18,7 +19,6 @@ use runwright::local::{
 };
 use runwright::pipeline::event::EventSink;
 use runwright::pipeline::{PipelineReport, PlannedJob, Selection};
-use runwright::shell::ShellConfig;
 use std::sync::Arc;
 
 /// Enters a job, and returns what the program exits with.
@@ -138,6 +138,7 @@ async fn enter(
     cancellation: &Cancellation,
 ) -> Result<(PipelineReport, String), Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
+    let root = project.root().to_owned();
     let run = LocalRun::prepare(project, pipeline, &state, options).await?;
     let plan = Arc::clone(run.plan());
     let Some(job) = plan.jobs().iter().find(|job| job.is_played) else {
@@ -150,16 +151,13 @@ async fn enter(
     for note in run.notes() {
         error_line(&strip_controls(note));
     }
-    let shell = ShellConfig {
+    let place = Where {
+        executor: &args.executor,
+        docker: &args.docker,
         login: args.login,
-        supervisor: Some(run.supervisor().clone()),
-        ..ShellConfig::default()
+        root: &root,
     };
-    let registry = crate::executors::registry(shell).map_err(Failure::environment)?;
-    let provider = registry
-        .get(&args.executor)
-        .cloned()
-        .ok_or_else(|| Failure::usage(anyhow!("there is no executor {:?}", args.executor)))?;
+    let provider = place.provider(&run).await?;
     tell_of_image(&*provider, job)?;
     let events: Arc<dyn EventSink> = Arc::clone(herald) as _;
     let report = run

@@ -81,6 +81,13 @@ impl Settings {
         holds
     }
 
+    /// Returns what holds of one section, by its keys.
+    pub fn section(&self, name: &str) -> Vec<(&'static str, &SettingValue)> {
+        let said = self.effective().into_iter();
+        let said = said.filter(|said| said.section.name == name && said.of.is_none());
+        said.map(|said| (said.key.name, &said.value)).collect()
+    }
+
     /// Returns what holds of options, what is stronger first: without the settings that yield to an
     /// option that is given, or to a setting that is stronger.
     pub fn options(&self, is_given: &dyn Fn(&str) -> bool) -> Vec<&Said> {

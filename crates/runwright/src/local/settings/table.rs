@@ -14,6 +14,7 @@ pub static SECTIONS: &[SettingSection] = &[
     INSTANCE,
     INCLUDE,
     CACHE,
+    DOCKER,
     PROJECTS,
     RESOURCE_GROUPS,
     RUNS,
@@ -47,6 +48,19 @@ const RUN_SECTION: SettingSection = SettingSection {
         )
         .default("\"shell\"")
         .users_alone(RUNNER),
+        Key::new(
+            "image",
+            Text,
+            "the image of jobs that name none, where they [run in containers](docker.md)",
+        )
+        .example("\"debian:12\""),
+        Key::new(
+            "pull-policy",
+            Texts,
+            "when images are pulled, in the order to try: `always`, `if-not-present`, `never`; else \
+             `if-not-present`",
+        )
+        .example("[\"always\", \"if-not-present\"]"),
         Key::new(
             "concurrency",
             Count,
@@ -267,6 +281,104 @@ const CACHE: SettingSection = SettingSection {
         "how much room all [caches](cache.md) of jobs may take together; with `\"0\"` none is kept",
     )
     .default("\"10 GB\"")],
+};
+
+const DOCKER: SettingSection = SettingSection {
+    name: "docker",
+    shape: SectionShape::Once,
+    about: "What jobs in [containers](docker.md) run with and may do. The keys mean what they mean to GitLab \
+            Runner, with hyphens for underscores.",
+    users_alone: Some(RUNNER),
+    keys: &[
+        Key::new(
+            "host",
+            Text,
+            "where the engine is; else what `DOCKER_HOST` or the current context says",
+        )
+        .example("\"unix:///run/user/1000/podman/podman.sock\""),
+        Key::new(
+            "tls-cert-path",
+            Text,
+            "the directory of `ca.pem`, `cert.pem` and `key.pem`",
+        ),
+        Key::new(
+            "tls-verify",
+            Flag,
+            "whether a `tcp` engine must show a signed certificate",
+        ),
+        Key::new(
+            "engine",
+            Word(&["auto", "agent", "exec", "attach"]),
+            "how scripts get into the container",
+        )
+        .default("\"auto\""),
+        Key::new(
+            "allowed-images",
+            Texts,
+            "the images that jobs may name, as patterns; else all",
+        )
+        .example("[\"registry.example.com/**\", \"debian:*\"]"),
+        Key::new(
+            "allowed-services",
+            Texts,
+            "the images that services may come from, as patterns; else all",
+        ),
+        Key::new(
+            "allowed-pull-policies",
+            Texts,
+            "what jobs may ask for with `pull_policy`; else all three",
+        ),
+        Key::new(
+            "volumes",
+            Texts,
+            "what each job is shown besides its own files: `/host:/here:ro`, `name:/here`, `/here`",
+        )
+        .example("[\"/certs:/certs:ro\"]"),
+        Key::new(
+            "privileged",
+            Flag,
+            "whether jobs run with all rights on this machine",
+        )
+        .default("false"),
+        Key::new(
+            "cap-add",
+            Texts,
+            "capabilities that jobs have besides the usual ones",
+        ),
+        Key::new("cap-drop", Texts, "capabilities that jobs do not have"),
+        Key::new(
+            "user",
+            Text,
+            "the user that scripts run as; else the image's",
+        ),
+        Key::new("memory", Text, "the memory a job has").example("\"2g\""),
+        Key::new("cpus", Text, "how many processors a job may keep busy").example("\"1.5\""),
+        Key::new("shm-size", Text, "the size of `/dev/shm`").example("\"256m\""),
+        Key::new("devices", Texts, "devices of this machine").example("[\"/dev/kvm\"]"),
+        Key::new(
+            "gpus",
+            Text,
+            "the GPUs of a job, in the words of docker's `--gpus`",
+        )
+        .example("\"all\""),
+        Key::new(
+            "network-mode",
+            Text,
+            "the network of a job, in the words of docker's `--network`",
+        ),
+        Key::new("dns", Texts, "the name servers of jobs"),
+        Key::new(
+            "extra-hosts",
+            Texts,
+            "more lines of `/etc/hosts`: `name:address`",
+        ),
+        Key::new(
+            "wait-for-services-timeout",
+            Count,
+            "how long to wait until services are ready, in seconds",
+        )
+        .default("30"),
+    ],
 };
 
 const PROJECTS: SettingSection = SettingSection {

@@ -1,0 +1,30 @@
+use clap::Args;
+use runwright::pipeline::selector::split_list;
+
+/// What jobs in containers run in.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct DockerArgs {
+    /// The image of jobs that name none, where they run in containers
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: Option<String>,
+    /// When images are pulled, in the order to try: always, if-not-present, never
+    #[arg(long, value_name = "WHEN,...")]
+    pull_policy: Vec<String>,
+}
+
+impl DockerArgs {
+    /// Returns when images are pulled; empty where nothing is said.
+    pub(crate) fn pull_policy(&self) -> Vec<&str> {
+        let lists = self.pull_policy.iter();
+        lists.flat_map(|list| split_list(list)).collect()
+    }
+
+    /// Returns the options that say the same again.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let image = self.image.iter();
+        let image = image.flat_map(|image| ["--image".to_owned(), image.clone()]);
+        let policies = self.pull_policy.iter();
+        let policies = policies.flat_map(|list| ["--pull-policy".to_owned(), list.clone()]);
+        image.chain(policies).collect()
+    }
+}

@@ -1,0 +1,201 @@
+//! What jobs in containers run with, by options and settings.
+
+use crate::args::DockerArgs;
+use crate::failure::Failure;
+use crate::output::{error_line, shown_name, strip_controls};
+use anyhow::anyhow;
+use runwright::core::job::When;
+use runwright::core::{ExecutorProvider, chain};
+use runwright::docker::config::DockerConfig;
+use runwright::docker::engine::{DockerHost, Engine, HostSettings};
+use runwright::docker::{DockerError, DockerOptions};
+use runwright::local::{LocalError, LocalRun, Settings, StateDir};
+use runwright::pipeline::{Plan, PlannedJob};
+use runwright::shell::ShellConfig;
+use serde_json::{Map, Value};
+use std::path::Path;
+use std::sync::Arc;
+
+/// How many jobs a message names.
+const NAMED: usize = 5;
+
+/// Where the jobs of a run are to run, as a command says it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Where<'a> {
+    pub(super) executor: &'a str,
+    pub(super) docker: &'a DockerArgs,
+    pub(super) login: bool,
+    /// The top of the project.
+    pub(super) root: &'a Path,
+}
+
+impl Where<'_> {
+    /// Returns what runs the jobs of a run.
+    pub(super) async fn provider(
+        self,
+        run: &LocalRun,
+    ) -> Result<Arc<dyn ExecutorProvider>, Failure> {
+        let shell = ShellConfig {
+            login: self.login,
+            supervisor: Some(run.supervisor().clone()),
+            ..ShellConfig::default()
+        };
+        let mut executor = self.executor;
+        let mut options = DockerOptions::new().with_supervisor(run.supervisor().clone());
+        if executor != runwright::shell::NAME {
+            let config = self.config()?;
+            if executor == runwright::docker::NAME {
+                refuse_without_image(run.plan(), &config)?;
+            } else if let Some(why) = unanswered(run.plan(), &config).await {
+                error_line(&strip_controls(&format!(
+                    "warning: no container engine answers, so jobs with an image run on this machine: {why}"
+                )));
+                executor = runwright::shell::NAME;
+            }
+            options = options.with_config(config);
+        }
+        let registry = crate::executors::registry(shell, options).map_err(Failure::environment)?;
+        let provider = registry.get(executor).cloned();
+        provider.ok_or_else(|| Failure::usage(anyhow!("there is no executor {executor:?}")))
+    }
+
+    /// Returns what else decides what a job does, to know whether an earlier run began with the same.
+    pub(super) fn setup(self) -> Result<String, Failure> {
+        let login = if self.login { "login" } else { "" };
+        if self.executor == runwright::shell::NAME {
+            return Ok(login.to_owned());
+        }
+        Ok(format!("{login} {:?}", self.config()?))
+    }
+
+    fn config(self) -> Result<DockerConfig, Failure> {
+        let state = StateDir::of_user().map_err(LocalError::from)?;
+        let home = std::env::home_dir();
+        let settings = Settings::of_project(self.root, state.path(), home.as_deref())
+            .map_err(LocalError::from)?;
+        config(&settings, self.docker)
+    }
+}
+
+/// Returns the settings of containers: what files say of them, and what options add.
+fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerConfig, Failure> {
+    let mut said = Map::new();
+    for (key, value) in settings.section("docker") {
+        let value = serde_json::to_value(value).map_err(Failure::usage)?;
+        said.insert(key.replace('-', "_"), value);
+    }
+    let mut say = |key: &str, value: Value| {
+        said.entry(key).or_insert(value);
+    };
+    if let Some(image) = &docker.image {
+        say("image", image.as_str().into());
+    }
+    let policies = docker.pull_policy();
+    if policies.is_empty() {
+        say("pull_policy", "if-not-present".into());
+    } else {
+        say("pull_policy", policies.into());
+    }
+    // The user is the author of the jobs, or at least runs them of his own will.
+    let all = ["always", "if-not-present", "never"];
+    say("allowed_pull_policies", all.as_slice().into());
+    let config: DockerConfig = serde_json::from_value(Value::Object(said))
+        .map_err(|error| wrong(&strip_controls(&error.to_string())))?;
+    match config.problems().first() {
+        Some(problem) => Err(wrong(&strip_controls(&problem.to_string()))),
+        None => Ok(config),
+    }
+}
+
+fn wrong(why: &str) -> Failure {
+    Failure::usage(anyhow!("what is said of containers cannot be: {why}"))
+        .with_help("`runwright config show --origin` tells who says it")
+}
+
+/// Refuses jobs that name no image where none is said for such.
+fn refuse_without_image(plan: &Plan, config: &DockerConfig) -> Result<(), Failure> {
+    if config.image.is_some() {
+        return Ok(());
+    }
+    let without = plan.jobs().iter().filter(|job| {
+        let waits = job.definition.when == When::Manual && !job.is_played;
+        !job.is_bridge() && !waits && job.definition.image.is_none()
+    });
+    let names: Vec<String> = without.map(|job| shown_name(job.name())).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let (jobs, name) = match names.len() {
+        1 => ("job", "names"),
+        _ => ("jobs", "name"),
+    };
+    let more = names.len().saturating_sub(NAMED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let named = names[..names.len().min(NAMED)].join(", ");
+    let error = anyhow!("there is no image for a container: the {jobs} {named}{more} {name} none");
+    Err(Failure::usage(error).with_help(
+        "write `image:` in the file, or say which such jobs get: `--image debian:12`, or `image` in \
+         the settings; with `--executor auto` they run on this machine",
+    ))
+}
+
+/// Returns why no engine can be reached, if jobs want one.
+async fn unanswered(plan: &Plan, config: &DockerConfig) -> Option<String> {
+    let wants = |job: &PlannedJob| job.definition.image.is_some();
+    if !plan.jobs().iter().any(wants) {
+        return None;
+    }
+    let connected = connect(config).await;
+    connected.err().map(|error| chain(&error))
+}
+
+async fn connect(config: &DockerConfig) -> Result<Engine, DockerError> {
+    let host = DockerHost::find(&HostSettings {
+        host: config.host.as_deref(),
+        tls_verify: config.tls_verify,
+        tls_cert_path: config.tls_cert_path.as_deref().map(Path::new),
+    })?;
+    Engine::connect(&host).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runwright::docker::image::PullPolicy;
+
+    fn read(text: &str, docker: &DockerArgs) -> Result<DockerConfig, String> {
+        let settings = Settings::parse(Path::new("config.toml"), text, None).expect("settings");
+        config(&settings, docker).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn settings_and_options_make_a_configuration() {
+        let docker = DockerArgs::default();
+        let plain = read("", &docker).expect("a configuration");
+        assert_eq!(plain.image, None);
+        assert_eq!(plain.pull_policy, [PullPolicy::IfNotPresent]);
+        assert_eq!(plain.allowed_pull_policies.len(), 3);
+        assert!(!plain.privileged && plain.volumes.is_empty());
+
+        let text = "[docker]\nprivileged = true\nvolumes = [\"/a:/b\"]\nmemory = \"1g\"\n\
+                    cpus = \"1.5\"\nwait-for-services-timeout = 7\nengine = \"exec\"\n\
+                    devices = [\"/dev/kvm\"]\ngpus = \"all\"\nextra-hosts = [\"a:10.0.0.1\"]\n";
+        let docker = DockerArgs {
+            image: Some("debian:12".to_owned()),
+            ..DockerArgs::default()
+        };
+        let full = read(text, &docker).expect("a configuration");
+        assert!(full.privileged);
+        assert_eq!(full.image.as_deref(), Some("debian:12"));
+        assert_eq!(full.volumes, ["/a:/b"]);
+        assert_eq!(full.wait_for_services_timeout, 7);
+        assert!(full.memory.is_some() && full.cpus.is_some() && full.gpus.is_some());
+
+        let refused = read("[docker]\nmemory = \"much\"\n", &docker).expect_err("refused");
+        assert!(refused.contains("cannot be"), "{refused}");
+    }
+}

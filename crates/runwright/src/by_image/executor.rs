@@ -1,0 +1,107 @@
+use async_trait::async_trait;
+use executor_core::ability::{
+    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+};
+use executor_core::trace::JobTraceExt;
+use executor_core::{
+    BuildError, Cancellation, Environment, Executor, ExecutorStage, JobOutcome, PrepareOptions,
+    ShellInfo, StageCell, StageCommand, StageResult,
+};
+use std::sync::Arc;
+
+/// An executor that is one of two once it is prepared.
+#[derive(Debug)]
+pub struct ByImageExecutor {
+    /// That of this host, until the job is known.
+    inner: Box<dyn Executor>,
+    containers: Option<Box<dyn Executor>>,
+    /// Follows the one that is taken, for whoever took it before.
+    stage: StageCell,
+}
+
+impl ByImageExecutor {
+    pub(super) fn new(containers: Box<dyn Executor>, host: Box<dyn Executor>) -> Self {
+        let stage = StageCell::new();
+        stage.follow(host.stage_cell());
+        Self {
+            inner: host,
+            containers: Some(containers),
+            stage,
+        }
+    }
+}
+
+#[async_trait]
+impl Executor for ByImageExecutor {
+    fn shell(&self) -> &ShellInfo {
+        self.inner.shell()
+    }
+
+    async fn prepare(
+        &mut self,
+        options: PrepareOptions,
+        cancellation: &Cancellation,
+    ) -> Result<Environment, BuildError> {
+        let containers = self.containers.take();
+        if let Some(containers) = containers.filter(|_| !options.job.image.name.is_empty()) {
+            self.inner = containers;
+            self.stage.follow(self.inner.stage_cell());
+        } else {
+            let text = "The job names no image: it runs on this machine itself";
+            options.trace.system_line(text);
+        }
+        self.inner.prepare(options, cancellation).await
+    }
+
+    async fn run(
+        &mut self,
+        command: StageCommand,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        self.inner.run(command, cancellation).await
+    }
+
+    async fn finish(&mut self, outcome: &JobOutcome) {
+        self.inner.finish(outcome).await;
+    }
+
+    async fn cleanup(&mut self) -> Result<(), BuildError> {
+        self.inner.cleanup().await
+    }
+
+    fn current_stage(&self) -> ExecutorStage {
+        self.inner.current_stage()
+    }
+
+    fn set_current_stage(&self, stage: ExecutorStage) {
+        self.inner.set_current_stage(stage);
+    }
+
+    fn stage_cell(&self) -> StageCell {
+        self.stage.clone()
+    }
+
+    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
+        self.inner.steps()
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        self.inner.terminal()
+    }
+
+    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
+        self.inner.file_transfer()
+    }
+
+    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
+        self.inner.port_proxy()
+    }
+
+    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
+        self.inner.suspend()
+    }
+
+    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
+        self.inner.resumable()
+    }
+}
