@@ -9,7 +9,7 @@ pub(crate) struct DockerArgs {
     pub(crate) image: Option<String>,
     /// When images are pulled, in the order to try: always, if-not-present, never
     #[arg(long, value_name = "WHEN,...")]
-    pull_policy: Vec<String>,
+    pub(crate) pull_policy: Vec<String>,
 }
 
 impl DockerArgs {

@@ -1,13 +1,15 @@
 //! What jobs in containers run with, by options and settings.
 
+use super::owner::{Owner, Owners};
 use crate::args::DockerArgs;
 use crate::failure::Failure;
 use crate::output::{error_line, shown_name, strip_controls};
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use runwright::core::job::When;
 use runwright::core::{ExecutorProvider, chain};
 use runwright::docker::config::DockerConfig;
 use runwright::docker::engine::{DockerHost, Engine, HostSettings};
+use runwright::docker::recovery::sweep;
 use runwright::docker::{DockerError, DockerOptions};
 use runwright::local::{LocalError, LocalRun, Settings, StateDir};
 use runwright::pipeline::{Plan, PlannedJob};
@@ -29,12 +31,17 @@ pub(super) struct Where<'a> {
     pub(super) root: &'a Path,
 }
 
+/// What runs the jobs of a run.
+#[derive(Debug)]
+pub(super) struct Placed {
+    pub(super) provider: Arc<dyn ExecutorProvider>,
+    /// Is to live as long as the run: without it, what the run has made is anybody's to remove.
+    pub(super) _owner: Option<Owner>,
+}
+
 impl Where<'_> {
-    /// Returns what runs the jobs of a run.
-    pub(super) async fn provider(
-        self,
-        run: &LocalRun,
-    ) -> Result<Arc<dyn ExecutorProvider>, Failure> {
+    /// Returns what runs the jobs of a run. Where that is an engine, what dead runs left there goes first.
+    pub(super) async fn provider(self, run: &LocalRun) -> Result<Placed, Failure> {
         let shell = ShellConfig {
             login: self.login,
             supervisor: Some(run.supervisor().clone()),
@@ -42,21 +49,43 @@ impl Where<'_> {
         };
         let mut executor = self.executor;
         let mut options = DockerOptions::new().with_supervisor(run.supervisor().clone());
+        let mut owner = None;
         if executor != runwright::shell::NAME {
             let config = self.config()?;
             if executor == runwright::docker::NAME {
                 refuse_without_image(run.plan(), &config)?;
-            } else if let Some(why) = unanswered(run.plan(), &config).await {
-                error_line(&strip_controls(&format!(
-                    "warning: no container engine answers, so jobs with an image run on this machine: {why}"
-                )));
-                executor = runwright::shell::NAME;
+            }
+            match connect(&config).await {
+                Ok(engine) => {
+                    let taken = take_over(&engine).await?;
+                    options = options.with_owner(taken.id());
+                    owner = Some(taken);
+                }
+                Err(error) if executor == runwright::docker::NAME => {
+                    return Err(Failure::environment(error).with_help(
+                        "with `--executor shell` jobs run on this machine, as they do without the option",
+                    ));
+                }
+                Err(error) => {
+                    if wants_image(run.plan()) {
+                        error_line(&strip_controls(&format!(
+                            "warning: no container engine answers, so jobs with an image run on this machine: {}",
+                            chain(&error)
+                        )));
+                    }
+                    executor = runwright::shell::NAME;
+                }
             }
             options = options.with_config(config);
         }
         let registry = crate::executors::registry(shell, options).map_err(Failure::environment)?;
         let provider = registry.get(executor).cloned();
-        provider.ok_or_else(|| Failure::usage(anyhow!("there is no executor {executor:?}")))
+        let provider =
+            provider.ok_or_else(|| Failure::usage(anyhow!("there is no executor {executor:?}")))?;
+        Ok(Placed {
+            provider,
+            _owner: owner,
+        })
     }
 
     /// Returns what else decides what a job does, to know whether an earlier run began with the same.
@@ -143,14 +172,37 @@ fn refuse_without_image(plan: &Plan, config: &DockerConfig) -> Result<(), Failur
     ))
 }
 
-/// Returns why no engine can be reached, if jobs want one.
-async fn unanswered(plan: &Plan, config: &DockerConfig) -> Option<String> {
-    let wants = |job: &PlannedJob| job.definition.image.is_some();
-    if !plan.jobs().iter().any(wants) {
-        return None;
+fn wants_image(plan: &Plan) -> bool {
+    let mut jobs = plan.jobs().iter();
+    jobs.any(|job: &PlannedJob| job.definition.image.is_some())
+}
+
+/// Becomes an owner, and removes what dead ones have left in the engine.
+async fn take_over(engine: &Engine) -> Result<Owner, Failure> {
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let owners = Owners::of(state.path());
+    let owner = owners.enter();
+    let owner = owner
+        .context("note whose containers are made")
+        .map_err(Failure::environment)?;
+    match sweep(engine, |id| owners.may_live(id)).await {
+        Ok(swept) if swept.failures.is_empty() => owners.forget_dead(),
+        Ok(swept) => {
+            for failure in &swept.failures {
+                error_line(&strip_controls(&format!(
+                    "warning: of an earlier run is left: {failure}"
+                )));
+            }
+        }
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                "What earlier runs left in the engine is not looked for."
+            );
+        }
     }
-    let connected = connect(config).await;
-    connected.err().map(|error| chain(&error))
+    Ok(owner)
 }
 
 async fn connect(config: &DockerConfig) -> Result<Engine, DockerError> {
@@ -169,7 +221,7 @@ mod tests {
 
     fn read(text: &str, docker: &DockerArgs) -> Result<DockerConfig, String> {
         let settings = Settings::parse(Path::new("config.toml"), text, None).expect("settings");
-        config(&settings, docker).map_err(|failure| failure.to_string())
+        config(&settings, docker).map_err(|failure| failure.message())
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod logs;
 mod manual;
 mod on_failure;
 mod own_writes;
+mod owner;
 mod parallel;
 mod past;
 mod plan;

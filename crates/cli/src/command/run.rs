@@ -402,7 +402,8 @@ pub(super) async fn work(
     notes(&changes);
     plan.refusal().into_iter().for_each(refusal);
     skipped(&plan);
-    let provider = place(args, &root).provider(&run).await?;
+    let placed = place(args, &root).provider(&run).await?;
+    let provider = Arc::clone(&placed.provider);
     tell_of_ignored(provider.as_ref(), &plan)?;
     let expected = Expected::of(&run, &args.executor, &args.shown, audience);
     let events = audience.sink();

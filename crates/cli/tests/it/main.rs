@@ -16,6 +16,7 @@ mod clock;
 mod console;
 mod daemons;
 mod disk;
+mod docker;
 mod elsewhere;
 mod environments;
 mod events;

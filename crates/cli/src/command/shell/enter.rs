@@ -157,7 +157,8 @@ async fn enter(
         login: args.login,
         root: &root,
     };
-    let provider = place.provider(&run).await?;
+    let placed = place.provider(&run).await?;
+    let provider = Arc::clone(&placed.provider);
     tell_of_image(&*provider, job)?;
     let events: Arc<dyn EventSink> = Arc::clone(herald) as _;
     let report = run

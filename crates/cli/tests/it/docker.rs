@@ -1,0 +1,324 @@
+//! Pipelines whose jobs run in containers, on a real engine.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::project::{Done, Project, wait_until};
+use crate::signals::interrupt;
+use std::process::{Command, Stdio};
+
+/// Returns where the engine of the tests is.
+fn address() -> String {
+    let address = std::env::var("RUNWRIGHT_TEST_DOCKER");
+    address
+        .expect("RUNWRIGHT_TEST_DOCKER says where Docker is: run the tests by `cargo xtask test`")
+}
+
+/// Returns the binary, set up to run in the project with the engine of the tests.
+fn command(project: &Project, arguments: &[&str]) -> Command {
+    let mut command = project.command(arguments);
+    command.env("DOCKER_HOST", address());
+    command
+}
+
+fn runwright(project: &Project, arguments: &[&str]) -> Done {
+    command(project, arguments).output().unwrap().into()
+}
+
+/// Returns what docker's own command says.
+fn docker(arguments: &[&str]) -> String {
+    let output = Command::new("docker")
+        .args(arguments)
+        .env("DOCKER_HOST", address())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "docker {arguments:?}: {stderr}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Returns the containers with a directory of this project.
+fn containers(project: &Project) -> Vec<String> {
+    let format = "{{.ID}} {{.Names}} {{.Status}} {{.Mounts}}";
+    let all = docker(&["ps", "-a", "--no-trunc", "--format", format]);
+    let home = project.scratch().display().to_string();
+    let ours = all.lines().filter(|line| line.contains(&home));
+    ours.map(str::to_owned).collect()
+}
+
+fn nothing_left(project: &Project) {
+    assert_eq!(containers(project), Vec::<String>::new());
+    assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
+}
+
+/// Starts the binary; its output goes to `out` in the scratch directory.
+fn start(project: &Project, arguments: &[&str]) -> std::process::Child {
+    let out = std::fs::File::create(project.scratch().join("out")).unwrap();
+    command(project, arguments)
+        .stdin(Stdio::null())
+        .stdout(out.try_clone().unwrap())
+        .stderr(out)
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_pipeline_runs_in_containers() {
+    // R-EXEC-51
+    // R-EXEC-58
+    let project = Project::with_pipeline(
+        "default:\n  image: runwright-test/busybox:1\n\
+         build:\n  variables: {OUT: dist}\n  script:\n\
+        \x20   - echo \"in $PWD, $(test -e /proc/1/cgroup && echo contained)\"\n\
+        \x20   - test -f .gitlab-ci.yml && mkdir -p $OUT && echo built > $OUT/a && echo V=7 > v.env\n\
+        \x20   - mkdir -p vendor && echo dep > vendor/dep\n\
+        \x20 artifacts: {paths: [\"$CI_PROJECT_DIR/dist\"], reports: {dotenv: v.env}}\n\
+        \x20 cache: {key: k, paths: [vendor/]}\n\
+         test:\n  needs: [build]\n  cache: {key: k, paths: [vendor/], policy: pull}\n\
+        \x20 script: [cat dist/a vendor/dep, 'echo \"v is $V\"', 'echo \"token $TOKEN.\"', exit 3]\n\
+        \x20 after_script: ['echo \"after $CI_JOB_STATUS\"']\n",
+    );
+    let mut run = command(
+        &project,
+        &["run", "--executor", "docker", "--secret", "TOKEN"],
+    );
+    let done: Done = run.env("TOKEN", "hunter2-hunter2").output().unwrap().into();
+    let done = done
+        .expect_code(1)
+        .expect_text("build | in /builds/local/project, contained")
+        .expect_text("test  | built\ntest  | dep\n")
+        .expect_text("test  | v is 7")
+        .expect_text("token [MASKED].")
+        .expect_text("after failed")
+        .expect_text("test failed in stage test with exit code 3");
+    assert!(!done.all().contains("hunter2"), "{}", done.all());
+    assert!(!project.dir().join("dist").exists());
+    nothing_left(&project);
+}
+
+#[test]
+fn git_of_an_image_knows_the_history_and_cannot_change_it() {
+    let project = Project::with_pipeline(
+        "job:\n  image: runwright-test/debian:12\n  script:\n\
+        \x20   - git log --format=%s -1\n    - test -z \"$(git status --porcelain)\"\n\
+        \x20   - cd \"$(sed -n 1p .git/objects/info/alternates)\" && ! touch pack/mine\n\
+        \x20   - echo done-so\n",
+    );
+    let done = runwright(&project, &["run", "--executor", "docker"]);
+    done.expect_code(0)
+        .expect_text("job | A first commit")
+        .expect_text("job | done-so");
+    nothing_left(&project);
+}
+
+#[test]
+fn an_image_without_root_leaves_artifacts() {
+    // R-EXEC-60
+    let project = Project::with_pipeline(
+        "job:\n  image: runwright-test/nonroot:1\n  variables: {}\n  script:\n\
+        \x20   - id -u\n    - mkdir out && echo mine > out/a && cat \"$TOKEN_FILE\"\n\
+        \x20 artifacts: {paths: [out/]}\n\
+         next:\n  image: runwright-test/nonroot:1\n  needs: [job]\n  script: [cat out/a, echo more >> out/a]\n",
+    );
+    project.write(
+        "variables.yml",
+        "TOKEN_FILE: {type: file, value: content of a file}\n",
+    );
+    let done = runwright(
+        &project,
+        &[
+            "run",
+            "--executor",
+            "docker",
+            "--variables-file",
+            "variables.yml",
+        ],
+    );
+    done.expect_code(0)
+        .expect_text("job  | 1000")
+        .expect_text("job  | content of a file")
+        .expect_text("next | mine");
+    nothing_left(&project);
+}
+
+#[test]
+fn a_job_can_be_entered_in_its_container() {
+    let project = Project::with_pipeline(
+        "job:\n  image: runwright-test/busybox:1\n  variables: {NAME: value}\n  script: [\"false\"]\n",
+    );
+    let done = runwright(
+        &project,
+        &[
+            "shell",
+            "job",
+            "--executor",
+            "docker",
+            "--",
+            "sh",
+            "-c",
+            "echo \"$NAME in $PWD\"; test -f .gitlab-ci.yml; exit 7",
+        ],
+    );
+    done.expect_code(7)
+        .expect_text("value in /builds/local/project");
+    nothing_left(&project);
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let check = |image: &str, code: i32, texts: &[&str]| {
+        let project =
+            Project::with_pipeline(&format!("job:\n  image: {image}\n  script: [echo never]\n"));
+        let mut done = runwright(
+            &project,
+            &["run", "--executor", "docker", "--pull-policy", "never"],
+        )
+        .expect_code(code);
+        for text in texts {
+            done = done.expect_text(text);
+        }
+        assert!(!done.stdout.contains("job | never"), "{}", done.all());
+        nothing_left(&project);
+    };
+    check("runwright-test/scratch:1", 3, &["has no shell"]);
+    check("runwright-test/none:1", 3, &["runwright-test/none:1"]);
+    check("'Not/A Reference'", 3, &["Not/A Reference"]);
+}
+
+#[test]
+fn a_job_without_an_image_needs_one() {
+    let project =
+        Project::with_pipeline("one:\n  script: [echo $0-ran]\ntwo:\n  script: [\"true\"]\n");
+    let done = runwright(&project, &["run", "--executor", "docker"]);
+    done.expect_code(2)
+        .expect_text("the jobs one, two name none")
+        .expect_text("--image debian:12");
+    let image = ["--image", "runwright-test/busybox:1"];
+    let mut words = vec!["run", "one", "--executor", "docker"];
+    words.extend(image);
+    runwright(&project, &words)
+        .expect_code(0)
+        .expect_text("-ran");
+    // The project may say it too, and nothing else of containers.
+    project.write(
+        ".runwright.toml",
+        "[run]\nimage = \"runwright-test/busybox:1\"\n",
+    );
+    runwright(&project, &["run", "one", "--executor", "docker"]).expect_code(0);
+    project.write(".runwright.toml", "[docker]\nprivileged = true\n");
+    runwright(&project, &["run", "one", "--executor", "docker"])
+        .expect_code(2)
+        .expect_text("[docker] is not for a project to say");
+    nothing_left(&project);
+}
+
+#[test]
+fn auto_takes_containers_where_an_engine_answers() {
+    // R-EXEC-68
+    let pipeline = "here:\n  script: [echo \"at $PWD\"]\n\
+                    there:\n  image: runwright-test/busybox:1\n  script: [echo \"at $PWD\"]\n";
+    let project = Project::with_pipeline(pipeline);
+    let done = runwright(&project, &["run", "--executor", "auto"]).expect_code(0);
+    let done = done.expect_text("there | at /builds/local/project");
+    assert!(
+        !done.stdout.contains("here  | at /builds/"),
+        "{}",
+        done.all()
+    );
+    nothing_left(&project);
+
+    let mut run = project.command(&["run", "--executor", "auto"]);
+    run.env("DOCKER_HOST", "unix:///nonexistent/docker.sock");
+    let done: Done = run.output().unwrap().into();
+    let done = done.expect_code(0);
+    let told = done.stderr.matches("no container engine answers").count();
+    assert_eq!(told, 1, "{}", done.all());
+    let done = done.expect_text("here  | at ");
+    assert!(!done.stdout.contains("at /builds/"), "{}", done.all());
+
+    let mut run = project.command(&["run", "there", "--executor", "docker"]);
+    run.env("DOCKER_HOST", "unix:///nonexistent/docker.sock");
+    let done: Done = run.output().unwrap().into();
+    done.expect_code(3).expect_text("/nonexistent/docker.sock");
+}
+
+#[test]
+fn a_timeout_and_the_working_tree_itself() {
+    let project = Project::with_pipeline(
+        "job:\n  image: runwright-test/busybox:1\n  timeout: 2 seconds\n  script: [echo begun > begun, sleep 600]\n",
+    );
+    runwright(&project, &["run", "--executor", "docker", "--in-place"])
+        .expect_code(1)
+        .expect_text("job_execution_timeout");
+    assert!(project.dir().join("begun").is_file());
+    nothing_left(&project);
+}
+
+/// A job that says `ready` and goes on until it is told to end, which it obeys if `obeys`.
+fn endless(obeys: &str) -> Project {
+    Project::with_pipeline(&format!(
+        "job:\n  image: runwright-test/busybox:1\n  script:\n    - {obeys}\n    - echo ready\n\
+        \x20   - while true; do sleep 1; done\n  after_script: ['echo \"after=$CI_JOB_STATUS\"']\n"
+    ))
+}
+
+#[test]
+fn ctrl_c_ends_a_container_once_gently_and_twice_at_once() {
+    // R-EXEC-64
+    let project = endless("\"true\"");
+    let mut run = start(&project, &["run", "--executor", "docker"]);
+    project.wait_for("job | ready");
+    interrupt(run.id(), "-INT");
+    assert_eq!(
+        run.wait().unwrap().code(),
+        Some(130),
+        "{}",
+        project.printed()
+    );
+    assert!(
+        project.printed().contains("after=canceled"),
+        "{}",
+        project.printed()
+    );
+    nothing_left(&project);
+
+    let project = endless("trap '' TERM");
+    let mut run = start(&project, &["run", "--executor", "docker"]);
+    project.wait_for("job | ready");
+    interrupt(run.id(), "-INT");
+    project.wait_for("cancelling");
+    interrupt(run.id(), "-INT");
+    assert_eq!(
+        run.wait().unwrap().code(),
+        Some(130),
+        "{}",
+        project.printed()
+    );
+    assert!(
+        !project.printed().contains("after="),
+        "{}",
+        project.printed()
+    );
+    nothing_left(&project);
+}
+
+#[test]
+fn what_a_killed_run_left_the_next_one_removes() {
+    // R-EXEC-66
+    let project = endless("\"true\"");
+    let mut run = start(&project, &["run", "--executor", "docker"]);
+    project.wait_for("job | ready");
+    assert_eq!(containers(&project).len(), 1);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    project.write(
+        ".gitlab-ci.yml",
+        "job:\n  image: runwright-test/busybox:1\n  script: [echo again]\n",
+    );
+    runwright(&project, &["run", "--executor", "docker"]).expect_code(0);
+    wait_until("the container of the killed run to go", || {
+        containers(&project).is_empty()
+    });
+}
