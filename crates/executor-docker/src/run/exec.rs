@@ -55,7 +55,8 @@ impl ExecEngine {
             ..ExecPlan::default()
         };
         let running = self.execs.start(plan).await;
-        let mut running = running.map_err(|error| self.explain(error))?;
+        let mut running =
+            running.map_err(|error| BuildError::from(self.explain(error)).given_up())?;
         let mut output = StageOutput::new(stage.trace, mark);
         let followed = self.follow(&mut running, text, &mut output, &stage).await;
         output.finish();
