@@ -180,7 +180,7 @@ const TABLE: &[Row] = &[
     Row {
         name: "benches",
         imports: ASSEMBLY,
-        tests_import: &["gitlab-testkit"],
+        tests_import: &["executor-docker", "gitlab-testkit"],
     },
     // Beside the house.
     Row {
