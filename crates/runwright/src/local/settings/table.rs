@@ -353,7 +353,7 @@ const DOCKER: SettingSection = SettingSection {
         ),
         Key::new("memory", Text, "the memory a job has").example("\"2g\""),
         Key::new("cpus", Text, "how many processors a job may keep busy").example("\"1.5\""),
-        Key::new("shm-size", Text, "the size of `/dev/shm`").example("\"256m\""),
+        Key::new("shm-size", Text, "the size of the shared memory (`shm`)").example("\"256m\""),
         Key::new("devices", Texts, "devices of this machine").example("[\"/dev/kvm\"]"),
         Key::new(
             "gpus",
