@@ -136,7 +136,7 @@ pub struct DockerConfig {
     /// How many processes and threads a container may have; 0 means any number. Default:
     /// [`DockerConfig::DEFAULT_PIDS_LIMIT`]. Ours.
     pub pids_limit: i64,
-    /// The size of `/dev/shm`, which services get too. Default: 64 MiB.
+    /// The size of the shared memory, which services get too. Default: 64 MiB.
     pub shm_size: Option<Size>,
     /// Limits of processes by their names: `nofile = "1024:4096"`.
     pub ulimit: BTreeMap<String, Ulimit>,
