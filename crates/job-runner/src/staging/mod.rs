@@ -133,10 +133,9 @@ impl Staging {
         canceled(cancellation)?;
         let unpacked = unpacked.map_err(failed)?;
         match (copied, unpacked) {
-            // What was wrong with the archive explains why nobody read on.
-            (Err(error), Err(_)) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error)),
+            // Whoever unpacks and finds something wrong reads no further, which breaks the pipe.
+            (Err(error), _) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error)),
             (_, Err(error)) => Err(failed(io::Error::other(error))),
-            (Err(error), Ok(())) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error)),
             (_, Ok(())) => Ok(()),
         }
     }
