@@ -16,6 +16,8 @@ use tokio::time::{Instant, sleep};
 
 /// How long the engine may take to tell of a process, or to deliver a signal.
 const ANSWER: Duration = Duration::from_secs(10);
+/// How long after the end of its output a process may go on.
+const END: Duration = Duration::from_secs(2);
 /// The size of the buffer for output.
 const BUFFER: usize = 128 * 1024;
 
@@ -127,23 +129,30 @@ impl Execs {
         matches!(asked, Ok(Ok(found)) if found.running == Some(false))
     }
 
-    /// Asks the engine for the exit code of a process whose output has ended.
-    pub(crate) async fn exit_code(&self, exec: &str) -> Result<i64, DockerError> {
+    /// Asks the engine for the exit code of a process whose output has ended; `None` when it goes on.
+    pub(crate) async fn exit_code(&self, exec: &str) -> Result<Option<i64>, DockerError> {
         let begun = Instant::now();
         let doing = || "ask for the exit code of the stage".to_owned();
         loop {
             let asked = tokio::time::timeout(ANSWER, self.engine.api().inspect_exec(exec)).await;
-            if let Ok(asked) = asked {
-                let found = asked.map_err(|error| DockerError::from_api(doing(), error))?;
-                if let (Some(false), Some(code)) = (found.running, found.exit_code) {
-                    return Ok(code);
-                }
-            }
-            if begun.elapsed() > ANSWER {
+            let Ok(asked) = asked else {
                 return Err(DockerError::Deadline {
                     doing: doing(),
                     after: ANSWER,
                 });
+            };
+            match asked.map_err(|error| DockerError::from_api(doing(), error)) {
+                Ok(found) => {
+                    if let (Some(false), Some(code)) = (found.running, found.exit_code) {
+                        return Ok(Some(code));
+                    }
+                    if begun.elapsed() > END {
+                        return Ok(None);
+                    }
+                }
+                // It can be asked again.
+                Err(error) if error.is_temporary() && begun.elapsed() < ANSWER => {}
+                Err(error) => return Err(error),
             }
             sleep(Duration::from_millis(5)).await;
         }

@@ -17,6 +17,11 @@ use tokio::task::JoinSet;
 
 /// How long a removal may take.
 const REMOVAL: Duration = Duration::from_mins(1);
+/// How long a removal that fails is tried again.
+const RETURN: Duration = Duration::from_secs(30);
+/// The waits between two tries.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A container that was created, watched from its start on.
 #[derive(Debug)]
@@ -171,9 +176,12 @@ pub(crate) async fn ended(end: &mut watch::Receiver<Option<ContainerEnd>>) -> Co
 }
 
 /// Kills and removes a container and its anonymous volumes; one that is not there is removed already.
+///
+/// An engine that is away for a while is waited for.
 pub(crate) async fn remove(engine: &Engine, container: &str) -> Result<(), DockerError> {
     let doing = || format!("remove container {container}");
     let begun = tokio::time::Instant::now();
+    let mut pause = FIRST_PAUSE;
     loop {
         let options = RemoveContainerOptions {
             v: true,
@@ -199,10 +207,11 @@ pub(crate) async fn remove(engine: &Engine, container: &str) -> Result<(), Docke
         if error.is_not_found() {
             return Ok(());
         }
-        // Somebody else is at it, or the engine is busy with its end.
-        if !error.is_conflict() || begun.elapsed() > REMOVAL {
+        // Somebody else is at it, the engine is busy with its end, or it is being started again.
+        if !error.is_temporary() || begun.elapsed() > RETURN {
             return Err(error);
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -4,15 +4,25 @@ use crate::engine::Engine;
 use crate::error::DockerError;
 use bollard::errors::Error;
 use bollard::models::ContainerState;
-use bollard::query_parameters::WaitContainerOptions;
+use bollard::query_parameters::{EventsOptions, WaitContainerOptions};
+use executor_core::HumanDuration;
 use futures_util::StreamExt;
+use std::collections::HashMap;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
 
-/// How long an engine may be away before what it held counts as lost.
-const PATIENCE: Duration = Duration::from_millis(1500);
+/// How long an engine may be away before what it held counts as lost: one that is started again comes back
+/// sooner, and may have kept its containers.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an engine may leave a question without an answer before it counts as gone.
+const SILENCE: Duration = Duration::from_secs(25);
+/// How often is asked even though nothing seems to happen: a connection can die without a word.
+const CHECK: Duration = Duration::from_secs(5);
 /// How long is waited between two questions.
 const PAUSE: Duration = Duration::from_millis(250);
+/// How long a container may be paused: whoever makes an image of it pauses it for a moment.
+const PAUSED: Duration = Duration::from_secs(1);
 
 /// How the main process of a container came to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +38,8 @@ pub(crate) enum ContainerEnd {
     },
     /// The container was removed.
     Removed,
+    /// The container was paused, and stayed so.
+    Paused,
     /// The engine answers no more.
     EngineGone {
         /// The last error.
@@ -40,8 +52,15 @@ impl ContainerEnd {
     pub(crate) fn error(&self, container: &str) -> DockerError {
         let cause = match self {
             Self::Ended {
-                oom_killed: true, ..
-            } => "its main process was killed because the memory ran out".to_owned(),
+                code,
+                oom_killed: true,
+                ..
+            } => {
+                format!("its main process was killed because the memory ran out (exit code {code})")
+            }
+            Self::Ended {
+                code: 137, error, ..
+            } if error.is_empty() => "its main process was killed (exit code 137)".to_owned(),
             Self::Ended { code, error, .. } if error.is_empty() => {
                 format!("its main process ended with exit code {code}")
             }
@@ -49,6 +68,7 @@ impl ContainerEnd {
                 format!("its main process ended with exit code {code}: {error}")
             }
             Self::Removed => "somebody removed it".to_owned(),
+            Self::Paused => "somebody paused it".to_owned(),
             Self::EngineGone { cause } => format!("the container engine is gone: {cause}"),
         };
         DockerError::ContainerLost {
@@ -71,47 +91,88 @@ pub(crate) async fn watch(
 
 async fn wait(engine: &Engine, container: &str) -> ContainerEnd {
     loop {
-        let options = WaitContainerOptions {
-            condition: "not-running".to_owned(),
-        };
-        let answer = {
-            let stream = engine.api().wait_container(container, Some(options));
-            tokio::pin!(stream);
-            stream.next().await
-        };
-        let _ended: bool = matches!(
-            answer,
-            Some(Ok(_) | Err(Error::DockerContainerWaitError { .. }))
-        );
+        {
+            let stopped = stopped(engine, container);
+            let paused = paused(engine, container);
+            tokio::pin!(stopped, paused);
+            let mut asking = true;
+            while asking {
+                asking = tokio::select! {
+                    () = &mut stopped => false,
+                    () = &mut paused => false,
+                    () = sleep(CHECK) => true,
+                };
+                match look(engine, container).await {
+                    Some(ContainerEnd::Paused) => {
+                        sleep(PAUSED).await;
+                        asking = false;
+                    }
+                    Some(end) => return end,
+                    None => {}
+                }
+            }
+        }
         if let Some(end) = look(engine, container).await {
             return end;
         }
-        tokio::time::sleep(PAUSE).await;
+        sleep(PAUSE).await;
+    }
+}
+
+/// Returns when the container has stopped, and when the engine says no more about it.
+async fn stopped(engine: &Engine, container: &str) {
+    let options = WaitContainerOptions {
+        condition: "not-running".to_owned(),
+    };
+    let answer = engine.api().wait_container(container, Some(options));
+    tokio::pin!(answer);
+    // Whatever it is: the engine is asked how the container is.
+    let _ = answer.next().await;
+}
+
+/// Returns when the container is paused.
+async fn paused(engine: &Engine, container: &str) {
+    let filters = HashMap::from([
+        ("container".to_owned(), vec![container.to_owned()]),
+        ("event".to_owned(), vec!["pause".to_owned()]),
+    ]);
+    let options = EventsOptions {
+        filters: Some(filters),
+        ..EventsOptions::default()
+    };
+    let events = engine.api().events(Some(options));
+    tokio::pin!(events);
+    if !matches!(events.next().await, Some(Ok(_))) {
+        // The other ways to notice it stay.
+        std::future::pending::<()>().await;
     }
 }
 
 /// Asks how the container is; `None` when it runs.
 pub(crate) async fn look(engine: &Engine, container: &str) -> Option<ContainerEnd> {
-    let begun = tokio::time::Instant::now();
+    let begun = Instant::now();
     loop {
         let asked = engine.api().inspect_container(container, None);
-        let asked = tokio::time::timeout(PATIENCE, asked).await;
+        let asked = tokio::time::timeout(SILENCE, asked).await;
         let cause = match asked {
             Ok(Ok(found)) => return found.state.and_then(|state| end_of(&state)),
             Ok(Err(Error::DockerResponseServerError {
                 status_code: 404, ..
             })) => return Some(ContainerEnd::Removed),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "it does not answer".to_owned(),
+            Ok(Err(error)) => executor_core::chain(&error),
+            Err(_) => format!("it did not answer for {}", HumanDuration(SILENCE)),
         };
         if begun.elapsed() > PATIENCE {
             return Some(ContainerEnd::EngineGone { cause });
         }
-        tokio::time::sleep(PAUSE).await;
+        sleep(PAUSE).await;
     }
 }
 
 fn end_of(state: &ContainerState) -> Option<ContainerEnd> {
+    if state.paused == Some(true) {
+        return Some(ContainerEnd::Paused);
+    }
     if state.running == Some(true) {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use crate::container::ended;
 use crate::container::execs::{ExecPlan, Execs, Running};
-use crate::container::watch::ContainerEnd;
+use crate::container::watch::{ContainerEnd, look};
 use crate::error::DockerError;
 use crate::run::feed::feed;
 use crate::run::mark::new_mark;
@@ -18,6 +18,9 @@ use tokio::time::{Instant, sleep_until};
 
 /// How often is asked whether the shell has ended while something else holds its output.
 const ASK: Duration = Duration::from_millis(500);
+
+/// How long after a stream broke the end of the container may show.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Runs stages in one container.
 #[derive(Debug)]
@@ -54,13 +57,21 @@ impl ExecEngine {
             with_input: true,
             ..ExecPlan::default()
         };
-        let running = self.execs.start(plan).await;
-        let mut running =
-            running.map_err(|error| BuildError::from(self.explain(error)).given_up())?;
+        let running = self.start(plan).await;
+        let mut running = running.map_err(|error| BuildError::from(error).given_up())?;
         let mut output = StageOutput::new(stage.trace, mark);
         let followed = self.follow(&mut running, text, &mut output, &stage).await;
         output.finish();
-        let stopped = followed.map_err(|error| BuildError::from(error).given_up())?;
+        let stopped = match followed {
+            Ok(stopped) => stopped,
+            Err(error) => {
+                // Nobody sees any longer what it does.
+                if let (None, Some(process)) = (self.lost_now(), output.process()) {
+                    let _ = self.signal(Signal::Kill, process).await;
+                }
+                return Err(BuildError::from(error).given_up());
+            }
+        };
         if stopped {
             // What the shell left behind of its tree goes with it.
             if let Some(process) = output.process().map(str::to_owned) {
@@ -68,9 +79,31 @@ impl ExecEngine {
             }
             return Err(BuildError::Canceled(stage.cause()));
         }
-        let code = self.execs.exit_code(&running.id).await;
-        let code = code.map_err(|error| BuildError::from(self.explain(error)).given_up())?;
+        let code = match self.execs.exit_code(&running.id).await {
+            Ok(Some(code)) => code,
+            Ok(None) => {
+                if let Some(process) = output.process().map(str::to_owned) {
+                    self.signal(Signal::Kill, &process).await?;
+                }
+                return Err(BuildError::from(self.explain(cut())).given_up());
+            }
+            Err(error) => return Err(BuildError::from(self.explain(error)).given_up()),
+        };
         Ok(status::result_of(code, begun.elapsed(), output.bytes()))
+    }
+
+    /// Starts the shell, unless the container is lost meanwhile.
+    async fn start(&self, plan: ExecPlan) -> Result<Running, DockerError> {
+        let mut end = self.end.clone();
+        let started = tokio::select! {
+            started = self.execs.start(plan) => started,
+            end = ended(&mut end) => return Err(end.error(&self.execs.name)),
+        };
+        match started {
+            Ok(running) => Ok(running),
+            // Whoever has lost the container says it in other words.
+            Err(error) => Err(self.lost_soon().await.unwrap_or(error)),
+        }
     }
 
     /// Reads the output until its end. Returns whether the stage was made to stop.
@@ -183,9 +216,11 @@ impl ExecEngine {
     /// Returns why the container is lost, if that shows soon after the stream to it broke.
     async fn lost_soon(&self) -> Option<DockerError> {
         let mut end = self.end.clone();
-        let soon = Duration::from_secs(2);
-        let end = tokio::time::timeout(soon, ended(&mut end)).await.ok()?;
-        Some(end.error(&self.execs.name))
+        let end = match tokio::time::timeout(SOON, ended(&mut end)).await {
+            Ok(end) => Some(end),
+            Err(_) => look(&self.execs.engine, &self.execs.container).await,
+        };
+        end.map(|end| end.error(&self.execs.name))
     }
 
     /// Tells that the container is lost, where that is the reason of an error.
@@ -193,5 +228,16 @@ impl ExecEngine {
         let end = self.end.borrow();
         end.as_ref()
             .map_or(error, |end| end.error(&self.execs.name))
+    }
+}
+
+/// The error of a stage whose output ended and which goes on.
+fn cut() -> DockerError {
+    DockerError::Broken {
+        doing: "the connection to the output of the stage broke".to_owned(),
+        source:
+            "the end of its output came before its own, so what it wrote is not known; stages of \
+                 `engine = \"agent\"` go on where a connection broke"
+                .into(),
     }
 }

@@ -18,7 +18,8 @@ const NOT_SET: [&str; 7] = [
 /// The values of variables travel in it, so that they are on no command line, in no configuration
 /// of a container and in no request that the engine may log. The script is one word of one command
 /// whose own standard input is empty: whatever in the script reads takes nothing of it away. The
-/// first line of output is `mark`, the name of the shell's process and a line feed.
+/// first line of output is `mark`, the name of the shell's process and a line feed. The shell keeps its
+/// output to its end, wherever the script sends its own: an end that comes before is a broken connection.
 pub(crate) fn feed(
     command: &StageCommand,
     temp_dir: &str,
@@ -30,11 +31,11 @@ pub(crate) fn feed(
     text.extend([
         "echo \"",
         mark,
-        " $$\"\ncd -- ",
+        " $$\"\nexec 9>&1\ncd -- ",
         &directory,
         " || exit 1\neval ",
         &script,
-        " </dev/null\nexit $?\n",
+        " </dev/null 9>&-\nexit $?\n",
     ]);
     Ok(text.into_bytes())
 }
@@ -90,8 +91,8 @@ mod tests {
             .variable("UID", "7")
             .variable("not a name", "x")
             .file("F", *b"secret");
-        let expect = "export A='it'\\''s $(id)\n'\nexport F='/t/F'\necho \"mark $$\"\n\
-                      cd -- '/b' || exit 1\neval 'echo '\\''a'\\''\nexit 3' </dev/null\nexit $?\n";
+        let expect = "export A='it'\\''s $(id)\n'\nexport F='/t/F'\necho \"mark $$\"\nexec 9>&1\n\
+                      cd -- '/b' || exit 1\neval 'echo '\\''a'\\''\nexit 3' </dev/null 9>&-\nexit $?\n";
         assert_eq!(text(command), expect);
     }
 

@@ -5,6 +5,7 @@
 mod conformance;
 mod create;
 mod engine;
+mod faults;
 mod granted;
 mod images;
 mod network;

@@ -1,0 +1,223 @@
+//! The way to the engine breaks, or falls silent.
+
+use super::way::{Harm, Way};
+use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use executor_core::FailureReason;
+use executor_core::prelude::*;
+use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_testkit::CommandBuilder;
+use std::time::{Duration, Instant};
+
+const BOTH: [EngineChoice; 2] = [EngineChoice::Exec, EngineChoice::Agent];
+
+/// Writes lines with numbers, slowly enough to be cut and long enough to be cut often.
+const NUMBERS: &str = "i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); echo line $i; \
+                       [ $((i % 400)) = 0 ] && sleep 0.3; done; exit 7";
+
+fn run_behind(way: &Way, engine: EngineChoice) -> Run {
+    Run::new(DockerConfig {
+        host: Some(way.address()),
+        engine,
+        ..settings()
+    })
+}
+
+fn numbers() -> String {
+    (1..=2000)
+        .map(|number| format!("line {number}\n"))
+        .collect()
+}
+
+async fn refused(harm: &str, when: Harm, choice: EngineChoice) {
+    let way = Way::new();
+    let run = run_behind(&way, choice);
+    way.harm(harm, when, 1);
+    let (error, mut executor, _) = match run.try_open(job(BUSYBOX)).await {
+        Err(error) => error,
+        Ok(_) => panic!("{harm} {when:?}: it was prepared"),
+    };
+    assert_eq!(way.to_come(), 0, "{harm}");
+    assert!(error.is_temporary(), "{harm} {when:?}: {}", error.chain());
+    assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
+    executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new(), "{harm} {when:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_container_is_made_it_is_tried_again_and_nothing_is_left() {
+    for when in [Harm::Before, Harm::After] {
+        refused("POST /containers/create", when, EngineChoice::Exec).await;
+        refused("POST /start", when, EngineChoice::Agent).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_stage_is_started_it_is_an_error_of_the_exec_engine() {
+    for harm in ["POST /containers/", "POST /exec/"] {
+        for when in [Harm::Before, Harm::After] {
+            let way = Way::new();
+            let run = run_behind(&way, EngineChoice::Exec);
+            let mut opened = run.open(job(BUSYBOX)).await;
+            way.harm(harm, when, 1);
+            let ran = opened
+                .run(CommandBuilder::new("true").working_dir("/"))
+                .await;
+            let error = ran.unwrap_err();
+            assert!(!error.is_temporary(), "{harm} {when:?}: {}", error.chain());
+            assert!(
+                error.chain().contains("run a command in container")
+                    || error.chain().contains("the output of the stage"),
+                "{harm} {when:?}: {}",
+                error.chain()
+            );
+            opened.executor.cleanup().await.unwrap();
+            assert_eq!(run.left().await, Vec::<String>::new());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_stage_is_started_the_agent_is_asked_again() {
+    for harm in ["POST /containers/", "POST /exec/"] {
+        for when in [Harm::Before, Harm::After] {
+            let way = Way::new();
+            let run = run_behind(&way, EngineChoice::Agent);
+            let mut opened = run.open(job(BUSYBOX)).await;
+            way.harm(harm, when, 1);
+            way.cut();
+            let command = CommandBuilder::new("echo once; exit 7").working_dir("/");
+            opened.trace.clear();
+            let result = opened.run(command).await.unwrap();
+            assert_eq!(way.to_come(), 0, "{harm}");
+            assert_eq!(result.status.exit_code(), ExitCode(7), "{harm} {when:?}");
+            assert_eq!(opened.trace.text(TraceStream::STDOUT), "once\n");
+            opened.executor.cleanup().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_mid_output_the_agent_goes_on_where_it_was() {
+    // R-STEP-44
+    let way = Way::new();
+    let run = run_behind(&way, EngineChoice::Agent);
+    let mut opened = run.open(job(BUSYBOX)).await;
+    opened.trace.clear();
+    let trace = opened.trace.clone();
+    let cuts = async {
+        for line in ["line 1\n", "line 500\n", "line 1100\n"] {
+            trace.wait_for(TraceStream::STDOUT, line).await;
+            way.cut();
+        }
+    };
+    let command = CommandBuilder::new(NUMBERS).working_dir("/");
+    let (ran, ()) = tokio::join!(opened.run(command), cuts);
+    assert_eq!(ran.unwrap().status.exit_code(), ExitCode(7));
+    assert_eq!(trace.text(TraceStream::STDOUT), numbers());
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_mid_output_is_an_error_of_the_exec_engine_and_its_script_is_ended() {
+    let way = Way::new();
+    let run = run_behind(&way, EngineChoice::Exec);
+    let mut opened = run.open(job(BUSYBOX)).await;
+    let trace = opened.trace.clone();
+    let cut = async {
+        trace.wait_for(TraceStream::STDOUT, "begun").await;
+        way.cut();
+        Instant::now()
+    };
+    let script = "echo begun; sleep 300; exit 0";
+    let command = CommandBuilder::new(script).working_dir("/");
+    let (ran, at) = tokio::join!(opened.run(command), cut);
+    let late = at.elapsed();
+    let error = ran.unwrap_err();
+    assert!(late < Duration::from_secs(8), "{late:?}");
+    assert!(!error.is_temporary(), "{error:?}");
+    assert!(
+        error.chain().contains("the output of the stage"),
+        "{}",
+        error.chain()
+    );
+    // What comes after finds none of it.
+    let left = opened.print("ps | grep 'sleep 30[0]' || echo none").await;
+    assert_eq!(left, "none\n");
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_may_send_its_output_elsewhere_and_go_on() {
+    for choice in BOTH {
+        let run = Run::new(DockerConfig {
+            engine: choice,
+            ..settings()
+        });
+        let mut opened = run.open(job(BUSYBOX)).await;
+        let script = "echo begun; exec >/dev/null 2>&1; sleep 4; exit 7";
+        let ran = opened.run(CommandBuilder::new(script).working_dir("/"));
+        assert_eq!(ran.await.unwrap().status.exit_code(), ExitCode(7));
+        opened.executor.cleanup().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_the_wait_for_the_end_nothing_is_lost() {
+    for choice in BOTH {
+        let way = Way::new();
+        way.harm("POST /wait", Harm::After, 3);
+        let run = run_behind(&way, choice);
+        let mut opened = run.open(job(BUSYBOX)).await;
+        let printed = opened.print("sleep 2; echo there").await;
+        assert_eq!(printed, "there\n", "{choice:?}");
+        assert_eq!(way.to_come(), 0);
+        opened.executor.cleanup().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_the_removal_it_is_tried_again() {
+    // R-EXEC-68
+    for when in [Harm::Before, Harm::After] {
+        let way = Way::new();
+        let run = run_behind(&way, EngineChoice::Exec);
+        let mut opened = run.open(job(BUSYBOX)).await;
+        way.harm("DELETE /containers/", when, 3);
+        opened.executor.cleanup().await.unwrap();
+        assert_eq!(run.left().await, Vec::<String>::new(), "{when:?}");
+        assert!(way.to_come() < 3, "{when:?}");
+    }
+}
+
+async fn frozen(choice: EngineChoice) {
+    let way = Way::new();
+    let run = run_behind(&way, choice);
+    let mut opened = run.open(job(BUSYBOX)).await;
+    let trace = opened.trace.clone();
+    let freeze = async {
+        trace.wait_for(TraceStream::STDOUT, "begun").await;
+        way.freeze(true);
+        Instant::now()
+    };
+    let command = CommandBuilder::new("echo begun; sleep 300").working_dir("/");
+    let (ran, at) = tokio::join!(opened.run(command), freeze);
+    let late = at.elapsed();
+    let error = ran.unwrap_err();
+    assert!(late < Duration::from_secs(50), "{choice:?}: {late:?}");
+    assert!(
+        error.chain().contains("the container engine is gone"),
+        "{choice:?}: {}; {}",
+        error.chain(),
+        shown(&trace)
+    );
+    way.freeze(false);
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_says_nothing_any_more_is_noticed() {
+    tokio::join!(frozen(EngineChoice::Exec), frozen(EngineChoice::Agent));
+}

@@ -1,0 +1,5 @@
+//! What happens around a job while it runs: to its container, to the way to the engine, to the engine.
+
+mod cut;
+mod lost;
+mod way;
