@@ -134,23 +134,7 @@ pub(crate) async fn prepare(
     let shell = preparation.choose_shell(&inside, &name)?;
     let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
     let transfer = client.as_ref().map(StepsClient::files);
-    let engine = match client {
-        None => StageEngine::Exec(ExecEngine {
-            execs: container.execs(),
-            end: container.end(),
-            shell: program,
-            timing,
-        }),
-        Some(client) => StageEngine::Agent(AgentEngine {
-            client,
-            prefix: names.base().to_owned(),
-            number: 0,
-            name: container.name().to_owned(),
-            end: container.end(),
-            shell: program,
-            timing,
-        }),
-    };
+    let engine = stage_engine(client, &container, &names, program, timing);
     let terminal = DockerTerminal::new(
         container.execs(),
         shell.clone(),
@@ -168,6 +152,33 @@ pub(crate) async fn prepare(
         services,
         are_ready: false,
     })
+}
+
+/// Returns what runs the stages: the agent where one is, else programs of the engine.
+fn stage_engine(
+    client: Option<StepsClient>,
+    container: &JobContainer,
+    names: &Names,
+    shell: String,
+    timing: Timing,
+) -> StageEngine {
+    match client {
+        None => StageEngine::Exec(ExecEngine {
+            execs: container.execs(),
+            end: container.end(),
+            shell,
+            timing,
+        }),
+        Some(client) => StageEngine::Agent(AgentEngine {
+            client,
+            prefix: names.base().to_owned(),
+            number: 0,
+            name: container.name().to_owned(),
+            end: container.end(),
+            shell,
+            timing,
+        }),
+    }
 }
 
 fn connector(container: &JobContainer) -> AgentConnector {

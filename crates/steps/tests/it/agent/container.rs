@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
@@ -48,6 +49,7 @@ pub(crate) fn docker_output(arguments: &[&str]) -> Output {
 #[derive(Debug)]
 pub(crate) struct Container {
     pub(crate) name: String,
+    proxies: Mutex<Vec<Child>>,
 }
 
 impl Container {
@@ -68,7 +70,10 @@ impl Container {
             .output()
             .unwrap();
         // From here on it is removed, whatever comes.
-        let container = Self { name };
+        let container = Self {
+            name,
+            proxies: Mutex::default(),
+        };
         assert!(run.status.success(), "{}", errors(&run));
         container.await_ready();
         container
@@ -107,6 +112,9 @@ impl Container {
 impl Drop for Container {
     fn drop(&mut self) {
         docker_output(&["rm", "--force", "--volumes", &self.name]);
+        for proxy in self.proxies.get_mut().unwrap() {
+            let _ = proxy.wait();
+        }
     }
 }
 
@@ -123,7 +131,8 @@ impl StepsConnector for Container {
             .unwrap();
         let input = Sender::from_owned_fd(child.stdin.take().unwrap().into()).unwrap();
         let output = Receiver::from_owned_fd(child.stdout.take().unwrap().into()).unwrap();
-        // It ends when the connection is dropped; nobody waits for it here.
+        // It ends when the connection is dropped, or with the container.
+        self.proxies.lock().unwrap().push(child);
         Ok(Box::new(join(output, input)))
     }
 }
