@@ -164,8 +164,8 @@ fn refuse_without_image(plan: &Plan, config: &DockerConfig) -> Result<(), Failur
     } else {
         String::new()
     };
-    let named = names[..names.len().min(NAMED)].join(", ");
-    let error = anyhow!("there is no image for a container: the {jobs} {named}{more} {name} none");
+    let first = names[..names.len().min(NAMED)].join(", ");
+    let error = anyhow!("there is no image for a container: the {jobs} {first}{more} {name} none");
     Err(Failure::usage(error).with_help(
         "write `image:` in the file, or say which such jobs get: `--image debian:12`, or `image` in \
          the settings; with `--executor auto` they run on this machine",
