@@ -186,6 +186,11 @@ impl StepsClient {
 
     /// Starts a request, once, however often the connection breaks meanwhile.
     async fn start(&self, run: &RunSpec, cancellation: &Cancellation) -> Result<(), StepsError> {
+        // Who takes the request is known before it is sent, so that no other service is asked for the same.
+        let taker = match self.known_instance() {
+            Some(instance) => instance,
+            None => self.hello(cancellation).await?.instance,
+        };
         let request = request(run);
         let mut attempts = Attempts::new(&self.link);
         // What may have been sent is not given up for a cancellation: it is known first whether it runs.
@@ -197,27 +202,29 @@ impl StepsClient {
                 Ok(v1::RunResponse {}) => return Ok(()),
                 Err(Failure::Refused(status)) => return Err(refusal(&status, run.id.as_str())),
                 Err(Failure::Gone(cause)) => {
-                    let waits = if cancellation.is_aborted() || !self.link.has_answered() {
+                    let waits = if cancellation.is_aborted() {
                         cancellation
                     } else {
                         &never
                     };
                     attempts.wait(cause, waits).await?;
-                    self.check_instance(waits).await?;
+                    self.check_instance(&taker, waits).await?;
                 }
             }
         }
     }
 
-    /// Fails when another service answers than before: it does not know what the other has run.
-    async fn check_instance(&self, cancellation: &Cancellation) -> Result<(), StepsError> {
-        let known = || {
-            let instance = self.instance.lock();
-            instance.unwrap_or_else(PoisonError::into_inner).clone()
-        };
-        let Some(before) = known() else {
-            return Ok(());
-        };
+    fn known_instance(&self) -> Option<String> {
+        let instance = self.instance.lock();
+        instance.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Fails when another service answers than this one: it does not know what the other has run.
+    async fn check_instance(
+        &self,
+        before: &str,
+        cancellation: &Cancellation,
+    ) -> Result<(), StepsError> {
         let now = self.hello(cancellation).await?.instance;
         if now == before {
             return Ok(());

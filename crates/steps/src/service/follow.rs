@@ -92,6 +92,8 @@ impl Follower {
 
     /// Reads what there is, up to what one message takes.
     fn read(&mut self) -> Result<Piece, Status> {
+        // Who reads slowly reads still.
+        self.request.note_asked();
         let reader = &self.request.log_reader;
         let mut waiting = reader.available().saturating_sub(self.next);
         let end = (waiting <= PIECE as u64).then(|| self.request.log.end());

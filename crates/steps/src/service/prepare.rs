@@ -61,6 +61,10 @@ impl Surroundings {
             passed.or_else(|| self.environment.get(name)?.to_str().map(str::to_owned))
         };
         let variables = Expanded::new(job.variables, &temp_dir, outer)?;
+        let of_steps = steps.iter().flat_map(|step| &step.env);
+        for (key, value) in message.env.iter().chain(of_steps) {
+            check_variable(key, value)?;
+        }
         let masks = masks(&message.masking.unwrap_or_default(), &job.token_prefixes);
         let masks = variables.mask(masks);
         make_dir(&work_dir)
@@ -69,10 +73,8 @@ impl Surroundings {
             .map_err(|error| broken("write file variables to", &temp_dir, &error))?;
 
         let mut env = self.inherited.clone();
-        for (key, value) in message.env {
-            check_variable(&key, &value)?;
-            env.push((key.into(), value.into()));
-        }
+        let passed = message.env.into_iter();
+        env.extend(passed.map(|(key, value)| (key.into(), value.into())));
         env.extend(variables.env);
 
         let directory = fail_point!(

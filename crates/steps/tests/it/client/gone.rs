@@ -112,13 +112,51 @@ async fn another_service_in_its_place_does_not_run_the_script_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_script_whose_start_was_not_answered_is_not_given_to_another_service() {
+    // R-STEP-18, R-STEP-24
+    for greeted in [false, true] {
+        let mut served = Served::start();
+        let options = ClientOptions {
+            keep_alive: Duration::from_millis(500),
+            ..quick()
+        };
+        let plan = Plan::FirstIsDeafAfter("echo x >> started");
+        let way = Arc::new(Way::planned(served.socket(), plan));
+        let client = StepsClient::new(way, options);
+        let never = Cancellation::new();
+        if greeted {
+            client.hello(&never).await.unwrap();
+        }
+        let script = "echo x >> started; until [ -e go ]; do sleep 0.01; done";
+        let run = served.run("1", script);
+        let mut output = Output::default();
+        let mut sink = output.sink();
+        let (ended, ()) = tokio::join!(client.execute(&run, &mut sink, &never), async {
+            while !served.path("work/started").exists() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            served.replace().await;
+            // Another call of the same client gets to know the new service first.
+            let _ = client.hello(&never).await;
+            std::fs::write(served.path("work/go"), "").unwrap();
+        });
+        let error = ended.expect_err("nobody knows how it ended");
+        assert!(
+            !BuildError::from(error).is_temporary(),
+            "a second attempt could run it twice"
+        );
+        assert_eq!(std::fs::read(served.path("work/started")).unwrap(), b"x\n");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_hangs_is_noticed_while_the_script_is_silent() {
     let served = Served::start();
     let options = ClientOptions {
         keep_alive: Duration::from_millis(200),
         ..quick()
     };
-    let way = Arc::new(Way::planned(served.socket(), Plan::FirstHangs(1_000)));
+    let way = Arc::new(Way::planned(served.socket(), Plan::FirstHangs(2_000)));
     let client = StepsClient::new(Arc::clone(&way) as _, options);
     // More than the connection carries, then silence, then the end.
     let run = served.run(

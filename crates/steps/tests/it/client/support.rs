@@ -111,6 +111,8 @@ pub(crate) enum Plan {
     Random(u64),
     /// The first one until so many bytes have come; it hangs from then on. Others for ever.
     FirstHangs(usize),
+    /// On the first one nothing is heard any more as soon as these words were said; others for ever.
+    FirstIsDeafAfter(&'static str),
 }
 
 impl Way {
@@ -132,7 +134,10 @@ impl Way {
         match &mut *self.plan.lock().unwrap() {
             Plan::Random(state) => (Fate::Cut, random_length(state)),
             Plan::FirstHangs(bytes) if number == 0 => (Fate::Hang, *bytes),
-            Plan::ForEver | Plan::FirstHangs(_) => (Fate::Cut, usize::MAX),
+            Plan::FirstIsDeafAfter(words) if number == 0 => (Fate::DeafAfter(words), usize::MAX),
+            Plan::ForEver | Plan::FirstHangs(_) | Plan::FirstIsDeafAfter(_) => {
+                (Fate::Cut, usize::MAX)
+            }
         }
     }
 }
@@ -159,6 +164,7 @@ fn random_length(state: &mut u64) -> usize {
 enum Fate {
     Cut,
     Hang,
+    DeafAfter(&'static str),
 }
 
 #[async_trait]
@@ -171,6 +177,7 @@ impl StepsConnector for Way {
             stream,
             fate,
             left,
+            deaf: false,
             cuts: Arc::clone(&self.cuts),
         }))
     }
@@ -182,6 +189,8 @@ struct Fated {
     fate: Fate,
     /// How many bytes may still pass.
     left: usize,
+    /// Whether nothing that comes is heard.
+    deaf: bool,
     cuts: Arc<AtomicUsize>,
 }
 
@@ -202,6 +211,9 @@ impl AsyncRead for Fated {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.deaf {
+            return Poll::Pending;
+        }
         if self.left == 0 {
             return self.over();
         }
@@ -229,6 +241,10 @@ impl AsyncWrite for Fated {
         let polled = Pin::new(&mut self.stream).poll_write(context, &bytes[..most]);
         if let Poll::Ready(Ok(count)) = &polled {
             self.left -= count;
+        }
+        if let Fate::DeafAfter(words) = self.fate {
+            let mut said = bytes.windows(words.len());
+            self.deaf |= said.any(|said| said == words.as_bytes());
         }
         polled
     }

@@ -12,7 +12,13 @@ use super::support::{Served, steps_of};
 async fn what_cannot_run_is_refused_and_leaves_nothing() {
     // R-STEP-25
     let mut served = Served::start().await;
-    let good = served.request("1", "true");
+    let mut good = served.request("1", "true");
+    good.job.get_or_insert_default().variables = vec![v1::Variable {
+        key: "KEY".to_owned(),
+        value: "hunter2".to_owned(),
+        file: true,
+        ..v1::Variable::default()
+    }];
     let check = async |served: &mut Served, request: v1::RunRequest, word: &str| {
         let refused = served.client.run(request).await.expect_err(word);
         assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
@@ -22,6 +28,8 @@ async fn what_cannot_run_is_refused_and_leaves_nothing() {
             fs::read_dir(served.path("state/requests")).unwrap().count(),
             0
         );
+        // No content of a file variable is left either.
+        assert!(!served.path("work.tmp").exists());
     };
     let with_id = |id: &str| v1::RunRequest {
         id: id.to_owned(),
@@ -48,6 +56,8 @@ async fn what_cannot_run_is_refused_and_leaves_nothing() {
         "NUL",
     )
     .await;
+    let with_step_env = r#"[{"name":"a","script":"x","env":{"C=D":"1"}}]"#;
+    check(&mut served, with_steps(with_step_env), "C=D").await;
     let with_env = |key: &str, value: &str| v1::RunRequest {
         env: [(key.to_owned(), value.to_owned())].into(),
         ..good.clone()
