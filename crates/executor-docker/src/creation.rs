@@ -102,7 +102,8 @@ impl Creation<'_> {
         let body = self.body(&files, more, made);
         let container = JobContainer::create(engine, &name, platform, body).await?;
         if let Tactic::Agent(agent) = self.tactic {
-            container.upload("/", agent_place::archive(agent)?).await?;
+            let archive = agent_place::archive(agent)?;
+            container.upload(agent_place::PLACE, archive).await?;
         }
         Ok((container, files))
     }

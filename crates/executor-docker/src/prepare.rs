@@ -130,7 +130,8 @@ pub(crate) async fn prepare(
         uid: inside.uid,
         gid: inside.gid,
     };
-    make_directories(&container, &files, owner).await?;
+    let read_only = preparation.settings.read_only;
+    make_directories(&container, &files, owner, read_only).await?;
     let shell = preparation.choose_shell(&inside, &name)?;
     let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
     let transfer = client.as_ref().map(StepsClient::files);
@@ -317,6 +318,7 @@ async fn make_directories(
     container: &JobContainer,
     files: &JobFiles,
     owner: Owner,
+    read_only: bool,
 ) -> Result<(), DockerError> {
     let inside = &files.inside;
     let builds = Path::new(&inside.builds_dir);
@@ -326,9 +328,12 @@ async fn make_directories(
     };
     let mut tree = Tree::new(owner);
     if files.host.is_none() {
-        let mut root = Tree::new(owner);
-        root.directory(&inside.cache_dir, 0o777)?;
-        container.upload("/", root.finish()?).await?;
+        // Where nobody may write to the container's own files it is there as a volume, or not at all.
+        if !read_only {
+            let mut root = Tree::new(owner);
+            root.directory(&inside.cache_dir, 0o777)?;
+            container.upload("/", root.finish()?).await?;
+        }
         if let Some(Ok(parent)) = Path::new(&inside.project_dir)
             .parent()
             .and_then(Path::to_str)

@@ -11,6 +11,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use steps::agent::{ARGV_VARIABLE, Agent, proxy_command, serve_command};
 
+/// What holds all of it, in the container.
+pub(crate) const PLACE: &str = "/.runwright";
 /// The program, in the container.
 const PROGRAM: &str = "/.runwright/agent";
 /// Where it keeps its socket and what it spools.
@@ -53,11 +55,11 @@ pub(crate) fn mounts(agent: &Agent, root: &Path, run: &Path) -> Result<Vec<Mount
     ])
 }
 
-/// Returns the mount of a volume that holds what the agent keeps.
+/// Returns the mount of a volume for the agent and what it keeps: the container's own files may be read-only.
 pub(crate) fn volume(labels: &Labels) -> Mount {
     Mount {
         typ: Some(MountType::VOLUME),
-        target: Some(DIRECTORY.to_owned()),
+        target: Some(PLACE.to_owned()),
         volume_options: Some(MountVolumeOptions {
             labels: Some(labels.for_role(Role::Volume)),
             ..MountVolumeOptions::default()
@@ -66,15 +68,16 @@ pub(crate) fn volume(labels: &Labels) -> Mount {
     }
 }
 
-/// Returns an archive for the root of a container that was created and not started.
+/// Returns an archive for [`PLACE`] in a container that was created and not started.
 pub(crate) fn archive(agent: &Agent) -> Result<Vec<u8>, DockerError> {
     let bytes = agent.bytes();
     let bytes = bytes.map_err(|source| failed("read", Path::new(PROGRAM), source))?;
     let mut tree = Tree::new(Owner { uid: 0, gid: 0 });
-    tree.only_directory(".runwright", 0o755)?;
-    tree.file(PROGRAM.trim_start_matches('/'), 0o755, &bytes)?;
+    let below = |path: &'static str| path.trim_start_matches(PLACE).trim_start_matches('/');
+    tree.only_directory(".", 0o755)?;
+    tree.file(below(PROGRAM), 0o755, &bytes)?;
     // Whoever the container's user is may write there; nobody else is in the container.
-    tree.only_directory(DIRECTORY.trim_start_matches('/'), 0o1777)?;
+    tree.only_directory(below(DIRECTORY), 0o1777)?;
     tree.finish()
 }
 

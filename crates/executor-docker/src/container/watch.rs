@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 /// How long an engine may be away before what it held counts as lost: one that is started again comes back
 /// sooner, and may have kept its containers.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(15);
 /// How long an engine may leave a question without an answer before it counts as gone.
 const SILENCE: Duration = Duration::from_secs(25);
 /// How often is asked even though nothing seems to happen: a connection can die without a word.

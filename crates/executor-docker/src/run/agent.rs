@@ -3,7 +3,7 @@
 use crate::container::ended;
 use crate::container::watch::ContainerEnd;
 use crate::run::{Stage, Timing};
-use executor_core::{BuildError, StageResult};
+use executor_core::{BuildError, JobTraceExt, StageResult};
 use process::TraceOutput;
 use std::time::Duration;
 use steps::{RunId, RunSpec, RunTiming, ScriptStep, StepsClient};
@@ -64,7 +64,14 @@ impl AgentEngine {
             lost = lost => return Err(lost),
         };
         match executed {
-            Ok(result) => Ok(result.into()),
+            Ok(result) => {
+                if let Some(error) = &result.log_error {
+                    stage.trace.warning_line(&format!(
+                        "the log is not complete: {error}; what the job wrote afterwards is lost"
+                    ));
+                }
+                Ok(result.into())
+            }
             Err(error) => {
                 // Where the container is lost, that is why.
                 let lost = self.end.borrow().as_ref().map(|end| end.error(&self.name));

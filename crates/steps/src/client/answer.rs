@@ -78,10 +78,6 @@ fn plain_state(status: &v1::Status) -> RunState {
 }
 
 fn run_result(status: &v1::Status, result: &v1::Result) -> RunResult {
-    if !result.log_error.is_empty() {
-        let error = &result.log_error;
-        tracing::warn!(id = %status.id, error, "The log of a request is not complete.");
-    }
     let known = |number: u64| (number > 0).then_some(number);
     RunResult {
         status: if result.signal > 0 {
@@ -98,6 +94,7 @@ fn run_result(status: &v1::Status, result: &v1::Result) -> RunResult {
         stdout_bytes: result.stdout_bytes,
         stderr_bytes: result.stderr_bytes,
         log_bytes: result.log_bytes,
+        log_error: (!result.log_error.is_empty()).then(|| result.log_error.clone()),
     }
 }
 

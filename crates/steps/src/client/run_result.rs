@@ -20,6 +20,8 @@ pub struct RunResult {
     pub stderr_bytes: u64,
     /// How long the log is, with its stamps.
     pub log_bytes: u64,
+    /// Why the log is not complete, if it is not: the service had no room for it.
+    pub log_error: Option<String>,
 }
 
 impl From<RunResult> for StageResult {

@@ -1,0 +1,247 @@
+//! The engine goes, and comes back, while a job runs: engines of the tests' own.
+
+use crate::support::engine;
+use crate::support::runner::{BUSYBOX, Run, job, settings};
+use bollard::body_full;
+use bollard::query_parameters::{
+    ImportImageOptions, ListContainersOptions, RemoveContainerOptions,
+};
+use executor_core::FailureReason;
+use executor_core::prelude::*;
+use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_docker::{DockerHost, Engine};
+use executor_testkit::CommandBuilder;
+use futures_util::TryStreamExt;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::{File, read_to_string};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// An engine without a network, which ends with this.
+struct Daemon {
+    directory: tempfile::TempDir,
+    arguments: &'static [&'static str],
+    child: Option<Child>,
+}
+
+impl Daemon {
+    async fn start(arguments: &'static [&'static str]) -> Self {
+        let mut daemon = Self {
+            directory: tempfile::tempdir().unwrap(),
+            arguments,
+            child: None,
+        };
+        daemon.run();
+        let there = daemon.answers().await;
+        let image: Vec<_> = engine()
+            .await
+            .api()
+            .export_image(BUSYBOX)
+            .try_collect()
+            .await
+            .unwrap();
+        let options = ImportImageOptions::default();
+        let image = body_full(image.concat().into());
+        let loaded = there.api().import_image(options, image, None);
+        loaded.try_collect::<Vec<_>>().await.unwrap();
+        daemon
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "an engine of the test's own")]
+    fn run(&mut self) {
+        let at = |name: &str| self.directory.path().join(name);
+        let log = File::options().create(true).append(true).open(at("log"));
+        let log = log.unwrap();
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--pdeathsig", "TERM"])
+            // An engine without a bridge takes the one of another away.
+            .args(["unshare", "--net", "dockerd", "--storage-driver", "vfs"])
+            .args(["--bridge", "none", "--iptables=false", "--ip6tables=false"])
+            .args(["--shutdown-timeout", "1"])
+            .args(self.arguments)
+            .arg("--host")
+            .arg(self.address())
+            .arg("--data-root")
+            .arg(at("data"))
+            .arg("--exec-root")
+            .arg(at("exec"))
+            .arg("--pidfile")
+            .arg(at("pid"))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log);
+        self.child = Some(command.spawn().expect("dockerd is installed"));
+    }
+
+    fn address(&self) -> String {
+        format!("unix://{}/docker.sock", self.directory.path().display())
+    }
+
+    async fn answers(&self) -> Engine {
+        let host = DockerHost::parse(&self.address()).unwrap();
+        let begun = Instant::now();
+        loop {
+            match Engine::connect(&host).await {
+                Ok(engine) => return engine,
+                Err(error) if begun.elapsed() > Duration::from_secs(60) => {
+                    let log = read_to_string(self.directory.path().join("log"));
+                    panic!("{error}: {}", log.unwrap_or_default())
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        if let Some(mut child) = self.child.take() {
+            let _ = kill_process(Pid::from_child(&child), signal);
+            let _ = child.wait();
+        }
+    }
+
+    /// Ends it, and starts it again.
+    async fn restart(&mut self, signal: Signal) {
+        self.signal(signal);
+        self.run();
+        self.answers().await;
+    }
+
+    /// Returns the containers it has.
+    async fn containers(&self) -> Vec<String> {
+        let options = ListContainersOptions {
+            all: true,
+            ..ListContainersOptions::default()
+        };
+        let engine = self.answers().await;
+        let found = engine.api().list_containers(Some(options)).await.unwrap();
+        found.into_iter().filter_map(|found| found.id).collect()
+    }
+
+    /// Removes what a test left, so that nothing of it outlives the engine.
+    async fn end(mut self) {
+        let engine = self.answers().await;
+        for container in self.containers().await {
+            let options = RemoveContainerOptions {
+                force: true,
+                ..RemoveContainerOptions::default()
+            };
+            let removed = engine.api().remove_container(&container, Some(options));
+            removed.await.unwrap();
+        }
+        self.signal(Signal::TERM);
+    }
+}
+
+impl Drop for Daemon {
+    #[expect(clippy::disallowed_methods, reason = "an engine of the test's own")]
+    fn drop(&mut self) {
+        self.signal(Signal::TERM);
+        // An engine that was killed leaves the one below it.
+        let below = self.directory.path().join("exec/containerd/containerd.pid");
+        let below = read_to_string(below)
+            .ok()
+            .and_then(|pid| pid.trim().parse().ok());
+        if let Some(below) = below.and_then(Pid::from_raw) {
+            let _ = kill_process(below, Signal::TERM);
+        }
+        // One that keeps its containers keeps its mount.
+        let mut command = Command::new("umount");
+        command
+            .args(["-q", "-l"])
+            .arg(self.directory.path().join("data"));
+        let _ = command.stderr(Stdio::null()).status();
+    }
+}
+
+fn run_in(daemon: &Daemon, engine: EngineChoice) -> Run {
+    Run::new(DockerConfig {
+        host: Some(daemon.address()),
+        network_mode: Some("none".to_owned()),
+        engine,
+        ..settings()
+    })
+}
+
+async fn lost(choice: EngineChoice, signal: Signal) {
+    let mut daemon = Daemon::start(&[]).await;
+    let run = run_in(&daemon, choice);
+    let mut opened = run.open(job(BUSYBOX)).await;
+    let trace = opened.trace.clone();
+    let end = async {
+        trace.wait_for(TraceStream::STDOUT, "begun").await;
+        daemon.signal(signal);
+        Instant::now()
+    };
+    let command = CommandBuilder::new("echo begun; sleep 300").working_dir("/");
+    let (ran, at) = tokio::join!(opened.run(command), end);
+    let late = at.elapsed();
+    let error = ran.unwrap_err();
+    let told = error.chain();
+    assert!(told.contains("is lost"), "{choice:?}: {told}");
+    assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
+    assert!(!error.is_temporary(), "{choice:?}: {told}");
+    assert!(late < Duration::from_secs(40), "{choice:?}: {late:?}");
+    // It comes back while the job is being cleaned up.
+    daemon.run();
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(daemon.containers().await, Vec::<String>::new());
+    daemon.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_ends_takes_the_job_with_it_and_leaves_nothing() {
+    lost(EngineChoice::Agent, Signal::TERM).await;
+    lost(EngineChoice::Exec, Signal::TERM).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_is_killed_fails_the_job_soon() {
+    lost(EngineChoice::Agent, Signal::KILL).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_keeps_its_containers_keeps_the_job() {
+    let mut daemon = Daemon::start(&["--live-restore"]).await;
+    let run = run_in(&daemon, EngineChoice::Agent);
+    let mut opened = run.open(job(BUSYBOX)).await;
+    opened.trace.clear();
+    let trace = opened.trace.clone();
+    let script = "i=0; while [ $i -lt 60 ]; do i=$((i + 1)); echo line $i; sleep 0.1; done; exit 7";
+    let restart = async {
+        trace.wait_for(TraceStream::STDOUT, "line 5\n").await;
+        daemon.restart(Signal::TERM).await;
+    };
+    let command = CommandBuilder::new(script).working_dir("/");
+    let (ran, ()) = tokio::join!(opened.run(command), restart);
+    match ran {
+        Ok(result) => assert_eq!(result.status.exit_code(), ExitCode(7)),
+        Err(error) => panic!("{}", error.chain()),
+    }
+    let expect: String = (1..=60).map(|number| format!("line {number}\n")).collect();
+    assert_eq!(trace.text(TraceStream::STDOUT), expect);
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(daemon.containers().await, Vec::<String>::new());
+    daemon.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_is_not_there_is_told_with_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let address = format!("unix://{}/docker.sock", directory.path().display());
+    let run = Run::new(DockerConfig {
+        host: Some(address.clone()),
+        ..settings()
+    });
+    let Err((error, mut executor, _)) = run.try_open(job(BUSYBOX)).await else {
+        panic!("it was prepared");
+    };
+    let told = error.chain();
+    assert!(
+        told.contains(&address) && told.contains("start Docker"),
+        "{told}"
+    );
+    assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
+    assert!(error.is_temporary(), "{told}");
+    executor.cleanup().await.unwrap();
+}

@@ -1,0 +1,134 @@
+//! Entry points, users and file systems of all kinds.
+
+use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use executor_core::FailureReason;
+use executor_core::prelude::*;
+use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_testkit::CommandBuilder;
+
+const BOTH: [EngineChoice; 2] = [EngineChoice::Exec, EngineChoice::Agent];
+
+fn with(engine: EngineChoice) -> DockerConfig {
+    DockerConfig {
+        engine,
+        ..settings()
+    }
+}
+
+/// A job behind this entry point runs, and what it wrote before is in the log.
+async fn runs(entry_point: &[&str], before: &str) {
+    for choice in BOTH {
+        let run = Run::new(with(choice));
+        let mut job = job(BUSYBOX);
+        job.image.entrypoint = entry_point.iter().map(|word| (*word).to_owned()).collect();
+        let mut opened = match run.try_open(job).await {
+            Ok(opened) => opened,
+            Err((error, ..)) => panic!("{choice:?}, {entry_point:?}: {}", error.chain()),
+        };
+        let log = shown(&opened.trace);
+        assert!(log.contains(before), "{choice:?}, {entry_point:?}: {log}");
+        opened.trace.clear();
+        let command = CommandBuilder::new("echo out; exit 7").working_dir("/");
+        let result = opened.run(command).await.unwrap();
+        assert_eq!(result.status.exit_code(), ExitCode(7), "{entry_point:?}");
+        assert_eq!(opened.trace.text(TraceStream::STDOUT), "out\n");
+        opened.executor.cleanup().await.unwrap();
+        assert_eq!(run.left().await, Vec::<String>::new());
+    }
+}
+
+/// A job behind this entry point does not begin, for this reason.
+async fn refused(entry_point: &[&str], words: &str) {
+    for choice in BOTH {
+        let run = Run::new(with(choice));
+        let mut job = job(BUSYBOX);
+        job.image.entrypoint = entry_point.iter().map(|word| (*word).to_owned()).collect();
+        let Err((error, mut executor, _)) = run.try_open(job).await else {
+            panic!("{choice:?}, {entry_point:?}: it was prepared");
+        };
+        let told = error.chain();
+        assert!(told.contains(words), "{choice:?}, {entry_point:?}: {told}");
+        assert!(!error.is_temporary(), "{told}");
+        assert_eq!(
+            error.failure_reason(),
+            FailureReason::RunnerConfigurationError
+        );
+        executor.cleanup().await.unwrap();
+        assert_eq!(run.left().await, Vec::<String>::new());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_does_not_exec_what_it_starts() {
+    runs(
+        &["/bin/sh", "-c", "echo before; \"$@\"; echo after", "entry"],
+        "before\n",
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_traps_signals() {
+    let script = "trap 'echo trapped' TERM INT HUP; echo to err >&2; \"$@\"";
+    runs(&["/bin/sh", "-c", script, "entry"], "to err\n").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_leaves_half_a_line() {
+    runs(
+        &["/bin/sh", "-c", "printf half; exec \"$@\"", "entry"],
+        "half",
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_switched_off() {
+    runs(&[""], "").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_ends_at_once() {
+    refused(
+        &["/bin/sh", "-c", "exit 0"],
+        "ended with exit code 0 before the job began",
+    )
+    .await;
+    refused(
+        &["/bin/sh", "-c", "exit 3"],
+        "ended with exit code 3 before the job began",
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_whose_program_is_missing() {
+    refused(&["/no/such/program"], "cannot be started").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_whom_nobody_knows_and_a_root_that_nobody_writes_to() {
+    // R-EXEC-54
+    for choice in BOTH {
+        for remote in [false, true] {
+            let mut config = with(choice);
+            config.user = Some("4000000:4000001".to_owned());
+            config.read_only = true;
+            let run = if remote {
+                Run::remote(config)
+            } else {
+                Run::new(config)
+            };
+            let mut opened = run.open(job(BUSYBOX)).await;
+            let script = "echo x >file && cat file && id -u && id -g && \
+                          if (: >/tmp-x) 2>/dev/null; then echo written; else echo read-only; fi";
+            let printed = opened.print(script).await;
+            assert_eq!(
+                printed, "x\n4000000\n4000001\nread-only\n",
+                "{choice:?}, remote: {remote}"
+            );
+            opened.executor.cleanup().await.unwrap();
+            assert_eq!(run.left().await, Vec::<String>::new());
+        }
+    }
+}
