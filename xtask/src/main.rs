@@ -53,6 +53,14 @@ enum Chore {
         #[arg(last = true, value_name = "ARG")]
         args: Vec<String>,
     },
+    /// Runs a command with the Docker Engine, the images and the agent that the tests have.
+    ///
+    /// `cargo xtask docker -- cargo bench -p benches --bench docker` measures jobs in containers.
+    Docker {
+        /// The command and its arguments.
+        #[arg(last = true, required = true, value_name = "COMMAND")]
+        words: Vec<String>,
+    },
     /// Builds the agent that goes into containers, static and small, and says where it is.
     Agent(agent::Options),
     /// Runs every check, in the order of their price; stops at the first that fails.
@@ -83,6 +91,7 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
     match chore {
         Chore::Tidy => tidy::run(&workspace),
         Chore::Test { args } => test::run(&workspace, args),
+        Chore::Docker { words } => test::run_with_engine(&workspace, words),
         Chore::Agent(options) => agent::run(&workspace, options),
         Chore::Ci => ci::run(&workspace),
         Chore::Deny => deny::run(&workspace),

@@ -163,6 +163,27 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
     Ok(())
 }
 
+/// Runs a command that finds an engine and the agent where the tests do.
+///
+/// # Errors
+///
+/// Fails when there is no engine and none can be started, and when the command fails.
+pub(crate) fn run_with_engine(workspace: &Workspace, words: &[String]) -> anyhow::Result<()> {
+    let (program, args) = words.split_first().context("no command is given")?;
+    // It ends when this function does, whatever comes of the command.
+    let engine = engine(workspace, &[])?;
+    let agent = agent(workspace, &[])?;
+    let mut command = Command::new(program);
+    command.args(args);
+    if let Some(engine) = &engine {
+        command.env(docker::ADDRESS, engine.address());
+    }
+    if let Some(agent) = &agent {
+        command.env(agent::VARIABLE, agent);
+    }
+    run::run(&mut command)
+}
+
 /// Starts a Docker Engine, unless there is one or the chosen tests have no use for it.
 fn engine(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<Daemon>> {
     if env::var_os(docker::ADDRESS).is_some() || !wants_engine(args) {

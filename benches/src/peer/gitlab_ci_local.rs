@@ -17,6 +17,24 @@ const NODE: &str = "22";
 const FLAGS: [&str; 2] = ["--force-shell-executor", "--no-shell-isolation"];
 
 pub(super) async fn install(bench: &Bench) -> anyhow::Result<Tool> {
+    install_with(bench, &FLAGS).await
+}
+
+/// Jobs run in containers of this image, which is there, as the image of its helpers is then.
+pub(super) async fn install_docker(bench: &Bench, image: &str) -> anyhow::Result<Tool> {
+    let flags = [
+        "--shell-executor-no-image=false",
+        "--default-image",
+        image,
+        "--helper-image",
+        image,
+        "--pull-policy",
+        "if-not-present",
+    ];
+    install_with(bench, &flags).await
+}
+
+async fn install_with(bench: &Bench, flags: &[&str]) -> anyhow::Result<Tool> {
     require("npm", "gitlab-ci-local is installed with it")?;
     require("rsync", "gitlab-ci-local calls it, whatever it is told")?;
     let directory = format!("{NAME}-{VERSION}-node-{NODE}");
@@ -41,7 +59,7 @@ pub(super) async fn install(bench: &Bench) -> anyhow::Result<Tool> {
     let program = installation.path("node_modules/gitlab-ci-local/dist/index.js");
     let list: Vec<_> = [program.as_os_str(), "--list".as_ref()].into();
     let run: Vec<_> = std::iter::once(program.as_os_str())
-        .chain(FLAGS.iter().map(AsRef::as_ref))
+        .chain(flags.iter().map(AsRef::as_ref))
         .collect();
     Ok(Tool::new(NAME, node).run_with(&run).list_with(&list))
 }

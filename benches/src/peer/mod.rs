@@ -26,6 +26,14 @@ pub async fn gitlab_ci_local(bench: &Bench) -> Peer {
     }
 }
 
+/// The same, with jobs in containers of this image.
+pub async fn gitlab_ci_local_docker(bench: &Bench, image: &str) -> Peer {
+    Peer {
+        name: gitlab_ci_local::NAME,
+        tool: gitlab_ci_local::install_docker(bench, image).await,
+    }
+}
+
 /// Installs bitrab where it is not there yet.
 pub async fn bitrab(bench: &Bench) -> Peer {
     Peer {
