@@ -23,18 +23,18 @@ fn run_behind(way: &Way, engine: EngineChoice) -> Run {
 }
 
 fn numbers() -> String {
-    (1..=2000)
+    let lines: Vec<_> = (1..=2000)
         .map(|number| format!("line {number}\n"))
-        .collect()
+        .collect();
+    lines.concat()
 }
 
 async fn refused(harm: &str, when: Harm, choice: EngineChoice) {
     let way = Way::new();
     let run = run_behind(&way, choice);
     way.harm(harm, when, 1);
-    let (error, mut executor, _) = match run.try_open(job(BUSYBOX)).await {
-        Err(error) => error,
-        Ok(_) => panic!("{harm} {when:?}: it was prepared"),
+    let Err((error, mut executor, _)) = run.try_open(job(BUSYBOX)).await else {
+        panic!("{harm} {when:?}: it was prepared");
     };
     assert_eq!(way.to_come(), 0, "{harm}");
     assert!(error.is_temporary(), "{harm} {when:?}: {}", error.chain());

@@ -84,7 +84,7 @@ impl Daemon {
         loop {
             match Engine::connect(&host).await {
                 Ok(engine) => return engine,
-                Err(error) if begun.elapsed() > Duration::from_secs(60) => {
+                Err(error) if begun.elapsed() > Duration::from_mins(1) => {
                     let log = read_to_string(self.directory.path().join("log"));
                     panic!("{error}: {}", log.unwrap_or_default())
                 }
@@ -218,8 +218,8 @@ async fn an_engine_that_keeps_its_containers_keeps_the_job() {
         Ok(result) => assert_eq!(result.status.exit_code(), ExitCode(7)),
         Err(error) => panic!("{}", error.chain()),
     }
-    let expect: String = (1..=60).map(|number| format!("line {number}\n")).collect();
-    assert_eq!(trace.text(TraceStream::STDOUT), expect);
+    let expect: Vec<_> = (1..=60).map(|number| format!("line {number}\n")).collect();
+    assert_eq!(trace.text(TraceStream::STDOUT), expect.concat());
     opened.executor.cleanup().await.unwrap();
     assert_eq!(daemon.containers().await, Vec::<String>::new());
     daemon.end().await;
