@@ -1,21 +1,26 @@
 //! Creating the container of a job.
 
 use crate::config::{ImageOptions, SourcesChoice};
+use crate::container::attached::Question;
 use crate::container::begin::Beginning;
+use crate::container::tree::Owner;
 use crate::container::{JobContainer, agent_place, fault, ready};
-use crate::create::{ContainerPlan, Entrypoint, Grant, build_container};
+use crate::create::{
+    ContainerPlan, ContainerRole, Entrypoint, Grant, StandardInput, build_container,
+};
 use crate::error::DockerError;
 use crate::image::ImageInfo;
 use crate::labels::{Labels, Role};
 use crate::made::Made;
 use crate::names::Names;
 use crate::prepare::{PATIENCE, Preparation, go_on};
+use crate::run::helper::HelperPlan;
 use crate::run::mark::MarkedLine;
 use crate::service::Attachment;
 use crate::tactic::Tactic;
 use crate::workspace::JobFiles;
 use bollard::models::{ContainerCreateBody, Mount};
-use executor_core::Cancellation;
+use executor_core::{Cancellation, Dialect};
 use std::path::{Path, PathBuf};
 
 /// What is decided about a container before it is created.
@@ -56,7 +61,21 @@ impl Creation<'_> {
             patience: options.config.prepare_timeout.unwrap_or(PATIENCE),
             trace: &options.trace,
         };
-        let line = beginning.begin(&mut container, cancellation).await?;
+        let line = match self.tactic {
+            Tactic::Agent(_) | Tactic::Exec => {
+                beginning.begin(&mut container, cancellation).await?
+            }
+            Tactic::Attach => {
+                let question = Question {
+                    image: &name,
+                    mark: self.mark,
+                    script: &ready::question(self.mark),
+                    patience: beginning.patience,
+                    trace: &*options.trace,
+                };
+                question.ask(&container.execs(), cancellation).await?
+            }
+        };
         Ok((container, files, line))
     }
 
@@ -97,7 +116,7 @@ impl Creation<'_> {
         let files = JobFiles::remote(dirs, self.labels);
         let more = match self.tactic {
             Tactic::Agent(_) => vec![agent_place::volume(self.labels)],
-            Tactic::Exec => Vec::new(),
+            Tactic::Exec | Tactic::Attach => Vec::new(),
         };
         let body = self.body(&files, more, made);
         let container = JobContainer::create(engine, &name, platform, body).await?;
@@ -134,12 +153,9 @@ impl Creation<'_> {
         let (command, environment) = match self.tactic {
             Tactic::Agent(_) => (agent_place::serve(), vec![agent_place::environment()]),
             Tactic::Exec => (ready::command(self.mark), Vec::new()),
+            Tactic::Attach => (self.shell(), Vec::new()),
         };
         let mounts = files.mounts.iter().cloned().chain(more);
-        let attachment = match (&made.services, &made.network) {
-            (Some(services), Some(network)) => services.attachment(network),
-            _ => Attachment::default(),
-        };
         let plan = ContainerPlan {
             image: self.image.id.clone(),
             entrypoint: Entrypoint::of_job(&job.entrypoint),
@@ -147,20 +163,96 @@ impl Creation<'_> {
             environment,
             labels: self.labels.for_role(Role::Build),
             mounts: mounts.collect(),
-            binds: made
-                .volumes
-                .as_ref()
-                .map_or_else(Vec::new, |it| it.binds().to_vec()),
-            network: attachment.network,
-            links: attachment.links,
-            extra_hosts: attachment.extra_hosts,
-            ..ContainerPlan::default()
+            standard_input: self.standard_input(),
+            ..common_plan(made)
         };
-        ContainerCreateBody {
-            // Without the agent the main process waits for a line that nobody sends.
-            open_stdin: Some(matches!(self.tactic, Tactic::Exec)),
-            stdin_once: Some(false),
-            ..build_container(settings, &self.grant.clone().apply(plan))
+        let body = build_container(settings, &self.grant.clone().apply(plan));
+        match self.tactic {
+            // The main process waits for a line that nobody sends.
+            Tactic::Exec => ContainerCreateBody {
+                open_stdin: Some(true),
+                ..body
+            },
+            Tactic::Agent(_) | Tactic::Attach => body,
         }
+    }
+
+    fn standard_input(&self) -> StandardInput {
+        match self.tactic {
+            Tactic::Attach => StandardInput::Once,
+            Tactic::Agent(_) | Tactic::Exec => StandardInput::Closed,
+        }
+    }
+
+    fn shell(&self) -> Vec<String> {
+        ready::shell(self.preparation.options.config.shell == Some(Dialect::Sh))
+    }
+
+    /// Returns what the predefined container is created from: it has the files of the job's container
+    /// `beside`, and works as that one's user, so that each may change what the other has made.
+    pub(crate) fn helper(
+        &self,
+        made: &mut Made,
+        beside: &JobContainer,
+        files: &JobFiles,
+        image: &ImageInfo,
+        owner: Owner,
+    ) -> Result<HelperPlan, DockerError> {
+        let Preparation {
+            engine, settings, ..
+        } = self.preparation;
+        let name = self.names.helper();
+        made.container(&name);
+        let is_here = files.host.is_some();
+        let plan = ContainerPlan {
+            role: ContainerRole::Helper,
+            image: image.id.clone(),
+            entrypoint: Entrypoint::Instead(Vec::new()),
+            command: self.shell(),
+            labels: self.labels.for_role(Role::Helper),
+            mounts: files.mounts.iter().filter(|_| is_here).cloned().collect(),
+            standard_input: self.standard_input(),
+            ..common_plan(made)
+        };
+        let grant = Grant {
+            user: Some(format!("{}:{}", owner.uid, owner.gid)),
+            ..self.grant.clone()
+        };
+        let mut body = build_container(settings, &grant.apply(plan));
+        let mut root = None;
+        if !is_here {
+            let host = body.host_config.get_or_insert_default();
+            let from = host.volumes_from.get_or_insert_default();
+            from.push(beside.id().to_owned());
+            if !settings.read_only {
+                root = Some(files.cache_directory(owner)?);
+            }
+        }
+        Ok(HelperPlan {
+            engine: engine.clone(),
+            name,
+            image: image.reference.familiar(),
+            platform: self.said.platform.clone(),
+            body,
+            root,
+        })
+    }
+}
+
+/// Returns what the containers of a job have in common.
+fn common_plan(made: &Made) -> ContainerPlan {
+    let attachment = match (&made.services, &made.network) {
+        (Some(services), Some(network)) => services.attachment(network),
+        _ => Attachment::default(),
+    };
+    ContainerPlan {
+        binds: made
+            .volumes
+            .as_ref()
+            .map_or_else(Vec::new, |it| it.binds().to_vec()),
+        network: attachment.network,
+        links: attachment.links,
+        extra_hosts: attachment.extra_hosts,
+        ..ContainerPlan::default()
     }
 }

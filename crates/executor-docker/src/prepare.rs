@@ -1,9 +1,9 @@
 //! Making a job's container and all that it needs.
 
-use crate::config::{DockerConfig, ImageOptions};
+use crate::config::{DockerConfig, EngineChoice, ImageOptions};
 use crate::container::agent_place;
 use crate::container::ready::Inside;
-use crate::container::tree::{Owner, Tree};
+use crate::container::tree::Owner;
 use crate::container::{JobContainer, fault};
 use crate::create::Grant;
 use crate::creation::Creation;
@@ -20,19 +20,19 @@ use crate::resources;
 use crate::run::StageEngine;
 use crate::run::Timing;
 use crate::run::agent::AgentEngine;
+use crate::run::attach::AttachEngine;
 use crate::run::connector::AgentConnector;
 use crate::run::exec::ExecEngine;
+use crate::run::helper::Helper;
 use crate::run::mark::new_mark;
 use crate::service::Services;
 use crate::tactic::{self, Fallback, Tactic};
 use crate::terminal::DockerTerminal;
-use crate::workspace::JobFiles;
 use executor_core::{
     BuildDirs, CancelCause, Cancellation, Dialect, JobTraceExt, PrepareOptions, ShellInfo,
 };
 use process::Supervisor;
-use std::path::Path;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use std::time::Duration;
 use steps::agent::READY;
 use steps::{ClientOptions, StepsClient, StepsError};
@@ -78,13 +78,15 @@ pub(crate) async fn prepare(
     made.volumes = Some(volumes);
     made.services = Some(services.clone());
     let image = preparation.image(&said, cancellation);
+    let helper = preparation.helper_image(&said, cancellation);
     let network = resources::network(preparation, services.len(), &names, &labels, cancellation);
     let pulls = services.pull(&preparation.images, cancellation);
     // Each comes to its end, so that what was made is known.
-    let (image, network, pulls) = tokio::join!(image, network, pulls);
+    let (image, helper, network, pulls) = tokio::join!(image, helper, network, pulls);
     let network = network.map(Arc::new);
     made.network = network.as_ref().ok().cloned();
     let image = image?;
+    let helper = helper?;
     let network = network?;
     pulls?;
     go_on(cancellation)?;
@@ -92,7 +94,7 @@ pub(crate) async fn prepare(
     let tactic = preparation.tactic(&image)?;
     let mark = match &tactic {
         Tactic::Agent(_) => READY.to_owned(),
-        Tactic::Exec => new_mark(),
+        Tactic::Exec | Tactic::Attach => new_mark(),
     };
     let creation = Creation {
         preparation,
@@ -117,7 +119,7 @@ pub(crate) async fn prepare(
     let name = image.reference.familiar();
     let timing = Timing::of(&options.config);
     let (inside, client) = match &tactic {
-        Tactic::Exec => (Inside::read(&line), None),
+        Tactic::Exec | Tactic::Attach => (Inside::read(&line), None),
         Tactic::Agent(_) => {
             let client = client_of(&container);
             let found = client.hello(cancellation).await;
@@ -131,17 +133,25 @@ pub(crate) async fn prepare(
         gid: inside.gid,
     };
     let read_only = preparation.settings.read_only;
-    make_directories(&container, &files, owner, read_only).await?;
+    files.make_inside(&container, owner, read_only).await?;
     let shell = preparation.choose_shell(&inside, &name)?;
     let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
     let transfer = client.as_ref().map(StepsClient::files);
-    let engine = stage_engine(client, &container, &names, program, timing);
-    let terminal = DockerTerminal::new(
-        container.execs(),
-        shell.clone(),
-        files.inside.clone(),
-        owner,
-    );
+    let engine = if matches!(tactic, Tactic::Attach) {
+        let helper = helper.as_ref().unwrap_or(&image);
+        let helper = creation.helper(made, &container, &files, helper, owner)?;
+        StageEngine::Attach(Box::new(AttachEngine {
+            build: container.execs(),
+            image: name,
+            helper: Helper::new(helper),
+            timing,
+        }))
+    } else {
+        stage_engine(client, &container, &names, program, timing)
+    };
+    let (execs, dirs) = (container.execs(), files.inside.clone());
+    let terminal = DockerTerminal::new(execs, shell.clone(), dirs, owner)
+        .restarted(matches!(tactic, Tactic::Attach));
     Ok(Prepared {
         terminal: Arc::new(terminal),
         container,
@@ -248,14 +258,40 @@ impl Preparation {
                  job, or `image` in the runner's settings",
             ));
         }
-        let reference = ImageReference::parse(&expanded)
-            .map_err(|error| DockerError::config(format!("image {expanded:?}: {error}")))?;
+        let reference = reference_of(&expanded)?;
         policy::check_image(&self.settings, &reference)
             .map_err(|refusal| DockerError::config(refusal.to_string()))?;
-        let policies = policy::pull_policies(&self.settings, &job.pull_policy)
+        self.pull(&reference, &job.pull_policy, said, cancellation)
+            .await
+    }
+
+    /// Sees to it that the engine has the image of the predefined container, where that is another.
+    async fn helper_image(
+        &self,
+        said: &ImageOptions,
+        cancellation: &Cancellation,
+    ) -> Result<Option<ImageInfo>, DockerError> {
+        let named = self.settings.helper_image.as_deref();
+        let attach = self.settings.engine == EngineChoice::Attach;
+        let Some(named) = named.filter(|name| attach && !name.is_empty()) else {
+            return Ok(None);
+        };
+        let reference = reference_of(&self.options.variables.expand(named))?;
+        let pulled = self.pull(&reference, &[], said, cancellation).await;
+        pulled.map(Some)
+    }
+
+    async fn pull(
+        &self,
+        reference: &ImageReference,
+        asked: &[String],
+        said: &ImageOptions,
+        cancellation: &Cancellation,
+    ) -> Result<ImageInfo, DockerError> {
+        let policies = policy::pull_policies(&self.settings, asked)
             .map_err(|refusal| DockerError::config(refusal.to_string()))?;
         let sources = CredentialSources::of_runner();
-        let variable = variables.get("DOCKER_AUTH_CONFIG");
+        let variable = self.options.variables.get("DOCKER_AUTH_CONFIG");
         let sources = sources.with_job(variable, &self.options.job.credentials);
         let mut credentials = Credentials::new(sources);
         if let Some(supervisor) = &self.supervisor {
@@ -264,7 +300,7 @@ impl Preparation {
         let images = self.images.for_job(credentials);
         images
             .ensure(
-                &reference,
+                reference,
                 &policies,
                 said.platform.as_deref(),
                 &*self.options.trace,
@@ -278,7 +314,8 @@ impl Preparation {
         let choice = self.settings.engine;
         let (tactic, fallback) = tactic::choose(choice, steps::agent::find(), image)?;
         if let Some(Fallback(reason)) = fallback {
-            say_once(&reason);
+            let words = format!("stages are run by exec, without the agent: {reason}");
+            self.options.trace.system_line(&words);
         }
         Ok(tactic)
     }
@@ -307,48 +344,7 @@ impl Preparation {
     }
 }
 
-/// Says why jobs do without the agent, the first time it is so.
-fn say_once(reason: &str) {
-    static SAID: Once = Once::new();
-    SAID.call_once(|| tracing::info!(reason, "stages are run by exec, without the agent"));
-}
-
-/// Makes the directories that scripts are to find, as the property of the job's user.
-async fn make_directories(
-    container: &JobContainer,
-    files: &JobFiles,
-    owner: Owner,
-    read_only: bool,
-) -> Result<(), DockerError> {
-    let inside = &files.inside;
-    let builds = Path::new(&inside.builds_dir);
-    let below = |path: &str| {
-        let below = Path::new(path).strip_prefix(builds);
-        below.map(|path| path.to_string_lossy().into_owned())
-    };
-    let mut tree = Tree::new(owner);
-    if files.host.is_none() {
-        // Where nobody may write to the container's own files it is there as a volume, or not at all.
-        if !read_only {
-            let mut root = Tree::new(owner);
-            root.directory(&inside.cache_dir, 0o777)?;
-            container.upload("/", root.finish()?).await?;
-        }
-        if let Some(Ok(parent)) = Path::new(&inside.project_dir)
-            .parent()
-            .and_then(Path::to_str)
-            .map(below)
-        {
-            tree.directory(&parent, 0o755)?;
-        }
-    } else if owner.uid == 0 {
-        return Ok(());
-    } else if let Ok(project) = below(&inside.project_dir) {
-        tree.only_directory(&project, 0o755)?;
-    }
-    tree.only_directory(".", 0o755)?;
-    if let Ok(temp_dir) = below(&inside.temp_dir) {
-        tree.only_directory(&temp_dir, 0o700)?;
-    }
-    container.upload(&inside.builds_dir, tree.finish()?).await
+fn reference_of(name: &str) -> Result<ImageReference, DockerError> {
+    ImageReference::parse(name)
+        .map_err(|error| DockerError::config(format!("image {name:?}: {error}")))
 }

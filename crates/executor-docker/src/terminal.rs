@@ -1,5 +1,6 @@
 //! Interactive shells in a job's container.
 
+use crate::container::attached;
 use crate::container::exec_stream::ExecStream;
 use crate::container::execs::{ExecPlan, Execs};
 use crate::container::job_container::upload;
@@ -31,6 +32,8 @@ pub(crate) struct DockerTerminal {
     shell: ShellInfo,
     dirs: BuildDirs,
     owner: Owner,
+    /// Whether the container runs only while it is needed.
+    is_restarted: bool,
     variables: Mutex<Arc<StageVariables>>,
     /// How many shells were opened.
     opened: AtomicU64,
@@ -45,9 +48,18 @@ impl DockerTerminal {
             shell,
             dirs,
             owner,
+            is_restarted: false,
             variables: Mutex::default(),
             opened: AtomicU64::new(1),
             keepers: Mutex::default(),
+        }
+    }
+
+    /// Returns the same for a container that runs only while it is needed.
+    pub(crate) fn restarted(self, is_restarted: bool) -> Self {
+        Self {
+            is_restarted,
+            ..self
         }
     }
 
@@ -122,6 +134,9 @@ impl DockerTerminal {
         let mark = new_mark();
         let before = [&self.program(), "-c", BEGIN, &mark].map(str::to_owned);
         plan.command = before.into_iter().chain(plan.command).collect();
+        if self.is_restarted {
+            attached::wake(&self.execs).await?;
+        }
         let mut running = self.execs.start(plan).await?;
         let id = running.id.clone();
         let (tell, told) = mpsc::unbounded_channel();

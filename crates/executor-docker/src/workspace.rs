@@ -1,5 +1,7 @@
 //! Where a job's files are: mounted from this host, or in a volume of the engine's.
 
+use crate::container::JobContainer;
+use crate::container::tree::{Owner, Tree};
 use crate::error::DockerError;
 use crate::labels::{Labels, Role};
 use crate::names::Names;
@@ -134,6 +136,51 @@ impl JobFiles {
             return Err(failed("project directory", &host.project_dir, source));
         }
         Ok(())
+    }
+
+    /// Makes the directories that scripts are to find, as the property of the job's user.
+    pub(crate) async fn make_inside(
+        &self,
+        container: &JobContainer,
+        owner: Owner,
+        read_only: bool,
+    ) -> Result<(), DockerError> {
+        let inside = &self.inside;
+        let builds = Path::new(&inside.builds_dir);
+        let below = |path: &str| {
+            let below = Path::new(path).strip_prefix(builds);
+            below.map(|path| path.to_string_lossy().into_owned())
+        };
+        let mut tree = Tree::new(owner);
+        if self.host.is_none() {
+            // Where nobody may write to the container's own files it is there as a volume, or not at all.
+            if !read_only {
+                container.upload("/", self.cache_directory(owner)?).await?;
+            }
+            if let Some(Ok(parent)) = Path::new(&inside.project_dir)
+                .parent()
+                .and_then(Path::to_str)
+                .map(below)
+            {
+                tree.directory(&parent, 0o755)?;
+            }
+        } else if owner.uid == 0 {
+            return Ok(());
+        } else if let Ok(project) = below(&inside.project_dir) {
+            tree.only_directory(&project, 0o755)?;
+        }
+        tree.only_directory(".", 0o755)?;
+        if let Ok(temp_dir) = below(&inside.temp_dir) {
+            tree.only_directory(&temp_dir, 0o700)?;
+        }
+        container.upload(&inside.builds_dir, tree.finish()?).await
+    }
+
+    /// Returns an archive with the directory for caches, for the root of a container.
+    pub(crate) fn cache_directory(&self, owner: Owner) -> Result<Vec<u8>, DockerError> {
+        let mut root = Tree::new(owner);
+        root.directory(&self.inside.cache_dir, 0o777)?;
+        root.finish()
     }
 }
 

@@ -67,7 +67,6 @@ fn start(project: &Project, arguments: &[&str]) -> std::process::Child {
 #[test]
 fn a_pipeline_runs_in_containers() {
     // R-EXEC-51
-    // R-EXEC-58
     let project = Project::with_pipeline(
         "default:\n  image: runwright-test/busybox:1\n\
          build:\n  variables: {OUT: dist}\n  script:\n\
@@ -115,7 +114,6 @@ fn git_of_an_image_knows_the_history_and_cannot_change_it() {
 
 #[test]
 fn an_image_without_root_leaves_artifacts() {
-    // R-EXEC-60
     let project = Project::with_pipeline(
         "job:\n  image: runwright-test/nonroot:1\n  variables: {}\n  script:\n\
         \x20   - id -u\n    - mkdir out && echo mine > out/a && cat \"$TOKEN_FILE\"\n\
@@ -216,7 +214,6 @@ fn a_job_without_an_image_needs_one() {
 
 #[test]
 fn auto_takes_containers_where_an_engine_answers() {
-    // R-EXEC-68
     let pipeline = "here:\n  script: [echo \"at $PWD\"]\n\
                     there:\n  image: runwright-test/busybox:1\n  script: [echo \"at $PWD\"]\n";
     let project = Project::with_pipeline(pipeline);
@@ -266,7 +263,7 @@ fn endless(obeys: &str) -> Project {
 
 #[test]
 fn ctrl_c_ends_a_container_once_gently_and_twice_at_once() {
-    // R-EXEC-64
+    // R-EXEC-68
     let project = endless("\"true\"");
     let mut run = start(&project, &["run", "--executor", "docker"]);
     project.wait_for("job | ready");
@@ -306,7 +303,7 @@ fn ctrl_c_ends_a_container_once_gently_and_twice_at_once() {
 
 #[test]
 fn what_a_killed_run_left_the_next_one_removes() {
-    // R-EXEC-66
+    // R-EXEC-68
     let project = endless("\"true\"");
     let mut run = start(&project, &["run", "--executor", "docker"]);
     project.wait_for("job | ready");

@@ -1,22 +1,29 @@
-//! The main process of a container that waits while stages run beside it.
+//! The main process of a container without the agent: it waits while stages run beside it, or is the
+//! shell that runs them.
 
 use crate::run::mark::MarkedLine;
 use steps::AgentInfo;
 
-/// Says what there is, then waits for a line that never comes.
-///
-/// Needs nothing but a shell: `sleep` and `id` are not in every image.
-const WAIT: &str = r#"for shell in /usr/local/bin/bash /usr/bin/bash /bin/bash /usr/local/bin/sh /usr/bin/sh /bin/sh sh; do
+/// Finds the best shell there is.
+const FIND: &str = r#"for shell in /usr/local/bin/bash /usr/bin/bash /bin/bash /usr/local/bin/sh /usr/bin/sh /bin/sh sh; do
   [ -x "$shell" ] && break
 done
-while read -r key id rest; do
+"#;
+
+/// Says what there is.
+///
+/// Needs nothing but a shell: `id` is not in every image.
+const TELL: &str = r#"while read -r key id rest; do
   case $key in
     Uid:) uid=$id ;;
     Gid:) gid=$id ;;
   esac
 done </proc/self/status
 echo "$1 $uid $gid $shell"
-read -r nothing"#;
+"#;
+
+/// Waits for a line that never comes; `sleep` is not in every image.
+const WAIT: &str = "read -r nothing";
 
 /// What the main process found in its container.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +63,25 @@ impl Inside {
 
 /// Returns the command of the container, which says `mark` when it is there.
 pub(crate) fn command(mark: &str) -> Vec<String> {
-    ["sh", "-c", WAIT, "sh", mark].map(str::to_owned).to_vec()
+    let script = format!("{FIND}{TELL}{WAIT}");
+    ["sh", "-c", &script, "sh", mark]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+/// Returns the command of a container whose main process reads one script: the best shell there is,
+/// or `sh` where that is asked for.
+pub(crate) fn shell(only_sh: bool) -> Vec<String> {
+    if only_sh {
+        return vec!["sh".to_owned()];
+    }
+    let script = format!("{FIND}exec \"$shell\"");
+    ["sh", "-c", &script].map(str::to_owned).to_vec()
+}
+
+/// Returns the script that makes such a shell say `mark` and what there is.
+pub(crate) fn question(mark: &str) -> String {
+    format!("set -- {mark}\n{FIND}{TELL}exit 0\n")
 }
 
 #[cfg(test)]

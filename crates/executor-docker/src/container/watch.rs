@@ -84,12 +84,13 @@ pub(crate) async fn watch(
     container: String,
     told: watch::Sender<Option<ContainerEnd>>,
 ) {
-    let end = wait(&engine, &container).await;
+    let end = end_of_run(&engine, &container).await;
     // Nobody may listen any more.
     let _ = told.send(Some(end));
 }
 
-async fn wait(engine: &Engine, container: &str) -> ContainerEnd {
+/// Waits until the container does not run; says how that came.
+pub(crate) async fn end_of_run(engine: &Engine, container: &str) -> ContainerEnd {
     loop {
         {
             let stopped = stopped(engine, container);

@@ -1,9 +1,11 @@
 //! How the stages of a job are run in its container.
 
 pub(crate) mod agent;
+pub(crate) mod attach;
 pub(crate) mod connector;
 pub(crate) mod exec;
 pub(crate) mod feed;
+pub(crate) mod helper;
 pub(crate) mod mark;
 pub(crate) mod output;
 pub(crate) mod signal;
@@ -12,6 +14,7 @@ pub(crate) mod status;
 use crate::container::execs::Execs;
 use crate::container::watch::look;
 use agent::AgentEngine;
+use attach::AttachEngine;
 use exec::ExecEngine;
 use executor_core::{
     BuildError, CancelCause, Cancellation, ExitCode, JobTrace, RunnerConfig, StageCommand,
@@ -51,6 +54,8 @@ pub(crate) enum StageEngine {
     Agent(AgentEngine),
     /// Each as an exec.
     Exec(ExecEngine),
+    /// Each as a start of a container.
+    Attach(Box<AttachEngine>),
 }
 
 impl StageEngine {
@@ -69,6 +74,11 @@ impl StageEngine {
             Self::Exec(engine) => {
                 engine.timing = timing;
                 engine.run(stage).await
+            }
+            Self::Attach(engine) => {
+                engine.timing = timing;
+                // Its container ends with each stage.
+                return engine.run(stage).await;
             }
         }?;
         if result.status.exit_code() == KILLED {

@@ -1,8 +1,9 @@
 //! A job from beginning to end.
 
 use crate::support::runner::{BUSYBOX, DEBIAN, Run, job, settings, shown};
+use executor_core::JobOutcome;
 use executor_core::prelude::*;
-use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_docker::config::{DockerConfig, EngineChoice, NetworkChoice};
 use executor_testkit::CommandBuilder;
 
 fn exec() -> DockerConfig {
@@ -44,6 +45,63 @@ async fn output_and_exit_code_come_from_the_engine() {
         shown(&opened.trace)
     );
     assert_eq!((result.stdout_bytes, result.stderr_bytes), (4, 4));
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_best_shell_of_an_image_runs_scripts_and_not_as_a_login_shell() {
+    // R-EXEC-58
+    for engine in [
+        EngineChoice::Exec,
+        EngineChoice::Agent,
+        EngineChoice::Attach,
+    ] {
+        let run = Run::new(DockerConfig {
+            engine,
+            ..settings()
+        });
+        let mut opened = run.open(job(BUSYBOX)).await;
+        assert_eq!(opened.environment.shell.dialect, Dialect::Sh, "{engine:?}");
+        assert_eq!(opened.print("echo \"${BASH-none}\"").await, "none\n");
+        opened.executor.cleanup().await.unwrap();
+        let mut opened = run.open(job(DEBIAN)).await;
+        assert_eq!(
+            opened.environment.shell.dialect,
+            Dialect::Bash,
+            "{engine:?}"
+        );
+        let script = "shopt -q login_shell && echo login || echo \"${BASH##*/}\"";
+        assert_eq!(opened.print(script).await, "bash\n", "{engine:?}");
+        opened.executor.cleanup().await.unwrap();
+        assert_eq!(run.left().await, Vec::<String>::new());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prepare_makes_all_that_a_job_needs_and_finish_removes_nothing_of_it() {
+    // R-EXEC-59, R-EXEC-61, R-EXEC-67
+    let run = Run::new(DockerConfig {
+        network: NetworkChoice::PerJob,
+        volumes: vec!["/scratch".to_owned()],
+        disable_cache: true,
+        devices: vec!["/dev/null:/dev/nothing".parse().unwrap()],
+        ..exec()
+    });
+    let mut opened = run.open(job(BUSYBOX)).await;
+    let made = run.left().await;
+    let count = |what: &str| made.iter().filter(|it| it.starts_with(what)).count();
+    assert_eq!(count("container"), 1, "{made:?}");
+    assert_eq!(count("network"), 1, "{made:?}");
+    assert_eq!(count("volume"), 1, "{made:?}");
+    assert_eq!(
+        opened
+            .print("test -c /dev/nothing && test -d /scratch && echo there")
+            .await,
+        "there\n"
+    );
+    opened.executor.finish(&JobOutcome::success()).await;
+    assert_eq!(run.left().await, made);
     opened.executor.cleanup().await.unwrap();
     assert_eq!(run.left().await, Vec::<String>::new());
 }

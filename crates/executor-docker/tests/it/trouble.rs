@@ -10,7 +10,11 @@ use executor_docker::config::{DockerConfig, EngineChoice, Size};
 use executor_testkit::CommandBuilder;
 use std::time::{Duration, Instant};
 
-const ENGINES: [EngineChoice; 2] = [EngineChoice::Exec, EngineChoice::Agent];
+const ENGINES: [EngineChoice; 3] = [
+    EngineChoice::Exec,
+    EngineChoice::Agent,
+    EngineChoice::Attach,
+];
 const SCRATCH: &str = "runwright-test/scratch:1";
 
 fn with(engine: EngineChoice) -> DockerConfig {

@@ -221,7 +221,6 @@ fn artifact(kind: &str, paths: &[&str]) -> Artifact {
 
 #[tokio::test]
 async fn sources_caches_and_artifacts_go_there_and_come_back() {
-    // R-EXEC-59
     let repository = Repository::new();
     repository.write("run.sh", "#!/bin/sh\necho ran\n");
     std::os::unix::fs::symlink("run.sh", repository.path().join("link")).expect("linked");

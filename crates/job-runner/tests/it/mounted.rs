@@ -33,7 +33,6 @@ fn provider(root: &Path) -> ScriptedProvider {
 
 #[tokio::test]
 async fn the_runner_uses_one_name_and_scripts_the_other() {
-    // R-EXEC-58
     let repository = Repository::new();
     let root = tempfile::tempdir().expect("a directory");
     let store = artifacts_below(root.path());

@@ -1,0 +1,190 @@
+//! A stage as a start of a container whose main process is the shell: GitLab Runner's way.
+
+use crate::container::attached;
+use crate::container::execs::{Execs, Running};
+use crate::container::watch::{ContainerEnd, end_of_run};
+use crate::error::DockerError;
+use crate::run::feed::feed;
+use crate::run::helper::Helper;
+use crate::run::mark::new_mark;
+use crate::run::output::StageOutput;
+use crate::run::signal::Signal;
+use crate::run::{KILLED, Stage, Timing, status};
+use executor_core::{BuildError, Placement, StageResult};
+use futures_util::StreamExt;
+use tokio::io::AsyncWriteExt;
+use tokio::time::{Instant, sleep_until};
+
+/// What goes before the script. A first process is ended by no signal that it does not ask for.
+const OBEY: &[u8] = b"trap 'exit 143' TERM\n";
+
+/// Runs stages in two containers: the user's in that of the job, common work in a predefined one.
+#[derive(Debug)]
+pub(crate) struct AttachEngine {
+    pub(crate) build: Execs,
+    /// The image of the job.
+    pub(crate) image: String,
+    pub(crate) helper: Helper,
+    pub(crate) timing: Timing,
+}
+
+/// Where the end of a stage stands.
+#[derive(Debug, Default)]
+struct Stopping {
+    asked: bool,
+    /// Whether the shell is still to be told to end: before it has begun it would not obey.
+    untold: bool,
+    kill_at: Option<Instant>,
+    killed: bool,
+    /// When nobody waits any longer.
+    give_up_at: Option<Instant>,
+}
+
+impl AttachEngine {
+    /// Runs a stage to its end.
+    pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
+        let mark = new_mark();
+        let mut text = OBEY.to_vec();
+        text.extend(feed(stage.command, stage.temp_dir, &mark)?);
+        let mut output = StageOutput::new(stage.trace, mark);
+        let ran = self.start_and_follow(text, &mut output, &stage).await;
+        output.finish();
+        match ran.map_err(|error| BuildError::from(error).given_up())? {
+            Some(result) => Ok(result),
+            None => Err(BuildError::Canceled(stage.cause())),
+        }
+    }
+
+    /// Returns `None` where the stage was made to stop.
+    async fn start_and_follow(
+        &mut self,
+        text: Vec<u8>,
+        output: &mut StageOutput<'_>,
+        stage: &Stage<'_>,
+    ) -> Result<Option<StageResult>, DockerError> {
+        let (container, image) = match stage.command.placement {
+            Placement::User => (self.build.clone(), self.image.as_str()),
+            Placement::Helper => (self.helper.container().await?, self.helper.image()),
+        };
+        let begun = Instant::now();
+        let mut running = attached::start(&container, image).await?;
+        let (end, stopped) = self
+            .follow(&container, &mut running, text, output, stage)
+            .await?;
+        let ContainerEnd::Ended {
+            code, oom_killed, ..
+        } = end
+        else {
+            return Err(end.error(&container.name));
+        };
+        if stopped {
+            return Ok(None);
+        }
+        let mut result = status::result_of(code, begun.elapsed(), output.bytes());
+        result.oom_killed = oom_killed
+            || result.status.exit_code() == KILLED
+                && status::ran_out_of_memory(&container.engine, &container.container, begun).await;
+        Ok(Some(result))
+    }
+
+    /// Feeds the script and reads the output until the container has ended. Returns how it ended, and
+    /// whether it was made to.
+    async fn follow(
+        &self,
+        container: &Execs,
+        running: &mut Running,
+        text: Vec<u8>,
+        output: &mut StageOutput<'_>,
+        stage: &Stage<'_>,
+    ) -> Result<(ContainerEnd, bool), DockerError> {
+        let Running {
+            input,
+            output: pieces,
+            ..
+        } = running;
+        let feeding = async {
+            // A shell that ended early reads no more; its exit code tells.
+            let _ = input.write_all(&text).await;
+            let _ = input.shutdown().await;
+        };
+        let ending = end_of_run(&container.engine, &container.container);
+        tokio::pin!(feeding, ending);
+        let mut stopping = Stopping::default();
+        let (mut fed, mut is_read, mut end) = (false, false, None);
+        let (mut drained_at, mut quiet_at): (Option<Instant>, Option<Instant>) = (None, None);
+        loop {
+            if let Some(end) = end.take_if(|_| is_read) {
+                return Ok((end, stopping.asked));
+            }
+            let deadline = [stopping.kill_at, stopping.give_up_at, drained_at, quiet_at];
+            let deadline = deadline.into_iter().flatten().min();
+            let timer = async {
+                match deadline {
+                    Some(deadline) => sleep_until(deadline).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = &mut feeding, if !fed => fed = true,
+                piece = pieces.next(), if !is_read => match piece {
+                    Some(Ok(piece)) => {
+                        output.take(&piece);
+                        let now = Instant::now();
+                        quiet_at = Some(now + self.timing.idle_after);
+                        drained_at = drained_at.map(|_| now + self.timing.pipe_grace);
+                    }
+                    // A script may close its output and go on; how the container ends tells the rest.
+                    Some(Err(_)) | None => is_read = true,
+                },
+                ended = &mut ending, if end.is_none() => {
+                    end = Some(ended);
+                    drained_at = Some(Instant::now() + self.timing.pipe_grace);
+                }
+                () = stage.cancellation.canceled(), if !stopping.asked => {
+                    stopping.asked = true;
+                    stopping.untold = true;
+                    stopping.kill_at = Some(Instant::now() + self.timing.terminate_grace);
+                }
+                () = stage.cancellation.aborted(), if !stopping.killed => {
+                    stopping.asked = true;
+                    stopping.kill_at = Some(Instant::now());
+                }
+                () = timer => {}
+            }
+            let now = Instant::now();
+            let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+            if due(quiet_at) {
+                output.idle();
+                quiet_at = None;
+            }
+            is_read |= due(drained_at);
+            if due(stopping.kill_at) && !stopping.killed {
+                (stopping.kill_at, stopping.untold) = (None, false);
+                stopping.killed = true;
+                stopping.give_up_at = Some(now + self.timing.kill_deadline);
+                attached::signal(container, "KILL").await?;
+            }
+            if stopping.untold && output.process().is_some() {
+                stopping.untold = false;
+                terminate(container).await?;
+            }
+            if due(stopping.give_up_at) {
+                return Err(DockerError::Deadline {
+                    doing: "kill the processes of the stage".to_owned(),
+                    after: self.timing.kill_deadline,
+                });
+            }
+        }
+    }
+}
+
+/// Asks the shell and all it started to end.
+///
+/// The engine tells the first process alone, which would wait for the others; so these are told by one
+/// of their own, as GitLab Runner does it.
+async fn terminate(container: &Execs) -> Result<(), DockerError> {
+    match container.signal("sh", Signal::Terminate, "1").await {
+        Ok(()) => Ok(()),
+        Err(_) => attached::signal(container, "TERM").await,
+    }
+}

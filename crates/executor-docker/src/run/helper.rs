@@ -1,0 +1,64 @@
+//! The predefined container, in which common work is done.
+
+use crate::container::JobContainer;
+use crate::container::execs::Execs;
+use crate::container::fault;
+use crate::engine::Engine;
+use crate::error::DockerError;
+use bollard::models::ContainerCreateBody;
+
+/// What the container is created from when a stage first needs it.
+#[derive(Debug, Clone)]
+pub(crate) struct HelperPlan {
+    pub(crate) engine: Engine,
+    pub(crate) name: String,
+    /// The image's name.
+    pub(crate) image: String,
+    pub(crate) platform: Option<String>,
+    pub(crate) body: ContainerCreateBody,
+    /// An archive for its root.
+    pub(crate) root: Option<Vec<u8>>,
+}
+
+/// A container that is created once, when it is first needed.
+#[derive(Debug)]
+pub(crate) struct Helper {
+    plan: HelperPlan,
+    created: Option<Execs>,
+}
+
+impl Helper {
+    /// Creates nothing yet.
+    pub(crate) fn new(plan: HelperPlan) -> Self {
+        Self {
+            plan,
+            created: None,
+        }
+    }
+
+    /// Returns the name of its image.
+    pub(crate) fn image(&self) -> &str {
+        &self.plan.image
+    }
+
+    /// Returns the container.
+    pub(crate) async fn container(&mut self) -> Result<Execs, DockerError> {
+        if let Some(created) = &self.created {
+            return Ok(created.clone());
+        }
+        let HelperPlan {
+            engine,
+            name,
+            image,
+            platform,
+            body,
+            root,
+        } = &self.plan;
+        let container = JobContainer::create(engine, name, platform.as_deref(), body.clone()).await;
+        let container = container.map_err(|error| fault::explain(image, error))?;
+        if let Some(root) = root {
+            container.upload("/", root.clone()).await?;
+        }
+        Ok(self.created.insert(container.execs()).clone())
+    }
+}

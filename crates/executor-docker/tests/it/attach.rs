@@ -1,0 +1,183 @@
+//! Jobs whose containers are started anew for each stage, as GitLab Runner does it.
+
+use crate::support::engine;
+use crate::support::runner::{
+    BUSYBOX, DEBIAN, NONROOT, Opened, Run, job, left_of, settings, shown,
+};
+use bollard::models::{ContainerInspectResponse, EventMessage, MountPoint};
+use bollard::query_parameters::EventsOptions;
+use executor_core::Placement;
+use executor_core::prelude::*;
+use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_testkit::CommandBuilder;
+use futures_util::StreamExt;
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+fn attach() -> DockerConfig {
+    DockerConfig {
+        engine: EngineChoice::Attach,
+        helper_image: Some(DEBIAN.to_owned()),
+        ..settings()
+    }
+}
+
+async fn inspect(container: &str) -> ContainerInspectResponse {
+    let engine = engine().await;
+    let found = engine.api().inspect_container(container, None).await;
+    found.unwrap()
+}
+
+/// Runs a script where common work is done, and returns what it printed.
+async fn help(opened: &mut Opened, script: &str) -> String {
+    opened.trace.clear();
+    let project = opened.environment.workspace.dirs().project_dir.clone();
+    let command = CommandBuilder::new(script).stage(BuildStage::GetSources);
+    let command = command.placement(Placement::Helper).working_dir(project);
+    let result = opened.run(command).await;
+    let result = result.unwrap();
+    assert!(result.status.is_success(), "{}", shown(&opened.trace));
+    opened.trace.text(TraceStream::STDOUT)
+}
+
+fn mount_of(container: &ContainerInspectResponse, path: &str) -> MountPoint {
+    let mounts = container.mounts.clone().unwrap();
+    let found = mounts
+        .into_iter()
+        .find(|it| it.destination.as_deref() == Some(path));
+    found.unwrap()
+}
+
+/// Returns what the engine has done since `since` with what has this owner.
+async fn events(owner: &str, since: u64) -> Vec<EventMessage> {
+    let engine = engine().await;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let label = format!("dev.runwright.owner={owner}");
+    let filters = HashMap::from([
+        ("type".to_owned(), vec!["container".to_owned()]),
+        ("label".to_owned(), vec![label]),
+    ]);
+    let options = EventsOptions {
+        since: Some(since.to_string()),
+        until: Some(format!("{}.{:09}", now.as_secs(), now.subsec_nanos())),
+        filters: Some(filters),
+    };
+    let events = engine.api().events(Some(options));
+    events.map(Result::unwrap).collect().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stage_is_a_start_whose_first_process_reads_the_script() {
+    // R-EXEC-63, R-EXEC-64
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let run = Run::new(attach());
+    let mut opened = run.open(job(BUSYBOX)).await;
+    let container = opened.environment.hostname.clone();
+    assert_eq!(opened.print("echo $$").await, "1\n");
+    assert_eq!(opened.print("cat; echo once more").await, "once more\n");
+    let found = inspect(&container).await;
+    let config = found.config.unwrap();
+    let state = found.state.unwrap();
+    assert_eq!(
+        (config.open_stdin, config.stdin_once),
+        (Some(true), Some(true))
+    );
+    assert_eq!((found.exec_ids, state.running), (None, Some(false)));
+    let seen = events(&run.owner, since.as_secs()).await;
+    let count = |action: &str| {
+        let of_build = seen.iter().filter(|event| {
+            let actor = event.actor.as_ref().and_then(|actor| actor.id.as_deref());
+            actor.is_some_and(|id| id.starts_with(&container))
+        });
+        let fits = of_build.filter(|event| {
+            let found = event.action.as_deref().unwrap_or_default();
+            found.split(':').next() == Some(action)
+        });
+        fits.count()
+    };
+    assert_eq!(count("create"), 1);
+    // One to see what is inside, one to make a directory, and one for each script.
+    assert_eq!((count("attach"), count("start"), count("die")), (4, 4, 4));
+    assert_eq!(count("exec_create"), 0);
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+async fn works_beside(run: Run) {
+    let mut opened = run.open(job(NONROOT)).await;
+    assert_eq!(
+        left_of_containers(&run).await,
+        1,
+        "none before it is needed"
+    );
+    let said = "test -e /usr/bin/git && echo tools; echo brought >> file; id -u";
+    assert_eq!(help(&mut opened, said).await, "tools\n1000\n");
+    assert_eq!(left_of_containers(&run).await, 2);
+    let script = "test -e /usr/bin/git || cat file; echo built >> file";
+    assert_eq!(opened.print(script).await, "brought\n");
+    assert_eq!(help(&mut opened, "cat file").await, "brought\nbuilt\n");
+    assert_eq!(left_of_containers(&run).await, 2, "each is made once");
+    let build = inspect(&opened.environment.hostname).await;
+    let name = build.name.as_deref().unwrap().trim_start_matches('/');
+    let helper = inspect(&format!("{name}-helper")).await;
+    let (build, helper) = (mount_of(&build, "/builds"), mount_of(&helper, "/builds"));
+    assert_eq!((build.name, build.source), (helper.name, helper.source));
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+async fn left_of_containers(run: &Run) -> usize {
+    let left = left_of(&run.owner).await;
+    let containers = left.iter().filter(|it| it.starts_with("container"));
+    containers.count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn common_work_is_done_in_a_container_of_the_helper_image() {
+    // R-EXEC-52, R-EXEC-54, R-EXEC-63
+    works_beside(Run::new(attach())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_two_containers_share_a_volume_where_the_engine_sees_no_files_of_ours() {
+    // R-EXEC-52, R-EXEC-54
+    works_beside(Run::remote(attach())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_shell_writes_and_ends_with_comes_from_the_engine() {
+    // R-EXEC-65, R-EXEC-66
+    let run = Run::new(attach());
+    let mut opened = run.open(job(DEBIAN)).await;
+    assert_eq!(opened.environment.shell.dialect, Dialect::Bash);
+    for code in [0, 1, 42, 137, 255] {
+        opened.trace.clear();
+        let script = format!("echo out; echo err >&2; (exec >&- 2>&-; sleep 0.2); exit {code}");
+        let result = opened.run(CommandBuilder::new(script)).await.unwrap();
+        assert_eq!(result.status.exit_code(), ExitCode(code));
+        assert!(!result.oom_killed);
+        assert_eq!(opened.trace.text(TraceStream::STDOUT), "out\n");
+        assert_eq!(opened.trace.text(TraceStream::STDERR), "err\n");
+    }
+    // A shell without an output goes on.
+    let result = opened
+        .run(CommandBuilder::new("exec >&- 2>&-; sleep 1; exit 7"))
+        .await;
+    assert_eq!(result.unwrap().status.exit_code(), ExitCode(7));
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_helper_image_that_cannot_be_had_is_told_before_the_job_begins() {
+    let missing = DockerConfig {
+        helper_image: Some("runwright-test/there-is-none:1".to_owned()),
+        pull_policy: vec![executor_docker::image::PullPolicy::Never],
+        ..attach()
+    };
+    let run = Run::new(missing);
+    let (error, mut executor, _) = run.try_open(job(BUSYBOX)).await.err().unwrap();
+    assert!(error.chain().contains("there-is-none"), "{}", error.chain());
+    executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
