@@ -13,6 +13,7 @@ use crate::image::ImageInfo;
 use crate::labels::{Labels, Role};
 use crate::made::Made;
 use crate::names::Names;
+use crate::own;
 use crate::prepare::{PATIENCE, Preparation, go_on};
 use crate::run::helper::HelperPlan;
 use crate::run::mark::MarkedLine;
@@ -95,7 +96,15 @@ impl Creation<'_> {
         let platform = self.said.platform.as_deref();
         made.container(&name);
         let root = options.config.host_builds_dir.as_deref();
-        let may_mount = settings.sources != SourcesChoice::Copy;
+        let may_mount = match settings.sources {
+            SourcesChoice::Copy => false,
+            // Without the right to give files away, those of this host are no use to another user.
+            SourcesChoice::Auto if options.project_dir.is_none() => {
+                let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
+                own::may_give() || own::is_root_or(user, own::ourselves())
+            }
+            _ => true,
+        };
         if let Some(root) = root.filter(|_| may_mount) {
             let root = Path::new(root);
             let files = JobFiles::mounted(root, dirs, options, self.names)?;
@@ -150,11 +159,14 @@ impl Creation<'_> {
     fn body(&self, files: &JobFiles, more: Vec<Mount>, made: &Made) -> ContainerCreateBody {
         let settings = &self.preparation.settings;
         let job = &self.preparation.options.job.image;
-        let (command, environment) = match self.tactic {
+        let (command, mut environment) = match self.tactic {
             Tactic::Agent(_) => (agent_place::serve(), vec![agent_place::environment()]),
             Tactic::Exec => (ready::command(self.mark), Vec::new()),
             Tactic::Attach => (self.shell(), Vec::new()),
         };
+        if files.host.is_some() {
+            environment.extend(own::git_environment(&self.image.environment));
+        }
         let mounts = files.mounts.iter().cloned().chain(more);
         let plan = ContainerPlan {
             image: self.image.id.clone(),

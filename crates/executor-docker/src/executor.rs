@@ -1,7 +1,7 @@
 //! The executor: one job in one container.
 
-use crate::container::JobContainer;
 use crate::container::tree::{Owner, Tree};
+use crate::container::{JobContainer, agent_place};
 use crate::error::DockerError;
 use crate::host::{Shared, SharedHost};
 use crate::made::Made;
@@ -21,6 +21,10 @@ use executor_core::{
 };
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long files may take to be given back.
+const TAKE_BACK: Duration = Duration::from_secs(60);
 
 /// Runs the stages of one job in a container.
 ///
@@ -39,6 +43,8 @@ pub struct DockerExecutor {
 pub(crate) struct Prepared {
     pub(crate) container: JobContainer,
     pub(crate) files: JobFiles,
+    /// Whether the project is a tree that was there before the job.
+    pub(crate) in_place: bool,
     pub(crate) owner: Owner,
     pub(crate) engine: StageEngine,
     pub(crate) shell: ShellInfo,
@@ -140,17 +146,23 @@ impl Executor for DockerExecutor {
             trace: &*trace,
             cancellation: &stop,
         };
-        let running = prepared.engine.run(stage, timing);
-        tokio::pin!(running);
-        tokio::select! {
-            ran = &mut running => ran,
-            lost = services.lost() => {
-                stop.cancel(CancelCause::EnvironmentLost);
-                // The service is why, however the stage ends now.
-                let _ = running.await;
-                Err(lost.into())
+        let ran = {
+            let running = prepared.engine.run(stage, timing);
+            tokio::pin!(running);
+            tokio::select! {
+                ran = &mut running => ran,
+                lost = services.lost() => {
+                    stop.cancel(CancelCause::EnvironmentLost);
+                    // The service is why, however the stage ends now.
+                    let _ = running.await;
+                    Err(lost.into())
+                }
             }
+        };
+        if command.placement == Placement::User {
+            prepared.take_from_root().await;
         }
+        ran
     }
 
     async fn finish(&mut self, outcome: &JobOutcome) {
@@ -241,8 +253,27 @@ impl Prepared {
         Ok(given?)
     }
 
+    /// Takes back what root in the container made, so that who is not root here can read and remove it.
+    async fn take_from_root(&self) {
+        if self.files.host.is_none() || self.owner.uid != 0 || own::may_give() {
+            return;
+        }
+        let inside = &self.files.inside;
+        let shell = self.shell.program.as_deref().unwrap_or("sh");
+        // A tree of the user's own may have files of others, and they stay theirs.
+        let own = if self.in_place {
+            &inside.temp_dir
+        } else {
+            &inside.builds_dir
+        };
+        let command = own::give_back(shell, &inside.builds_dir, &[own, agent_place::DIRECTORY]);
+        // What is left is noted for the next start.
+        let _ = self.container.execs().finish(command, TAKE_BACK).await;
+    }
+
     /// Takes back the private directory, so that it can be removed by who is not root either.
     async fn take_back(&self) {
+        self.take_from_root().await;
         if self.files.host.is_none() || self.owner.uid == 0 || own::may_give() {
             return;
         }

@@ -22,6 +22,45 @@ pub(crate) fn ourselves() -> Owner {
     }
 }
 
+/// Returns whether the user of a container, as images and settings write it, is root or `owner`.
+pub(crate) fn is_root_or(user: &str, owner: Owner) -> bool {
+    let name = user.split(':').next().unwrap_or_default();
+    matches!(name, "" | "root")
+        || matches!(name.parse::<u32>(), Ok(uid) if uid == 0 || uid == owner.uid)
+}
+
+/// Returns what lets git work in a tree of this host, whose owner is not the container's user; nothing
+/// where the image has settings for git in its environment.
+pub(crate) fn git_environment(of_image: &[String]) -> Vec<String> {
+    let is_set = |variable: &String| variable.starts_with("GIT_CONFIG_COUNT=");
+    if of_image.iter().any(is_set) {
+        return Vec::new();
+    }
+    let variables = [
+        "GIT_CONFIG_COUNT=1",
+        "GIT_CONFIG_KEY_0=safe.directory",
+        "GIT_CONFIG_VALUE_0=*",
+    ];
+    variables.map(str::to_owned).to_vec()
+}
+
+/// Returns the command by which root in a container gives `paths` to the owner of `like`, links
+/// themselves and not what they lead to.
+///
+/// The owner is asked for inside: an engine without root has other numbers there.
+pub(crate) fn give_back(shell: &str, like: &str, paths: &[&str]) -> Vec<String> {
+    let script = r#"
+owner=$(ls -nd "$1" | while read -r mode links user group rest; do echo "$user:$group"; done)
+shift
+[ "$owner" = 0:0 ] || exec chown -R -h "$owner" "$@"
+"#;
+    let words = [shell, "-c", script, "sh", like].into_iter();
+    words
+        .chain(paths.iter().copied())
+        .map(str::to_owned)
+        .collect()
+}
+
 /// Gives `root` and all below it to `owner`; nothing outside of it, whatever links lead there.
 ///
 /// Blocks.
@@ -93,6 +132,27 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::{MetadataExt, symlink};
+
+    #[test]
+    fn only_root_and_the_same_user_can_use_files_of_this_host() {
+        let ours = Owner {
+            uid: 1000,
+            gid: 100,
+        };
+        let check = |user, expect| assert_eq!(is_root_or(user, ours), expect, "{user}");
+        for user in ["", "root", "0", "0:5", "root:root", "1000", "1000:7", ":"] {
+            check(user, true);
+        }
+        for user in ["node", "1001", "1001:100", "-1", "root2"] {
+            check(user, false);
+        }
+    }
+
+    #[test]
+    fn git_of_an_image_keeps_its_settings() {
+        assert_eq!(git_environment(&["PATH=/bin".to_owned()]).len(), 3);
+        assert!(git_environment(&["GIT_CONFIG_COUNT=2".to_owned()]).is_empty());
+    }
 
     #[test]
     fn all_of_a_tree_and_nothing_that_a_link_leads_to_is_given() {

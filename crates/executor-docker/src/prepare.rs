@@ -156,6 +156,7 @@ pub(crate) async fn prepare(
         terminal: Arc::new(terminal),
         container,
         files,
+        in_place: options.project_dir.is_some(),
         owner,
         engine,
         shell,
@@ -346,5 +347,5 @@ impl Preparation {
 
 fn reference_of(name: &str) -> Result<ImageReference, DockerError> {
     ImageReference::parse(name)
-        .map_err(|error| DockerError::config(format!("image {name:?}: {error}")))
+        .map_err(|error| DockerError::config(format!("image: {error}")))
 }

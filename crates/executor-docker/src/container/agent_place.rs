@@ -16,7 +16,7 @@ pub(crate) const PLACE: &str = "/.runwright";
 /// The program, in the container.
 const PROGRAM: &str = "/.runwright/agent";
 /// Where it keeps its socket and what it spools.
-const DIRECTORY: &str = "/.runwright/run";
+pub(crate) const DIRECTORY: &str = "/.runwright/run";
 
 /// Returns the command of the container.
 pub(crate) fn serve() -> Vec<String> {

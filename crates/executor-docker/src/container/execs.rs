@@ -104,8 +104,17 @@ impl Execs {
         signal: Signal,
         process: &str,
     ) -> Result<(), DockerError> {
-        let sent = async {
-            let command = signal::command(shell, signal, process);
+        self.finish(signal::command(shell, signal, process), ANSWER)
+            .await
+    }
+
+    /// Runs a command to the end of its output, as the container's user.
+    pub(crate) async fn finish(
+        &self,
+        command: Vec<String>,
+        within: Duration,
+    ) -> Result<(), DockerError> {
+        let run = async {
             let plan = ExecPlan {
                 command,
                 ..ExecPlan::default()
@@ -114,11 +123,11 @@ impl Execs {
             while let Some(Ok(_)) = running.output.next().await {}
             Ok(())
         };
-        match tokio::time::timeout(ANSWER, sent).await {
-            Ok(sent) => sent,
+        match tokio::time::timeout(within, run).await {
+            Ok(ran) => ran,
             Err(_) => Err(DockerError::Deadline {
-                doing: "end the processes of the stage".to_owned(),
-                after: ANSWER,
+                doing: format!("run a command in container {}", self.name),
+                after: within,
             }),
         }
     }

@@ -109,7 +109,7 @@ fn planned(
     of_the_job: bool,
 ) -> Result<PlannedService, DockerError> {
     let image = ImageReference::parse(&definition.name).map_err(|error| DockerError::Config {
-        message: format!("service {:?}", definition.name),
+        message: "service".to_owned(),
         source: Some(error.into()),
     })?;
     let options = ImageOptions::of(definition).map_err(config_error)?;
