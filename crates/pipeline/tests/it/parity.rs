@@ -104,7 +104,7 @@ c: {script: x, services: [c], tags: [t]}
     let found = findings(text);
     let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
     insta::assert_snapshot!(messages.join("\n"), @r"
-    `services` (and in 2 more places): the shell executor starts no containers: what a service offers has to be here already
+    `services` (and in 2 more places): the shell executor starts no containers: what a service offers has to be here already; `--executor docker` starts them
     `secrets`: no store of secrets is asked, so the job would run without them; remove the keyword for local runs and give the variables with `--secret`
     `tags`: every job runs on this machine, whatever its tags
     ");

@@ -115,7 +115,7 @@ pub(super) static ROWS: [Row; 56] = [
     .in_job(|job| job.identity.is_some()),
     Row::warning(
         "image",
-        "the shell executor runs the job on this machine, with the programs that are here",
+        "the shell executor runs the job on this machine, with the programs that are here; `--executor docker` runs it in its image",
     )
     .in_job(|job| job.image.is_some()),
     Row::honoured(
@@ -196,7 +196,7 @@ pub(super) static ROWS: [Row; 56] = [
     .unless_empty(),
     Row::warning(
         "services",
-        "the shell executor starts no containers: what a service offers has to be here already",
+        "the shell executor starts no containers: what a service offers has to be here already; `--executor docker` starts them",
     )
     .in_job(|job| job.services.as_ref().is_some_and(|list| !list.is_empty()))
     .unless_empty(),
