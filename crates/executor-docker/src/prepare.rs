@@ -346,6 +346,5 @@ impl Preparation {
 }
 
 fn reference_of(name: &str) -> Result<ImageReference, DockerError> {
-    ImageReference::parse(name)
-        .map_err(|error| DockerError::config(format!("image: {error}")))
+    ImageReference::parse(name).map_err(|error| DockerError::config(format!("image: {error}")))
 }
