@@ -1,5 +1,6 @@
 //! The executor: one job in one container.
 
+use crate::adopt::{Adoption, adopt};
 use crate::container::tree::{Owner, Tree};
 use crate::container::{JobContainer, agent_place};
 use crate::error::DockerError;
@@ -7,12 +8,13 @@ use crate::host::{Shared, SharedHost};
 use crate::made::Made;
 use crate::own;
 use crate::prepare::{Preparation, prepare};
+use crate::resume::{self, Ledger, ResumeObserver};
 use crate::run::{Stage, StageEngine, Timing};
 use crate::service::Services;
 use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
 use executor_core::ability::{
-    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+    FileTransfer, PortProxy, Resumable, ResumeHandle, StepsConnector, Suspend, Terminal,
 };
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Dialect,
@@ -34,6 +36,9 @@ const TAKE_BACK: Duration = Duration::from_secs(60);
 pub struct DockerExecutor {
     base: AbstractExecutor,
     shared: SharedHost,
+    /// What another process has begun.
+    resumed: Option<ResumeHandle>,
+    observer: Option<ResumeObserver>,
     made: Option<Made>,
     prepared: Option<Prepared>,
 }
@@ -53,10 +58,12 @@ pub(crate) struct Prepared {
     /// Whether the services were waited for.
     pub(crate) are_ready: bool,
     pub(crate) terminal: Arc<DockerTerminal>,
+    /// Where another process could go on; none without the agent.
+    pub(crate) ledger: Option<Ledger>,
 }
 
 impl DockerExecutor {
-    pub(crate) fn new(shared: SharedHost, _data: &ExecutorData) -> Self {
+    pub(crate) fn new(shared: SharedHost, data: &ExecutorData) -> Self {
         let base = AbstractExecutor::new(AbstractExecutorOptions {
             default_builds_dir: "/builds".to_owned(),
             default_cache_dir: "/cache".to_owned(),
@@ -67,6 +74,8 @@ impl DockerExecutor {
         Self {
             base,
             shared,
+            resumed: data.get::<ResumeHandle>().cloned(),
+            observer: data.get::<ResumeObserver>().cloned(),
             made: None,
             prepared: None,
         }
@@ -88,6 +97,11 @@ impl Executor for DockerExecutor {
         let dirs = self.base.prepare(options)?.clone();
         let options = self.base.options()?.clone();
         let settings = self.shared.settings(&options.config).clone();
+        let resumed = self.resumed.as_ref().map(resume::read).transpose()?;
+        let (owner, attempt) = match &resumed {
+            Some((place, _)) => (place.owner.clone(), place.attempt),
+            None => (self.shared.owner().to_owned(), Shared::next_attempt()),
+        };
         let (engine, images) = self.shared.engine(&settings, cancellation).await?;
         let supervisor = self.shared.options.supervisor.clone();
         let made = self
@@ -98,13 +112,21 @@ impl Executor for DockerExecutor {
             images,
             supervisor,
             settings,
-            owner: self.shared.owner().to_owned(),
-            attempt: Shared::next_attempt(),
+            owner,
+            attempt,
             dirs,
             shell: self.base.shell().clone(),
             options,
+            observer: self.observer.clone(),
         };
-        let prepared = prepare(&preparation, made, cancellation).await?;
+        let prepared = match resumed {
+            None => prepare(&preparation, made, cancellation).await?,
+            Some((place, runs)) => {
+                let adoption = Adoption { place, runs };
+                let adopted = adopt(&preparation, adoption, made, cancellation).await;
+                adopted.map_err(|error| BuildError::from(error).given_up())?
+            }
+        };
         let hostname = prepared.container.hostname();
         let mut environment = self.base.remote_environment(&hostname, None)?;
         environment.workspace = prepared.files.workspace(prepared.transfer.clone());
@@ -219,7 +241,8 @@ impl Executor for DockerExecutor {
     }
 
     fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        None
+        let ledger = self.prepared.as_ref()?.ledger.clone()?;
+        Some(Arc::new(ledger))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Making a job's container and all that it needs.
 
+use crate::assemble::{AgentParts, reach_agent, stage_engine};
 use crate::config::{DockerConfig, EngineChoice, ImageOptions};
-use crate::container::agent_place;
+use crate::container::fault;
 use crate::container::ready::Inside;
 use crate::container::tree::Owner;
-use crate::container::{JobContainer, fault};
 use crate::create::Grant;
 use crate::creation::Creation;
 use crate::engine::Engine;
@@ -17,12 +17,10 @@ use crate::names::Names;
 use crate::network::JobNetwork;
 use crate::policy;
 use crate::resources;
+use crate::resume::{Ledger, Place, ResumeObserver, Runs};
 use crate::run::StageEngine;
 use crate::run::Timing;
-use crate::run::agent::AgentEngine;
 use crate::run::attach::AttachEngine;
-use crate::run::connector::AgentConnector;
-use crate::run::exec::ExecEngine;
 use crate::run::helper::Helper;
 use crate::run::mark::new_mark;
 use crate::service::Services;
@@ -35,7 +33,6 @@ use process::Supervisor;
 use std::sync::Arc;
 use std::time::Duration;
 use steps::agent::READY;
-use steps::{ClientOptions, StepsClient, StepsError};
 
 /// How long an entry point may take when the runner's settings set no limit.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
@@ -57,6 +54,8 @@ pub(crate) struct Preparation {
     /// The shell that somebody prefers.
     pub(crate) shell: ShellInfo,
     pub(crate) options: PrepareOptions,
+    /// Wants to know what another process would need to go on.
+    pub(crate) observer: Option<ResumeObserver>,
 }
 
 /// Makes the container and waits until stages can run in it.
@@ -118,13 +117,28 @@ pub(crate) async fn prepare(
     started?;
     let name = image.reference.familiar();
     let timing = Timing::of(&options.config);
-    let (inside, client) = match &tactic {
+    let (inside, agent) = match &tactic {
         Tactic::Exec | Tactic::Attach => (Inside::read(&line), None),
         Tactic::Agent(_) => {
-            let client = client_of(&container);
-            let found = client.hello(cancellation).await;
-            let found = found.map_err(|error| lost(&container, error))?;
-            (Inside::of(&found), Some(client))
+            let (client, inside) = reach_agent(&container, cancellation).await?;
+            let place = Place {
+                container: container.id().to_owned(),
+                owner: preparation.owner.clone(),
+                job: options.job.id,
+                attempt: preparation.attempt,
+                network: network.name().to_owned(),
+                mounted: files.host.is_some(),
+            };
+            let ledger = Ledger::new(place, Runs::default(), preparation.observer.clone());
+            let prefix = names.base().to_owned();
+            (
+                inside,
+                Some(AgentParts {
+                    client,
+                    prefix,
+                    ledger,
+                }),
+            )
         }
     };
     let inside = inside.ok_or_else(|| DockerError::config(fault::no_shell(&name)))?;
@@ -136,7 +150,8 @@ pub(crate) async fn prepare(
     files.make_inside(&container, owner, read_only).await?;
     let shell = preparation.choose_shell(&inside, &name)?;
     let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
-    let transfer = client.as_ref().map(StepsClient::files);
+    let transfer = agent.as_ref().map(|agent| agent.client.files());
+    let ledger = agent.as_ref().map(|agent| agent.ledger.clone());
     let engine = if matches!(tactic, Tactic::Attach) {
         let helper = helper.as_ref().unwrap_or(&image);
         let helper = creation.helper(made, &container, &files, helper, owner)?;
@@ -147,7 +162,7 @@ pub(crate) async fn prepare(
             timing,
         }))
     } else {
-        stage_engine(client, &container, &names, program, timing)
+        stage_engine(agent, &container, program, timing)
     };
     let (execs, dirs) = (container.execs(), files.inside.clone());
     let terminal = DockerTerminal::new(execs, shell.clone(), dirs, owner)
@@ -163,58 +178,8 @@ pub(crate) async fn prepare(
         transfer,
         services,
         are_ready: false,
+        ledger,
     })
-}
-
-/// Returns what runs the stages: the agent where one is, else programs of the engine.
-fn stage_engine(
-    client: Option<StepsClient>,
-    container: &JobContainer,
-    names: &Names,
-    shell: String,
-    timing: Timing,
-) -> StageEngine {
-    match client {
-        None => StageEngine::Exec(ExecEngine {
-            execs: container.execs(),
-            end: container.end(),
-            shell,
-            timing,
-        }),
-        Some(client) => StageEngine::Agent(AgentEngine {
-            client,
-            prefix: names.base().to_owned(),
-            number: 0,
-            name: container.name().to_owned(),
-            end: container.end(),
-            shell,
-            timing,
-        }),
-    }
-}
-
-fn connector(container: &JobContainer) -> AgentConnector {
-    AgentConnector {
-        execs: container.execs(),
-        command: agent_place::proxy(),
-        end: container.end(),
-    }
-}
-
-fn client_of(container: &JobContainer) -> StepsClient {
-    StepsClient::new(Arc::new(connector(container)), ClientOptions::default())
-}
-
-/// Says why the agent does not answer: its container is lost, or as it is.
-fn lost(container: &JobContainer, error: StepsError) -> DockerError {
-    match (container.lost(), error) {
-        (Some(lost), _) => lost,
-        (None, StepsError::Canceled(cause)) => DockerError::Canceled(cause),
-        (None, error) => DockerError::Broken {
-            doing: format!("reach the agent in container {}", container.name()),
-            source: error.into(),
-        },
-    }
 }
 
 async fn start_if(
@@ -322,7 +287,11 @@ impl Preparation {
     }
 
     /// Decides for the shell that scripts are written for.
-    fn choose_shell(&self, inside: &Inside, image: &str) -> Result<ShellInfo, DockerError> {
+    pub(crate) fn choose_shell(
+        &self,
+        inside: &Inside,
+        image: &str,
+    ) -> Result<ShellInfo, DockerError> {
         let mut shell = self.shell.clone();
         let (dialect, program) = match self.options.config.shell {
             Some(Dialect::Sh) => (Dialect::Sh, "sh"),

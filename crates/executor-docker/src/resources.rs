@@ -47,12 +47,20 @@ async fn make_network(
         options,
         ..
     } = preparation;
-    let own = options.variables.get(OWN_NETWORK);
-    let own = matches!(own, Some("true" | "1"));
-    let mode = NetworkMode::choose(&settings.network(), services, own)
-        .map_err(|refused| DockerError::config(refused.to_string()))?;
+    let mode = network_mode(preparation, services)?;
     let trace = &*options.trace;
     JobNetwork::create(engine, mode, names, labels, settings, trace, cancellation).await
+}
+
+/// Decides which network the job is in.
+pub(crate) fn network_mode(
+    preparation: &Preparation,
+    services: usize,
+) -> Result<NetworkMode, DockerError> {
+    let own = preparation.options.variables.get(OWN_NETWORK);
+    let own = matches!(own, Some("true" | "1"));
+    NetworkMode::choose(&preparation.settings.network(), services, own)
+        .map_err(|refused| DockerError::config(refused.to_string()))
 }
 
 /// Makes the volumes that the settings ask for.
@@ -62,6 +70,23 @@ pub(crate) async fn volumes(
     labels: &Labels,
     cancellation: &Cancellation,
 ) -> Result<JobVolumes, DockerError> {
+    let Preparation {
+        engine, settings, ..
+    } = preparation;
+    let plan = volume_plan(preparation, names)?;
+    JobVolumes::create(engine, settings, plan, labels, cancellation).await
+}
+
+/// Returns the volumes that another process has made for the same job.
+pub(crate) fn planned_volumes(
+    preparation: &Preparation,
+    names: &Names,
+) -> Result<JobVolumes, DockerError> {
+    let plan = volume_plan(preparation, names)?;
+    Ok(JobVolumes::made(&preparation.engine, plan))
+}
+
+fn volume_plan(preparation: &Preparation, names: &Names) -> Result<VolumePlan, DockerError> {
     let Preparation {
         engine,
         settings,
@@ -97,8 +122,7 @@ pub(crate) async fn volumes(
             RealPath::of_another_host
         },
     };
-    let plan = VolumePlan::new(settings, &context)?;
-    JobVolumes::create(engine, settings, plan, labels, cancellation).await
+    VolumePlan::new(settings, &context)
 }
 
 /// Returns the services of the job, none of them started.

@@ -56,6 +56,13 @@ impl JobContainer {
         Ok(Self::of(engine, created.id, name))
     }
 
+    /// Takes one that runs already, and watches it from now on.
+    pub(crate) fn adopt(engine: &Engine, id: String, name: &str) -> Self {
+        let mut container = Self::of(engine, id, name);
+        container.watch();
+        container
+    }
+
     fn of(engine: &Engine, id: String, name: &str) -> Self {
         let (tell, end) = watch::channel(None);
         Self {

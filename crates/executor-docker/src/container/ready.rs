@@ -1,6 +1,7 @@
 //! The main process of a container without the agent: it waits while stages run beside it, or is the
 //! shell that runs them.
 
+use crate::container::tree::Owner;
 use crate::run::mark::MarkedLine;
 use steps::AgentInfo;
 
@@ -37,6 +38,14 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
+    /// Returns whom files belong to that are the user's.
+    pub(crate) fn owner(&self) -> Owner {
+        Owner {
+            uid: self.uid,
+            gid: self.gid,
+        }
+    }
+
     /// Returns whether that shell is bash.
     pub(crate) fn is_bash(&self) -> bool {
         self.shell.ends_with("/bash")

@@ -2,11 +2,14 @@
 
 use crate::container::ended;
 use crate::container::watch::ContainerEnd;
+use crate::resume::{Known, Ledger};
 use crate::run::{Stage, Timing};
-use executor_core::{BuildError, JobTraceExt, StageResult};
+use executor_core::{BuildError, BuildStage, CancelCause, JobTraceExt, StageResult};
 use process::TraceOutput;
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
-use steps::{RunId, RunSpec, RunTiming, ScriptStep, StepsClient};
+use steps::{Progress, RunId, RunSpec, RunTiming, ScriptStep, StepsClient, StepsError};
 use tokio::sync::watch;
 
 /// How long what the agent had said may still come when its container has ended.
@@ -18,8 +21,10 @@ pub(crate) struct AgentEngine {
     pub(crate) client: StepsClient,
     /// What the ids of requests begin with.
     pub(crate) prefix: String,
-    /// How many requests there were.
-    pub(crate) number: u64,
+    /// How often each stage was run.
+    pub(crate) counts: HashMap<BuildStage, u32>,
+    /// What is noted of the requests, also of those of the process before this one.
+    pub(crate) ledger: Ledger,
     /// The container's name.
     pub(crate) name: String,
     pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
@@ -28,12 +33,76 @@ pub(crate) struct AgentEngine {
 }
 
 impl AgentEngine {
-    /// Runs a stage to its end.
+    /// Runs a stage to its end. One that another process has begun goes on, one that has ended is not run
+    /// again.
     pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
-        self.number += 1;
+        let id = self.next_id(&stage.command.stage);
+        let begun = match self.ledger.known(&id) {
+            Known::Ended(result) => return Ok(*result),
+            Known::Lost => return Err(BuildError::Canceled(CancelCause::EnvironmentLost)),
+            Known::Begun(offset) => Some(offset),
+            Known::New => {
+                self.ledger.starting(&id);
+                None
+            }
+        };
+        let ran = self.run_to_end(&id, begun, stage).await;
+        self.ledger.ended(&id, ran.as_ref().ok());
+        ran
+    }
+
+    /// Names the next request of a stage: the same one in each process that runs the same stages.
+    fn next_id(&mut self, stage: &BuildStage) -> String {
+        let count = self.counts.entry(stage.clone()).or_default();
+        *count += 1;
+        format!("{}-{stage}-{count}", self.prefix)
+    }
+
+    async fn run_to_end(
+        &self,
+        id: &str,
+        begun: Option<u64>,
+        stage: Stage<'_>,
+    ) -> Result<StageResult, BuildError> {
+        let run = self.request(id, &stage);
+        let mut output = TraceOutput(stage.trace);
+        let mut end = self.end.clone();
+        let lost = async {
+            let end = ended(&mut end).await;
+            tokio::time::sleep(LATE).await;
+            BuildError::from(end.error(&self.name)).given_up()
+        };
+        let executing = async {
+            let Some(offset) = begun else {
+                return self
+                    .client
+                    .execute(&run, &mut output, stage.cancellation)
+                    .await;
+            };
+            let progress = run.progress.as_ref();
+            self.client
+                .resume(&run.id, offset, &mut output, progress, stage.cancellation)
+                .await
+        };
+        let executed = tokio::select! {
+            executed = executing => executed,
+            lost = lost => return Err(lost),
+        };
+        let result = executed.map_err(|error| self.explain(error))?;
+        if let Some(error) = &result.log_error {
+            stage.trace.warning_line(&format!(
+                "the log is not complete: {error}; what the job wrote afterwards is lost"
+            ));
+        }
+        Ok(result.into())
+    }
+
+    fn request(&self, id: &str, stage: &Stage<'_>) -> RunSpec {
         let command = stage.command;
-        let run = RunSpec {
-            id: RunId::new(format!("{}-{}", self.prefix, self.number)),
+        let (ledger, own) = (self.ledger.clone(), id.to_owned());
+        let progress: Progress = Arc::new(move |offset| ledger.read(&own, offset));
+        RunSpec {
+            id: RunId::new(id),
             steps: vec![ScriptStep {
                 name: command.stage.to_string(),
                 script: command.script.clone(),
@@ -49,36 +118,14 @@ impl AgentEngine {
                 pipe_grace: self.timing.pipe_grace,
                 timeout: None,
             },
-            progress: None,
-        };
-        let mut output = TraceOutput(stage.trace);
-        let mut end = self.end.clone();
-        let lost = async {
-            let end = ended(&mut end).await;
-            tokio::time::sleep(LATE).await;
-            BuildError::from(end.error(&self.name)).given_up()
-        };
-        let executing = self.client.execute(&run, &mut output, stage.cancellation);
-        let executed = tokio::select! {
-            executed = executing => executed,
-            lost = lost => return Err(lost),
-        };
-        match executed {
-            Ok(result) => {
-                if let Some(error) = &result.log_error {
-                    stage.trace.warning_line(&format!(
-                        "the log is not complete: {error}; what the job wrote afterwards is lost"
-                    ));
-                }
-                Ok(result.into())
-            }
-            Err(error) => {
-                // Where the container is lost, that is why.
-                let lost = self.end.borrow().as_ref().map(|end| end.error(&self.name));
-                Err(lost
-                    .map_or_else(|| error.into(), BuildError::from)
-                    .given_up())
-            }
+            progress: Some(progress),
         }
+    }
+
+    /// Where the container is lost, that is why.
+    fn explain(&self, error: StepsError) -> BuildError {
+        let lost = self.end.borrow().as_ref().map(|end| end.error(&self.name));
+        lost.map_or_else(|| error.into(), BuildError::from)
+            .given_up()
     }
 }

@@ -43,6 +43,22 @@ impl Services {
         join_all(starts).await.into_iter().collect()
     }
 
+    /// Takes the containers that another process has started.
+    ///
+    /// One that is not there any more is as one that has ended before: nobody is told.
+    pub(crate) async fn adopt(&self, network: &JobNetwork) {
+        self.shared.begun.store(true, Ordering::SeqCst);
+        let adoptions = self.shared.services.iter();
+        join_all(adoptions.map(|service| self.adopt_one(service, network))).await;
+    }
+
+    async fn adopt_one(&self, service: &Service, network: &JobNetwork) {
+        let name = self.shared.options.names.service(service.index);
+        if let Err(error) = self.attend(service, name, network).await {
+            tracing::debug!(%error, "A service is not there any more.");
+        }
+    }
+
     async fn start_one(
         &self,
         service: &Service,
@@ -77,6 +93,18 @@ impl Services {
         let body = service_container(&options.config, &body);
         let name = options.names.service(service.index);
         let id = running::begin(engine, &name, &title, plan.platform.as_deref(), body).await?;
+        self.attend(service, id, network).await
+    }
+
+    /// Watches a container, and notes what is known of it.
+    async fn attend(
+        &self,
+        service: &Service,
+        id: String,
+        network: &JobNetwork,
+    ) -> Result<(), DockerError> {
+        let options = &self.shared.options;
+        let (engine, plan, title) = (&options.engine, &service.plan, service.plan.title());
         let (tell, end) = watch::channel(None);
         self.watch_end(id.clone(), tell);
         if options.capture_logs {

@@ -58,6 +58,17 @@ impl JobVolumes {
         Ok(volumes)
     }
 
+    /// Returns those that another process has made after the same plan.
+    pub fn made(engine: &Engine, plan: VolumePlan) -> Self {
+        let passing = plan.made.into_iter().filter(|planned| !planned.kept);
+        Self {
+            engine: engine.clone(),
+            binds: plan.binds,
+            passing: passing.map(|planned| planned.name).collect(),
+            fresh: Vec::new(),
+        }
+    }
+
     /// Returns what containers mount, in the engine's words.
     pub fn binds(&self) -> &[String] {
         &self.binds

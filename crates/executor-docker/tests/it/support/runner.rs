@@ -82,8 +82,18 @@ impl Run {
         &self,
         job: Job,
     ) -> Result<Opened, (BuildError, Box<dyn Executor>, RecordingTrace)> {
-        let mut executor = self.provider.create(&ExecutorData::new()).unwrap();
-        let trace = RecordingTrace::new();
+        self.try_open_with(job, &ExecutorData::new(), RecordingTrace::new())
+            .await
+    }
+
+    /// As [`try_open`](Self::try_open), with what is known before.
+    pub(crate) async fn try_open_with(
+        &self,
+        job: Job,
+        data: &ExecutorData,
+        trace: RecordingTrace,
+    ) -> Result<Opened, (BuildError, Box<dyn Executor>, RecordingTrace)> {
+        let mut executor = self.provider.create(data).unwrap();
         let options = OptionsBuilder::new()
             .config(self.config.clone())
             .job(job)
@@ -101,7 +111,18 @@ impl Run {
 
     /// As [`try_open`](Self::try_open), and makes the project's directory.
     pub(crate) async fn open(&self, job: Job) -> Opened {
-        let mut opened = match self.try_open(job).await {
+        self.open_with(job, &ExecutorData::new(), RecordingTrace::new())
+            .await
+    }
+
+    /// As [`open`](Self::open), with what is known before.
+    pub(crate) async fn open_with(
+        &self,
+        job: Job,
+        data: &ExecutorData,
+        trace: RecordingTrace,
+    ) -> Opened {
+        let mut opened = match self.try_open_with(job, data, trace).await {
             Ok(opened) => opened,
             Err((error, _, trace)) => panic!("{}; log: {}", error.chain(), shown(&trace)),
         };

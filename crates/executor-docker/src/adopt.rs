@@ -1,0 +1,140 @@
+//! Going on with a container that another process has made.
+
+use crate::assemble::{AgentParts, Parts, reach_agent};
+use crate::container::watch::{ContainerEnd, look};
+use crate::container::{JobContainer, fault};
+use crate::error::DockerError;
+use crate::executor::Prepared;
+use crate::labels::{ATTEMPT, JOB_ID, Labels, OWNER, ROLE, Role};
+use crate::made::Made;
+use crate::names::Names;
+use crate::network::JobNetwork;
+use crate::prepare::{Preparation, go_on};
+use crate::resources;
+use crate::resume::{Ledger, Place, Runs};
+use crate::workspace::JobFiles;
+use bollard::models::ContainerInspectResponse;
+use executor_core::Cancellation;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is known of the container.
+#[derive(Debug)]
+pub(crate) struct Adoption {
+    pub(crate) place: Place,
+    pub(crate) runs: Runs,
+}
+
+/// Finds the container and all that belongs to it, and makes nothing.
+///
+/// All of it is noted as made, also when the container is not there any more: who cleans up then removes
+/// the rest.
+pub(crate) async fn adopt(
+    preparation: &Preparation,
+    adoption: Adoption,
+    made: &mut Made,
+    cancellation: &Cancellation,
+) -> Result<Prepared, DockerError> {
+    let Adoption { place, runs } = adoption;
+    let (engine, options) = (&preparation.engine, &preparation.options);
+    if place.job != options.job.id {
+        return Err(DockerError::config(format!(
+            "the job to go on with is {}, not {}",
+            place.job, options.job.id
+        )));
+    }
+    let names = Names::new(&place.owner, place.job, place.attempt);
+    let found = engine.api().inspect_container(&place.container, None);
+    let found = engine
+        .call(format!("look at container {}", names.build()), found)
+        .await;
+    let found = match found {
+        Ok(found) => Some(found),
+        Err(error) if error.is_not_found() => None,
+        Err(error) => return Err(error),
+    };
+    if found.as_ref().is_some_and(|found| !is_of(found, &place)) {
+        return Err(DockerError::config(format!(
+            "container {} is not that of the job to go on with",
+            place.container
+        )));
+    }
+    let labels = Labels::of(&options.job, &place.owner, place.attempt)
+        .with_container_labels(&preparation.settings.container_labels);
+    let files = find_files(preparation, &place, &names, &labels, made)?;
+    made.container(&names.build());
+    let volumes = resources::planned_volumes(preparation, &names)?;
+    let services = resources::services(preparation, &names, &labels, volumes.binds())?;
+    made.volumes = Some(volumes);
+    made.services = Some(services.clone());
+    let mode = resources::network_mode(preparation, services.len())?;
+    let network = Arc::new(JobNetwork::named(engine, mode, &names));
+    made.network = Some(Arc::clone(&network));
+    // Before anything else fails, so that they are removed.
+    services.adopt(&network).await;
+    let lost = match found {
+        Some(_) => look(engine, &place.container).await,
+        None => Some(ContainerEnd::Removed),
+    };
+    if let Some(end) = lost {
+        return Err(end.error(&names.build()));
+    }
+    go_on(cancellation)?;
+    let container = JobContainer::adopt(engine, place.container.clone(), &names.build());
+    let image = options.job.image.name.clone();
+    let (client, inside) = reach_agent(&container, cancellation).await?;
+    let inside = inside.ok_or_else(|| DockerError::config(fault::no_shell(&image)))?;
+    let agent = AgentParts {
+        client,
+        prefix: names.base().to_owned(),
+        ledger: Ledger::new(place, runs, preparation.observer.clone()),
+    };
+    let parts = Parts {
+        container,
+        files,
+        services,
+        inside,
+        agent: Some(agent),
+    };
+    let mut prepared = parts.assemble(preparation, &image)?;
+    prepared.services.watch();
+    prepared.are_ready = true;
+    Ok(prepared)
+}
+
+/// Returns whether a container is the one that is meant: ids come from a journal, which may be wrong.
+fn is_of(found: &ContainerInspectResponse, place: &Place) -> bool {
+    let labels = found.config.as_ref().and_then(|it| it.labels.as_ref());
+    let has = |key: &str, value: &str| {
+        labels
+            .and_then(|labels| labels.get(key))
+            .map(String::as_str)
+            == Some(value)
+    };
+    has(OWNER, &place.owner)
+        && has(JOB_ID, &place.job.to_string())
+        && has(ATTEMPT, &place.attempt.to_string())
+        && has(ROLE, Role::Build.as_str())
+}
+
+fn find_files(
+    preparation: &Preparation,
+    place: &Place,
+    names: &Names,
+    labels: &Labels,
+    made: &mut Made,
+) -> Result<JobFiles, DockerError> {
+    let Preparation { options, dirs, .. } = preparation;
+    if !place.mounted {
+        return Ok(JobFiles::remote(dirs, labels));
+    }
+    let root = options.config.host_builds_dir.as_deref().ok_or_else(|| {
+        DockerError::config("the files of the job to go on with are on another host")
+    })?;
+    let files = JobFiles::mounted(Path::new(root), dirs, options, names)?;
+    if let Some(host) = &files.host {
+        made.directory(Path::new(&host.temp_dir))?;
+        made.directory(&PathBuf::from(format!("{}.agent", host.temp_dir)))?;
+    }
+    Ok(files)
+}

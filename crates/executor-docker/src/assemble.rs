@@ -1,0 +1,138 @@
+//! Putting together what runs the stages of a container that is ready.
+
+use crate::container::JobContainer;
+use crate::container::agent_place;
+use crate::container::ready::Inside;
+use crate::error::DockerError;
+use crate::executor::Prepared;
+use crate::prepare::Preparation;
+use crate::resume::Ledger;
+use crate::run::agent::AgentEngine;
+use crate::run::connector::AgentConnector;
+use crate::run::exec::ExecEngine;
+use crate::run::{StageEngine, Timing};
+use crate::service::Services;
+use crate::terminal::DockerTerminal;
+use crate::workspace::JobFiles;
+use executor_core::Cancellation;
+use std::collections::HashMap;
+use std::sync::Arc;
+use steps::{ClientOptions, StepsClient, StepsError};
+
+/// A container that is ready, and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) container: JobContainer,
+    pub(crate) files: JobFiles,
+    pub(crate) services: Services,
+    pub(crate) inside: Inside,
+    /// Without it each stage is an exec.
+    pub(crate) agent: Option<AgentParts>,
+}
+
+/// The agent in a container.
+#[derive(Debug)]
+pub(crate) struct AgentParts {
+    pub(crate) client: StepsClient,
+    /// What the ids of requests begin with.
+    pub(crate) prefix: String,
+    pub(crate) ledger: Ledger,
+}
+
+impl Parts {
+    /// Joins them; `image` is for what is said.
+    pub(crate) fn assemble(
+        self,
+        preparation: &Preparation,
+        image: &str,
+    ) -> Result<Prepared, DockerError> {
+        let Self {
+            container,
+            files,
+            services,
+            inside,
+            agent,
+        } = self;
+        let owner = inside.owner();
+        let shell = preparation.choose_shell(&inside, image)?;
+        let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
+        let timing = Timing::of(&preparation.options.config);
+        let transfer = agent.as_ref().map(|agent| agent.client.files());
+        let ledger = agent.as_ref().map(|agent| agent.ledger.clone());
+        let engine = stage_engine(agent, &container, program, timing);
+        let terminal = DockerTerminal::new(
+            container.execs(),
+            shell.clone(),
+            files.inside.clone(),
+            owner,
+        );
+        Ok(Prepared {
+            terminal: Arc::new(terminal),
+            container,
+            files,
+            owner,
+            engine,
+            shell,
+            transfer,
+            services,
+            in_place: preparation.options.project_dir.is_some(),
+            are_ready: false,
+            ledger,
+        })
+    }
+}
+
+/// Returns what runs the stages: the agent where one is, else programs of the engine.
+pub(crate) fn stage_engine(
+    agent: Option<AgentParts>,
+    container: &JobContainer,
+    shell: String,
+    timing: Timing,
+) -> StageEngine {
+    match agent {
+        None => StageEngine::Exec(ExecEngine {
+            execs: container.execs(),
+            end: container.end(),
+            shell,
+            timing,
+        }),
+        Some(agent) => StageEngine::Agent(AgentEngine {
+            client: agent.client,
+            prefix: agent.prefix,
+            counts: HashMap::new(),
+            ledger: agent.ledger,
+            name: container.name().to_owned(),
+            end: container.end(),
+            shell,
+            timing,
+        }),
+    }
+}
+
+/// Waits until the agent answers; says what it found, unless there is no shell.
+pub(crate) async fn reach_agent(
+    container: &JobContainer,
+    cancellation: &Cancellation,
+) -> Result<(StepsClient, Option<Inside>), DockerError> {
+    let connector = AgentConnector {
+        execs: container.execs(),
+        command: agent_place::proxy(),
+        end: container.end(),
+    };
+    let client = StepsClient::new(Arc::new(connector), ClientOptions::default());
+    let found = client.hello(cancellation).await;
+    let found = found.map_err(|error| lost(container, error))?;
+    Ok((client, Inside::of(&found)))
+}
+
+/// Says why the agent does not answer: its container is lost, or as it is.
+fn lost(container: &JobContainer, error: StepsError) -> DockerError {
+    match (container.lost(), error) {
+        (Some(lost), _) => lost,
+        (None, StepsError::Canceled(cause)) => DockerError::Canceled(cause),
+        (None, error) => DockerError::Broken {
+            doing: format!("reach the agent in container {}", container.name()),
+            source: error.into(),
+        },
+    }
+}

@@ -1,0 +1,296 @@
+//! Jobs whose runner is killed, and who goes on with them.
+
+use crate::support::engine;
+use crate::support::runner::{BUSYBOX, Opened, Run, job, settings};
+use bollard::exec::StartExecResults;
+use bollard::models::ExecConfig;
+use bollard::query_parameters::RemoveContainerOptions;
+use executor_core::ability::ResumeHandle;
+use executor_core::prelude::*;
+use executor_docker::config::{DockerConfig, EngineChoice, NetworkChoice};
+use executor_docker::{DockerOptions, ResumeObserver, provider};
+use executor_testkit::{CommandBuilder, RecordingTrace};
+use futures_util::StreamExt;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
+use tokio::time::sleep;
+
+const LINES: u32 = 60;
+/// Where the process that is killed finds what it is to do.
+const TASK: &str = "RUNWRIGHT_TEST_ADOPT";
+
+/// What the process that is killed is to do.
+#[derive(Debug, Serialize, Deserialize)]
+struct Task {
+    owner: String,
+    /// Where its builds are; none: in volumes.
+    builds: Option<String>,
+    /// Where it writes its [`Note`]s.
+    note: PathBuf,
+}
+
+/// How far a process has come.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    handle: ResumeHandle,
+    /// What it has shown up to now.
+    shown: String,
+}
+
+fn config() -> DockerConfig {
+    DockerConfig {
+        engine: EngineChoice::Agent,
+        network: NetworkChoice::PerJob,
+        ..settings()
+    }
+}
+
+/// Writes a line now and then, and a file that tells how often it ran.
+fn script() -> CommandBuilder {
+    let script = format!(
+        "echo ran >> ran; i=0; while [ $i -lt {LINES} ]; do echo \"line $i\"; i=$((i+1)); sleep 0.1; done; \
+         echo done > done; exit 7"
+    );
+    // The directory of the project.
+    CommandBuilder::new(script).working_dir("")
+}
+
+fn expected() -> String {
+    (0..LINES).map(|line| format!("line {line}\n")).collect()
+}
+
+/// The process that is killed; the tests below start it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it is started by the tests that kill it"]
+async fn the_process_that_is_killed() {
+    let task = std::env::var(TASK).unwrap();
+    let task: Task = serde_json::from_str(&task).unwrap();
+    let mut run = Run::new(config());
+    run.provider = provider(DockerOptions::new().with_owner(&task.owner));
+    run.config.host_builds_dir = task.builds;
+    // Nobody else would remove it when this process is killed.
+    fs::remove_dir_all(run.directory.path()).unwrap();
+    let trace = RecordingTrace::new();
+    let log = trace.clone();
+    let observer = ResumeObserver::new(move |handle| {
+        let note = Note {
+            handle: handle.clone(),
+            shown: log.text(TraceStream::STDOUT),
+        };
+        let partial = task.note.with_extension("partial");
+        fs::write(&partial, serde_json::to_vec(&note).unwrap()).unwrap();
+        fs::rename(&partial, &task.note).unwrap();
+    });
+    let data = ExecutorData::new().with(observer);
+    let mut opened = run.open_with(job(BUSYBOX), &data, trace).await;
+    opened.trace.clear();
+    let ran = opened.run(script()).await;
+    panic!("nobody killed this process: {ran:?}");
+}
+
+/// Starts a run in a process of its own, and kills it while its job writes.
+async fn killed(run: &Run) -> Note {
+    let note = run.directory.path().join("note");
+    let task = Task {
+        owner: run.owner.clone(),
+        builds: run.config.host_builds_dir.clone(),
+        note: note.clone(),
+    };
+    let mut child = start(&task);
+    let read = || -> Option<Note> { serde_json::from_slice(&fs::read(&note).ok()?).ok() };
+    let writes = async {
+        while !read().is_some_and(|note| note.shown.contains("line 9\n")) {
+            let ended = child.try_wait().unwrap();
+            assert!(ended.is_none(), "it ended: {ended:?}");
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let writes = tokio::time::timeout(Duration::from_mins(2), writes).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    writes.expect("the job writes");
+    read().unwrap()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test kills a process of its own, which no supervisor is to tidy up after"
+)]
+fn start(task: &Task) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "adopt::the_process_that_is_killed", "--ignored"])
+        .env(TASK, serde_json::to_string(task).unwrap())
+        .spawn()
+        .unwrap()
+}
+
+/// Goes on with the job of a run that was killed, as another run.
+async fn adopt(dead: &Run, note: &Note) -> Opened {
+    let mut run = Run::new(config());
+    run.config = dead.config.clone();
+    let data = ExecutorData::new().with(note.handle.clone());
+    let opened = run
+        .open_with(job(BUSYBOX), &data, RecordingTrace::new())
+        .await;
+    opened.trace.clear();
+    opened
+}
+
+async fn is_clean(run: &Run, opened: &mut Opened) {
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(private_directories(run.directory.path()), 0);
+}
+
+fn private_directories(root: &Path) -> usize {
+    let entries = fs::read_dir(root.join(".tmp"));
+    entries.into_iter().flatten().count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_runner_was_killed_goes_on_without_a_gap_and_is_not_run_twice() {
+    // R-EXEC-68, R-STEP-46
+    for run in [Run::new(config()), Run::remote(config())] {
+        let note = killed(&run).await;
+        let mut opened = adopt(&run, &note).await;
+        let result = opened.run(script()).await.unwrap();
+        assert_eq!(result.status, StageStatus::Exited(ExitCode(7)));
+        let after = opened.trace.text(TraceStream::STDOUT);
+        assert!(!after.is_empty() && !after.contains("line 0\n"), "{after}");
+        assert_eq!(format!("{}{after}", note.shown), expected());
+        assert_eq!(opened.print("cat ran").await, "ran\n");
+        is_clean(&run, &mut opened).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_ended_while_nobody_was_there_tells_its_result() {
+    let run = Run::new(config());
+    let note = killed(&run).await;
+    let mut opened = adopt(&run, &note).await;
+    let Workspace::Mounted { host, .. } = &opened.environment.workspace else {
+        panic!("{:?}", opened.environment.workspace);
+    };
+    let done = Path::new(&host.project_dir).join("done");
+    while !done.is_file() {
+        sleep(Duration::from_millis(50)).await;
+    }
+    let result = opened.run(script()).await.unwrap();
+    assert_eq!(result.status, StageStatus::Exited(ExitCode(7)));
+    let after = opened.trace.text(TraceStream::STDOUT);
+    assert_eq!(format!("{}{after}", note.shown), expected());
+    is_clean(&run, &mut opened).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_container_is_gone_is_told_as_such_and_the_rest_of_it_is_removed() {
+    let run = Run::new(config());
+    let note = killed(&run).await;
+    let container = note.handle.fields.get("container").unwrap();
+    let options = RemoveContainerOptions {
+        force: true,
+        ..RemoveContainerOptions::default()
+    };
+    let engine = engine().await;
+    let removed = engine.api().remove_container(container, Some(options));
+    removed.await.unwrap();
+    assert_eq!(run.left().await.len(), 1, "the network");
+    let data = ExecutorData::new().with(note.handle.clone());
+    let tried = run
+        .try_open_with(job(BUSYBOX), &data, RecordingTrace::new())
+        .await;
+    let Err((error, mut executor, _)) = tried else {
+        panic!("it was adopted");
+    };
+    assert!(!error.is_temporary(), "{error:?}");
+    assert!(
+        error.chain().contains("somebody removed it"),
+        "{}",
+        error.chain()
+    );
+    executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(private_directories(run.directory.path()), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_of_another_job_is_not_adopted() {
+    let run = Run::new(config());
+    let mut other = run.open(job(BUSYBOX)).await;
+    let mut handle = other.executor.resumable().unwrap().resume_handle().unwrap();
+    let attempt = handle.fields.get_mut("attempt").unwrap();
+    "4000000000".clone_into(attempt);
+    let data = ExecutorData::new().with(handle);
+    let tried = run
+        .try_open_with(job(BUSYBOX), &data, RecordingTrace::new())
+        .await;
+    let Err((error, mut executor, _)) = tried else {
+        panic!("it was adopted");
+    };
+    assert!(
+        error.chain().contains("is not that of the job"),
+        "{}",
+        error.chain()
+    );
+    executor.cleanup().await.unwrap();
+    assert_eq!(other.print("echo it lives").await, "it lives\n");
+    is_clean(&run, &mut other).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_is_exact_when_the_way_to_the_agent_is_cut_while_it_flows() {
+    // R-STEP-46
+    let run = Run::new(config());
+    let mut opened = run.open(job(BUSYBOX)).await;
+    opened.trace.clear();
+    let container = opened.environment.hostname.clone();
+    let script = "i=0; while [ $i -lt 4000 ]; do echo \"line $i\"; i=$((i+1)); \
+                  [ $((i % 50)) = 0 ] && sleep 0.1; done; exit 3";
+    let stop = Cancellation::new();
+    let running = async {
+        let ran = opened.run(CommandBuilder::new(script)).await;
+        stop.cancel(CancelCause::User);
+        ran
+    };
+    let cutting = async {
+        let mut cuts = 0;
+        while !stop.is_canceled() {
+            cuts += cut(&container).await;
+            sleep(Duration::from_millis(300)).await;
+        }
+        cuts
+    };
+    let (ran, cuts) = tokio::join!(running, cutting);
+    assert_eq!(ran.unwrap().status, StageStatus::Exited(ExitCode(3)));
+    assert!(cuts >= 3, "{cuts} cuts");
+    let expected: String = (0..4000).map(|line| format!("line {line}\n")).collect();
+    assert_eq!(opened.trace.text(TraceStream::STDOUT), expected);
+    is_clean(&run, &mut opened).await;
+}
+
+/// Kills whatever leads to the agent in a container; returns how many that were.
+async fn cut(container: &str) -> usize {
+    // The pattern does not match itself.
+    let script = "for p in /proc/[0-9]*; do grep -q 'agent.[p]roxy' $p/cmdline 2>/dev/null \
+                  && kill -9 ${p#/proc/} && echo cut; done; true";
+    let command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    let config = ExecConfig {
+        cmd: Some(command),
+        attach_stdout: Some(true),
+        ..ExecConfig::default()
+    };
+    let engine = engine().await;
+    let exec = engine.api().create_exec(container, config).await.unwrap();
+    let started = engine.api().start_exec(&exec.id, None).await.unwrap();
+    let StartExecResults::Attached { mut output, .. } = started else {
+        panic!("no output");
+    };
+    let mut said = String::new();
+    while let Some(Ok(piece)) = output.next().await {
+        said += &String::from_utf8_lossy(piece.as_ref());
+    }
+    said.lines().count()
+}
