@@ -67,8 +67,8 @@ pub(crate) async fn adopt(
     let services = resources::services(preparation, &names, &labels, volumes.binds())?;
     made.volumes = Some(volumes);
     made.services = Some(services.clone());
-    let mode = resources::network_mode(preparation, services.len())?;
-    let network = Arc::new(JobNetwork::named(engine, mode, &names));
+    let reach = resources::network_mode(preparation, services.len())?;
+    let network = Arc::new(JobNetwork::named(engine, reach, &names));
     made.network = Some(Arc::clone(&network));
     // Before anything else fails, so that they are removed.
     services.adopt(&network).await;

@@ -19,6 +19,9 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 const LINES: u32 = 60;
+/// The test that is that process too.
+const KILLED: &str =
+    "adopt::a_job_whose_runner_was_killed_goes_on_without_a_gap_and_is_not_run_twice";
 /// Where the process that is killed finds what it is to do.
 const TASK: &str = "RUNWRIGHT_TEST_ADOPT";
 
@@ -58,16 +61,13 @@ fn script() -> CommandBuilder {
     CommandBuilder::new(script).working_dir("")
 }
 
-fn expected() -> String {
-    (0..LINES).map(|line| format!("line {line}\n")).collect()
+fn lines(count: u32) -> String {
+    (0..count).fold(String::new(), |text, line| text + &format!("line {line}\n"))
 }
 
-/// The process that is killed; the tests below start it.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "it is started by the tests that kill it"]
-async fn the_process_that_is_killed() {
-    let task = std::env::var(TASK).unwrap();
-    let task: Task = serde_json::from_str(&task).unwrap();
+/// What the process does that is killed.
+async fn run_until_killed(task: &str) {
+    let task: Task = serde_json::from_str(task).unwrap();
     let mut run = Run::new(config());
     run.provider = provider(DockerOptions::new().with_owner(&task.owner));
     run.config.host_builds_dir = task.builds;
@@ -121,7 +121,7 @@ async fn killed(run: &Run) -> Note {
 )]
 fn start(task: &Task) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "adopt::the_process_that_is_killed", "--ignored"])
+        .args(["--exact", KILLED])
         .env(TASK, serde_json::to_string(task).unwrap())
         .spawn()
         .unwrap()
@@ -153,6 +153,9 @@ fn private_directories(root: &Path) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_whose_runner_was_killed_goes_on_without_a_gap_and_is_not_run_twice() {
     // R-EXEC-68, R-STEP-46
+    if let Ok(task) = std::env::var(TASK) {
+        return run_until_killed(&task).await;
+    }
     for run in [Run::new(config()), Run::remote(config())] {
         let note = killed(&run).await;
         let mut opened = adopt(&run, &note).await;
@@ -160,7 +163,7 @@ async fn a_job_whose_runner_was_killed_goes_on_without_a_gap_and_is_not_run_twic
         assert_eq!(result.status, StageStatus::Exited(ExitCode(7)));
         let after = opened.trace.text(TraceStream::STDOUT);
         assert!(!after.is_empty() && !after.contains("line 0\n"), "{after}");
-        assert_eq!(format!("{}{after}", note.shown), expected());
+        assert_eq!(format!("{}{after}", note.shown), lines(LINES));
         assert_eq!(opened.print("cat ran").await, "ran\n");
         is_clean(&run, &mut opened).await;
     }
@@ -181,7 +184,7 @@ async fn a_job_that_ended_while_nobody_was_there_tells_its_result() {
     let result = opened.run(script()).await.unwrap();
     assert_eq!(result.status, StageStatus::Exited(ExitCode(7)));
     let after = opened.trace.text(TraceStream::STDOUT);
-    assert_eq!(format!("{}{after}", note.shown), expected());
+    assert_eq!(format!("{}{after}", note.shown), lines(LINES));
     is_clean(&run, &mut opened).await;
 }
 
@@ -266,8 +269,7 @@ async fn output_is_exact_when_the_way_to_the_agent_is_cut_while_it_flows() {
     let (ran, cuts) = tokio::join!(running, cutting);
     assert_eq!(ran.unwrap().status, StageStatus::Exited(ExitCode(3)));
     assert!(cuts >= 3, "{cuts} cuts");
-    let expected: String = (0..4000).map(|line| format!("line {line}\n")).collect();
-    assert_eq!(opened.trace.text(TraceStream::STDOUT), expected);
+    assert_eq!(opened.trace.text(TraceStream::STDOUT), lines(4000));
     is_clean(&run, &mut opened).await;
 }
 
