@@ -152,7 +152,7 @@ fn private_directories(root: &Path) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_whose_runner_was_killed_goes_on_without_a_gap_and_is_not_run_twice() {
-    // R-EXEC-68, R-STEP-46
+    // R-EXEC-68, R-STEP-50
     if let Ok(task) = std::env::var(TASK) {
         return run_until_killed(&task).await;
     }
@@ -245,7 +245,7 @@ async fn a_container_of_another_job_is_not_adopted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn output_is_exact_when_the_way_to_the_agent_is_cut_while_it_flows() {
-    // R-STEP-46
+    // R-STEP-50
     let run = Run::new(config());
     let mut opened = run.open(job(BUSYBOX)).await;
     opened.trace.clear();
