@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How long files may take to be given back.
-const TAKE_BACK: Duration = Duration::from_secs(60);
+const TAKE_BACK: Duration = Duration::from_mins(1);
 
 /// Runs the stages of one job in a container.
 ///

@@ -2,6 +2,7 @@
 
 use crate::assemble::{AgentParts, reach_agent, stage_engine};
 use crate::config::{DockerConfig, EngineChoice, ImageOptions};
+use crate::container::JobContainer;
 use crate::container::fault;
 use crate::container::ready::Inside;
 use crate::container::tree::Owner;
@@ -91,10 +92,7 @@ pub(crate) async fn prepare(
     go_on(cancellation)?;
     let grant = Grant::of_build(&preparation.settings, &image, &said)?;
     let tactic = preparation.tactic(&image)?;
-    let mark = match &tactic {
-        Tactic::Agent(_) => READY.to_owned(),
-        Tactic::Exec | Tactic::Attach => new_mark(),
-    };
+    let mark = mark_of(&tactic);
     let creation = Creation {
         preparation,
         image: &image,
@@ -120,25 +118,11 @@ pub(crate) async fn prepare(
     let (inside, agent) = match &tactic {
         Tactic::Exec | Tactic::Attach => (Inside::read(&line), None),
         Tactic::Agent(_) => {
-            let (client, inside) = reach_agent(&container, cancellation).await?;
-            let place = Place {
-                container: container.id().to_owned(),
-                owner: preparation.owner.clone(),
-                job: options.job.id,
-                attempt: preparation.attempt,
-                network: network.name().to_owned(),
-                mounted: files.host.is_some(),
-            };
-            let ledger = Ledger::new(place, Runs::default(), preparation.observer.clone());
-            let prefix = names.base().to_owned();
-            (
-                inside,
-                Some(AgentParts {
-                    client,
-                    prefix,
-                    ledger,
-                }),
-            )
+            let mounted = files.host.is_some();
+            let place = place(preparation, &container, &network, mounted);
+            let (inside, agent) =
+                with_agent(preparation, &container, place, &names, cancellation).await?;
+            (inside, Some(agent))
         }
     };
     let inside = inside.ok_or_else(|| DockerError::config(fault::no_shell(&name)))?;
@@ -180,6 +164,50 @@ pub(crate) async fn prepare(
         are_ready: false,
         ledger,
     })
+}
+
+/// Returns what the container says when it is ready.
+fn mark_of(tactic: &Tactic) -> String {
+    match tactic {
+        Tactic::Agent(_) => READY.to_owned(),
+        Tactic::Exec | Tactic::Attach => new_mark(),
+    }
+}
+
+/// Returns what another process needs to find the container.
+fn place(
+    preparation: &Preparation,
+    container: &JobContainer,
+    network: &JobNetwork,
+    mounted: bool,
+) -> Place {
+    Place {
+        container: container.id().to_owned(),
+        owner: preparation.owner.clone(),
+        job: preparation.options.job.id,
+        attempt: preparation.attempt,
+        network: network.name().to_owned(),
+        mounted,
+    }
+}
+
+/// Waits until the agent answers, and returns what it says of its place.
+async fn with_agent(
+    preparation: &Preparation,
+    container: &JobContainer,
+    place: Place,
+    names: &Names,
+    cancellation: &Cancellation,
+) -> Result<(Option<Inside>, AgentParts), DockerError> {
+    let (client, inside) = reach_agent(container, cancellation).await?;
+    let ledger = Ledger::new(place, Runs::default(), preparation.observer.clone());
+    let prefix = names.base().to_owned();
+    let parts = AgentParts {
+        client,
+        prefix,
+        ledger,
+    };
+    Ok((inside, parts))
 }
 
 async fn start_if(
