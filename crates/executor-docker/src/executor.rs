@@ -262,7 +262,8 @@ impl Prepared {
         let Some(host) = self.files.host.as_ref().filter(|_| self.owner.uid != 0) else {
             return Ok(());
         };
-        if !own::may_give() {
+        // A tree of the user's own stays the user's, as with `docker run -v`.
+        if self.in_place || !own::may_give() {
             return Ok(());
         }
         let (root, owner) = (PathBuf::from(&host.project_dir), self.owner);

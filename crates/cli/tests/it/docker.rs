@@ -253,6 +253,21 @@ fn a_timeout_and_the_working_tree_itself() {
     nothing_left(&project);
 }
 
+#[test]
+fn the_working_tree_stays_its_owners_when_an_image_has_another_user() {
+    use std::os::unix::fs::MetadataExt;
+    let project = Project::with_pipeline(
+        "job:\n  image: runwright-test/nonroot:1\n  script: [id -u, test -r .gitlab-ci.yml]\n",
+    );
+    let owner = |name: &str| std::fs::metadata(project.dir().join(name)).unwrap().uid();
+    let before = [owner("."), owner(".gitlab-ci.yml")];
+    runwright(&project, &["run", "--executor", "docker", "--in-place"])
+        .expect_code(0)
+        .expect_text("job | 1000");
+    assert_eq!([owner("."), owner(".gitlab-ci.yml")], before);
+    nothing_left(&project);
+}
+
 /// A job that says `ready` and goes on until it is told to end, which it obeys if `obeys`.
 fn endless(obeys: &str) -> Project {
     Project::with_pipeline(&format!(

@@ -65,13 +65,15 @@ pub(crate) async fn begin(
         }
         created => created?,
     };
-    let started = engine.api().start_container(&created.id, None);
+    let id = created.id;
     let doing = format!("start the service {title}");
     fail_point!(
         "executor_docker::service::start",
-        engine.call(doing, started).await
+        engine
+            .call(doing, engine.api().start_container(&id, None))
+            .await
     )?;
-    Ok(created.id)
+    Ok(id)
 }
 
 /// Removes a container by its name or id; it is gone afterwards.

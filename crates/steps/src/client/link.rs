@@ -2,7 +2,6 @@ use super::options::ClientOptions;
 use crate::wire::v1::step_runner_client::StepRunnerClient;
 use executor_core::ability::{Connection, StepsConnector};
 use executor_core::{BoxError, BuildError, CancelCause, Cancellation, HumanDuration, Retryability};
-use fail_point::fail_point;
 use hyper_util::rt::TokioIo;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,7 +120,7 @@ impl Dial {
                 retry: Retryability::Temporary,
             })
         });
-        match fail_point!("steps::client::connect", connected) {
+        match connected {
             Ok(connection) => {
                 *self.way.failure() = None;
                 Ok(TokioIo::new(connection))
