@@ -255,10 +255,12 @@ fn a_timeout_and_the_working_tree_itself() {
 
 #[test]
 fn the_working_tree_stays_its_owners_when_an_image_has_another_user() {
-    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let project = Project::with_pipeline(
         "job:\n  image: runwright-test/nonroot:1\n  script: [id -u, test -r .gitlab-ci.yml]\n",
     );
+    let everybody = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(project.dir(), everybody).unwrap();
     let owner = |name: &str| std::fs::metadata(project.dir().join(name)).unwrap().uid();
     let before = [owner("."), owner(".gitlab-ci.yml")];
     runwright(&project, &["run", "--executor", "docker", "--in-place"])
