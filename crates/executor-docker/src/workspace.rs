@@ -166,7 +166,9 @@ impl JobFiles {
             }
         } else if owner.uid == 0 {
             return Ok(());
-        } else if let Ok(project) = below(&inside.project_dir) {
+        } else if let Ok(project) = below(&inside.project_dir)
+            && !self.is_in_place()
+        {
             tree.only_directory(&project, 0o755)?;
         }
         tree.only_directory(".", 0o755)?;
@@ -174,6 +176,12 @@ impl JobFiles {
             tree.only_directory(&temp_dir, 0o700)?;
         }
         container.upload(&inside.builds_dir, tree.finish()?).await
+    }
+
+    /// Returns whether the project's directory is a tree of the user's own, which stays the user's.
+    fn is_in_place(&self) -> bool {
+        let own = |host: &BuildDirs| Path::new(&host.project_dir).starts_with(&host.builds_dir);
+        self.host.as_ref().is_some_and(|host| !own(host))
     }
 
     /// Returns an archive with the directory for caches, for the root of a container.
