@@ -1,6 +1,6 @@
 //! Going on with a container that another process has made.
 
-use crate::assemble::{AgentParts, Parts, reach_agent};
+use crate::assemble::{AgentParts, Parts, Way, reach_agent};
 use crate::container::watch::{ContainerEnd, look};
 use crate::container::{JobContainer, fault};
 use crate::error::DockerError;
@@ -94,7 +94,7 @@ pub(crate) async fn adopt(
         files,
         services,
         inside,
-        agent: Some(agent),
+        way: Way::Agent(agent),
     };
     let mut prepared = parts.assemble(preparation, &image)?;
     prepared.services.watch();

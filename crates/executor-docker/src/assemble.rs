@@ -8,8 +8,10 @@ use crate::executor::Prepared;
 use crate::prepare::Preparation;
 use crate::resume::Ledger;
 use crate::run::agent::AgentEngine;
+use crate::run::attach::AttachEngine;
 use crate::run::connector::AgentConnector;
 use crate::run::exec::ExecEngine;
+use crate::run::helper::{Helper, HelperPlan};
 use crate::run::{StageEngine, Timing};
 use crate::service::Services;
 use crate::terminal::DockerTerminal;
@@ -26,8 +28,16 @@ pub(crate) struct Parts {
     pub(crate) files: JobFiles,
     pub(crate) services: Services,
     pub(crate) inside: Inside,
-    /// Without it each stage is an exec.
-    pub(crate) agent: Option<AgentParts>,
+    pub(crate) way: Way,
+}
+
+/// What the stages are run through, as [`Tactic`](crate::tactic::Tactic) has decided.
+#[derive(Debug)]
+pub(crate) enum Way {
+    Agent(AgentParts),
+    Exec,
+    /// Common work is done in this container.
+    Attach(HelperPlan),
 }
 
 /// The agent in a container.
@@ -51,21 +61,23 @@ impl Parts {
             files,
             services,
             inside,
-            agent,
+            way,
         } = self;
         let owner = inside.owner();
         let shell = preparation.choose_shell(&inside, image)?;
         let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
         let timing = Timing::of(&preparation.options.config);
-        let transfer = agent.as_ref().map(|agent| agent.client.files());
-        let ledger = agent.as_ref().map(|agent| agent.ledger.clone());
-        let engine = stage_engine(agent, &container, program, timing);
-        let terminal = DockerTerminal::new(
-            container.execs(),
-            shell.clone(),
-            files.inside.clone(),
-            owner,
-        );
+        let (mut transfer, mut ledger) = (None, None);
+        if let Way::Agent(agent) = &way {
+            transfer = Some(agent.client.files());
+            ledger = Some(agent.ledger.clone());
+        }
+        // Its main process ends with each stage.
+        let is_restarted = matches!(way, Way::Attach(_));
+        let engine = stage_engine(way, &container, image, program, timing);
+        let (execs, dirs) = (container.execs(), files.inside.clone());
+        let terminal =
+            DockerTerminal::new(execs, shell.clone(), dirs, owner).restarted(is_restarted);
         Ok(Prepared {
             terminal: Arc::new(terminal),
             container,
@@ -75,28 +87,33 @@ impl Parts {
             shell,
             transfer,
             services,
-            in_place: preparation.options.project_dir.is_some(),
             are_ready: false,
             ledger,
         })
     }
 }
 
-/// Returns what runs the stages: the agent where one is, else programs of the engine.
-pub(crate) fn stage_engine(
-    agent: Option<AgentParts>,
+fn stage_engine(
+    way: Way,
     container: &JobContainer,
+    image: &str,
     shell: String,
     timing: Timing,
 ) -> StageEngine {
-    match agent {
-        None => StageEngine::Exec(ExecEngine {
+    match way {
+        Way::Attach(helper) => StageEngine::Attach(Box::new(AttachEngine {
+            build: container.execs(),
+            image: image.to_owned(),
+            helper: Helper::new(helper),
+            timing,
+        })),
+        Way::Exec => StageEngine::Exec(ExecEngine {
             execs: container.execs(),
             end: container.end(),
             shell,
             timing,
         }),
-        Some(agent) => StageEngine::Agent(AgentEngine {
+        Way::Agent(agent) => StageEngine::Agent(AgentEngine {
             client: agent.client,
             prefix: agent.prefix,
             counts: HashMap::new(),

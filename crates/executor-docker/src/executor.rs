@@ -48,8 +48,6 @@ pub struct DockerExecutor {
 pub(crate) struct Prepared {
     pub(crate) container: JobContainer,
     pub(crate) files: JobFiles,
-    /// Whether the project is a tree that was there before the job.
-    pub(crate) in_place: bool,
     pub(crate) owner: Owner,
     pub(crate) engine: StageEngine,
     pub(crate) shell: ShellInfo,
@@ -263,7 +261,7 @@ impl Prepared {
             return Ok(());
         };
         // A tree of the user's own stays the user's, as with `docker run -v`.
-        if self.in_place || !own::may_give() {
+        if self.files.is_in_place() || !own::may_give() {
             return Ok(());
         }
         let (root, owner) = (PathBuf::from(&host.project_dir), self.owner);
@@ -285,7 +283,7 @@ impl Prepared {
         let inside = &self.files.inside;
         let shell = self.shell.program.as_deref().unwrap_or("sh");
         // A tree of the user's own may have files of others, and they stay theirs.
-        let own = if self.in_place {
+        let own = if self.files.is_in_place() {
             &inside.temp_dir
         } else {
             &inside.builds_dir

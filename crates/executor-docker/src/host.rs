@@ -17,7 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) struct Shared {
     pub(crate) options: DockerOptions,
     owner: String,
-    /// By address. One that broke is replaced by the next job.
+    /// Clients by address, with what they agreed on with the engine. Each connects anew where a connection broke.
     engines: Mutex<HashMap<String, (Engine, Images)>>,
 }
 

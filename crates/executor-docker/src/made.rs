@@ -50,9 +50,9 @@ impl Made {
         if let Some(journal) = self.supervisor.as_ref().and_then(Supervisor::journal) {
             journal
                 .record_dir(path)
-                .map_err(|error| DockerError::Config {
-                    message: "note the temporary directory".to_owned(),
-                    source: Some(error.into()),
+                .map_err(|error| DockerError::Broken {
+                    doing: "note the temporary directory".to_owned(),
+                    source: error.into(),
                 })?;
         }
         self.directories.push(path.to_owned());

@@ -1,11 +1,10 @@
 //! Making a job's container and all that it needs.
 
-use crate::assemble::{AgentParts, reach_agent, stage_engine};
+use crate::assemble::{AgentParts, Parts, Way, reach_agent};
 use crate::config::{DockerConfig, EngineChoice, ImageOptions};
 use crate::container::JobContainer;
 use crate::container::fault;
 use crate::container::ready::Inside;
-use crate::container::tree::Owner;
 use crate::create::Grant;
 use crate::creation::Creation;
 use crate::engine::Engine;
@@ -19,14 +18,9 @@ use crate::network::JobNetwork;
 use crate::policy;
 use crate::resources;
 use crate::resume::{Ledger, Place, ResumeObserver, Runs};
-use crate::run::StageEngine;
-use crate::run::Timing;
-use crate::run::attach::AttachEngine;
-use crate::run::helper::Helper;
 use crate::run::mark::new_mark;
 use crate::service::Services;
 use crate::tactic::{self, Fallback, Tactic};
-use crate::terminal::DockerTerminal;
 use executor_core::{
     BuildDirs, CancelCause, Cancellation, Dialect, JobTraceExt, PrepareOptions, ShellInfo,
 };
@@ -114,7 +108,6 @@ pub(crate) async fn prepare(
     let (container, files, line) = begun?;
     started?;
     let name = image.reference.familiar();
-    let timing = Timing::of(&options.config);
     let (inside, agent) = match &tactic {
         Tactic::Exec | Tactic::Attach => (Inside::read(&line), None),
         Tactic::Agent(_) => {
@@ -126,44 +119,25 @@ pub(crate) async fn prepare(
         }
     };
     let inside = inside.ok_or_else(|| DockerError::config(fault::no_shell(&name)))?;
-    let owner = Owner {
-        uid: inside.uid,
-        gid: inside.gid,
-    };
+    let owner = inside.owner();
     let read_only = preparation.settings.read_only;
     files.make_inside(&container, owner, read_only).await?;
-    let shell = preparation.choose_shell(&inside, &name)?;
-    let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
-    let transfer = agent.as_ref().map(|agent| agent.client.files());
-    let ledger = agent.as_ref().map(|agent| agent.ledger.clone());
-    let engine = if matches!(tactic, Tactic::Attach) {
-        let helper = helper.as_ref().unwrap_or(&image);
-        let helper = creation.helper(made, &container, &files, helper, owner)?;
-        StageEngine::Attach(Box::new(AttachEngine {
-            build: container.execs(),
-            image: name,
-            helper: Helper::new(helper),
-            timing,
-        }))
-    } else {
-        stage_engine(agent, &container, program, timing)
+    let way = match (agent, &tactic) {
+        (Some(agent), _) => Way::Agent(agent),
+        (None, Tactic::Attach) => {
+            let helper = helper.as_ref().unwrap_or(&image);
+            Way::Attach(creation.helper(made, &container, &files, helper, owner)?)
+        }
+        (None, _) => Way::Exec,
     };
-    let (execs, dirs) = (container.execs(), files.inside.clone());
-    let terminal = DockerTerminal::new(execs, shell.clone(), dirs, owner)
-        .restarted(matches!(tactic, Tactic::Attach));
-    Ok(Prepared {
-        terminal: Arc::new(terminal),
+    let parts = Parts {
         container,
         files,
-        in_place: options.project_dir.is_some(),
-        owner,
-        engine,
-        shell,
-        transfer,
         services,
-        are_ready: false,
-        ledger,
-    })
+        inside,
+        way,
+    };
+    parts.assemble(preparation, &name)
 }
 
 /// Returns what the container says when it is ready.

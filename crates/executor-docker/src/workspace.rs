@@ -179,7 +179,7 @@ impl JobFiles {
     }
 
     /// Returns whether the project's directory is a tree of the user's own, which stays the user's.
-    fn is_in_place(&self) -> bool {
+    pub(crate) fn is_in_place(&self) -> bool {
         let own = |host: &BuildDirs| Path::new(&host.project_dir).starts_with(&host.builds_dir);
         self.host.as_ref().is_some_and(|host| !own(host))
     }

@@ -17,6 +17,10 @@ use runwright::shell::ShellConfig;
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long an owner of something in an engine is remembered at least.
+const REMEMBERED: Duration = Duration::from_hours(1);
 
 /// How many jobs a message names.
 const NAMED: usize = 5;
@@ -181,12 +185,14 @@ fn wants_image(plan: &Plan) -> bool {
 async fn take_over(engine: &Engine) -> Result<Owner, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let owners = Owners::of(state.path());
-    let owner = owners.enter();
+    let here = engine.host().to_string();
+    let owner = owners.enter(&here);
     let owner = owner
         .context("note whose containers are made")
         .map_err(Failure::environment)?;
+    let dead = owners.dead(&here, REMEMBERED);
     match sweep(engine, |id| owners.may_live(id)).await {
-        Ok(swept) if swept.failures.is_empty() => owners.forget_dead(),
+        Ok(swept) if swept.failures.is_empty() => owners.forget(&dead),
         Ok(swept) => {
             for failure in &swept.failures {
                 error_line(&strip_controls(&format!(

@@ -3,9 +3,9 @@
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The directory of the state with a file for each owner, which he holds locked as long as he lives.
 const DIRECTORY: &str = "container-owners";
@@ -28,19 +28,20 @@ impl Owners {
         Self(state.join(DIRECTORY))
     }
 
-    /// Makes this process one of them.
-    pub(super) fn enter(&self) -> io::Result<Owner> {
+    /// Makes this process one of them, with what it makes in this engine.
+    pub(super) fn enter(&self, engine: &str) -> io::Result<Owner> {
         fs::create_dir_all(&self.0)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let nanos = now.map_or(0, |since| since.as_nanos());
         let id = format!("{:x}-{nanos:x}", std::process::id());
         // It has its name only once it is locked: nobody finds it as that of a dead one.
         let unnamed = self.0.join(format!(".{id}"));
-        let lock = OpenOptions::new()
+        let mut lock = OpenOptions::new()
             .write(true)
             .create_new(true)
             .open(&unnamed)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        lock.write_all(engine.as_bytes())?;
         fs::rename(&unnamed, self.0.join(&id))?;
         Ok(Owner { id, _lock: lock })
     }
@@ -60,16 +61,26 @@ impl Owners {
         )
     }
 
-    /// Forgets those that live no more, once nothing of them is left.
-    pub(super) fn forget_dead(&self) {
-        for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            if let Some(id) = name.to_str()
-                && !self.may_live(id)
-            {
-                // The next run tries again.
-                let _ = fs::remove_file(entry.path());
-            }
+    /// Returns those of this engine that live no more and began longer than `age` ago.
+    ///
+    /// Ask before what they have left is removed: of who dies in between, something may still be there. One
+    /// who was killed a moment ago may have asked the engine for something that it has not made yet.
+    pub(super) fn dead(&self, engine: &str, age: Duration) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let dead = entries.filter(|entry| {
+            let begun = entry.metadata().and_then(|metadata| metadata.modified());
+            let is_old = begun.is_ok_and(|begun| begun.elapsed().is_ok_and(|since| since >= age));
+            is_old && fs::read_to_string(entry.path()).is_ok_and(|of| of == engine)
+        });
+        let names = dead.filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter(|id| !self.may_live(id)).collect()
+    }
+
+    /// Forgets those of whom nothing is left.
+    pub(super) fn forget(&self, dead: &[String]) {
+        for id in dead {
+            // The next run tries again.
+            let _ = fs::remove_file(self.0.join(id));
         }
     }
 }
@@ -89,18 +100,22 @@ mod tests {
     fn an_owner_lives_until_he_is_dropped() {
         let state = tempfile::tempdir().expect("a directory");
         let owners = Owners::of(state.path());
-        let (first, second) = (owners.enter().expect("in"), owners.enter().expect("in"));
-        let (one, two) = (first.id().to_owned(), second.id().to_owned());
-        assert!(owners.may_live(&one) && owners.may_live(&two));
-        drop(first);
-        assert!(!owners.may_live(&one) && owners.may_live(&two));
-        owners.forget_dead();
-        // Now he is a stranger.
+        let enter = |engine| owners.enter(engine).expect("in");
+        let (first, second, other) = (enter("here"), enter("here"), enter("there"));
+        let [one, two, three] = [&first, &second, &other].map(|it| it.id().to_owned());
         assert!(owners.may_live(&one) && owners.may_live(&two));
         assert!(owners.may_live("../container-owners") && owners.may_live(""));
+        let dead = || owners.dead("here", Duration::ZERO);
+        assert!(dead().is_empty());
+        drop((first, other));
+        assert!(!owners.may_live(&one) && owners.may_live(&two));
+        // What the third has left is in another engine.
+        assert_eq!(dead(), [one.as_str()]);
+        assert!(owners.dead("here", Duration::from_hours(1)).is_empty());
+        let before = dead();
         drop(second);
-        owners.forget_dead();
-        let left = fs::read_dir(state.path().join(DIRECTORY)).expect("a directory");
-        assert_eq!(left.count(), 0);
+        owners.forget(&before);
+        // Now he is a stranger; who died since is not.
+        assert!(owners.may_live(&one) && !owners.may_live(&two) && !owners.may_live(&three));
     }
 }

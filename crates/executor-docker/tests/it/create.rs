@@ -89,7 +89,7 @@ async fn limits_hold_in_the_container() {
         extra_hosts = ["db.example:192.0.2.7"]
         devices = ["/dev/zero:/dev/mine:r"]
         [tmpfs]
-        "/work" = "rw,size=1m,mode=1777"
+        "/scratch" = "rw,size=1m,mode=1777"
         [ulimit]
         nofile = "100:200"
         [sysctls]
@@ -100,8 +100,8 @@ async fn limits_hold_in_the_container() {
         hostname; ulimit -n; ulimit -Hn; cat /proc/sys/kernel/shm_rmid_forced
         grep -c 192.0.2.7 /etc/hosts
         touch /here 2>&1
-        touch /work/there && echo written
-        d=/dev; df -k /work $d/shm | tail -n 2 | while read name blocks rest; do echo $blocks; done
+        touch /scratch/there && echo written
+        d=/dev; df -k /scratch $d/shm | tail -n 2 | while read name blocks rest; do echo $blocks; done
         head -c 3 /dev/mine | wc -c
         (for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do sleep 1 & done) 2>&1
         true
