@@ -37,7 +37,7 @@ pub(crate) enum Way {
     Agent(AgentParts),
     Exec,
     /// Common work is done in this container.
-    Attach(HelperPlan),
+    Attach(Box<HelperPlan>),
 }
 
 /// The agent in a container.
@@ -104,7 +104,7 @@ fn stage_engine(
         Way::Attach(helper) => StageEngine::Attach(Box::new(AttachEngine {
             build: container.execs(),
             image: image.to_owned(),
-            helper: Helper::new(helper),
+            helper: Helper::new(*helper),
             timing,
         })),
         Way::Exec => StageEngine::Exec(ExecEngine {

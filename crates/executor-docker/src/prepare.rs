@@ -126,7 +126,8 @@ pub(crate) async fn prepare(
         (Some(agent), _) => Way::Agent(agent),
         (None, Tactic::Attach) => {
             let helper = helper.as_ref().unwrap_or(&image);
-            Way::Attach(creation.helper(made, &container, &files, helper, owner)?)
+            let helper = creation.helper(made, &container, &files, helper, owner)?;
+            Way::Attach(Box::new(helper))
         }
         (None, _) => Way::Exec,
     };

@@ -14,6 +14,8 @@ use tokio::sync::watch;
 
 /// How long what the agent had said may still come when its container has ended.
 const LATE: Duration = Duration::from_millis(500);
+/// How long after its agent a container may end.
+const SOON: Duration = Duration::from_secs(2);
 
 /// Runs stages through one agent.
 #[derive(Debug)]
@@ -88,7 +90,14 @@ impl AgentEngine {
             executed = executing => executed,
             lost = lost => return Err(lost),
         };
-        let result = executed.map_err(|error| self.explain(error))?;
+        let result = match executed {
+            Ok(result) => result,
+            // The agent stops its requests when the container is stopped.
+            Err(StepsError::Canceled(_)) if !stage.cancellation.is_canceled() => {
+                return Err(self.taken_away().await);
+            }
+            Err(error) => return Err(self.explain(error)),
+        };
         if let Some(error) = &result.log_error {
             stage.trace.warning_line(&format!(
                 "the log is not complete: {error}; what the job wrote afterwards is lost"
@@ -120,6 +129,16 @@ impl AgentEngine {
             },
             progress: Some(progress),
         }
+    }
+
+    /// Says why a stage was stopped that nobody here has stopped.
+    async fn taken_away(&self) -> BuildError {
+        let mut end = self.end.clone();
+        let end = tokio::time::timeout(SOON, ended(&mut end)).await;
+        end.map_or(BuildError::Canceled(CancelCause::EnvironmentLost), |end| {
+            end.error(&self.name).into()
+        })
+        .given_up()
     }
 
     /// Where the container is lost, that is why.

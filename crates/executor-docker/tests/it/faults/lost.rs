@@ -35,8 +35,9 @@ async fn done(deed: Deed, container: &str) {
             api.kill_container(container, options).await
         }
         Deed::Stop => {
+            // Its main process has time to say goodbye.
             let options = StopContainerOptions {
-                t: Some(0),
+                t: Some(1),
                 ..StopContainerOptions::default()
             };
             api.stop_container(container, Some(options)).await
