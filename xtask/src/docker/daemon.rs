@@ -17,7 +17,13 @@ const START: Duration = Duration::from_mins(2);
 /// How long it may take to end before it is killed.
 const STOP: Duration = Duration::from_secs(30);
 
+/// How much of the memory its data and its state may take at most: images, and what the tests write.
+const ROOM: &str = "size=6g";
+
 /// A running Docker Engine with its own data, socket and bridge. It ends when this is dropped.
+///
+/// Its data are in memory. An engine waits for the disk several times for each container, so tests on a slow disk
+/// took five times as long.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     child: Child,
@@ -41,6 +47,9 @@ impl Daemon {
         for directory in [&runtime, &data] {
             fs::create_dir_all(directory)
                 .with_context(|| format!("make {}", directory.display()))?;
+            if let Err(error) = mount_memory(directory) {
+                println!("test: {} is on the disk: {error:#}", directory.display());
+            }
         }
         let bridge = format!("rwt{id}");
         make_bridge(&bridge, id)?;
@@ -144,6 +153,7 @@ impl Drop for Daemon {
         self.end();
         let _ = ip(&["link", "delete", &self.bridge]);
         for directory in [&self.runtime, &self.data] {
+            unmount(directory);
             if let Err(error) = fs::remove_dir_all(directory) {
                 println!("test: {} is left: {error}", directory.display());
             }
@@ -166,11 +176,29 @@ fn sweep(target: &Path) {
             if let Some(id) = owner(&path, prefix)
                 && !Path::new("/proc").join(id.to_string()).exists()
             {
+                unmount(&path);
                 let _ = fs::remove_dir_all(path);
                 let _ = ip(&["link", "delete", &format!("rwt{id}")]);
             }
         }
     }
+}
+
+fn mount_memory(directory: &Path) -> anyhow::Result<()> {
+    let mut command = Command::new("mount");
+    let options = ["-t", "tmpfs", "-o", ROOM, "tmpfs"];
+    run::run(command.args(options).arg(directory).stdin(Stdio::null()))
+}
+
+/// Unmounts what is mounted on a directory, and below it what an engine that was killed has left.
+fn unmount(directory: &Path) {
+    let mut command = Command::new("umount");
+    let quiet = command.stdin(Stdio::null()).stderr(Stdio::null());
+    // It may be that nothing is mounted there.
+    let _ = quiet
+        .args(["--recursive", "--lazy"])
+        .arg(directory)
+        .status();
 }
 
 /// Makes a bridge of its own: another engine on this machine keeps its addresses.
