@@ -28,7 +28,7 @@ usage: runwright-agent serve [--socket PATH] [--directory DIR] [--orphan-grace T
 
   --socket PATH        where the socket is; by default agent.sock in the directory
   --directory DIR      where the agent keeps its files; by default /tmp/runwright-agent, or PATH.d beside a socket
-  --orphan-grace TIME  ends the agent when nobody was connected and nothing ran for so long, such as 90s or 10m
+  --orphan-grace TIME  ends the agent, and what runs, when nobody was connected for so long, such as 90s or 10m
 ";
 
 /// One call of the program.
@@ -59,7 +59,7 @@ pub struct ServeOptions {
     pub socket: PathBuf,
     /// Where it keeps what it spools.
     pub directory: PathBuf,
-    /// After how long without any connection and request it ends by itself. Default: never.
+    /// After how long without any connection it ends by itself, and what runs with it. Default: never.
     pub orphan_grace: Option<Duration>,
     /// A program to run beside; the agent ends with it.
     pub command: Vec<OsString>,
@@ -83,7 +83,8 @@ pub fn serve_command(
         .into();
     if let Some(grace) = orphan_grace {
         words.push("--orphan-grace".to_owned());
-        words.push(format!("{}ms", grace.as_millis()));
+        let millis = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        words.push(format!("{millis}ms"));
     }
     words
 }

@@ -14,9 +14,6 @@ use crate::agent::{bootstrap, serve, stamp};
 /// Code for a command line that is not understood.
 const MISUSED: u8 = 2;
 
-/// More threads than are ever busy with files are of no use in a container.
-const BLOCKING_THREADS: usize = 8;
-
 /// Is the whole program; `arguments` are those after its name.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let fallback = std::env::var_os(ARGV_VARIABLE);
@@ -53,10 +50,8 @@ fn proxy(socket: &Path) -> Result<ExitCode, String> {
 }
 
 fn runtime() -> Result<Runtime, String> {
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(BLOCKING_THREADS)
-        .build();
+    // Threads for work on files come and go with the work. A limit of few would let transfers that stall hold up others.
+    let runtime = Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| format!("start a runtime: {error}"))
 }
 

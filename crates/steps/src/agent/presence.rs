@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 const OFTEN: Duration = Duration::from_millis(20);
 const SELDOM: Duration = Duration::from_secs(5);
 
-/// Since when nobody is connected and nothing runs.
+/// Since when nobody is connected.
 #[derive(Debug)]
 pub(crate) struct Presence {
     grace: Option<Duration>,

@@ -164,8 +164,8 @@ impl Serving {
                 _ = signals.interrupt.recv() => return None,
                 Some(code) = ended(&mut command) => return Some(code),
                 () = self.presence.time_to_look() => {
-                    let anybody = !self.connections.is_empty() || self.service.is_busy();
-                    if self.presence.look(anybody) {
+                    // Whoever wants to know how something ends is connected, or comes back in time.
+                    if self.presence.look(!self.connections.is_empty()) {
                         say("runwright-agent: nobody was here for too long");
                         return None;
                     }

@@ -1,6 +1,7 @@
 use super::error::StepsError;
 use super::link::Link;
 use super::patience::{After, Patience};
+use crate::wire::INSTANCE;
 use crate::wire::v1::step_runner_client::StepRunnerClient;
 use executor_core::{BoxError, BuildError, CancelCause, Cancellation};
 use std::error::Error;
@@ -30,8 +31,19 @@ impl From<Status> for Failure {
     }
 }
 
+/// Returns whether the service refuses a request because it is for the one that was here before.
+pub(crate) fn is_for_another(status: &Status) -> bool {
+    status.code() == Code::FailedPrecondition && status.metadata().contains_key(INSTANCE)
+}
+
 /// Returns what the service's refusal means.
 pub(crate) fn refusal(status: &Status, id: &str) -> StepsError {
+    if is_for_another(status) {
+        return StepsError::Lost {
+            since: Duration::ZERO,
+            source: "the service was started anew".into(),
+        };
+    }
     let message = status.message().to_owned();
     match status.code() {
         Code::NotFound => StepsError::Forgotten { id: id.to_owned() },

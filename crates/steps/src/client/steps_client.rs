@@ -1,6 +1,6 @@
 use super::agent_info::AgentInfo;
 use super::answer;
-use super::call::{Attempts, Failure, canceled, refusal};
+use super::call::{Attempts, Failure, canceled, is_for_another, refusal};
 use super::error::{StepsError, StepsErrorClass};
 use super::follow::follow;
 use super::link::Link;
@@ -185,30 +185,40 @@ impl StepsClient {
     }
 
     /// Starts a request, once, however often the connection breaks meanwhile.
+    ///
+    /// It is sent with the name of the service that shall take it, so that one that was started anew does not take what the
+    /// one before may have run.
     async fn start(&self, run: &RunSpec, cancellation: &Cancellation) -> Result<(), StepsError> {
-        // Who takes the request is known before it is sent, so that no other service is asked for the same.
-        let taker = match self.known_instance() {
+        let mut request = request(run);
+        request.instance = match self.known_instance() {
             Some(instance) => instance,
             None => self.hello(cancellation).await?.instance,
         };
-        let request = request(run);
         let mut attempts = Attempts::new(&self.link);
+        let mut state = Sending::Unsent;
         // What may have been sent is not given up for a cancellation: it is known first whether it runs.
         let never = Cancellation::new();
         loop {
             let mut service = self.link.service();
             let call = service.run(request.clone());
-            match attempts.once(call).await {
-                Ok(v1::RunResponse {}) => return Ok(()),
-                Err(Failure::Refused(status)) => return Err(refusal(&status, run.id.as_str())),
-                Err(Failure::Gone(cause)) => {
+            match (attempts.once(call).await, state) {
+                (Ok(v1::RunResponse {}), _) => return Ok(()),
+                (Err(Failure::Refused(status)), Sending::Unsent) if is_for_another(&status) => {
+                    // Nobody has it, so whoever is there now may take it.
+                    request.instance = self.hello(cancellation).await?.instance;
+                    state = Sending::Redirected;
+                }
+                (Err(Failure::Refused(status)), _) => {
+                    return Err(refusal(&status, run.id.as_str()));
+                }
+                (Err(Failure::Gone(cause)), _) => {
+                    state = Sending::Unanswered;
                     let waits = if cancellation.is_aborted() {
                         cancellation
                     } else {
                         &never
                     };
                     attempts.wait(cause, waits).await?;
-                    self.check_instance(&taker, waits).await?;
                 }
             }
         }
@@ -217,22 +227,6 @@ impl StepsClient {
     fn known_instance(&self) -> Option<String> {
         let instance = self.instance.lock();
         instance.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Fails when another service answers than this one: it does not know what the other has run.
-    async fn check_instance(
-        &self,
-        before: &str,
-        cancellation: &Cancellation,
-    ) -> Result<(), StepsError> {
-        let now = self.hello(cancellation).await?.instance;
-        if now == before {
-            return Ok(());
-        }
-        Err(StepsError::Lost {
-            since: std::time::Duration::ZERO,
-            source: "the service was started anew".into(),
-        })
     }
 
     /// Follows a request to its end and lets the service forget it.
@@ -269,4 +263,15 @@ impl StepsClient {
             Err(_) => tracing::debug!(id = %id, "A request could not be finished in time."),
         }
     }
+}
+
+/// What is known of a request that is being sent.
+#[derive(Debug, Clone, Copy)]
+enum Sending {
+    /// No service has it.
+    Unsent,
+    /// No service has it, and it was given another address.
+    Redirected,
+    /// Some service may run it.
+    Unanswered,
 }

@@ -5,8 +5,10 @@ use crate::wire::v1;
 use executor_core::{CancelCause, Cancellation};
 use rustix::fs::{Gid, Uid};
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle, JoinSet};
+use tokio::time::timeout;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
@@ -15,7 +17,10 @@ use tonic::{Status, Streaming};
 pub(crate) type Pieces = crate::service::Answers<v1::GetFilesResponse>;
 
 /// Unpacks the archive of a `PutFiles` call.
-pub(crate) async fn put(mut pieces: Streaming<v1::PutFilesRequest>) -> Result<(), Status> {
+pub(crate) async fn put(
+    mut pieces: Streaming<v1::PutFilesRequest>,
+    longest_stall: Duration,
+) -> Result<(), Status> {
     let Some(first) = pieces.message().await? else {
         return Err(Status::invalid_argument("no directory is given"));
     };
@@ -24,10 +29,24 @@ pub(crate) async fn put(mut pieces: Streaming<v1::PutFilesRequest>) -> Result<()
     // When the caller is gone the sender is dropped with this future, and the thread ends.
     let unpacked =
         tokio::task::spawn_blocking(move || unpack::unpack(&directory, PieceReader::new(receiver)));
-    let passed = pass_on(first, &mut pieces, sender).await;
+    let passed = pass_on(first, &mut pieces, sender, longest_stall).await;
+    let unpacked = unpacked.await.map_err(|error| broken(&error))?;
+    if let Err(Passing::Stalled) = passed {
+        return Err(stalled());
+    }
     // If both failed, it is because of the thread that nobody took the pieces.
-    unpacked.await.map_err(|error| broken(&error))??;
-    passed
+    unpacked?;
+    passed.map_err(|failed| match failed {
+        Passing::Stalled => stalled(),
+        Passing::Cut(status) => status,
+    })
+}
+
+/// Why an archive did not come to its end.
+#[derive(Debug)]
+enum Passing {
+    Cut(Status),
+    Stalled,
 }
 
 /// Passes an archive on until its end, or until nobody takes it any more.
@@ -35,22 +54,31 @@ async fn pass_on(
     first: v1::PutFilesRequest,
     pieces: &mut Streaming<v1::PutFilesRequest>,
     sender: mpsc::Sender<Piece>,
-) -> Result<(), Status> {
+    longest_stall: Duration,
+) -> Result<(), Passing> {
     let mut next = Some(first);
     while let Some(piece) = next {
         let is_taken = piece.data.is_empty() || sender.send(Piece::Bytes(piece.data)).await.is_ok();
         if !is_taken || (piece.last && sender.send(Piece::Last).await.is_err()) {
             return Ok(());
         }
-        next = pieces.message().await?;
+        let message = timeout(longest_stall, pieces.message()).await;
+        let message = message.map_err(|_| Passing::Stalled)?;
+        next = message.map_err(Passing::Cut)?;
     }
     Ok(())
 }
 
+/// Says why a transfer is given up: a thread waits for it, and memory.
+fn stalled() -> Status {
+    Status::deadline_exceeded("the files were neither sent nor taken for too long")
+}
+
 /// Packs the archive of a `GetFiles` call.
-pub(crate) async fn get(request: v1::GetFilesRequest) -> Result<Pieces, Status> {
+pub(crate) fn get(request: v1::GetFilesRequest, longest_stall: Duration) -> Result<Pieces, Status> {
     let directory = absolute(&request.directory)?;
-    let (sender, receiver) = mpsc::channel(DEPTH);
+    let (sender, packed) = mpsc::channel(DEPTH);
+    let (to_caller, receiver) = mpsc::channel(1);
     let mut packing = JoinSet::new();
     // When the caller is gone the receiver is dropped with the stream, and the thread ends.
     packing.spawn_blocking(move || {
@@ -61,12 +89,34 @@ pub(crate) async fn get(request: v1::GetFilesRequest) -> Result<Pieces, Status> 
             let _ = sender.blocking_send(Err(error.into()));
         }
     });
-    // The thread lives no longer than the stream.
+    packing.spawn(hand_out(packed, to_caller, longest_stall));
+    // Both live no longer than the stream.
     let pieces = ReceiverStream::new(receiver).map(move |piece| {
         let _ = &packing;
         piece
     });
     Ok(Box::pin(pieces))
+}
+
+/// Hands pieces out as fast as they are taken. Where the caller stalls, whoever packs is let go, and the caller is told
+/// when he takes something again.
+async fn hand_out<T>(
+    mut packed: mpsc::Receiver<Result<T, Status>>,
+    to_caller: mpsc::Sender<Result<T, Status>>,
+    longest_stall: Duration,
+) {
+    while let Some(piece) = packed.recv().await {
+        match timeout(longest_stall, to_caller.reserve()).await {
+            Ok(Ok(room)) => room.send(piece),
+            Ok(Err(_)) => return,
+            Err(_) => {
+                drop((packed, piece));
+                // Fails when the caller is gone.
+                let _ = to_caller.send(Err(stalled())).await;
+                return;
+            }
+        }
+    }
 }
 
 /// Gives a tree of files to another owner.
@@ -103,4 +153,32 @@ fn absolute(path: &str) -> Result<PathBuf, Status> {
 
 fn broken(error: &JoinError) -> Status {
     Status::internal(format!("the work on files broke: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_stalls_lets_go_of_whoever_packs_and_is_told() {
+        let longest = Duration::from_secs(10);
+        let (sending, packed) = mpsc::channel(DEPTH);
+        let (to_caller, mut caller) = mpsc::channel(1);
+        let handing = hand_out(packed, to_caller, longest);
+        let using = async {
+            for number in 0..3 {
+                sending.send(Ok(number)).await.unwrap();
+            }
+            // Slow, and not too slow.
+            tokio::time::sleep(longest * 9 / 10).await;
+            assert_eq!(caller.recv().await.unwrap().unwrap(), 0);
+            sending.closed().await;
+            let late = caller.recv().await.unwrap();
+            assert_eq!(late.unwrap(), 1);
+            let end = caller.recv().await.unwrap();
+            assert_eq!(end.unwrap_err().code(), tonic::Code::DeadlineExceeded);
+            assert!(caller.recv().await.is_none());
+        };
+        tokio::join!(handing, using);
+    }
 }

@@ -108,7 +108,7 @@ impl StepRunner for Api {
         &self,
         call: Call<Streaming<PutFilesRequest>>,
     ) -> Result<Response<PutFilesResponse>, Status> {
-        files::put(call.into_inner()).await?;
+        files::put(call.into_inner(), self.0.options.longest_stall).await?;
         Ok(Response::new(PutFilesResponse {}))
     }
 
@@ -118,7 +118,8 @@ impl StepRunner for Api {
         &self,
         call: Call<GetFilesRequest>,
     ) -> Result<Response<Self::GetFilesStream>, Status> {
-        Ok(Response::new(files::get(call.into_inner()).await?))
+        let longest_stall = self.0.options.longest_stall;
+        Ok(Response::new(files::get(call.into_inner(), longest_stall)?))
     }
 
     async fn own(&self, call: Call<OwnRequest>) -> Result<Response<OwnResponse>, Status> {

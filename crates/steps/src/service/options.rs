@@ -34,6 +34,8 @@ pub struct ServiceOptions {
     pub longest_run: Duration,
     /// How long a request may run without any output. `None` is as long as it likes.
     pub longest_silence: Option<Duration>,
+    /// How long the other side of a transfer of files may neither send nor take anything.
+    pub longest_stall: Duration,
     /// How often the service looks for requests that were kept, or ran, for too long.
     pub scan_every: Duration,
 }
@@ -49,6 +51,7 @@ impl ServiceOptions {
             keep_finished: Duration::from_hours(1),
             longest_run: Duration::from_hours(24 * 7),
             longest_silence: None,
+            longest_stall: Duration::from_mins(5),
             scan_every: Duration::from_secs(30),
         }
     }

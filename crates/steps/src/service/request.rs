@@ -125,6 +125,11 @@ impl Request {
         self.dismissed.cancel();
     }
 
+    /// Returns whether nobody needs it any more.
+    pub(crate) fn is_dismissed(&self) -> bool {
+        self.dismissed.is_cancelled()
+    }
+
     /// Waits until nobody needs it any more.
     pub(crate) async fn dismissed(&self) {
         self.dismissed.cancelled().await;

@@ -11,7 +11,8 @@ use process::{ProcessTree, Settings, Supervisor, make_private_dir, remove_tree};
 use tokio::net::UnixListener;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use tonic::Status;
+use tonic::metadata::MetadataMap;
+use tonic::{Code, Status};
 
 use super::api::Api;
 use super::course::Failure;
@@ -26,6 +27,7 @@ use super::steps;
 use super::table::Table;
 use super::tasks::Tasks;
 use crate::agent::connection;
+use crate::wire::INSTANCE;
 use crate::wire::v1::RunRequest;
 use crate::wire::v1::result::ErrorKind;
 
@@ -42,7 +44,7 @@ pub struct Service {
 /// What the calls share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    options: ServiceOptions,
+    pub(crate) options: ServiceOptions,
     pub(crate) supervisor: Supervisor,
     pub(crate) surroundings: Surroundings,
     pub(crate) table: Table,
@@ -151,15 +153,6 @@ impl Service {
         }
     }
 
-    /// Returns whether a request runs.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.shared
-            .table
-            .all()
-            .iter()
-            .any(|request| !request.has_ended())
-    }
-
     /// Asks what runs to stop, waits for so long for its end, and then until nobody has a result to ask for, or `fetch`
     /// is over. Nothing can be run afterwards.
     pub(crate) async fn wind_down(&self, within: Duration, fetch: Duration) {
@@ -211,13 +204,26 @@ impl Service {
 impl Shared {
     /// Starts a request, if its id is not known.
     pub(crate) async fn run(self: &Arc<Self>, message: RunRequest) -> Result<(), Status> {
-        let _turn = self.preparing.lock().await;
-        if self.closed.is_canceled() {
-            return Err(Status::unavailable("the step-runner is about to end"));
+        check_instance(&message.instance, self.supervisor.id())?;
+        loop {
+            let turn = self.preparing.lock().await;
+            if self.closed.is_canceled() {
+                return Err(Status::unavailable("the step-runner is about to end"));
+            }
+            match self.table.get(&message.id) {
+                None => return self.start(message),
+                Some(known) if !known.is_dismissed() => return Ok(()),
+                Some(leaving) => {
+                    // Somebody finishes it, and this comes afterwards.
+                    drop(turn);
+                    leaving.gone().await;
+                }
+            }
         }
-        if self.table.get(&message.id).is_some() {
-            return Ok(());
-        }
+    }
+
+    /// Starts a request of an id that is not known. Its caller has the turn.
+    fn start(self: &Arc<Self>, message: RunRequest) -> Result<(), Status> {
         let (request, plan) = self.surroundings.prepare(message)?;
         let request = Arc::new(request);
         self.table.insert(Arc::clone(&request));
@@ -227,6 +233,8 @@ impl Shared {
 
     /// Stops a request, and waits until nothing of it is left.
     pub(crate) async fn finish(&self, id: &str) {
+        // A `Run` of it that came first is finished too, though it is not prepared yet.
+        drop(self.preparing.lock().await);
         if let Some(request) = self.table.get(id) {
             request.dismiss(CancelCause::User);
             request.gone().await;
@@ -268,6 +276,22 @@ async fn run_within(request: &Request, plan: Plan, tree: &ProcessTree) -> Option
     run.await
 }
 
+/// Refuses what was meant for the service that was here before: it may have run it already.
+fn check_instance(wanted: &str, own: &str) -> Result<(), Status> {
+    if wanted.is_empty() || wanted == own {
+        return Ok(());
+    }
+    let mut metadata = MetadataMap::new();
+    if let Ok(own) = own.parse() {
+        metadata.insert(INSTANCE, own);
+    }
+    Err(Status::with_metadata(
+        Code::FailedPrecondition,
+        "the request is for another instance of the step-runner",
+        metadata,
+    ))
+}
+
 /// Makes the directory of all requests' directories, empty.
 fn requests_dir(options: &ServiceOptions) -> Result<PathBuf, ServiceError> {
     let path = options.state_dir.join("requests");
@@ -279,5 +303,77 @@ fn requests_dir(options: &ServiceOptions) -> Result<PathBuf, ServiceError> {
     match make() {
         Ok(()) => Ok(path),
         Err(source) => Err(ServiceError::Directory { path, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+    use std::fs;
+
+    fn shared(folder: &tempfile::TempDir) -> Arc<Shared> {
+        let options = ServiceOptions::new(folder.path().join("state"));
+        Service::start(options).unwrap().shared
+    }
+
+    fn request(folder: &tempfile::TempDir, script: &str) -> RunRequest {
+        RunRequest {
+            id: "1".to_owned(),
+            work_dir: folder.path().display().to_string(),
+            steps: format!(r#"[{{"name": "script", "script": "{script}"}}]"#),
+            ..RunRequest::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_that_comes_while_its_id_is_finished_starts_anew() {
+        // R-STEP-17
+        let folder = tempfile::tempdir().unwrap();
+        let shared = shared(&folder);
+        shared.run(request(&folder, "sleep 600")).await.unwrap();
+        let first = shared.table.get("1").unwrap();
+        let mut finish = std::pin::pin!(shared.finish("1"));
+        assert_eq!(finish.as_mut().now_or_never(), None);
+        let run = shared.run(request(&folder, "touch ran"));
+        let ((), ran) = tokio::join!(finish, run);
+        ran.unwrap();
+        let second = shared.table.get("1").expect("what was taken is known");
+        assert!(!Arc::ptr_eq(&first, &second));
+        let mut news = second.news();
+        while !second.has_ended() && news.changed().await.is_ok() {}
+        assert!(fs::exists(folder.path().join("ran")).unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_finish_ends_the_run_that_came_before_it() {
+        // R-STEP-11
+        let folder = tempfile::tempdir().unwrap();
+        let shared = shared(&folder);
+        let turn = shared.preparing.lock().await;
+        let mut run = std::pin::pin!(shared.run(request(&folder, "touch ran; sleep 600")));
+        assert!(run.as_mut().now_or_never().is_none());
+        let mut finish = std::pin::pin!(shared.finish("1"));
+        assert_eq!(finish.as_mut().now_or_never(), None);
+        drop(turn);
+        let (ran, ()) = tokio::join!(run, finish);
+        ran.unwrap();
+        assert!(shared.table.get("1").is_none());
+    }
+
+    #[test]
+    fn only_a_request_for_another_instance_is_refused() {
+        // R-STEP-18
+        let check = |wanted, expect: Option<(Code, &str)>| {
+            let refused = check_instance(wanted, "mine").err();
+            let told = refused.as_ref().map(|status| {
+                let by = status.metadata().get(INSTANCE).unwrap();
+                (status.code(), by.to_str().unwrap())
+            });
+            assert_eq!(told, expect);
+        };
+        check("", None);
+        check("mine", None);
+        check("theirs", Some((Code::FailedPrecondition, "mine")));
     }
 }

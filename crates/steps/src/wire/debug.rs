@@ -45,6 +45,7 @@ impl fmt::Debug for v1::RunRequest {
             .field("temp_dir", &self.temp_dir)
             .field("shell", &self.shell)
             .field("quiet", &self.quiet)
+            .field("instance", &self.instance)
             .finish()
     }
 }

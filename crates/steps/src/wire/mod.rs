@@ -4,6 +4,9 @@
 
 mod debug;
 
+/// The metadatum of a refusal that says which instance of the service has refused what is for another one.
+pub(crate) const INSTANCE: &str = "runwright-instance";
+
 /// Package `runwright.steps.v1`: all that the service can do.
 #[expect(
     missing_docs,

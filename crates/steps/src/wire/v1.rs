@@ -109,6 +109,10 @@ pub struct RunRequest {
     /// Whether the service leaves its own lines out of the log, such as those that name the steps.
     #[prost(bool, tag = "103")]
     pub quiet: bool,
+    /// The service that the request is for, as `Hello` names it. Any other refuses it with `FAILED_PRECONDITION`, and names
+    /// itself in the metadatum `runwright-instance`. Empty: whoever is asked.
+    #[prost(string, tag = "104")]
+    pub instance: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RunResponse {}

@@ -1,9 +1,11 @@
 //! The end of an agent while it runs something.
 
 use std::fs;
-use std::os::unix::net::UnixStream as StdStream;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use async_trait::async_trait;
 use executor_core::ability::{Connection, StepsConnector};
@@ -11,7 +13,9 @@ use executor_core::{BuildError, Cancellation};
 use process::Stream;
 use rustix::process::{Pid, Signal, test_kill_process};
 use steps::{ClientOptions, RunId, RunSpec, StepsClient, StepsError};
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use tokio::net::UnixStream;
+use tokio::task::JoinSet;
 
 use super::support::{Serving, eventually};
 
@@ -85,28 +89,70 @@ async fn a_signal_ends_what_runs_and_whoever_follows_sees_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_runs_keeps_the_agent_though_nobody_is_connected() {
+async fn what_runs_is_ended_when_nobody_comes_back() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("agent");
     let directory = directory.to_str().unwrap();
-    let mut serving = Serving::start(&["--directory", directory, "--orphan-grace", "300ms"]);
-    let go = root.path().join("go");
-    let script = format!("while [ ! -e {} ]; do sleep 0.05; done", go.display());
-    let run = RunSpec::script(RunId::new("alone"), script);
-    {
+    let mut serving = Serving::start(&["--directory", directory, "--orphan-grace", "2s"]);
+    let run = restless(root.path());
+    let pids = {
         let client = client(&serving);
         let mut sink = |_: Stream, _: &[u8]| {};
         let never = Cancellation::new();
-        let followed = client.execute(&run, &mut sink, &never);
-        let limit = std::time::Duration::from_secs(1);
-        assert!(tokio::time::timeout(limit, followed).await.is_err());
-    }
-    // The connection is gone with the client; several graces pass.
-    std::thread::sleep(std::time::Duration::from_secs(1));
+        let folder = root.path().to_owned();
+        let found = tokio::task::spawn_blocking(move || pids(&folder));
+        tokio::select! {
+            ended = client.execute(&run, &mut sink, &never) => panic!("it waits: {ended:?}"),
+            found = found => found.unwrap(),
+        }
+    };
+    // The connection is gone with the client, and the agent waits for another one.
     assert!(serving.child.try_wait().unwrap().is_none());
-    StdStream::connect(&serving.socket).unwrap();
-    fs::write(&go, "").unwrap();
     let (status, said) = serving.wait();
     assert!(said.contains("nobody was here"), "{said}");
     assert_eq!(status.code(), Some(0));
+    assert!(are_gone(&pids), "{pids:?}");
+}
+
+/// An archive of which nothing comes.
+struct Stalled;
+
+impl AsyncRead for Stalled {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        _: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transfers_that_stall_hold_up_no_other() {
+    let root = tempfile::tempdir().unwrap();
+    let serving = Serving::in_directory(&root.path().join("agent"));
+    let files = client(&serving).files();
+    let never = Cancellation::new();
+    let folder = |number: usize| root.path().join(number.to_string());
+    let stalled = (0..20).map(|number| {
+        let (files, never) = (Arc::clone(&files), never.clone());
+        let to = folder(number).display().to_string();
+        async move { files.put(&to, Box::new(Stalled), &never).await }
+    });
+    let mut stalled: JoinSet<_> = stalled.collect();
+    let there = (0..20).map(folder).collect::<Vec<_>>();
+    let begun = tokio::task::spawn_blocking(move || {
+        eventually("each has begun", || there.iter().all(|path| path.is_dir()));
+    });
+    begun.await.unwrap();
+    fs::write(root.path().join("there"), "what is asked for").unwrap();
+    let paths = ["there".to_owned()];
+    let from = root.path().display().to_string();
+    let mut archive = files.get(&from, &paths, &never).await.unwrap();
+    let mut bytes = Vec::new();
+    archive.read_to_end(&mut bytes).await.unwrap();
+    let archive = String::from_utf8_lossy(&bytes);
+    assert!(archive.contains("what is asked for"), "{archive}");
+    assert!(stalled.try_join_next().is_none());
+    stalled.shutdown().await;
 }

@@ -142,11 +142,33 @@ async fn a_script_whose_start_was_not_answered_is_not_given_to_another_service()
         });
         let error = ended.expect_err("nobody knows how it ended");
         assert!(
+            executor_core::chain(&error).contains("was started anew"),
+            "{error:?}"
+        );
+        assert!(
             !BuildError::from(error).is_temporary(),
             "a second attempt could run it twice"
         );
         assert_eq!(std::fs::read(served.path("work/started")).unwrap(), b"x\n");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_was_started_anew_between_two_requests_takes_the_next() {
+    let mut served = Served::start();
+    let client = served.client();
+    let never = Cancellation::new();
+    for round in ["1", "2"] {
+        let run = served.run(round, &format!("echo {round} >> rounds"));
+        let mut output = Output::default();
+        let ended = client.execute(&run, &mut output.sink(), &never).await;
+        assert!(ended.unwrap().status.is_success());
+        served.replace().await;
+    }
+    assert_eq!(
+        std::fs::read(served.path("work/rounds")).unwrap(),
+        b"1\n2\n"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use steps::wire::v1;
 use steps::wire::v1::result::State;
 use tokio::task::JoinSet;
+use tokio_stream::StreamExt;
 use tonic::Code;
 
 use super::support::{Served, follow, lives, until_there};
@@ -32,6 +33,45 @@ async fn of_many_runs_of_one_id_one_starts() {
     let expect: Vec<_> = (0..10).map(|round| format!("race-{round}")).collect();
     assert_eq!(starts.lines().collect::<Vec<_>>(), expect);
     assert_eq!(served.service.requests(), 10);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_run_for_another_instance_is_refused_and_one_for_nobody_in_particular_is_taken() {
+    // R-STEP-18
+    let mut served = Served::start().await;
+    let count = served.path("count");
+    let script = format!("echo x >> '{}'", count.display());
+    let hello = served.client.hello(v1::HelloRequest {}).await.unwrap();
+    let own = hello.into_inner().instance;
+    for instance in [own.as_str(), "another", "", own.as_str(), "another"] {
+        let request = v1::RunRequest {
+            instance: instance.to_owned(),
+            ..served.request("1", &script)
+        };
+        let taken = served.client.run(request).await;
+        let refused = taken.err().map(|status| status.code());
+        let expect = (instance == "another").then_some(Code::FailedPrecondition);
+        assert_eq!(refused, expect, "{instance:?}");
+    }
+    served.until("1", |status| status.finished).await;
+    assert_eq!(fs::read_to_string(&count).unwrap(), "x\n");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_transfer_that_stalls_is_given_up() {
+    let mut served = Served::with(|options| {
+        options.longest_stall = Duration::from_millis(50);
+    })
+    .await;
+    let first = v1::PutFilesRequest {
+        directory: served.path("to").display().to_string(),
+        ..v1::PutFilesRequest::default()
+    };
+    let pieces = tokio_stream::once(first).chain(tokio_stream::pending());
+    let put = served.client.put_files(pieces).await;
+    assert_eq!(put.unwrap_err().code(), Code::DeadlineExceeded);
     served.stop().await;
 }
 
