@@ -15,7 +15,7 @@ use crate::resume::{Ledger, Place, Runs};
 use crate::workspace::JobFiles;
 use bollard::models::ContainerInspectResponse;
 use executor_core::Cancellation;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What is known of the container.
@@ -82,7 +82,7 @@ pub(crate) async fn adopt(
     go_on(cancellation)?;
     let container = JobContainer::adopt(engine, place.container.clone(), &names.build());
     let image = options.job.image.name.clone();
-    let (client, inside) = reach_agent(&container, cancellation).await?;
+    let (client, inside) = reach_agent(&container, &files, cancellation).await?;
     let inside = inside.ok_or_else(|| DockerError::config(fault::no_shell(&image)))?;
     let agent = AgentParts {
         client,
@@ -134,7 +134,9 @@ fn find_files(
     let files = JobFiles::mounted(Path::new(root), dirs, options, names)?;
     if let Some(host) = &files.host {
         made.directory(Path::new(&host.temp_dir))?;
-        made.directory(&PathBuf::from(format!("{}.agent", host.temp_dir)))?;
+    }
+    if let Some(run) = files.agent_directory() {
+        made.directory(&run)?;
     }
     Ok(files)
 }

@@ -19,6 +19,7 @@ use crate::workspace::JobFiles;
 use executor_core::Cancellation;
 use std::collections::HashMap;
 use std::sync::Arc;
+use steps::agent::locate_socket;
 use steps::{ClientOptions, StepsClient, StepsError};
 
 /// A container that is ready, and what is known of it.
@@ -129,11 +130,13 @@ fn stage_engine(
 /// Waits until the agent answers; says what it found, unless there is no shell.
 pub(crate) async fn reach_agent(
     container: &JobContainer,
+    files: &JobFiles,
     cancellation: &Cancellation,
 ) -> Result<(StepsClient, Option<Inside>), DockerError> {
     let connector = AgentConnector {
         execs: container.execs(),
         command: agent_place::proxy(),
+        socket: files.agent_directory().map(|run| locate_socket(&run)),
         end: container.end(),
     };
     let client = StepsClient::new(Arc::new(connector), ClientOptions::default());

@@ -22,7 +22,7 @@ use crate::tactic::Tactic;
 use crate::workspace::JobFiles;
 use bollard::models::{ContainerCreateBody, Mount};
 use executor_core::{Cancellation, Dialect};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What is decided about a container before it is created.
 #[derive(Debug, Clone, Copy)]
@@ -147,8 +147,7 @@ impl Creation<'_> {
         if let Some(host) = &files.host {
             made.directory(Path::new(&host.temp_dir))?;
             files.make(self.preparation.options.project_dir.is_some())?;
-            if let Tactic::Agent(agent) = self.tactic {
-                let run = PathBuf::from(format!("{}.agent", host.temp_dir));
+            if let (Tactic::Agent(agent), Some(run)) = (self.tactic, files.agent_directory()) {
                 made.directory(&run)?;
                 more = agent_place::mounts(agent, root, &run)?;
             }

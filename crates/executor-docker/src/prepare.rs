@@ -27,6 +27,7 @@ use executor_core::{
 use process::Supervisor;
 use std::sync::Arc;
 use std::time::Duration;
+use steps::StepsClient;
 use steps::agent::READY;
 
 /// How long an entry point may take when the runner's settings set no limit.
@@ -113,8 +114,8 @@ pub(crate) async fn prepare(
         Tactic::Agent(_) => {
             let mounted = files.host.is_some();
             let place = place(preparation, &container, &network, mounted);
-            let (inside, agent) =
-                with_agent(preparation, &container, place, &names, cancellation).await?;
+            let reached = reach_agent(&container, &files, cancellation).await?;
+            let (inside, agent) = with_agent(preparation, reached, place, &names);
             (inside, Some(agent))
         }
     };
@@ -166,15 +167,13 @@ fn place(
     }
 }
 
-/// Waits until the agent answers, and returns what it says of its place.
-async fn with_agent(
+/// Adds to an agent that answers what is noted of it; returns what it says of its place, too.
+fn with_agent(
     preparation: &Preparation,
-    container: &JobContainer,
+    (client, inside): (StepsClient, Option<Inside>),
     place: Place,
     names: &Names,
-    cancellation: &Cancellation,
-) -> Result<(Option<Inside>, AgentParts), DockerError> {
-    let (client, inside) = reach_agent(container, cancellation).await?;
+) -> (Option<Inside>, AgentParts) {
     let ledger = Ledger::new(place, Runs::default(), preparation.observer.clone());
     let prefix = names.base().to_owned();
     let parts = AgentParts {
@@ -182,7 +181,7 @@ async fn with_agent(
         prefix,
         ledger,
     };
-    Ok((inside, parts))
+    (inside, parts)
 }
 
 async fn start_if(

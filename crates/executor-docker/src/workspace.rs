@@ -80,6 +80,12 @@ impl JobFiles {
         })
     }
 
+    /// Returns where this host has the agent's socket and what it spools, if it has.
+    pub(crate) fn agent_directory(&self) -> Option<PathBuf> {
+        let host = self.host.as_ref()?;
+        Some(PathBuf::from(format!("{}.agent", host.temp_dir)))
+    }
+
     /// Decides for a volume that is removed with the container.
     pub(crate) fn remote(dirs: &BuildDirs, labels: &Labels) -> Self {
         let volume = Mount {

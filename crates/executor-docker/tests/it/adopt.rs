@@ -246,7 +246,7 @@ async fn a_container_of_another_job_is_not_adopted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn output_is_exact_when_the_way_to_the_agent_is_cut_while_it_flows() {
     // R-STEP-50
-    let run = Run::new(config());
+    let run = Run::remote(config());
     let mut opened = run.open(job(BUSYBOX)).await;
     opened.trace.clear();
     let container = opened.environment.hostname.clone();

@@ -1,5 +1,6 @@
 //! A job from beginning to end.
 
+use crate::support::engine;
 use crate::support::runner::{BUSYBOX, DEBIAN, Run, job, settings, shown};
 use executor_core::JobOutcome;
 use executor_core::prelude::*;
@@ -104,4 +105,32 @@ async fn prepare_makes_all_that_a_job_needs_and_finish_removes_nothing_of_it() {
     assert_eq!(run.left().await, made);
     opened.executor.cleanup().await.unwrap();
     assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agent_is_reached_by_its_socket_where_that_is_here_and_else_by_one_exec() {
+    // R-STEP-48, R-STEP-50
+    let agent = || DockerConfig {
+        engine: EngineChoice::Agent,
+        ..settings()
+    };
+    // Who is not root here may not use a socket that root in a container made.
+    let is_root = rustix::process::geteuid().is_root();
+    let expected = [
+        (Run::new(agent()), usize::from(!is_root)),
+        (Run::remote(agent()), 1),
+    ];
+    for (run, execs) in expected {
+        let mut opened = run.open(job(BUSYBOX)).await;
+        assert_eq!(opened.print("echo one").await, "one\n");
+        assert_eq!(opened.print("echo two").await, "two\n");
+        let engine = engine().await;
+        let container = engine
+            .api()
+            .inspect_container(&opened.environment.hostname, None);
+        let found = container.await.unwrap().exec_ids.unwrap_or_default();
+        assert_eq!(found.len(), execs, "{found:?}");
+        opened.executor.cleanup().await.unwrap();
+        assert_eq!(run.left().await, Vec::<String>::new());
+    }
 }

@@ -22,6 +22,15 @@ fn run_behind(way: &Way, engine: EngineChoice) -> Run {
     })
 }
 
+/// Returns a run whose agent is reached by an exec alone: its socket is in the container, not on this host.
+fn agent_behind(way: &Way) -> Run {
+    Run::remote(DockerConfig {
+        host: Some(way.address()),
+        engine: EngineChoice::Agent,
+        ..settings()
+    })
+}
+
 fn numbers() -> String {
     let lines: Vec<_> = (1..=2000)
         .map(|number| format!("line {number}\n"))
@@ -81,7 +90,7 @@ async fn while_a_stage_is_started_the_agent_is_asked_again() {
     for harm in ["POST /containers/", "POST /exec/"] {
         for when in [Harm::Before, Harm::After] {
             let way = Way::new();
-            let run = run_behind(&way, EngineChoice::Agent);
+            let run = agent_behind(&way);
             let mut opened = run.open(job(BUSYBOX)).await;
             way.harm(harm, when, 1);
             way.cut();
@@ -100,7 +109,7 @@ async fn while_a_stage_is_started_the_agent_is_asked_again() {
 async fn in_mid_output_the_agent_goes_on_where_it_was() {
     // R-STEP-44
     let way = Way::new();
-    let run = run_behind(&way, EngineChoice::Agent);
+    let run = agent_behind(&way);
     let mut opened = run.open(job(BUSYBOX)).await;
     opened.trace.clear();
     let trace = opened.trace.clone();
