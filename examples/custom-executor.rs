@@ -306,6 +306,7 @@ async fn run_job(
         trace: Arc::new(Console),
         slot: executor_core::JobSlot::default(),
         project_dir: None,
+        planned: None,
     };
     let environment = executor.prepare(options, go_on).await?;
     let command = StageCommand {

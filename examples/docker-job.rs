@@ -100,6 +100,7 @@ async fn job(
         trace: Arc::new(Screen),
         slot: JobSlot::default(),
         project_dir: None,
+        planned: None,
     };
     let environment = executor.prepare(options, never).await?;
     let command = StageCommand {

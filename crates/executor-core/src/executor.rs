@@ -6,6 +6,7 @@ use crate::command::StageCommand;
 use crate::config::RunnerConfig;
 use crate::error::BuildError;
 use crate::job::Job;
+use crate::planned::PlannedWorkspace;
 use crate::result::{JobOutcome, StageResult};
 use crate::shell::ShellInfo;
 use crate::slot::JobSlot;
@@ -32,6 +33,8 @@ pub struct PrepareOptions {
     pub slot: JobSlot,
     /// Where the sources are to be, instead of a directory the executor chooses.
     pub project_dir: Option<String>,
+    /// Where to say early where the files are going to be; `None` when nobody wants to know.
+    pub planned: Option<PlannedWorkspace>,
 }
 
 /// Runs the stages of one job attempt in one environment.

@@ -1,10 +1,11 @@
 use crate::caught::caught;
+use crate::early::EarlySources;
 use crate::finalise::artifact_failed;
 use crate::log::JobLog;
 use crate::off_thread::off_thread;
 use crate::options::BuildRunnerOptions;
 use crate::prepare::Prepared;
-use crate::remove;
+use crate::remove::{self, Parents};
 use crate::sources::{Attachment, Sources, Stay};
 use crate::stages::Stages;
 use crate::staging::Staging;
@@ -28,7 +29,7 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Build<'r> {
     pub(crate) options: &'r BuildRunnerOptions,
-    pub(crate) tools: Tools,
+    pub(crate) tools: Arc<Tools>,
     pub(crate) job: Arc<Job>,
     pub(crate) attempt: u32,
     pub(crate) context: RunContext,
@@ -41,6 +42,8 @@ pub(crate) struct Build<'r> {
     /// How long visitors were in the job, which is none of its time.
     pub(crate) visited: Duration,
     pub(crate) reports: Vec<StageReport>,
+    /// Sources that came before their turn.
+    pub(crate) early: Option<EarlySources>,
     /// What the job's directory hangs on, once it has its files.
     pub(crate) attachment: Option<Attachment>,
     /// Where its files are on their way to an environment that this host does not see.
@@ -262,6 +265,9 @@ impl Build<'_> {
 
     /// Removes what this runner itself has put on this host for the job.
     async fn remove_build(&mut self, workspace: &Workspace) {
+        if let Some(early) = self.early.take() {
+            self.discard_early(early, Parents::Kept).await;
+        }
         if let Err(error) = self.detach().await {
             self.log.warning_line(&error.chain());
         }

@@ -1,13 +1,10 @@
+use crate::bringing::{Bringing, Filled, brings};
 use crate::limit::{Expired, Limit, within};
-use crate::sources::{
-    Attachment, Brought, Inputs, NativeGit, Place, Snapshot, Sources, Stay, Worktree,
-};
+use crate::sources::{Attachment, Brought, Inputs, Sources, Stay};
 use crate::stages::{Stages, not_the_users, script_of};
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, StopLevel};
-use shells::git::{GitDefaults, GitSettings, GitStrategy};
 use shells::{GitPlan, JobScripts, Script};
-use std::path::Path;
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -70,14 +67,9 @@ impl Stages<'_, '_> {
         }
         let before = script_of(&self.hooks(Hooks::Before), &BuildStage::GetSources)?;
         let after = script_of(&self.hooks(Hooks::After), &BuildStage::GetSources)?;
-        let brings = match self.build.options.sources {
-            Sources::Git(_) => self
-                .git
-                .as_ref()
-                .is_some_and(|git| !git.plan.steps.is_empty()),
-            Sources::Snapshot(_) | Sources::Worktree(_) => self.wants_files(),
-            Sources::InPlace(_) | Sources::None => false,
-        };
+        let job = Arc::clone(&self.build.job);
+        let sources = &self.build.options.sources;
+        let brings = brings(sources, self.git.as_ref(), &job, &self.expanded);
         if before.is_none() && after.is_none() && !brings {
             return Ok(());
         }
@@ -131,53 +123,47 @@ impl Stages<'_, '_> {
         scripts
     }
 
-    /// Returns whether a job that could have the user's files wants them: `GIT_STRATEGY` may say no.
-    fn wants_files(&self) -> bool {
-        let defaults = GitDefaults::of_job(&self.build.job);
-        let (settings, _) = GitSettings::from_variables(&self.expanded, defaults);
-        !matches!(settings.strategy, GitStrategy::None | GitStrategy::Empty)
-    }
-
+    /// Waits for the sources that come early; else brings them.
     async fn bring(&mut self, fetch: &Cancellation, inputs: &Inputs) -> Result<(), BuildError> {
-        match &self.build.options.sources {
-            Sources::Git(_) => {
-                let plan = self.scripts.sources.clone();
-                self.carry_out(&plan, fetch).await
+        let filled = match self.build.early.take() {
+            Some(early) => early.claim(fetch).await?,
+            None => {
+                self.build.detach().await?;
+                self.build.shown_inputs.clear();
+                let log = self.log();
+                self.bringing().run(inputs, &*log, fetch).await?
             }
-            Sources::Snapshot(snapshot) => {
-                let snapshot = Arc::clone(snapshot);
-                self.bring_snapshot(&snapshot, fetch, inputs).await
+        };
+        match (filled, &self.build.options.sources) {
+            (Filled::Copied(brought), Sources::Snapshot(snapshot)) => {
+                let root = snapshot.root().display().to_string();
+                self.keep_copy(brought, &root);
             }
-            Sources::Worktree(worktree) => {
-                let worktree = Arc::clone(worktree);
-                self.bring_worktree(&worktree, fetch).await
+            (Filled::CheckedOut(checkout), Sources::Worktree(worktree)) => {
+                let root = worktree.root().display();
+                let text = format!("Checked out {} of {root}", checkout.commit);
+                self.tell(&checkout.warnings, &text);
+                if self.build.stay() == Stay::Job {
+                    self.build.attachment = Some(Attachment::Checkout(checkout));
+                }
             }
-            Sources::InPlace(_) | Sources::None => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
-    async fn bring_snapshot(
-        &mut self,
-        snapshot: &Snapshot,
-        fetch: &Cancellation,
-        inputs: &Inputs,
-    ) -> Result<(), BuildError> {
-        self.build.detach().await?;
-        self.build.shown_inputs.clear();
-        let brought = snapshot.bring(&self.place(fetch), inputs).await;
+    fn keep_copy(&mut self, brought: Brought, root: &str) {
         let Brought {
             files,
             warnings,
             layer,
-        } = brought.map_err(|error| error.into_build_error(fetch))?;
+        } = brought;
         if let Some(layer) = &layer {
             self.build.shown_inputs = layer.shown();
         }
         let what = if layer.is_some() { "Showing" } else { "Copied" };
         self.build.attachment = layer.map(Attachment::Layer);
-        let root = snapshot.root().display();
         self.tell(&warnings, &format!("{what} {files} files of {root}"));
-        Ok(())
     }
 
     /// Returns the artifacts that the job is going to get. What cannot be read is told of when it is
@@ -201,23 +187,6 @@ impl Stages<'_, '_> {
         inputs
     }
 
-    async fn bring_worktree(
-        &mut self,
-        worktree: &Worktree,
-        fetch: &Cancellation,
-    ) -> Result<(), BuildError> {
-        self.build.detach().await?;
-        let brought = worktree.bring(&self.place(fetch)).await;
-        let checkout = brought.map_err(|error| error.into_build_error(fetch))?;
-        let root = worktree.root().display();
-        let text = format!("Checked out {} of {root}", checkout.commit);
-        self.tell(&checkout.warnings, &text);
-        if self.build.stay() == Stay::Job {
-            self.build.attachment = Some(Attachment::Checkout(checkout));
-        }
-        Ok(())
-    }
-
     fn tell(&self, warnings: &[String], text: &str) {
         let log = &self.build.log;
         for warning in warnings {
@@ -226,37 +195,22 @@ impl Stages<'_, '_> {
         log.system_line(text);
     }
 
-    /// Returns the job's directory as one that is to be filled.
-    fn place<'p>(&'p self, cancellation: &'p Cancellation) -> Place<'p> {
+    /// Returns what fills the job's directory.
+    fn bringing(&self) -> Bringing {
         let workspace = &self.environment.workspace;
-        // Without a way to the files nobody brings any.
-        let dirs = workspace.host_dirs().unwrap_or(workspace.dirs());
-        Place {
-            project: Path::new(&dirs.project_dir),
-            builds: Path::new(&dirs.builds_dir),
-            stay: self.build.stay(),
+        let git = self.git.as_ref();
+        Bringing {
+            sources: self.build.options.sources.clone(),
+            // Without a way to the files nobody brings any.
+            dirs: workspace.host_dirs().unwrap_or(workspace.dirs()).clone(),
             // A container that is there already has the mounts of its beginning.
             sees_mounts: workspace.is_local(),
-            supervisor: self.build.tools.supervisor(),
-            processes: self.build.tools.processes(),
-            cancellation,
+            stay: self.build.stay(),
+            tools: Arc::clone(&self.build.tools),
+            plan: self.scripts.sources.clone(),
+            credentials: git.map_or_else(Vec::new, |git| git.credentials.clone()),
+            variables: Arc::clone(&self.variables),
         }
-    }
-
-    async fn carry_out(&mut self, plan: &GitPlan, fetch: &Cancellation) -> Result<(), BuildError> {
-        let log = self.log();
-        let workspace = &self.environment.workspace;
-        let dirs = workspace.host_dirs().unwrap_or(workspace.dirs());
-        let native = NativeGit {
-            plan,
-            project: Path::new(&dirs.project_dir),
-            credentials: self.git.as_ref().map_or(&[], |git| &git.credentials),
-            variables: &self.variables,
-            processes: self.build.tools.processes(),
-            trace: &*log,
-            cancellation: fetch,
-        };
-        native.run().await
     }
 
     async fn clear_worktree(&mut self, fetch: &Cancellation) -> Result<(), BuildError> {
@@ -268,7 +222,8 @@ impl Stages<'_, '_> {
             return cleared.map_err(|error| not_the_users(error, "clearing the worktree"));
         }
         let open = self.open(BuildStage::ClearWorktree, None);
-        let cleared = self.carry_out(&GitPlan::clear(), fetch).await;
+        let (bringing, log) = (self.bringing(), self.log());
+        let cleared = bringing.carry_out(&GitPlan::clear(), &*log, fetch).await;
         self.close(open, None, cleared.is_ok());
         cleared
     }

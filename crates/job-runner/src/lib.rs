@@ -23,6 +23,7 @@
 //! # The order of everything
 //!
 //! One file for each phase, in this order: `runner` opens the log, `prepare` gets an environment,
+//! `early` begins with the sources meanwhile where they need nothing of it,
 //! `setup` and `get_sources` bring sources, caches and artifacts, `scripts` runs what the user wrote, `finalise` keeps
 //! artifacts and removes secrets, `reports` reads those that others want to know of, `build` calls them, finishes and cleans up.
 //!
@@ -50,12 +51,15 @@
 
 mod artifacts;
 mod attempts;
+mod bringing;
 mod build;
 mod cache;
 mod caught;
 mod duration;
+mod early;
 mod finalise;
 mod get_sources;
+mod held_log;
 mod job_directory;
 mod limit;
 mod log;

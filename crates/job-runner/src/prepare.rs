@@ -1,7 +1,9 @@
 use crate::attempts;
 use crate::build::{Build, Settings};
 use crate::caught::caught;
+use crate::early::EarlySources;
 use crate::limit::{Expired, Limit, canceled_means_aborted, within};
+use crate::remove::Parents;
 use crate::sources::{Sources, in_place};
 use executor_core::trace::JobTraceExt;
 use executor_core::{
@@ -29,7 +31,7 @@ impl Build<'_> {
     /// # Cancellation
     ///
     /// Ends the try, and there is no further one.
-    pub(crate) async fn prepare(&self, settings: &Settings) -> Result<Prepared, BuildError> {
+    pub(crate) async fn prepare(&mut self, settings: &Settings) -> Result<Prepared, BuildError> {
         let header = format!(
             "Preparing the \"{}\" executor",
             self.context.config.executor
@@ -58,24 +60,54 @@ impl Build<'_> {
     }
 
     async fn prepare_once(
-        &self,
+        &mut self,
         settings: &Settings,
         limits: &Limits<'_>,
     ) -> Result<Prepared, BuildError> {
         if let Some(cause) = self.cancellation.cause() {
             return Err(BuildError::Canceled(cause));
         }
-        let options = self.prepare_options(settings)?;
+        let mut options = self.prepare_options(settings)?;
         let provider = &self.context.provider;
         let create = async { provider.create(&self.context.data) };
         let mut executor = caught(&*self.log, create).await?;
         self.active.follow(executor.stage_cell());
-        let shell = executor.shell().dialect;
-        self.log.system_line(&format!("Using the {shell} shell"));
+        let shell = executor.shell().clone();
+        self.log
+            .system_line(&format!("Using the {} shell", shell.dialect));
+        let planned = self.planned_workspace(&shell);
+        options.planned.clone_from(&planned);
         let setup = self.cancellation.child();
-        let prepare = executor.prepare(options, &setup);
+        let mut early = None;
+        let prepare = async {
+            let mut prepare = executor.prepare(options, &setup);
+            if let Some(planned) = planned {
+                tokio::select! {
+                    biased;
+                    prepared = &mut prepare => return prepared,
+                    workspace = planned.announced() => {
+                        early = self.begin_early(settings, &shell, workspace);
+                    }
+                }
+            }
+            prepare.await
+        };
         let prepare = canceled_means_aborted(prepare, &self.cancellation, &setup);
         let prepared = caught(&*self.log, within(prepare, limits.on(&setup))).await;
+        let suits = |early: &EarlySources| match &prepared {
+            Ok(environment) => early.are_for(environment, self),
+            Err(_) => false,
+        };
+        if early.as_ref().is_some_and(suits) {
+            self.early = early;
+        } else if let Some(early) = early {
+            let parents = match prepared {
+                // The environment may be there.
+                Ok(_) => Parents::Kept,
+                Err(_) => Parents::Removed,
+            };
+            self.discard_early(early, parents).await;
+        }
         match prepared {
             Ok(environment) => Ok(Prepared {
                 executor,
@@ -104,6 +136,7 @@ impl Build<'_> {
             trace,
             slot: self.context.slot,
             project_dir: in_place,
+            planned: None,
         })
     }
 }

@@ -23,14 +23,43 @@ pub(crate) fn build(temp: &Path, project: Option<&Path>, builds: &Path) -> io::R
             "job_runner::remove::temp",
             process::remove_job_tree(temp)
         ));
-    let parents = temp.ancestors().skip(1);
+    empty_parents(temp, builds);
+    removed
+}
+
+/// What becomes of the empty directories around one that is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parents {
+    /// They go too.
+    Removed,
+    /// They stay: somebody relies on them.
+    Kept,
+}
+
+/// Removes a job's project, and nothing that links around it lead to.
+pub(crate) fn project(project: &Path, builds: &Path, parents: Parents) -> io::Result<()> {
+    if remove_links(project, builds)? {
+        return Ok(());
+    }
+    let removed = fail_point!(
+        "job_runner::remove::project",
+        process::remove_job_tree(project)
+    );
+    if parents == Parents::Removed {
+        empty_parents(project, builds);
+    }
+    removed
+}
+
+/// Removes the directories between `builds` and `path` that are empty.
+fn empty_parents(path: &Path, builds: &Path) {
+    let parents = path.ancestors().skip(1);
     for parent in parents.take_while(|parent| *parent != builds && parent.starts_with(builds)) {
         // Another job has its build there too, or the directory is not ours to remove.
         if fail_point!("job_runner::remove::parent", fs::remove_dir(parent)).is_err() {
             break;
         }
     }
-    removed
 }
 
 /// Removes links in the place of directories between `builds` and `temp`, and returns whether there
@@ -65,6 +94,22 @@ mod tests {
         build(&temp, Some(&project), &builds).expect("removed");
         assert!(builds.join("a/keep").exists());
         assert!(!builds.join("a/b").exists());
+    }
+
+    #[test]
+    fn a_project_goes_alone_or_with_its_empty_parents() {
+        let root = tempfile::tempdir().expect("a directory");
+        let builds = root.path().join("builds");
+        let there = builds.join("a/b/project");
+        let check = |parents, expect| {
+            fs::create_dir_all(there.join("src")).expect("made");
+            project(&there, &builds, parents).expect("removed");
+            assert!(!there.exists());
+            assert_eq!(builds.join("a").exists(), expect, "{parents:?}");
+            assert!(builds.exists());
+        };
+        check(Parents::Kept, true);
+        check(Parents::Removed, false);
     }
 
     #[test]

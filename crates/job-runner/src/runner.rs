@@ -65,7 +65,7 @@ impl JobRunner for BuildRunner {
         active.set_state(JobState::Running);
         let build = Build {
             options: &self.options,
-            tools: Tools::new(self.processes.clone()),
+            tools: Arc::new(Tools::new(self.processes.clone())),
             job,
             attempt,
             context,
@@ -77,6 +77,7 @@ impl JobRunner for BuildRunner {
             started_at: Timestamp::now(),
             visited: Duration::ZERO,
             reports: Vec::new(),
+            early: None,
             attachment: None,
             staging: None,
             shown_inputs: Vec::new(),

@@ -72,8 +72,11 @@ impl Stages<'_, '_> {
         let Some(dirs) = self.local_dirs() else {
             return Ok(());
         };
+        // Sources that come early have a directory, and a note of it.
+        let comes_early = self.build.early.is_some();
         if let Some(project) = self.build.own_project(dirs)
             && self.build.staging.is_none()
+            && !comes_early
         {
             self.build.tools.note_directory(&project)?;
         }
@@ -87,7 +90,7 @@ impl Stages<'_, '_> {
         if let Some(tree) = in_place {
             in_place::check(tree)?;
         }
-        let makes_project = in_place.is_none();
+        let makes_project = in_place.is_none() && !comes_early;
         let made = off_thread(move || {
             if makes_project {
                 fail_point!(

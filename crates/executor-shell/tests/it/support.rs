@@ -110,6 +110,7 @@ pub(crate) fn options(config: RunnerConfig, log: &Arc<Log>) -> PrepareOptions {
         trace: Arc::clone(log) as Arc<dyn JobTrace>,
         slot: JobSlot::default(),
         project_dir: None,
+        planned: None,
     }
 }
 

@@ -1,7 +1,7 @@
 use crate::builder::JobBuilder;
 use crate::recording::RecordingTrace;
 use executor_core::variable::{JobVariable, JobVariables};
-use executor_core::{Job, JobSlot, JobTrace, PrepareOptions, RunnerConfig};
+use executor_core::{Job, JobSlot, JobTrace, PlannedWorkspace, PrepareOptions, RunnerConfig};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ pub struct OptionsBuilder {
     trace: Arc<dyn JobTrace>,
     slot: JobSlot,
     project_dir: Option<String>,
+    planned: Option<PlannedWorkspace>,
 }
 
 impl OptionsBuilder {
@@ -46,6 +47,7 @@ impl OptionsBuilder {
             trace: Arc::new(RecordingTrace::new()),
             slot: JobSlot::default(),
             project_dir: None,
+            planned: None,
         }
     }
 
@@ -85,6 +87,12 @@ impl OptionsBuilder {
         self
     }
 
+    /// Lets the executor say early where the files are going to be.
+    pub fn planned(mut self, planned: PlannedWorkspace) -> Self {
+        self.planned = Some(planned);
+        self
+    }
+
     /// Returns the options.
     pub fn build(self) -> PrepareOptions {
         let variables: JobVariables = self.job.variables.iter().cloned().collect();
@@ -95,6 +103,7 @@ impl OptionsBuilder {
             trace: self.trace,
             slot: self.slot,
             project_dir: self.project_dir,
+            planned: self.planned,
         }
     }
 }

@@ -109,6 +109,10 @@ impl Executor for ScriptedExecutor {
         self.stage.set(ExecutorStage::PREPARE);
         self.job.clone_from(&options.job.job_info.name);
         self.trace = Some(Arc::clone(&options.trace));
+        let announced = self.script.state().planned.clone();
+        if let (Some(planned), Some(workspace)) = (&options.planned, announced) {
+            planned.announce(workspace);
+        }
         self.script.state().prepared.push(options);
 
         let directive = self.script.directive(&Moment::Prepare, &self.job);

@@ -108,6 +108,7 @@ async fn prepare(
         trace: Arc::new(RecordingTrace::new()),
         slot: context.slot,
         project_dir: None,
+        planned: None,
     };
     let environment = executor.prepare(options, &assignment.cancellation).await?;
     Ok(environment.workspace.dirs().project_dir.clone())

@@ -146,6 +146,11 @@ impl ScriptedProvider {
         self.change(|state| state.workspace = workspace);
     }
 
+    /// Lets executors announce this workspace as soon as they prepare, whatever they prepare then.
+    pub fn announce(&self, workspace: Workspace) {
+        self.change(|state| state.planned = Some(workspace));
+    }
+
     /// Sets the variables its environments add.
     pub fn set_variables(&self, variables: Vec<JobVariable>) {
         self.change(|state| state.variables = variables);

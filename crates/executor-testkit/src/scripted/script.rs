@@ -27,6 +27,7 @@ pub(crate) struct ScriptState {
     pub(crate) default_shell: Option<Dialect>,
     pub(crate) shell: ShellInfo,
     pub(crate) workspace: Workspace,
+    pub(crate) planned: Option<Workspace>,
     pub(crate) variables: Vec<JobVariable>,
     pub(crate) abilities: Abilities,
     pub(crate) cannot_create: Option<String>,
@@ -58,6 +59,7 @@ impl Script {
             config_info: ConfigInfo::default(),
             default_shell: Some(Dialect::Sh),
             shell: ShellInfo::new(Dialect::Sh),
+            planned: None,
             workspace: Workspace::Remote {
                 dirs,
                 transfer: None,

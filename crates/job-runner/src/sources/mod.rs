@@ -28,6 +28,7 @@ pub(crate) use inputs::Inputs;
 pub use means::SnapshotMeans;
 pub(crate) use snapshot::{Brought, Place, Stay};
 pub use snapshot::{Snapshot, SnapshotUsers};
+pub(crate) use worktree::Checkout;
 pub use worktree::{Worktree, WorktreeError};
 
 use std::path::PathBuf;

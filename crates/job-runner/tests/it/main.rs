@@ -5,6 +5,7 @@ mod support;
 mod artifacts;
 mod bad_input;
 mod cache;
+mod early;
 mod elsewhere;
 mod git;
 mod handover;
