@@ -1,6 +1,7 @@
 use super::one_or_many::one_or_many;
 use super::{
-    Cpus, Device, EngineChoice, Gpus, NetworkChoice, ServiceConfig, Size, SourcesChoice, Ulimit,
+    Cpus, Device, EngineChoice, Gpus, KeyStyle, NetworkChoice, ServiceConfig, Size, SourcesChoice,
+    Ulimit,
 };
 use crate::image::PullPolicy;
 use executor_core::ConfigInfo;
@@ -39,6 +40,10 @@ use std::collections::BTreeMap;
     reason = "one field for each key of the file, with the key's name and type"
 )]
 pub struct DockerConfig {
+    /// How messages name the keys; no key of a file.
+    #[serde(skip)]
+    pub key_style: KeyStyle,
+
     // What runs the containers.
     /// Where the engine is: `unix:///run/docker.sock`, `tcp://10.0.0.1:2376`, `ssh://user@host`.
     /// Default: what `DOCKER_HOST` or the current context says.
@@ -258,6 +263,7 @@ impl DockerConfig {
 impl Default for DockerConfig {
     fn default() -> Self {
         Self {
+            key_style: KeyStyle::default(),
             host: None,
             tls_cert_path: None,
             tls_verify: false,

@@ -11,13 +11,8 @@ use crate::image::ImageReference;
 /// When there is a list and it does not have the image.
 pub fn check_image(config: &DockerConfig, image: &ImageReference) -> Result<(), Refusal> {
     let own = config.image.iter().map(String::as_str);
-    check(
-        "image",
-        "allowed_images",
-        &config.allowed_images,
-        own,
-        image,
-    )
+    let key = config.key_style.key("allowed_images");
+    check("image", &key, &config.allowed_images, own, image)
 }
 
 /// Checks that a job may have a service from this image: `allowed_services`.
@@ -30,7 +25,8 @@ pub fn check_image(config: &DockerConfig, image: &ImageReference) -> Result<(), 
 pub fn check_service(config: &DockerConfig, image: &ImageReference) -> Result<(), Refusal> {
     let own = config.services.iter().map(|it| it.name.as_str());
     let list = &config.allowed_services;
-    check("service", "allowed_services", list, own, image)
+    let key = config.key_style.key("allowed_services");
+    check("service", &key, list, own, image)
 }
 
 fn check<'c>(

@@ -38,11 +38,12 @@ pub fn check_privileged(
     };
     let name = image.familiar();
     if !on {
-        let because = format!("the runner's {key} is not set");
+        let because = format!("the runner's {} is not set", config.key_style.key(key));
         return Err(Refusal::because("privileged image", &name, because));
     }
     if list.is_empty() || is_on(list, image) {
         return Ok(());
     }
-    Err(Refusal::not_on("privileged image", &name, list_key, list))
+    let key = config.key_style.key(list_key);
+    Err(Refusal::not_on("privileged image", &name, &key, list))
 }

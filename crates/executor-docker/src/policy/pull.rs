@@ -29,7 +29,8 @@ pub fn pull_policies(config: &DockerConfig, asked: &[String]) -> Result<Vec<Pull
             return Ok(policy);
         }
         let list: Vec<_> = allowed.iter().map(ToString::to_string).collect();
-        Err(Refusal::not_on("pull policy", word, key, &list))
+        let key = config.key_style.key(key);
+        Err(Refusal::not_on("pull policy", word, &key, &list))
     });
     checked.collect()
 }
@@ -37,6 +38,7 @@ pub fn pull_policies(config: &DockerConfig, asked: &[String]) -> Result<Vec<Pull
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::KeyStyle;
     use PullPolicy::{Always, IfNotPresent, Never};
 
     fn check(
@@ -77,5 +79,17 @@ mod tests {
             Err("allowed_pull_policies"),
         );
         check(&[], &[], &["sometimes"], Err("if-not-present"));
+    }
+
+    #[test]
+    fn a_list_is_named_as_its_author_writes_it() {
+        let config = DockerConfig {
+            key_style: KeyStyle::Hyphens,
+            allowed_pull_policies: vec![Always],
+            ..DockerConfig::default()
+        };
+        let refused = pull_policies(&config, &["never".to_owned()]).unwrap_err();
+        let expect = "pull policy `never` is not allowed: the runner's allowed-pull-policies has only always";
+        assert_eq!(refused.to_string(), expect);
     }
 }

@@ -15,7 +15,7 @@ const MOST: usize = 10;
 const LONGEST: usize = 200;
 
 impl Refusal {
-    /// Returns a refusal of something that is not on the list `key`.
+    /// Returns a refusal of something that is not on the list `key`, in the words of whoever made it.
     pub(super) fn not_on(what: &'static str, name: &str, key: &str, list: &[String]) -> Self {
         let shown: Vec<&str> = list.iter().take(MOST).map(String::as_str).collect();
         let more = match list.len().saturating_sub(MOST) {

@@ -37,7 +37,8 @@ pub fn check_user(config: &DockerConfig, user: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     let shown = if user.is_empty() { "root" } else { user };
-    Err(Refusal::not_on("user", shown, "allowed_users", list))
+    let key = config.key_style.key("allowed_users");
+    Err(Refusal::not_on("user", shown, &key, list))
 }
 
 /// Returns the one name of the user who has several.

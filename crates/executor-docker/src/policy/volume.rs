@@ -63,7 +63,7 @@ fn check_name(config: &DockerConfig, name: &str, asked: Asked) -> Result<(), Ref
     if listed || (list.is_empty() && asked == Asked::ByRunner) {
         return Ok(());
     }
-    Err(refused(name, list))
+    Err(refused(config, name))
 }
 
 fn check_path(
@@ -79,7 +79,7 @@ fn check_path(
     {
         return Ok(());
     }
-    Err(refused(&shown(written, real), list))
+    Err(refused(config, &shown(written, real)))
 }
 
 fn check_socket(
@@ -105,24 +105,27 @@ fn check_socket(
         (true, Asked::ByRunner) if by_name => return Ok(()),
         (true, Asked::ByRunner) => {
             "it is a socket of the container engine, which the runner's volumes must name by its path"
+                .to_owned()
         }
-        (true, Asked::ByJob) => "it is a socket of the container engine",
+        (true, Asked::ByJob) => "it is a socket of the container engine".to_owned(),
         (false, _) if listed() => return Ok(()),
-        (false, _) => {
-            "a socket of the container engine is below it, and the runner's allowed_volumes does not \
-             have this very directory"
-        }
+        (false, _) => format!(
+            "a socket of the container engine is below it, and the runner's {} does not have this \
+             very directory",
+            config.key_style.key(KEY)
+        ),
     };
     Err(Refusal::because("volume", &shown(written, real), because))
 }
 
-fn refused(name: &str, list: &[String]) -> Refusal {
+fn refused(config: &DockerConfig, name: &str) -> Refusal {
+    let (key, list) = (config.key_style.key(KEY), &config.allowed_volumes);
     if list.is_empty() {
         let because =
-            "the job's variables had a say in it, and the runner's allowed_volumes is empty";
+            format!("the job's variables had a say in it, and the runner's {key} is empty");
         return Refusal::because("volume", name, because);
     }
-    Refusal::not_on("volume", name, KEY, list)
+    Refusal::not_on("volume", name, &key, list)
 }
 
 fn shown(written: &str, real: &RealPath) -> String {

@@ -6,7 +6,7 @@ mod resources;
 mod rights;
 mod storage;
 
-use super::DockerConfig;
+use super::{DockerConfig, KeyStyle};
 use crate::error::DockerError;
 use std::fmt;
 
@@ -22,17 +22,19 @@ pub enum Severity {
 /// What is wrong with one key of the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
-    /// The key, as the file has it.
+    /// The key, with underscores.
     pub key: &'static str,
     /// What is wrong, and what to do.
     pub message: String,
     /// Whether jobs can run in spite of it.
     pub severity: Severity,
+    /// How the key is shown.
+    pub key_style: KeyStyle,
 }
 
 impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "runners.docker.{}: {}", self.key, self.message)
+        write!(f, "{}: {}", self.key_style.path(self.key), self.message)
     }
 }
 
@@ -54,14 +56,17 @@ impl DockerConfig {
 
     /// Returns everything that is wrong with these settings by themselves, without an engine.
     pub fn problems(&self) -> Vec<ConfigProblem> {
-        let mut problems = Problems::default();
+        let mut problems = Problems {
+            key_style: self.key_style,
+            found: Vec::new(),
+        };
         self.unsupported(&mut problems);
         self.images(&mut problems);
         self.resources(&mut problems);
         self.networks(&mut problems);
         self.storage(&mut problems);
         self.rights(&mut problems);
-        problems.0
+        problems.found
     }
 
     /// Keys that say something which cannot be here.
@@ -88,8 +93,10 @@ impl DockerConfig {
     }
 }
 
-#[derive(Default)]
-struct Problems(Vec<ConfigProblem>);
+struct Problems {
+    key_style: KeyStyle,
+    found: Vec<ConfigProblem>,
+}
 
 impl Problems {
     fn error(&mut self, key: &'static str, message: &str) {
@@ -101,10 +108,11 @@ impl Problems {
     }
 
     fn add(&mut self, key: &'static str, message: &str, severity: Severity) {
-        self.0.push(ConfigProblem {
+        self.found.push(ConfigProblem {
             key,
             message: message.to_owned(),
             severity,
+            key_style: self.key_style,
         });
     }
 }
