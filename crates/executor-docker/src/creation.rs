@@ -8,6 +8,7 @@ use crate::container::{JobContainer, agent_place, fault, ready};
 use crate::create::{
     ContainerPlan, ContainerRole, Entrypoint, Grant, StandardInput, build_container,
 };
+use crate::doubt::unless_stopped;
 use crate::error::DockerError;
 use crate::image::ImageInfo;
 use crate::labels::{Labels, Role};
@@ -47,11 +48,11 @@ impl Creation<'_> {
         made: &mut Made,
         cancellation: &Cancellation,
     ) -> Result<(JobContainer, JobFiles, MarkedLine), DockerError> {
-        let (mut container, files) = self.create(made).await?;
+        let (mut container, files) = self.create(made, cancellation).await?;
         if let Some(volumes) = &made.volumes {
             let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
             let user = Some(user).filter(|user| !user.is_empty());
-            volumes.open(container.id(), user).await?;
+            unless_stopped(cancellation, volumes.open(container.id(), user)).await?;
         }
         go_on(cancellation)?;
         let options = &self.preparation.options;
@@ -84,6 +85,7 @@ impl Creation<'_> {
     pub(crate) async fn create(
         &self,
         made: &mut Made,
+        cancellation: &Cancellation,
     ) -> Result<(JobContainer, JobFiles), DockerError> {
         let Preparation {
             engine,
@@ -94,7 +96,9 @@ impl Creation<'_> {
         } = self.preparation;
         let name = self.names.build();
         let platform = self.said.platform.as_deref();
-        made.container(&name);
+        let doubt = made.container(&name);
+        let create =
+            |body| JobContainer::create(engine, &name, platform, body, &doubt, cancellation);
         let root = options.config.host_builds_dir.as_deref();
         let may_mount = match settings.sources {
             SourcesChoice::Copy => false,
@@ -109,7 +113,7 @@ impl Creation<'_> {
             let root = Path::new(root);
             let files = JobFiles::mounted(root, dirs, options, self.names)?;
             let body = self.with_this_host(root, &files, made)?;
-            match JobContainer::create(engine, &name, platform, body).await {
+            match create(body).await {
                 Ok(container) => return Ok((container, files)),
                 Err(error)
                     if fault::is_no_source(&error) && settings.sources == SourcesChoice::Auto => {}
@@ -128,10 +132,11 @@ impl Creation<'_> {
             Tactic::Exec | Tactic::Attach => Vec::new(),
         };
         let body = self.body(&files, more, made);
-        let container = JobContainer::create(engine, &name, platform, body).await?;
+        let container = create(body).await?;
         if let Tactic::Agent(agent) = self.tactic {
             let archive = agent_place::archive(agent)?;
-            container.upload(agent_place::PLACE, archive).await?;
+            let uploading = container.upload(agent_place::PLACE, archive);
+            unless_stopped(cancellation, uploading).await?;
         }
         Ok((container, files))
     }
@@ -213,7 +218,7 @@ impl Creation<'_> {
             engine, settings, ..
         } = self.preparation;
         let name = self.names.helper();
-        made.container(&name);
+        let doubt = made.container(&name);
         let is_here = files.host.is_some();
         let plan = ContainerPlan {
             role: ContainerRole::Helper,
@@ -246,6 +251,7 @@ impl Creation<'_> {
             platform: self.said.platform.clone(),
             body,
             root,
+            doubt,
         })
     }
 }

@@ -3,6 +3,7 @@
 use crate::adopt::{Adoption, adopt};
 use crate::container::tree::{Owner, Tree};
 use crate::container::{JobContainer, agent_place};
+use crate::doubt::unless_stopped;
 use crate::error::DockerError;
 use crate::host::{Shared, SharedHost};
 use crate::made::Made;
@@ -153,7 +154,7 @@ impl Executor for DockerExecutor {
             prepared.give_files().await?;
         }
         if !prepared.engine.brings_files() {
-            let written = prepared.write_files(&command).await;
+            let written = unless_stopped(cancellation, prepared.write_files(&command)).await;
             written.map_err(|error| BuildError::from(error).given_up())?;
         }
         let services = prepared.services.clone();

@@ -21,6 +21,7 @@ mod adopt;
 mod assemble;
 mod container;
 mod creation;
+mod doubt;
 mod executor;
 mod host;
 mod made;

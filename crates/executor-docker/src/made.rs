@@ -1,6 +1,7 @@
 //! What a job made outside of this process, so that all of it is removed.
 
 use crate::container;
+use crate::doubt::Doubt;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::network::JobNetwork;
@@ -18,7 +19,7 @@ use tokio::task::JoinSet;
 pub(crate) struct Made {
     engine: Engine,
     supervisor: Option<Supervisor>,
-    containers: Vec<String>,
+    containers: Vec<(String, Doubt)>,
     /// The job's network, ours or not.
     pub(crate) network: Option<Arc<JobNetwork>>,
     pub(crate) services: Option<Services>,
@@ -40,9 +41,11 @@ impl Made {
         }
     }
 
-    /// Notes a container by its name, before it is created.
-    pub(crate) fn container(&mut self, name: &str) {
-        self.containers.push(name.to_owned());
+    /// Notes a container by its name, before it is created; whoever creates it says what he doubts.
+    pub(crate) fn container(&mut self, name: &str) -> Doubt {
+        let doubt = Doubt::default();
+        self.containers.push((name.to_owned(), doubt.clone()));
+        doubt
     }
 
     /// Notes a private directory of the job, before it is made.
@@ -62,9 +65,9 @@ impl Made {
     /// Removes all of it. What cannot be removed stays noted.
     pub(crate) async fn remove(&mut self) -> Result<(), DockerError> {
         let mut removals = JoinSet::new();
-        for name in &self.containers {
-            let (engine, name) = (self.engine.clone(), name.clone());
-            removals.spawn(async move { container::remove(&engine, &name).await });
+        for (name, doubt) in &self.containers {
+            let (engine, name, doubt) = (self.engine.clone(), name.clone(), doubt.clone());
+            removals.spawn(async move { doubt.settle(|| container::remove(&engine, &name)).await });
         }
         let services = async {
             match &self.services {

@@ -7,6 +7,7 @@ use crate::container::fault;
 use crate::container::ready::Inside;
 use crate::create::Grant;
 use crate::creation::Creation;
+use crate::doubt::unless_stopped;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::executor::Prepared;
@@ -122,7 +123,8 @@ pub(crate) async fn prepare(
     let inside = inside.ok_or_else(|| DockerError::config(fault::no_shell(&name)))?;
     let owner = inside.owner();
     let read_only = preparation.settings.read_only;
-    files.make_inside(&container, owner, read_only).await?;
+    let making = files.make_inside(&container, owner, read_only);
+    unless_stopped(cancellation, making).await?;
     let way = match (agent, &tactic) {
         (Some(agent), _) => Way::Agent(agent),
         (None, Tactic::Attach) => {

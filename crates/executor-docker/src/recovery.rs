@@ -64,7 +64,7 @@ pub async fn sweep(engine: &Engine, is_alive: impl Fn(&str) -> bool) -> Result<S
             || id.clone(),
             |name| name.trim_start_matches('/').to_owned(),
         );
-        let removed = container::remove(engine, &id).await;
+        let removed = container::remove(engine, &id).await.map(drop);
         note(&mut swept.containers, &mut swept.failures, name, removed);
     }
 

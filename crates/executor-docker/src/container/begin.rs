@@ -3,6 +3,7 @@
 use crate::container::execs::Output;
 use crate::container::fault;
 use crate::container::{JobContainer, ended};
+use crate::doubt::unless_stopped;
 use crate::error::DockerError;
 use crate::run::mark::MarkedLine;
 use bollard::container::LogOutput;
@@ -59,14 +60,13 @@ async fn begin(
         ..AttachContainerOptions::default()
     };
     let engine = container.engine().clone();
-    let attached = engine
-        .call(
-            format!("attach to container {}", container.name()),
-            engine.api().attach_container(container.id(), Some(options)),
-        )
-        .await?;
+    let attaching = engine.call(
+        format!("attach to container {}", container.name()),
+        engine.api().attach_container(container.id(), Some(options)),
+    );
+    let attached = unless_stopped(cancellation, attaching).await?;
     let mut output = attached.output;
-    let started = container.start().await;
+    let started = container.start(cancellation).await;
     started.map_err(|error| fault::explain(image, error))?;
     // An entry point may put either stream in the place of the other.
     let mut lines = [mark, mark].map(|mark| MarkedLine::new(mark.to_owned()));

@@ -2,6 +2,7 @@
 
 use crate::container::execs::Execs;
 use crate::container::watch::{ContainerEnd, watch};
+use crate::doubt::{Doubt, Removal, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
 use bollard::body_full;
@@ -9,6 +10,7 @@ use bollard::models::ContainerCreateBody;
 use bollard::query_parameters::{
     CreateContainerOptions, RemoveContainerOptions, UploadToContainerOptions,
 };
+use executor_core::Cancellation;
 use fail_point::fail_point;
 use std::io;
 use std::time::Duration;
@@ -36,24 +38,29 @@ pub(crate) struct JobContainer {
 }
 
 impl JobContainer {
-    /// Creates it.
+    /// Creates it; `doubt` has whether it may come into being later.
     pub(crate) async fn create(
         engine: &Engine,
         name: &str,
         platform: Option<&str>,
         body: ContainerCreateBody,
+        doubt: &Doubt,
+        cancellation: &Cancellation,
     ) -> Result<Self, DockerError> {
         let options = CreateContainerOptions {
             name: Some(name.to_owned()),
             platform: platform.unwrap_or_default().to_owned(),
         };
-        let created = fail_point!(
-            "executor_docker::container::create",
-            engine.api().create_container(Some(options), body).await
-        );
-        let created = created
-            .map_err(|error| DockerError::from_api(format!("create container {name}"), error))?;
-        Ok(Self::of(engine, created.id, name))
+        let creating = async {
+            let created = fail_point!(
+                "executor_docker::container::create",
+                engine.api().create_container(Some(options), body).await
+            );
+            created
+                .map_err(|error| DockerError::from_api(format!("create container {name}"), error))
+        };
+        let created = doubt.until_answered(unless_stopped(cancellation, creating));
+        Ok(Self::of(engine, created.await?.id, name))
     }
 
     /// Takes one that runs already, and watches it from now on.
@@ -76,14 +83,17 @@ impl JobContainer {
     }
 
     /// Starts it.
-    pub(crate) async fn start(&mut self) -> Result<(), DockerError> {
-        let started = fail_point!(
-            "executor_docker::container::start",
-            self.engine.api().start_container(&self.id, None).await
-        );
-        started.map_err(|error| {
-            DockerError::from_api(format!("start container {}", self.name), error)
-        })?;
+    pub(crate) async fn start(&mut self, cancellation: &Cancellation) -> Result<(), DockerError> {
+        let starting = async {
+            let started = fail_point!(
+                "executor_docker::container::start",
+                self.engine.api().start_container(&self.id, None).await
+            );
+            started.map_err(|error| {
+                DockerError::from_api(format!("start container {}", self.name), error)
+            })
+        };
+        unless_stopped(cancellation, starting).await?;
         self.watch();
         Ok(())
     }
@@ -185,7 +195,7 @@ pub(crate) async fn ended(end: &mut watch::Receiver<Option<ContainerEnd>>) -> Co
 /// Kills and removes a container and its anonymous volumes; one that is not there is removed already.
 ///
 /// An engine that is away for a while is waited for.
-pub(crate) async fn remove(engine: &Engine, container: &str) -> Result<(), DockerError> {
+pub(crate) async fn remove(engine: &Engine, container: &str) -> Result<Removal, DockerError> {
     let doing = || format!("remove container {container}");
     let begun = tokio::time::Instant::now();
     let mut pause = FIRST_PAUSE;
@@ -208,11 +218,11 @@ pub(crate) async fn remove(engine: &Engine, container: &str) -> Result<(), Docke
             });
         };
         let error = match removed {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Ok(Removal::Done),
             Err(error) => DockerError::from_api(doing(), error),
         };
         if error.is_not_found() {
-            return Ok(());
+            return Ok(Removal::Nothing);
         }
         // Somebody else is at it, the engine is busy with its end, or it is being started again.
         if !error.is_temporary() || begun.elapsed() > RETURN {

@@ -3,6 +3,7 @@ use super::mode::NetworkMode;
 use super::mtu;
 use super::plan::NetworkPlan;
 use crate::config::DockerConfig;
+use crate::doubt::{Doubt, Removal, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::labels::{Labels, Role};
@@ -31,6 +32,8 @@ pub struct JobNetwork {
     name: String,
     /// The id of a network of the job's own, once it is made.
     id: OnceLock<String>,
+    /// Whether it may come into being later.
+    doubt: Doubt,
 }
 
 impl JobNetwork {
@@ -60,10 +63,11 @@ impl JobNetwork {
         if network.mode != NetworkMode::Own {
             return Ok(network);
         }
+        let asking = async { Ok(network.mtu(config).await) };
         let plan = NetworkPlan {
             name: network.name.clone(),
             labels: labels.for_role(Role::Network),
-            mtu: network.mtu(config).await,
+            mtu: unless_stopped(cancellation, asking).await?,
             ipv6: config.enable_ipv6,
         };
         let created = network.create_own(&plan, trace, cancellation).await;
@@ -72,7 +76,7 @@ impl JobNetwork {
             None => created,
         };
         if let Err(error) = created {
-            // It may be there all the same, when the engine's answer was late or got lost.
+            // It may be there all the same, or come, when the engine's answer was late or got lost.
             let _ = network.remove().await;
             return Err(error);
         }
@@ -94,6 +98,7 @@ impl JobNetwork {
             mode,
             name,
             id: OnceLock::new(),
+            doubt: Doubt::default(),
         }
     }
 
@@ -140,30 +145,44 @@ impl JobNetwork {
                 "The container engine has no range of addresses free for the job's network; waiting for another to end.",
             );
         };
-        when_addresses_are_free(told, cancellation, || self.create_anew(plan)).await
+        let create = || self.create_anew(plan, cancellation);
+        when_addresses_are_free(told, cancellation, create).await
     }
 
-    async fn create_anew(&self, plan: &NetworkPlan) -> Result<(), DockerError> {
-        match self.create_once(plan).await {
+    async fn create_anew(
+        &self,
+        plan: &NetworkPlan,
+        cancellation: &Cancellation,
+    ) -> Result<(), DockerError> {
+        match self.create_once(plan, cancellation).await {
             // Only an earlier process with the same names can have made it, for this very attempt.
             Err(error) if error.is_conflict() => {
                 self.remove().await?;
-                self.create_once(plan).await
+                self.create_once(plan, cancellation).await
             }
             created => created,
         }
     }
 
-    async fn create_once(&self, plan: &NetworkPlan) -> Result<(), DockerError> {
-        let doing = || format!("create network {}", plan.name);
-        let created = fail_point!(
-            "executor_docker::network::create",
-            self.engine
-                .call(doing(), self.engine.api().create_network(plan.request()))
-                .await
-        )?;
+    async fn create_once(
+        &self,
+        plan: &NetworkPlan,
+        cancellation: &Cancellation,
+    ) -> Result<(), DockerError> {
+        let doing = format!("create network {}", plan.name);
+        let creating = async {
+            fail_point!(
+                "executor_docker::network::create",
+                self.engine
+                    .call(doing, self.engine.api().create_network(plan.request()))
+                    .await
+            )
+        };
+        let created = self
+            .doubt
+            .until_answered(unless_stopped(cancellation, creating));
         // It is set once: what fails has no id.
-        let _ = self.id.set(created.id);
+        let _ = self.id.set(created.await?.id);
         Ok(())
     }
 
@@ -182,7 +201,7 @@ impl JobNetwork {
         let removed = async {
             match self.id.get() {
                 Some(id) => self.remove_id(id).await,
-                None => self.remove_by_name().await,
+                None => self.doubt.settle(|| self.remove_by_name()).await,
             }
         };
         let removed = tokio::time::timeout(REMOVAL, removed).await;
@@ -195,7 +214,7 @@ impl JobNetwork {
     }
 
     /// Older engines let several networks have one name, and then refuse to remove any by it.
-    async fn remove_by_name(&self) -> Result<(), DockerError> {
+    async fn remove_by_name(&self) -> Result<Removal, DockerError> {
         let filters = HashMap::from([("name".to_owned(), vec![self.name.clone()])]);
         let options = ListNetworksOptions {
             filters: Some(filters),
@@ -207,10 +226,12 @@ impl JobNetwork {
         let ours = listed
             .into_iter()
             .filter(|network| network.name.as_deref() == Some(&self.name));
+        let mut removal = Removal::Nothing;
         for id in ours.filter_map(|network| network.id) {
             self.remove_id(&id).await?;
+            removal = Removal::Done;
         }
-        Ok(())
+        Ok(removal)
     }
 
     async fn remove_id(&self, id: &str) -> Result<(), DockerError> {

@@ -64,7 +64,10 @@ impl AttachEngine {
     ) -> Result<Option<StageResult>, DockerError> {
         let (container, image) = match stage.command.placement {
             Placement::User => (self.build.clone(), self.image.as_str()),
-            Placement::Helper => (self.helper.container().await?, self.helper.image()),
+            Placement::Helper => (
+                self.helper.container(stage.cancellation).await?,
+                self.helper.image(),
+            ),
         };
         let begun = Instant::now();
         let mut running = attached::start(&container, image).await?;

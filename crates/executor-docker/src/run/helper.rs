@@ -3,9 +3,11 @@
 use crate::container::JobContainer;
 use crate::container::execs::Execs;
 use crate::container::fault;
+use crate::doubt::{Doubt, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
 use bollard::models::ContainerCreateBody;
+use executor_core::Cancellation;
 
 /// What the container is created from when a stage first needs it.
 #[derive(Debug, Clone)]
@@ -18,6 +20,8 @@ pub(crate) struct HelperPlan {
     pub(crate) body: ContainerCreateBody,
     /// An archive for its root.
     pub(crate) root: Option<Vec<u8>>,
+    /// Whether it may come into being later.
+    pub(crate) doubt: Doubt,
 }
 
 /// A container that is created once, when it is first needed.
@@ -42,7 +46,10 @@ impl Helper {
     }
 
     /// Returns the container.
-    pub(crate) async fn container(&mut self) -> Result<Execs, DockerError> {
+    pub(crate) async fn container(
+        &mut self,
+        cancellation: &Cancellation,
+    ) -> Result<Execs, DockerError> {
         if let Some(created) = &self.created {
             return Ok(created.clone());
         }
@@ -53,11 +60,14 @@ impl Helper {
             platform,
             body,
             root,
+            doubt,
         } = &self.plan;
-        let container = JobContainer::create(engine, name, platform.as_deref(), body.clone()).await;
+        let (platform, body) = (platform.as_deref(), body.clone());
+        let container = JobContainer::create(engine, name, platform, body, doubt, cancellation);
+        let container = container.await;
         let container = container.map_err(|error| fault::explain(image, error))?;
         if let Some(root) = root {
-            container.upload("/", root.clone()).await?;
+            unless_stopped(cancellation, container.upload("/", root.clone())).await?;
         }
         Ok(self.created.insert(container.execs()).clone())
     }

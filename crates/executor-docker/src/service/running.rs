@@ -3,10 +3,12 @@
 use super::ended::Ended;
 use super::look;
 use super::probe::{ContainerFacts, HealthCheck};
+use crate::doubt::{Doubt, Removal, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
 use bollard::query_parameters::{CreateContainerOptions, RemoveContainerOptions};
+use executor_core::cancellation::Cancellation;
 use fail_point::fail_point;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -36,48 +38,77 @@ pub(crate) struct Running {
     pub(crate) end: watch::Receiver<Option<Ended>>,
 }
 
+/// Where and as what a service is begun.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beginning<'b> {
+    pub(crate) engine: &'b Engine,
+    pub(crate) name: &'b str,
+    /// What it is called in the log.
+    pub(crate) title: &'b str,
+    pub(crate) platform: Option<&'b str>,
+    /// Whether its container may come into being later.
+    pub(crate) doubt: &'b Doubt,
+}
+
 /// Creates the container and starts it, and returns its id.
 ///
 /// A container of that name can only be left from a process that ran this very attempt before.
 pub(crate) async fn begin(
-    engine: &Engine,
-    name: &str,
-    title: &str,
-    platform: Option<&str>,
+    beginning: Beginning<'_>,
     body: ContainerCreateBody,
+    cancellation: &Cancellation,
 ) -> Result<String, DockerError> {
-    let create = async |body| {
-        let options = CreateContainerOptions {
-            name: Some(name.to_owned()),
-            platform: platform.unwrap_or_default().to_owned(),
-        };
-        let created = engine.api().create_container(Some(options), body);
-        let doing = format!("create the container of the service {title}");
+    let id = match create(beginning, body.clone(), cancellation).await {
+        Err(error) if error.is_conflict() => {
+            remove(beginning.engine, beginning.name).await?;
+            create(beginning, body, cancellation).await?
+        }
+        created => created?,
+    };
+    let engine = beginning.engine;
+    let doing = format!("start the service {}", beginning.title);
+    let starting = async {
+        fail_point!(
+            "executor_docker::service::start",
+            engine
+                .call(doing, engine.api().start_container(&id, None))
+                .await
+        )
+    };
+    unless_stopped(cancellation, starting).await?;
+    Ok(id)
+}
+
+async fn create(
+    beginning: Beginning<'_>,
+    body: ContainerCreateBody,
+    cancellation: &Cancellation,
+) -> Result<String, DockerError> {
+    let Beginning {
+        engine,
+        name,
+        title,
+        platform,
+        doubt,
+    } = beginning;
+    let options = CreateContainerOptions {
+        name: Some(name.to_owned()),
+        platform: platform.unwrap_or_default().to_owned(),
+    };
+    let created = engine.api().create_container(Some(options), body);
+    let doing = format!("create the container of the service {title}");
+    let creating = async {
         fail_point!(
             "executor_docker::service::create",
             engine.call(doing, created).await
         )
     };
-    let created = match create(body.clone()).await {
-        Err(error) if error.is_conflict() => {
-            remove(engine, name).await?;
-            create(body).await?
-        }
-        created => created?,
-    };
-    let id = created.id;
-    let doing = format!("start the service {title}");
-    fail_point!(
-        "executor_docker::service::start",
-        engine
-            .call(doing, engine.api().start_container(&id, None))
-            .await
-    )?;
-    Ok(id)
+    let created = doubt.until_answered(unless_stopped(cancellation, creating));
+    Ok(created.await?.id)
 }
 
 /// Removes a container by its name or id; it is gone afterwards.
-pub(crate) async fn remove(engine: &Engine, name: &str) -> Result<(), DockerError> {
+pub(crate) async fn remove(engine: &Engine, name: &str) -> Result<Removal, DockerError> {
     let end = Instant::now() + REMOVAL;
     let mut failures = 0;
     loop {
@@ -95,8 +126,8 @@ pub(crate) async fn remove(engine: &Engine, name: &str) -> Result<(), DockerErro
                 .await
         );
         let error = match removed {
-            Ok(()) => return Ok(()),
-            Err(error) if error.is_not_found() => return Ok(()),
+            Ok(()) => return Ok(Removal::Done),
+            Err(error) if error.is_not_found() => return Ok(Removal::Nothing),
             Err(error) => error,
         };
         // Somebody else removes it already.

@@ -2,6 +2,7 @@ use super::planned::{PlannedService, PlannedServices};
 use super::ports::ServicePorts;
 use super::running::{self, Running};
 use crate::config::DockerConfig;
+use crate::doubt::Doubt;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::image::{ImageInfo, Images};
@@ -78,6 +79,8 @@ pub(crate) struct Service {
     pub(super) plan: PlannedService,
     pub(super) image: OnceLock<ImageInfo>,
     pub(super) running: OnceLock<Running>,
+    /// Whether its container may come into being later.
+    pub(super) doubt: Doubt,
     /// Whether its end was told already.
     pub(super) told: AtomicBool,
 }
@@ -91,6 +94,7 @@ impl Services {
             plan,
             image: OnceLock::new(),
             running: OnceLock::new(),
+            doubt: Doubt::default(),
             told: AtomicBool::new(false),
         });
         Self {
@@ -171,7 +175,8 @@ impl Services {
             let options = &self.shared.options;
             let removals = self.shared.services.iter().map(async |service| {
                 let name = options.names.service(service.index);
-                running::remove(&options.engine, &name).await
+                let remove = || running::remove(&options.engine, &name);
+                service.doubt.settle(remove).await
             });
             removed = join_all(removals).await.into_iter().collect();
         }

@@ -1,11 +1,12 @@
 //! Starting services.
 
 use super::ended::{Ended, ended};
-use super::running::{self, Running};
+use super::running::{self, Beginning, Running};
 use super::services::{Service, Services};
 use super::watching::is_over;
 use super::{logs, watching::number};
 use crate::create::{NetworkPlan, service_container};
+use crate::doubt::unless_stopped;
 use crate::error::DockerError;
 use crate::network::{JobNetwork, NetworkMode};
 use executor_core::cancellation::Cancellation;
@@ -25,7 +26,7 @@ impl Services {
     ///
     /// # Cancellation
     ///
-    /// Stops between two calls to the engine, so that nothing is made that nobody knows of.
+    /// Stops at once; [`remove`](Self::remove) finds also what the engine makes of a dropped request.
     pub async fn start(
         &self,
         network: &JobNetwork,
@@ -92,8 +93,15 @@ impl Services {
         body.mounts.clone_from(&options.mounts);
         let body = service_container(&options.config, &body);
         let name = options.names.service(service.index);
-        let id = running::begin(engine, &name, &title, plan.platform.as_deref(), body).await?;
-        self.attend(service, id, network).await
+        let beginning = Beginning {
+            engine,
+            name: &name,
+            title: &title,
+            platform: plan.platform.as_deref(),
+            doubt: &service.doubt,
+        };
+        let id = running::begin(beginning, body, cancellation).await?;
+        unless_stopped(cancellation, self.attend(service, id, network)).await
     }
 
     /// Watches a container, and notes what is known of it.

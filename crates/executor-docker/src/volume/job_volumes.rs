@@ -1,5 +1,6 @@
 use super::{PlannedVolume, VolumePlan};
 use crate::config::DockerConfig;
+use crate::doubt::{Doubt, Removal, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::labels::{Labels, Role};
@@ -18,6 +19,8 @@ pub struct JobVolumes {
     passing: Vec<String>,
     /// Destinations of volumes that nothing has been in yet.
     fresh: Vec<String>,
+    /// Whether the last one may come into being later.
+    doubt: Doubt,
 }
 
 impl JobVolumes {
@@ -29,7 +32,7 @@ impl JobVolumes {
     ///
     /// # Cancellation
     ///
-    /// Stops before the next volume, with nothing left.
+    /// Stops at once, with nothing left.
     pub async fn create(
         engine: &Engine,
         config: &DockerConfig,
@@ -42,12 +45,13 @@ impl JobVolumes {
             binds: plan.binds,
             passing: Vec::new(),
             fresh: Vec::new(),
+            doubt: Doubt::default(),
         };
         for planned in plan.made {
             let made = match cancellation.cause() {
                 Some(cause) => Err(DockerError::Canceled(cause)),
                 None if cancellation.is_canceled() => Err(DockerError::Canceled(CancelCause::User)),
-                None => volumes.make(config, planned, labels).await,
+                None => volumes.make(config, planned, labels, cancellation).await,
             };
             if let Err(error) = made {
                 // The first error is what somebody wants to know.
@@ -66,6 +70,7 @@ impl JobVolumes {
             binds: plan.binds,
             passing: passing.map(|planned| planned.name).collect(),
             fresh: Vec::new(),
+            doubt: Doubt::default(),
         }
     }
 
@@ -79,6 +84,7 @@ impl JobVolumes {
         config: &DockerConfig,
         planned: PlannedVolume,
         labels: &Labels,
+        cancellation: &Cancellation,
     ) -> Result<(), DockerError> {
         if !planned.kept {
             // Before it is made, so that it is removed even when the answer is late.
@@ -86,7 +92,7 @@ impl JobVolumes {
         }
         let found = self.engine.api().inspect_volume(&planned.name);
         let doing = format!("look for volume {}", planned.name);
-        match self.engine.call(doing, found).await {
+        match unless_stopped(cancellation, self.engine.call(doing, found)).await {
             Ok(_) => return Ok(()),
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
@@ -105,10 +111,18 @@ impl JobVolumes {
         };
         let doing = format!("create volume {}", planned.name);
         let created = self.engine.api().create_volume(request);
-        fail_point!(
-            "executor_docker::volume::create",
-            self.engine.call(doing, created).await
-        )?;
+        let creating = async {
+            fail_point!(
+                "executor_docker::volume::create",
+                self.engine.call(doing, created).await
+            )
+        };
+        let creating = unless_stopped(cancellation, creating);
+        if planned.kept {
+            creating.await?;
+        } else {
+            self.doubt.until_answered(creating).await?;
+        }
         self.fresh.push(planned.destination);
         Ok(())
     }
@@ -145,22 +159,35 @@ impl JobVolumes {
     pub async fn remove(&mut self) -> Result<(), DockerError> {
         let mut first = Ok(());
         let mut left = Vec::new();
-        for name in std::mem::take(&mut self.passing) {
-            let options = RemoveVolumeOptions { force: true };
-            let removed = self.engine.api().remove_volume(&name, Some(options));
-            let doing = format!("remove volume {name}");
-            match self.engine.call(doing, removed).await {
-                Ok(()) => {}
-                Err(error) if error.is_not_found() => {}
-                Err(error) => {
-                    first = first.and(Err(error));
-                    left.push(name);
-                }
+        let passing = std::mem::take(&mut self.passing);
+        let last = passing.len().saturating_sub(1);
+        for (index, name) in passing.into_iter().enumerate() {
+            let doubt = if index == last {
+                self.doubt.clone()
+            } else {
+                Doubt::default()
+            };
+            let force = !doubt.is_left();
+            let removed = doubt.settle(|| remove(&self.engine, &name, force));
+            if let Err(error) = removed.await {
+                first = first.and(Err(error));
+                left.push(name);
             }
         }
         // So that another try removes what this one could not.
         self.passing = left;
         first
+    }
+}
+
+/// Removes a volume. By force also one whose driver is gone; then nobody says whether there was one.
+async fn remove(engine: &Engine, name: &str, force: bool) -> Result<Removal, DockerError> {
+    let options = RemoveVolumeOptions { force };
+    let removed = engine.api().remove_volume(name, Some(options));
+    match engine.call(format!("remove volume {name}"), removed).await {
+        Ok(()) => Ok(Removal::Done),
+        Err(error) if error.is_not_found() => Ok(Removal::Nothing),
+        Err(error) => Err(error),
     }
 }
 

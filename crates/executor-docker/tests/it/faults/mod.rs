@@ -4,4 +4,5 @@ mod cut;
 mod daemon;
 mod entry;
 mod lost;
+mod stop;
 mod way;

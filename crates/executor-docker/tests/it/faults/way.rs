@@ -14,6 +14,10 @@ pub(super) enum Harm {
     Before,
     /// The engine sees it; its connection breaks before the answer is there.
     After,
+    /// The engine sees it; its answer is not passed on.
+    Deaf,
+    /// Its client waits in vain; when he is gone, and there were this many other requests, the engine sees it.
+    Late(usize),
 }
 
 /// What happens to everything.
@@ -37,6 +41,10 @@ struct Shared {
     state: watch::Sender<State>,
     /// Counts the cuts of all connections.
     cuts: watch::Sender<usize>,
+    /// Counts what clients sent.
+    requests: watch::Sender<usize>,
+    /// Counts the harms that were done.
+    done: watch::Sender<usize>,
 }
 
 /// The way to the engine; it ends with this.
@@ -54,6 +62,8 @@ impl Way {
             plans: Mutex::default(),
             state: watch::channel(State::Open).0,
             cuts: watch::channel(0).0,
+            requests: watch::channel(0).0,
+            done: watch::channel(0).0,
         });
         let mut tasks = JoinSet::new();
         let served = Arc::clone(&shared);
@@ -92,6 +102,12 @@ impl Way {
         plans.iter().map(|plan| plan.times).sum()
     }
 
+    /// Waits until so many harms were done.
+    pub(super) async fn done(&self, harms: usize) {
+        let mut done = self.shared.done.subscribe();
+        done.wait_for(|done| *done >= harms).await.unwrap();
+    }
+
     /// Breaks all connections there are.
     pub(super) fn cut(&self) {
         self.shared.cuts.send_modify(|cuts| *cuts += 1);
@@ -118,6 +134,7 @@ impl Shared {
                 && part.is_some_and(|part| line.contains(part))
         })?;
         plan.times -= 1;
+        self.done.send_modify(|done| *done += 1);
         Some(plan.harm)
     }
 }
@@ -135,25 +152,37 @@ async fn pass(shared: &Shared, client: UnixStream) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_engine, mut to_engine) = engine.into_split();
     let mut state = shared.state.subscribe();
+    let mut requests = shared.requests.subscribe();
     let mut opened = shared.state.subscribe();
     let mut open = async move || {
         // The sender lives as long as the way.
         let _ = opened.wait_for(|state| *state == State::Open).await;
     };
-    let (told, deaf) = watch::channel(false);
+    let (told, deaf) = watch::channel(None);
     let there = async {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(bytes @ 1..) = from_client.read(&mut buffer).await {
             let _ = state.wait_for(|state| *state == State::Open).await;
+            shared.requests.send_modify(|requests| *requests += 1);
             let harm = shared.harm_of(&buffer[..bytes]);
             if harm == Some(Harm::Before) {
                 return true;
             }
-            if harm == Some(Harm::After) {
-                told.send_replace(true);
+            if harm.is_some() {
+                told.send_replace(harm);
+            }
+            if let Some(Harm::Late(others)) = harm {
+                let mut gone = [0];
+                let _ = from_client.read(&mut gone).await;
+                let seen = *requests.borrow_and_update();
+                let _ = requests.wait_for(|now| *now >= seen + others).await;
             }
             if to_engine.write_all(&buffer[..bytes]).await.is_err() {
                 return true;
+            }
+            if matches!(harm, Some(Harm::Late(_))) {
+                // Whoever closes tells the engine that nobody wants it any more.
+                std::future::pending::<()>().await;
             }
         }
         // A half may be closed while the other goes on.
@@ -164,8 +193,12 @@ async fn pass(shared: &Shared, client: UnixStream) {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(bytes @ 1..) = from_engine.read(&mut buffer).await {
             open().await;
-            if *deaf.borrow() || to_client.write_all(&buffer[..bytes]).await.is_err() {
-                return;
+            let deaf = *deaf.borrow();
+            match deaf {
+                Some(Harm::Deaf) => {}
+                Some(_) => return,
+                None if to_client.write_all(&buffer[..bytes]).await.is_err() => return,
+                None => {}
             }
         }
     };

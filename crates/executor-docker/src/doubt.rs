@@ -1,0 +1,137 @@
+//! Requests that nobody waits for any more, and what the engine makes of them all the same.
+
+use crate::error::DockerError;
+use executor_core::{CancelCause, Cancellation};
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How long after its end is in sight an engine may do what it was asked for before.
+const LATE: Duration = Duration::from_secs(3);
+/// How long is waited between two removals of what is not there.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What a removal found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Removal {
+    /// It was there, and is gone now.
+    Done,
+    /// There was nothing.
+    Nothing,
+}
+
+/// Waits for an answer, unless the job is stopped; then the request is dropped.
+///
+/// It is boxed, since the requests of `bollard` are large.
+pub(crate) fn unless_stopped<'a, T: Send + 'a>(
+    cancellation: &'a Cancellation,
+    answer: impl Future<Output = Result<T, DockerError>> + Send + 'a,
+) -> BoxFuture<'a, Result<T, DockerError>> {
+    let answer = Box::pin(answer);
+    Box::pin(async move {
+        tokio::select! {
+            biased;
+            () = cancellation.canceled() => {
+                let cause = cancellation.cause().unwrap_or(CancelCause::User);
+                Err(DockerError::Canceled(cause))
+            }
+            answer = answer => answer,
+        }
+    })
+}
+
+/// Whether an engine may still make something that was asked for: nobody got its answer. Clones are the
+/// same doubt.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Doubt(Arc<AtomicBool>);
+
+impl Doubt {
+    /// Waits for the answer to a request that makes something. While it is not there, and when it never
+    /// comes, there is doubt.
+    pub(crate) async fn until_answered<T>(
+        &self,
+        answer: impl Future<Output = Result<T, DockerError>>,
+    ) -> Result<T, DockerError> {
+        self.0.store(true, Ordering::SeqCst);
+        let answer = answer.await;
+        let is_known = matches!(answer, Ok(_) | Err(DockerError::Api { .. }));
+        self.0.store(!is_known, Ordering::SeqCst);
+        answer
+    }
+
+    /// Returns whether there is doubt.
+    pub(crate) fn is_left(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Removes the thing; where there is doubt, again for a while until it was there.
+    pub(crate) async fn settle<F: Future<Output = Result<Removal, DockerError>>>(
+        &self,
+        mut remove: impl FnMut() -> F,
+    ) -> Result<(), DockerError> {
+        let end = Instant::now() + LATE;
+        while remove().await? == Removal::Nothing && self.is_left() && Instant::now() < end {
+            sleep(PAUSE).await;
+        }
+        self.0.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn api() -> DockerError {
+        DockerError::Api {
+            doing: "create container a".to_owned(),
+            status: 409,
+            message: "no".to_owned(),
+        }
+    }
+
+    async fn removals(doubt: &Doubt, there_at: usize) -> usize {
+        let count = Cell::new(0);
+        let settled = doubt.settle(|| {
+            count.set(count.get() + 1);
+            std::future::ready(Ok(if count.get() == there_at {
+                Removal::Done
+            } else {
+                Removal::Nothing
+            }))
+        });
+        settled.await.expect("nothing stands in the way");
+        count.get()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_may_come_late_is_looked_for_until_it_is_there() {
+        let check = async |answer: Result<(), DockerError>, there_at: usize, expect: usize| {
+            let doubt = Doubt::default();
+            let words = format!("{answer:?}");
+            // How it ended is what the doubt is about.
+            let _ = doubt.until_answered(async { answer }).await;
+            assert_eq!(removals(&doubt, there_at).await, expect, "{words}");
+            assert!(!doubt.is_left(), "{words}");
+        };
+        check(Ok(()), 5, 1).await;
+        check(Err(api()), 5, 1).await;
+        let canceled = || Err(DockerError::Canceled(CancelCause::User));
+        check(canceled(), 5, 5).await;
+        check(canceled(), 1, 1).await;
+        check(canceled(), usize::MAX, 31).await;
+    }
+
+    #[tokio::test]
+    async fn a_dropped_request_leaves_doubt() {
+        let (doubt, cancellation) = (Doubt::default(), Cancellation::new());
+        cancellation.cancel(CancelCause::User);
+        let never = std::future::pending::<Result<(), DockerError>>();
+        let asked = doubt.until_answered(unless_stopped(&cancellation, never));
+        assert!(matches!(asked.await, Err(DockerError::Canceled(_))));
+        assert!(doubt.is_left());
+    }
+}

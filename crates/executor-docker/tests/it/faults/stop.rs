@@ -1,0 +1,98 @@
+//! A job is stopped while the engine makes what it needs, and does not answer.
+
+use super::way::{Harm, Way};
+use crate::support::runner::{BUSYBOX, Run, job, settings};
+use executor_core::job::{Image, Job};
+use executor_core::prelude::*;
+use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_testkit::{OptionsBuilder, RecordingTrace};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What the engine may take to remove what there is.
+const REMOVAL: Duration = Duration::from_secs(20);
+
+fn with_service() -> Job {
+    let mut job = job(BUSYBOX);
+    job.services = vec![Image {
+        name: BUSYBOX.to_owned(),
+        alias: Some("beside".to_owned()),
+        command: ["sleep", "300"].map(str::to_owned).to_vec(),
+        ..Image::default()
+    }];
+    job
+}
+
+async fn stopped(request: &str, harm: Harm, job: Job, choice: EngineChoice) {
+    let way = Way::new();
+    let run = Run::new(DockerConfig {
+        host: Some(way.address()),
+        engine: choice,
+        volumes: vec!["/kept".to_owned()],
+        disable_cache: true,
+        ..settings()
+    });
+    way.harm(request, harm, 1);
+    let cancellation = Cancellation::new();
+    let mut executor = run.provider.create(&ExecutorData::new()).unwrap();
+    let options = OptionsBuilder::new()
+        .config(run.config.clone())
+        .job(job)
+        .trace(Arc::new(RecordingTrace::new()))
+        .build();
+    let stop = async {
+        way.done(1).await;
+        cancellation.cancel(CancelCause::User);
+        Instant::now()
+    };
+    let (prepared, at) = tokio::join!(executor.prepare(options, &cancellation), stop);
+    let late = at.elapsed();
+    let error = prepared.unwrap_err();
+    assert!(
+        matches!(error, BuildError::Canceled(CancelCause::User)),
+        "{request} {harm:?}: {}",
+        error.chain()
+    );
+    assert!(late < REMOVAL, "{request} {harm:?}: {late:?}");
+    executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new(), "{request} {harm:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_waited_for_and_nothing_is_left() {
+    // R-EXEC-68
+    for request in ["POST /containers/create", "POST /start"] {
+        stopped(request, Harm::Deaf, job(BUSYBOX), EngineChoice::Agent).await;
+        stopped(request, Harm::Deaf, with_service(), EngineChoice::Exec).await;
+    }
+    for request in ["POST /networks/create", "POST /volumes/create"] {
+        stopped(request, Harm::Deaf, with_service(), EngineChoice::Exec).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_engine_makes_afterwards_is_removed_too() {
+    // R-EXEC-68
+    let late = Harm::Late(2);
+    stopped(
+        "POST /containers/create",
+        late,
+        job(BUSYBOX),
+        EngineChoice::Exec,
+    )
+    .await;
+    stopped(
+        "POST /networks/create",
+        late,
+        with_service(),
+        EngineChoice::Exec,
+    )
+    .await;
+    stopped(
+        "POST /volumes/create",
+        late,
+        job(BUSYBOX),
+        EngineChoice::Exec,
+    )
+    .await;
+}
