@@ -135,12 +135,29 @@ end_mount() {
     done
 }
 
+# Tells whether $1 is at or below a directory that is left to the next start.
+is_left() {
+    sought=$1
+    left=
+    each note_left left
+    [ -n "$left" ]
+}
+
+note_left() {
+    case $sought/ in
+        "$1"/*) left=1 ;;
+    esac
+}
+
 remove_dir() {
     case $1/ in
         */../* | */./*) return ;;
         /?*/?*/) ;;
         *) return ;;
     esac
+    if is_left "$1"; then
+        return
+    fi
     if [ -L "$1" ] || [ ! -d "$1" ]; then
         return
     fi

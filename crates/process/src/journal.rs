@@ -21,6 +21,7 @@ const CGROUP: &str = "cgroup";
 const MARKER: &str = "marker";
 const MOUNT: &str = "mount";
 const DIR: &str = "dir";
+const LEFT: &str = "left";
 
 /// The journal of one run: `journal/<run>` in the state directory.
 ///
@@ -102,6 +103,27 @@ impl Journal {
         self.forget(DIR, path)
     }
 
+    /// Notes a directory that is not to be removed by the guardian after a crash, with all below it.
+    ///
+    /// Whoever starts next is told of it by [`recover`](crate::recover), and decides. Noted directories
+    /// in it are left too.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
+    pub fn record_left(&self, path: &Path) -> Result<(), ProcessError> {
+        self.record(LEFT, path)
+    }
+
+    /// Takes the note back: after a crash nobody is going to need the directory.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
+    pub fn forget_left(&self, path: &Path) -> Result<(), ProcessError> {
+        self.forget(LEFT, path)
+    }
+
     pub(crate) fn record_mount(&self, path: &Path) -> Result<(), ProcessError> {
         self.record(MOUNT, path)
     }
@@ -134,7 +156,9 @@ impl Journal {
         let text = fs::read(&self.path).map_err(error)?;
         let is_left = |record: &Record| match record {
             Record::Other { .. } => true,
-            Record::Dir(path) | Record::Mount(path) => fs::symlink_metadata(path).is_ok(),
+            Record::Dir(path) | Record::Mount(path) | Record::Left(path) => {
+                fs::symlink_metadata(path).is_ok()
+            }
             Record::Runner(_) | Record::Cgroup(_) | Record::Marker(_) => false,
         };
         if read(&text).iter().any(is_left) {
@@ -229,6 +253,8 @@ pub(crate) enum Record {
     Mount(PathBuf),
     /// A temporary directory.
     Dir(PathBuf),
+    /// A directory that the next start decides about.
+    Left(PathBuf),
     /// Something another crate has made.
     Other { kind: String, value: Vec<u8> },
 }
@@ -272,6 +298,7 @@ fn parse(line: &[u8]) -> Option<Record> {
         }
         MOUNT => is_deep(&path).then_some(Record::Mount(path)),
         DIR => is_deep(&path).then_some(Record::Dir(path)),
+        LEFT => is_deep(&path).then_some(Record::Left(path)),
         _ => Some(Record::Other {
             kind: kind.to_owned(),
             value: value.to_vec(),

@@ -33,6 +33,8 @@ pub struct Recovered {
     pub directories: Vec<PathBuf>,
     /// What could not be removed, and why; the next [`recover`] tries again.
     pub failures: Vec<String>,
+    /// The directories that the run wanted to be left for whoever goes on with it.
+    pub left: Vec<PathBuf>,
     /// The records of other kinds, oldest first, as kind and value.
     pub others: Vec<(String, Vec<u8>)>,
     journal: PathBuf,
@@ -41,7 +43,15 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// Removes the journal after the records in [`others`](Self::others) are dealt with.
+    /// Removes what was [left](Self::left), since nobody goes on with it. Blocks.
+    pub fn remove_left(&mut self) {
+        for path in std::mem::take(&mut self.left) {
+            self.remove_dir(&path);
+        }
+    }
+
+    /// Removes the journal after what was [left](Self::left) and the records in [`others`](Self::others)
+    /// are dealt with.
     ///
     /// Until then every [`recover`] reports them again.
     ///
@@ -164,6 +174,7 @@ fn sweep(journal: PathBuf, lock: File) -> Recovered {
         mounts: Vec::new(),
         directories: Vec::new(),
         failures: Vec::new(),
+        left: Vec::new(),
         others: Vec::new(),
         journal,
         _lock: lock,
@@ -177,6 +188,7 @@ fn sweep(journal: PathBuf, lock: File) -> Recovered {
     }
     if recovered.failures.is_empty()
         && recovered.others.is_empty()
+        && recovered.left.is_empty()
         && let Err(error) = remove_file(&recovered.journal)
     {
         let failure = format!("remove the journal: {error}");
@@ -204,11 +216,22 @@ impl Recovered {
                 self.unmount(path);
             }
         }
+        let left = records.iter().filter_map(|record| match record {
+            // One that is not there any more nobody can go on with.
+            Record::Left(path) if fs::symlink_metadata(path).is_ok() => Some(path.clone()),
+            _ => None,
+        });
+        self.left = left.collect();
         for record in records {
             match record {
+                Record::Dir(path) if self.left.iter().any(|left| path.starts_with(left)) => {}
                 Record::Dir(path) => self.remove_dir(path),
                 Record::Other { kind, value } => self.others.push((kind.clone(), value.clone())),
-                Record::Runner(_) | Record::Cgroup(_) | Record::Marker(_) | Record::Mount(_) => {}
+                Record::Runner(_)
+                | Record::Cgroup(_)
+                | Record::Marker(_)
+                | Record::Mount(_)
+                | Record::Left(_) => {}
             }
         }
     }

@@ -226,6 +226,49 @@ async fn guardian_leaves_what_was_taken_back() {
 }
 
 #[tokio::test]
+async fn what_is_to_be_left_is_for_the_next_start_to_decide() {
+    let work = tempfile::tempdir().unwrap();
+    let [left, other, gone] = ["left", "other", "gone"].map(|name| work.path().join(name));
+    let below = left.join("below");
+    let supervisor = Supervisor::start(Settings {
+        containment: Containment::NoCgroup,
+        state_dir: Some(state(work.path())),
+        ..Settings::default()
+    })
+    .unwrap();
+    let journal = supervisor.journal().unwrap();
+    for directory in [&left, &below, &other, &gone] {
+        fs::create_dir(directory).unwrap();
+        journal.record_dir(directory).unwrap();
+    }
+    journal.record_left(&left).unwrap();
+    journal.record_left(&gone).unwrap();
+    journal.forget_left(&gone).unwrap();
+    until("the guardian", || guardian(work.path()).is_some()).await;
+    drop(supervisor);
+    until("the guardian's end", || {
+        guardian(work.path()).is_none() && !other.exists() && !gone.exists()
+    })
+    .await;
+    assert!(below.exists());
+    // Somebody goes on with it: it is told of and stays.
+    let run = recover(&state(work.path())).unwrap().pop().unwrap();
+    assert_eq!(
+        (run.left.as_slice(), run.directories.len()),
+        ([left.clone()].as_slice(), 0)
+    );
+    drop(run);
+    assert!(below.exists());
+    // Nobody does.
+    let mut run = recover(&state(work.path())).unwrap().pop().unwrap();
+    run.remove_left();
+    assert_eq!(run.failures, Vec::<String>::new());
+    run.forget().unwrap();
+    assert!(!left.exists());
+    assert_eq!(journals(work.path()), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn runner_inside_a_job_dies_with_the_job() {
     let outer = tree(Containment::NoCgroup);
     let work = tempfile::tempdir().unwrap();
