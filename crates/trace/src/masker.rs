@@ -137,6 +137,11 @@ impl Masker {
         &self.carry[self.carry.len() - self.cover.owed_before(self.position)..]
     }
 
+    /// Returns whether another masker could take the rest of the stream: no secret has begun.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.carry.is_empty() && self.token_run.is_none() && self.value_run.is_none()
+    }
+
     /// Hides one more secret from here on, also where its beginning is held back.
     ///
     /// To add one secret to several maskers, extend the set once with

@@ -38,6 +38,7 @@ pub struct TraceBuilder {
     marks: SectionMarks,
     output: Output,
     clock: Arc<dyn Clock>,
+    open: Vec<TraceStream>,
 }
 
 impl TraceBuilder {
@@ -48,6 +49,7 @@ impl TraceBuilder {
             marks: SectionMarks::default(),
             output: Output::new(Box::new(NullSink)),
             clock: Arc::new(SystemClock),
+            open: Vec::new(),
         }
     }
 
@@ -94,6 +96,12 @@ impl TraceBuilder {
         self
     }
 
+    /// Says which streams begin in the middle of a line, in a log that is gone on with.
+    pub fn open_lines(mut self, open: Vec<TraceStream>) -> Self {
+        self.open = open;
+        self
+    }
+
     /// Goes on without a spool because it could not be made; the sink learns of it.
     pub fn without_spool(mut self, error: SpoolError) -> Self {
         self.output.spool_error = Some(Arc::new(error));
@@ -115,6 +123,7 @@ impl TraceBuilder {
             shared: Arc::new(Shared {
                 format: self.format,
                 clock: self.clock,
+                open: self.open,
                 lanes: Mutex::new(Lanes {
                     masks: self.masks.compile(),
                     by_stream: Vec::new(),
@@ -154,6 +163,8 @@ pub struct TracePipeline {
 struct Shared {
     format: LogFormat,
     clock: Arc<dyn Clock>,
+    /// The streams that begin in the middle of a line.
+    open: Vec<TraceStream>,
     lanes: Mutex<Lanes>,
     sections: Mutex<SectionTracker>,
     output: Mutex<Output>,
@@ -270,6 +281,42 @@ impl TracePipeline {
         output.spool.as_ref().map(SpoolWriter::reader)
     }
 
+    /// Returns the end of the kept log if another process can go on with it there.
+    ///
+    /// `None` while a part of what was written waits, for the end of its line or because it may become a
+    /// secret, and where there is no log.
+    pub fn settled(&self) -> Option<LogEnd> {
+        // Locked in the order in which `finish` does it.
+        let lanes = lock(&self.shared.lanes);
+        let lanes: Vec<_> = lanes.by_stream.iter().map(|(_, lane)| lock(lane)).collect();
+        let waits = |lane: &Lane| {
+            let stamper = lane.onward.stamper.as_ref();
+            !lane.masker.is_fresh() || stamper.is_some_and(Stamper::waits)
+        };
+        if lanes.iter().any(|lane| waits(lane)) {
+            return None;
+        }
+        let mut output = lock(&self.shared.output);
+        output.settle();
+        let spool = output
+            .spool
+            .as_ref()
+            .filter(|_| output.spool_error.is_none())?;
+        let bytes = spool.digest().bytes;
+        let is_open = |lane: &Lane| lane.onward.stamper.as_ref().is_some_and(Stamper::is_open);
+        let open = lanes.iter().filter(|lane| is_open(lane));
+        // Nobody wrote to them yet.
+        let known: Vec<_> = lanes.iter().map(|lane| lane.onward.stream).collect();
+        let still = self.shared.open.iter().filter(|it| !known.contains(it));
+        Some(LogEnd {
+            bytes,
+            open: open
+                .map(|lane| lane.onward.stream)
+                .chain(still.copied())
+                .collect(),
+        })
+    }
+
     /// Returns how long the kept log is, and whose last line goes on there, read as one.
     ///
     /// All that counts is in the file when this returns. Without a spool the log has no length.
@@ -336,7 +383,7 @@ impl Shared {
             buffer: Vec::new(),
             onward: Onward {
                 stream,
-                stamper: (self.format == LogFormat::Stamped).then(|| Stamper::new(stream)),
+                stamper: (self.format == LogFormat::Stamped).then(|| self.stamper(stream)),
                 log: Vec::new(),
                 finished: false,
                 ended_open: false,
@@ -344,6 +391,14 @@ impl Shared {
         }));
         lanes.by_stream.push((stream, Arc::clone(&lane)));
         Some(lane)
+    }
+
+    fn stamper(&self, stream: TraceStream) -> Stamper {
+        if self.open.contains(&stream) {
+            Stamper::going_on(stream)
+        } else {
+            Stamper::new(stream)
+        }
     }
 
     fn all_lanes(&self) -> Vec<Arc<Mutex<Lane>>> {

@@ -3,7 +3,7 @@
 use fail_point::fail_point;
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -116,6 +116,48 @@ impl Spool {
             }),
             Err(source) => Err(SpoolError::Create { path, source }),
         }
+    }
+
+    /// Makes the file, with the first `bytes` of the log in `earlier`, to go on with that.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](Self::create) and [`append`](Self::append), and [`SpoolError::Read`] if the earlier log
+    /// cannot be read or is shorter. There is no file then.
+    pub fn going_on(
+        path: impl Into<PathBuf>,
+        earlier: &Path,
+        bytes: u64,
+    ) -> Result<Self, SpoolError> {
+        let mut spool = Self::create(path)?;
+        let copied = spool.copy(earlier, bytes);
+        if copied.is_err() {
+            // The error that made it useless is the one to tell.
+            let _ = std::fs::remove_file(&spool.path);
+        }
+        copied.map(|()| spool)
+    }
+
+    fn copy(&mut self, earlier: &Path, mut bytes: u64) -> Result<(), SpoolError> {
+        let failed = |source| SpoolError::Read {
+            path: earlier.to_owned(),
+            source,
+        };
+        let mut file = File::open(earlier).map_err(failed)?;
+        let mut buffer = vec![0; 64 * 1024];
+        while bytes > 0 {
+            let most = usize::try_from(bytes).map_or(buffer.len(), |it| it.min(buffer.len()));
+            match file.read(&mut buffer[..most]) {
+                Ok(0) => return Err(failed(ErrorKind::UnexpectedEof.into())),
+                Ok(count) => {
+                    self.append(&buffer[..count])?;
+                    bytes -= count as u64;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(())
     }
 
     /// Appends bytes; they can be read as soon as this returns.

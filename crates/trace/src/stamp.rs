@@ -58,6 +58,18 @@ impl Stamper {
         }
     }
 
+    /// Starts in the middle of a line of `stream` that another one has written the beginning of.
+    pub(crate) fn going_on(stream: TraceStream) -> Self {
+        let mut stamper = Self::new(stream);
+        stamper.header[FLAG] = b'+';
+        stamper
+    }
+
+    /// Returns whether a part of a line waits for its end.
+    pub(crate) fn waits(&self) -> bool {
+        !self.line.is_empty()
+    }
+
     /// Takes text that came at `now` and appends the lines it finishes to `out`.
     pub fn feed(&mut self, now: SystemTime, text: &[u8], out: &mut Vec<u8>) {
         if self.after_return && !text.is_empty() {

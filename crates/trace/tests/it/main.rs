@@ -1,5 +1,6 @@
 //! The crate from outside.
 
+mod going_on;
 mod masking;
 mod pipeline;
 mod spool;
