@@ -10,7 +10,8 @@ use crate::error::BuildError;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
+use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A stream of bytes in both directions.
@@ -97,6 +98,32 @@ pub struct ResumeHandle {
     pub executor: String,
     /// The executor's own fields: container ids, pod names.
     pub fields: BTreeMap<String, String>,
+}
+
+/// Is told each time the handle of a job changes; put it into the
+/// [`ExecutorData`](crate::ExecutorData) of a `create`.
+///
+/// It is called between two pieces of output, by whoever writes them: what the log has at this moment and
+/// what the handle says belong together. A log that is cut there goes on without a gap.
+#[derive(Clone)]
+pub struct ResumeObserver(Arc<dyn Fn(&ResumeHandle) + Send + Sync>);
+
+impl ResumeObserver {
+    /// Returns one that calls `observe`, which should not take long: the job's output waits for it.
+    pub fn new(observe: impl Fn(&ResumeHandle) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(observe))
+    }
+
+    /// Tells of the handle as it is now.
+    pub fn tell(&self, handle: &ResumeHandle) {
+        (self.0)(handle);
+    }
+}
+
+impl Debug for ResumeObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResumeObserver").finish_non_exhaustive()
+    }
 }
 
 /// Keeps an environment for a later job.

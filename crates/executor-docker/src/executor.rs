@@ -9,13 +9,14 @@ use crate::host::{Shared, SharedHost};
 use crate::made::Made;
 use crate::own;
 use crate::prepare::{Preparation, prepare};
-use crate::resume::{self, Ledger, ResumeObserver};
+use crate::resume::{self, Ledger};
 use crate::run::{Stage, StageEngine, Timing};
 use crate::service::Services;
 use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
 use executor_core::ability::{
-    FileTransfer, PortProxy, Resumable, ResumeHandle, StepsConnector, Suspend, Terminal,
+    FileTransfer, PortProxy, Resumable, ResumeHandle, ResumeObserver, StepsConnector, Suspend,
+    Terminal,
 };
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Dialect,

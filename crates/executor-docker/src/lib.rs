@@ -42,4 +42,3 @@ pub use error::DockerError;
 pub use executor::DockerExecutor;
 pub use options::DockerOptions;
 pub use provider::{NAME, provider};
-pub use resume::ResumeObserver;

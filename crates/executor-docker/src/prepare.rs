@@ -18,10 +18,11 @@ use crate::names::Names;
 use crate::network::JobNetwork;
 use crate::policy;
 use crate::resources;
-use crate::resume::{Ledger, Place, ResumeObserver, Runs};
+use crate::resume::{Ledger, Place, Runs};
 use crate::run::mark::new_mark;
 use crate::service::Services;
 use crate::tactic::{self, Fallback, Tactic};
+use executor_core::ability::ResumeObserver;
 use executor_core::{
     BuildDirs, CancelCause, Cancellation, Dialect, JobTraceExt, PrepareOptions, ShellInfo,
 };

@@ -2,35 +2,13 @@
 
 use crate::error::DockerError;
 use crate::provider::NAME;
-use executor_core::ability::{Resumable, ResumeHandle};
+use executor_core::ability::{Resumable, ResumeHandle, ResumeObserver};
 use executor_core::job::JobId;
 use executor_core::{ExitCode, StageResult, StageStatus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// Is told each time the handle of a job changes; put it into the
-/// [`ExecutorData`](executor_core::ExecutorData) of a `create`.
-///
-/// It is called between two pieces of output, by whoever writes them: what the log has at this moment and
-/// what the handle says belong together. A log that is cut there goes on without a gap.
-#[derive(Clone)]
-pub struct ResumeObserver(Arc<dyn Fn(&ResumeHandle) + Send + Sync>);
-
-impl ResumeObserver {
-    /// Returns one that calls `observe`, which should not take long: the job's output waits for it.
-    pub fn new(observe: impl Fn(&ResumeHandle) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(observe))
-    }
-}
-
-impl fmt::Debug for ResumeObserver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResumeObserver").finish_non_exhaustive()
-    }
-}
 
 /// Where a job is: from this the names of all that it has follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,8 +136,8 @@ impl Ledger {
     }
 
     fn tell(&self) {
-        if let Some(ResumeObserver(observe)) = &self.0.observer {
-            observe(&self.handle());
+        if let Some(observer) = &self.0.observer {
+            observer.tell(&self.handle());
         }
     }
 

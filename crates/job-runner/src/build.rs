@@ -1,6 +1,7 @@
 use crate::caught::caught;
 use crate::early::EarlySources;
 use crate::finalise::artifact_failed;
+use crate::going_on::{GoingOn, Noting};
 use crate::log::JobLog;
 use crate::off_thread::off_thread;
 use crate::options::BuildRunnerOptions;
@@ -52,6 +53,10 @@ pub(crate) struct Build<'r> {
     pub(crate) shown_inputs: Vec<JobId>,
     /// What the job leaves.
     pub(crate) products: JobProducts,
+    /// What an earlier process left of the job, as long as it may be gone on with.
+    pub(crate) going_on: Option<GoingOn>,
+    /// Notes it for another process.
+    pub(crate) noting: Option<Noting>,
 }
 
 /// What the job and the runner's settings say about this attempt.
@@ -66,7 +71,9 @@ pub(crate) struct Settings {
 impl Build<'_> {
     /// Runs the job and returns how it ended.
     pub(crate) async fn run(mut self) -> JobOutcome {
-        self.write_header();
+        if !self.goes_on() {
+            self.write_header();
+        }
         let mut outcome = self.run_in_environment().await;
         if let Err(error) = self.tools.close().await {
             tracing::warn!(job = %self.job.id, error = &error as &dyn std::error::Error, "Processes of the runner are left.");
@@ -87,10 +94,14 @@ impl Build<'_> {
             Ok(settings) => settings,
             Err(error) => return self.outcome(Err(error)),
         };
+        let prepared = match self.go_on(&settings).await {
+            Some(prepared) => prepared,
+            None => self.prepare(&settings).await,
+        };
         let Prepared {
             mut executor,
             environment,
-        } = match self.prepare(&settings).await {
+        } = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return self.outcome(Err(error)),
         };
@@ -100,6 +111,9 @@ impl Build<'_> {
         let result = caught(&*log, stages).await;
         let outcome = self.outcome(result);
         self.finish(&mut *executor, &outcome).await;
+        if let Some(noting) = &self.noting {
+            noting.end();
+        }
         self.cleanup(&mut *executor).await;
         self.remove_build(&workspace).await;
         outcome

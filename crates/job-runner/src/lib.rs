@@ -48,6 +48,13 @@
 //! A [`Visitor`] enters a job in place of its scripts, or after one that failed and before
 //! `after_script`. The job's clock stands still meanwhile. [`Terminals`] lists the jobs that shells
 //! can be opened in beside what runs.
+//!
+//! # After a crash
+//!
+//! With [`JobNotes`] a job that runs in an environment which outlives this process is noted while its
+//! scripts run, and what follows them. Another process that is given its [`JobNote`] attaches to that
+//! environment, begins its log with what the earlier one has, and goes on with the stages from there; what
+//! comes before the scripts is skipped. Where that cannot be, the log says why, and the job begins anew.
 
 mod artifacts;
 mod attempts;
@@ -59,6 +66,7 @@ mod duration;
 mod early;
 mod finalise;
 mod get_sources;
+mod going_on;
 mod held_log;
 mod job_directory;
 mod limit;
@@ -91,6 +99,7 @@ pub use cache::{
     CacheError, CacheFiles, CacheKey, CacheStore, LocalCacheEntry, LocalCaches, RemovedCache,
     RestoredCache, SavedCache,
 };
+pub use going_on::{JobNote, JobNotes};
 pub use options::BuildRunnerOptions;
 pub use reports::{DotenvError, DotenvProblem, JunitError, read_dotenv, read_junit};
 pub use repository::{

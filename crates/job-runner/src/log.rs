@@ -1,6 +1,8 @@
 //! The log of one job, as executors and the runner write it.
 
+use crate::going_on::JobNote;
 use executor_core::job::{Job, SecretString};
+use executor_core::trace::JobTraceExt as _;
 use executor_core::variable::JobVariables;
 use executor_core::{
     BuildError, JobObserver, JobTrace, Retryability, RunnerConfig, TraceStream, TraceSummary,
@@ -10,14 +12,16 @@ use shells::git::secrets_in;
 use std::path::Path;
 use std::sync::Arc;
 use trace::{
-    LogFormat, MaskRules, OutputLimit, SectionGuard, SectionLook, SectionMarks, Spool, SpoolError,
-    TracePipeline, TraceSink,
+    LogEnd, LogFormat, MaskRules, OutputLimit, SectionGuard, SectionLook, SectionMarks, Spool,
+    SpoolError, TracePipeline, TraceSink,
 };
 
 /// How the log is kept.
 #[derive(Debug)]
 pub(crate) struct LogSettings<'a> {
     pub(crate) spool: Option<&'a Path>,
+    /// The log of an earlier process, which this one goes on with.
+    pub(crate) earlier: Option<&'a JobNote>,
     pub(crate) timestamps: bool,
     pub(crate) sections: bool,
 }
@@ -58,13 +62,29 @@ impl JobLog {
             .section_marks(marks)
             .limit(OutputLimit::Bytes(config.output_limit))
             .sink(ObserverSink(Arc::clone(&observer)));
+        let mut lost = None;
         if let Some(path) = settings.spool {
-            builder = builder.spool(create_spool(path)?);
+            let (spool, error) = open_spool(path, settings.earlier)?;
+            builder = builder.spool(spool);
+            lost = error;
         }
-        Ok(Self {
+        if let Some(note) = settings.earlier.filter(|_| lost.is_none()) {
+            let open = note.open.iter().map(|&stream| stream.into());
+            builder = builder.open_lines(open.collect());
+        }
+        let log = Self {
             pipeline: builder.start(),
             observer,
-        })
+        };
+        if let Some(error) = lost {
+            log.warning_line(&format!("the beginning of this log is lost: {error}"));
+        }
+        Ok(log)
+    }
+
+    /// Returns where the log ends, if another process could go on with it there.
+    pub(crate) fn settled(&self) -> Option<LogEnd> {
+        self.pipeline.settled()
     }
 
     /// Opens a section; it ends when the guard is dropped.
@@ -133,31 +153,45 @@ impl TraceSink for ObserverSink {
     }
 }
 
+/// Makes the file of the log, with what an earlier process has written where that can be had; else the
+/// error says why not.
+fn open_spool(
+    path: &Path,
+    earlier: Option<&JobNote>,
+) -> Result<(Spool, Option<SpoolError>), BuildError> {
+    let Some(note) = earlier else {
+        return Ok((create_spool(path)?, None));
+    };
+    make_parent(path)?;
+    match Spool::going_on(path, &note.log, note.log_bytes) {
+        Ok(spool) => Ok((spool, None)),
+        Err(error) => Ok((create_spool(path)?, Some(error))),
+    }
+}
+
 fn create_spool(path: &Path) -> Result<Spool, BuildError> {
-    let failed = |message: String, source: executor_core::BoxError| BuildError::System {
+    make_parent(path)?;
+    Spool::create(path).map_err(|source| not_kept(path, source.into()))
+}
+
+fn make_parent(path: &Path) -> Result<(), BuildError> {
+    let Some(directory) = path.parent() else {
+        return Ok(());
+    };
+    let made = fail_point!(
+        "job_runner::log::make_dir",
+        std::fs::create_dir_all(directory)
+    );
+    made.map_err(|source| not_kept(path, source.into()))
+}
+
+fn not_kept(path: &Path, source: executor_core::BoxError) -> BuildError {
+    BuildError::System {
         backend: "runner",
-        message,
+        message: format!("keep the job's log in {}", path.display()),
         source: Some(source),
         retry: Retryability::Permanent,
-    };
-    if let Some(directory) = path.parent() {
-        let made = fail_point!(
-            "job_runner::log::make_dir",
-            std::fs::create_dir_all(directory)
-        );
-        made.map_err(|source| {
-            failed(
-                format!("keep the job's log in {}", path.display()),
-                source.into(),
-            )
-        })?;
     }
-    Spool::create(path).map_err(|source| {
-        failed(
-            format!("keep the job's log in {}", path.display()),
-            source.into(),
-        )
-    })
 }
 
 fn masks(job: &Job, config: &RunnerConfig) -> MaskRules {

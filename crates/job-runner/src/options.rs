@@ -1,5 +1,6 @@
 use crate::artifacts::ArtifactStore;
 use crate::cache::CacheStore;
+use crate::going_on::{JobNote, JobNotes};
 use crate::sources::Sources;
 use crate::terminals::Terminals;
 use crate::tracked::WatchChanges;
@@ -44,6 +45,11 @@ pub struct BuildRunnerOptions {
     pub terminals: Terminals,
     /// Whether a warning says which tracked files a job has changed without a word. Default: none does.
     pub watch_changes: Option<WatchChanges>,
+    /// Where jobs are noted, so that another process can go on with them; `None`, the default, notes none.
+    /// A log has to be kept, too.
+    pub notes: Option<JobNotes>,
+    /// The jobs that an earlier process has noted, and that are gone on with.
+    pub left: Vec<JobNote>,
     /// The runner's version, for the log and `CI_RUNNER_VERSION`.
     pub version: String,
     /// The commit the runner was built from, for `CI_RUNNER_REVISION`.
@@ -67,6 +73,8 @@ impl Default for BuildRunnerOptions {
             watch_changes: None,
             visitor: None,
             terminals: Terminals::default(),
+            notes: None,
+            left: Vec::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             revision: String::new(),
         }

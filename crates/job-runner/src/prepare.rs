@@ -59,6 +59,28 @@ impl Build<'_> {
         }
     }
 
+    /// Attaches to the environment that an earlier process has prepared, in one try.
+    ///
+    /// # Errors
+    ///
+    /// When there is none any more; its rest is cleaned up then.
+    pub(crate) async fn prepare_again(
+        &mut self,
+        settings: &Settings,
+    ) -> Result<Prepared, BuildError> {
+        let header = format!(
+            "Going on with the job in its \"{}\" environment",
+            self.context.config.executor
+        );
+        let _section = self.log.section("prepare_executor", &header);
+        self.active.set_stage("prepare_executor");
+        let limits = Limits {
+            settings,
+            started: Instant::now(),
+        };
+        self.prepare_once(settings, &limits).await
+    }
+
     async fn prepare_once(
         &mut self,
         settings: &Settings,
@@ -69,13 +91,21 @@ impl Build<'_> {
         }
         let mut options = self.prepare_options(settings)?;
         let provider = &self.context.provider;
-        let create = async { provider.create(&self.context.data) };
+        let mut data = self.context.data.clone();
+        if let Some(noting) = &self.noting {
+            data.push(noting.observer());
+        }
+        let create = async { provider.create(&data) };
         let mut executor = caught(&*self.log, create).await?;
         self.active.follow(executor.stage_cell());
         let shell = executor.shell().clone();
-        self.log
-            .system_line(&format!("Using the {} shell", shell.dialect));
-        let planned = self.planned_workspace(&shell);
+        let mut planned = None;
+        // Who goes on has the sources already.
+        if !self.goes_on() {
+            self.log
+                .system_line(&format!("Using the {} shell", shell.dialect));
+            planned = self.planned_workspace(&shell);
+        }
         options.planned.clone_from(&planned);
         let setup = self.cancellation.child();
         let mut early = None;

@@ -1,4 +1,5 @@
 use crate::build::Build;
+use crate::going_on::GoingOn;
 use crate::log::{JobLog, LogSettings};
 use crate::options::BuildRunnerOptions;
 use crate::tool::Tools;
@@ -42,7 +43,7 @@ pub fn spool_file(directory: &Path, job: JobId, attempt: u32) -> PathBuf {
 
 #[async_trait]
 impl JobRunner for BuildRunner {
-    async fn run(&self, assignment: JobAssignment, context: RunContext) -> JobOutcome {
+    async fn run(&self, assignment: JobAssignment, mut context: RunContext) -> JobOutcome {
         let started = Instant::now();
         let JobAssignment {
             job,
@@ -50,11 +51,14 @@ impl JobRunner for BuildRunner {
             observer,
             cancellation,
         } = assignment;
+        let mut left = self.options.left.iter();
+        let left = left.find(|it| it.job == job.id && it.attempt == attempt);
         let active = context.active.enter(job.id, &context.config);
         observer.started();
         let spool = self.spool_path(job.id, attempt);
         let settings = LogSettings {
             spool: spool.as_deref(),
+            earlier: left,
             timestamps: self.options.timestamps,
             sections: self.options.sections && job.features.trace_sections,
         };
@@ -63,7 +67,9 @@ impl JobRunner for BuildRunner {
             Err(error) => return JobOutcome::from_error(error),
         };
         active.set_state(JobState::Running);
-        let build = Build {
+        let left = left.cloned();
+        let going_on = left.map(|note| GoingOn::new(note, &mut context));
+        let mut build = Build {
             options: &self.options,
             tools: Arc::new(Tools::new(self.processes.clone())),
             job,
@@ -82,7 +88,10 @@ impl JobRunner for BuildRunner {
             staging: None,
             shown_inputs: Vec::new(),
             products: JobProducts::default(),
+            going_on,
+            noting: None,
         };
+        build.noting = build.noting();
         build.run().await
     }
 }

@@ -58,8 +58,18 @@ impl<'b, 'r> Stages<'b, 'r> {
     ) -> Result<(), BuildError> {
         let environment = staged(build, environment)?;
         let mut stages = Self::new(build, executor, environment, settings)?;
-        stages.prepare_script().await?;
-        let set_up = stages.set_up().await;
+        let set_up = if stages.build.goes_on() {
+            // An earlier process has done it.
+            Ok(())
+        } else {
+            stages.prepare_script().await?;
+            stages.set_up().await
+        };
+        if set_up.is_ok()
+            && let Some(noting) = &stages.build.noting
+        {
+            noting.begin();
+        }
         // While the guard lives others may open shells beside the scripts.
         let _listed = set_up.is_ok().then(|| stages.list_terminal());
         if set_up.is_ok()
@@ -70,7 +80,12 @@ impl<'b, 'r> Stages<'b, 'r> {
         }
         let work = match set_up {
             Ok(()) => {
-                let look = stages.look_at_tracked().await;
+                // The scripts may have changed files already.
+                let look = if stages.build.goes_on() {
+                    None
+                } else {
+                    stages.look_at_tracked().await
+                };
                 let work = stages.scripts().await;
                 stages.tell_of_changes(look).await;
                 work
@@ -111,7 +126,7 @@ impl<'b, 'r> Stages<'b, 'r> {
         scripts.options = ScriptOptions::from_variables(&expanded);
         scripts.options.debug_trace &= !build.context.config.debug_trace_disabled;
         build.context.config.name.clone_into(&mut scripts.runner);
-        scripts.is_first = true;
+        scripts.is_first = !build.goes_on();
         let git = match build.options.sources {
             Sources::Git(local) => Some(GitSources::plan(&build.job, &expanded, local)?),
             _ => None,
@@ -187,8 +202,15 @@ impl<'b, 'r> Stages<'b, 'r> {
         tracing::debug!(job = %self.build.job.id, stage = %name, "Stage started.");
         self.build.active.set_stage(&name);
         self.build.observer.stage_started(&stage);
+        let going_on = self.build.going_on.as_ref();
+        // What is in the log of an earlier process is not said once more.
+        let is_headed = going_on.is_some_and(|it| it.note.headed.iter().any(|it| *it == name));
         let heading = heading.map(Into::into).or_else(|| stage.description());
+        let heading = heading.filter(|_| !is_headed);
         let section = heading.map(|heading| self.build.log.section(&name, &heading));
+        if let Some(noting) = &self.build.noting {
+            noting.headed(&stage);
+        }
         OpenStage {
             started: Instant::now(),
             _section: section,
@@ -266,7 +288,14 @@ impl<'b, 'r> Stages<'b, 'r> {
             variables,
         };
         self.scripts.is_first = false;
-        self.executor.run(command, cancellation).await
+        if let Some(noting) = &self.build.noting {
+            noting.urgent();
+        }
+        let ran = self.executor.run(command, cancellation).await;
+        if let Some(noting) = &self.build.noting {
+            noting.settle();
+        }
+        ran
     }
 
     pub(crate) fn judge(&self, result: &StageResult) -> Result<(), BuildError> {

@@ -5,11 +5,12 @@ use crate::args::DockerArgs;
 use crate::failure::Failure;
 use crate::output::{error_line, shown_name, strip_controls};
 use anyhow::{Context, anyhow};
+use runwright::core::ability::ResumeHandle;
 use runwright::core::job::When;
 use runwright::core::{ExecutorProvider, chain};
 use runwright::docker::config::DockerConfig;
 use runwright::docker::engine::{DockerHost, Engine, HostSettings};
-use runwright::docker::recovery::sweep;
+use runwright::docker::recovery::{Belongs, Swept, sweep};
 use runwright::docker::{DockerError, DockerOptions};
 use runwright::local::{LocalError, LocalRun, Settings, StateDir};
 use runwright::pipeline::{Plan, PlannedJob};
@@ -40,12 +41,32 @@ pub(super) struct Where<'a> {
 pub(super) struct Placed {
     pub(super) provider: Arc<dyn ExecutorProvider>,
     /// Is to live as long as the run: without it, what the run has made is anybody's to remove.
-    pub(super) _owner: Option<Owner>,
+    taken: Option<Taken>,
+}
+
+/// What a run holds of an engine.
+#[derive(Debug)]
+struct Taken {
+    engine: Engine,
+    owner: Owner,
+    /// Those who died, and whose jobs are gone on with.
+    resumed: Vec<Owner>,
+}
+
+impl Placed {
+    /// Removes what is left of the jobs that were to be gone on with, after the run.
+    pub(super) async fn tidy(self) {
+        let Some(taken) = self.taken.filter(|taken| !taken.resumed.is_empty()) else {
+            return;
+        };
+        let resumed = taken.resumed.as_slice();
+        tell(sweep(&taken.engine, |it| !is_of(resumed, it)).await);
+    }
 }
 
 impl Where<'_> {
     /// Returns what runs the jobs of a run. Where that is an engine, what dead runs left there goes first.
-    pub(super) async fn provider(self, run: &LocalRun) -> Result<Placed, Failure> {
+    pub(super) async fn provider(self, run: &mut LocalRun) -> Result<Placed, Failure> {
         let shell = ShellConfig {
             login: self.login,
             supervisor: Some(run.supervisor().clone()),
@@ -53,7 +74,7 @@ impl Where<'_> {
         };
         let mut executor = self.executor;
         let mut options = DockerOptions::new().with_supervisor(run.supervisor().clone());
-        let mut owner = None;
+        let mut taken = None;
         if executor != runwright::shell::NAME {
             let config = self.config()?;
             if executor == runwright::docker::NAME {
@@ -61,9 +82,9 @@ impl Where<'_> {
             }
             match connect(&config).await {
                 Ok(engine) => {
-                    let taken = take_over(&engine).await?;
-                    options = options.with_owner(taken.id());
-                    owner = Some(taken);
+                    let held = take_over(engine, run).await?;
+                    options = options.with_owner(held.owner.id());
+                    taken = Some(held);
                 }
                 Err(error) if executor == runwright::docker::NAME => {
                     return Err(Failure::environment(error).with_help(
@@ -86,10 +107,7 @@ impl Where<'_> {
         let provider = registry.get(executor).cloned();
         let provider =
             provider.ok_or_else(|| Failure::usage(anyhow!("there is no executor {executor:?}")))?;
-        Ok(Placed {
-            provider,
-            _owner: owner,
-        })
+        Ok(Placed { provider, taken })
     }
 
     /// Returns what else decides what a job does, to know whether an earlier run began with the same.
@@ -181,8 +199,8 @@ fn wants_image(plan: &Plan) -> bool {
     jobs.any(|job: &PlannedJob| job.definition.image.is_some())
 }
 
-/// Becomes an owner, and removes what dead ones have left in the engine.
-async fn take_over(engine: &Engine) -> Result<Owner, Failure> {
+/// Becomes an owner, and removes what dead ones have left in the engine. What the run goes on with stays.
+async fn take_over(engine: Engine, run: &mut LocalRun) -> Result<Taken, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let owners = Owners::of(state.path());
     let here = engine.host().to_string();
@@ -190,15 +208,47 @@ async fn take_over(engine: &Engine) -> Result<Owner, Failure> {
     let owner = owner
         .context("note whose containers are made")
         .map_err(Failure::environment)?;
-    let dead = owners.dead(&here, REMEMBERED);
-    match sweep(engine, |id| owners.may_live(id)).await {
-        Ok(swept) if swept.failures.is_empty() => owners.forget(&dead),
+    let (mut resumed, mut kept): (Vec<Owner>, Vec<ResumeHandle>) = (Vec::new(), Vec::new());
+    run.go_on_with(|handle| {
+        let dead = handle.fields.get("owner").map_or("", String::as_str);
+        if resumed.iter().all(|it| it.id() != dead) {
+            let Some(claimed) = owners.claim_in(&here, dead) else {
+                return false;
+            };
+            resumed.push(claimed);
+        }
+        kept.push(handle.clone());
+        true
+    });
+    // Held until nothing is left of them, so that nobody goes on with what is about to go.
+    let dead = owners.claim_dead(&here);
+    let is_left = |it: &Belongs<'_>| {
+        is_of(&dead, it) || (is_of(&resumed, it) && !kept.iter().any(|handle| it.is_of(handle)))
+    };
+    if tell(sweep(&engine, |it| !is_left(it)).await) {
+        dead.iter().for_each(|it| owners.forget(it, REMEMBERED));
+    }
+    Ok(Taken {
+        engine,
+        owner,
+        resumed,
+    })
+}
+
+fn is_of(owners: &[Owner], it: &Belongs<'_>) -> bool {
+    owners.iter().any(|owner| owner.id() == it.owner)
+}
+
+/// Tells what could not be removed; returns whether nothing is left.
+fn tell(swept: Result<Swept, DockerError>) -> bool {
+    match swept {
         Ok(swept) => {
             for failure in &swept.failures {
                 error_line(&strip_controls(&format!(
                     "warning: of an earlier run is left: {failure}"
                 )));
             }
+            swept.failures.is_empty()
         }
         Err(error) => {
             let error = &error as &dyn std::error::Error;
@@ -206,9 +256,9 @@ async fn take_over(engine: &Engine) -> Result<Owner, Failure> {
                 error,
                 "What earlier runs left in the engine is not looked for."
             );
+            false
         }
     }
-    Ok(owner)
 }
 
 async fn connect(config: &DockerConfig) -> Result<Engine, DockerError> {

@@ -1,9 +1,9 @@
 //! Whose what is in an engine is, and whether he still lives.
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ const DIRECTORY: &str = "container-owners";
 pub(super) struct Owner {
     id: String,
     /// Locked until this is dropped, or the process ends in whatever way.
-    _lock: File,
+    lock: File,
 }
 
 /// All owners that use one state directory.
@@ -43,44 +43,55 @@ impl Owners {
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         lock.write_all(engine.as_bytes())?;
         fs::rename(&unnamed, self.0.join(&id))?;
-        Ok(Owner { id, _lock: lock })
+        Ok(Owner { id, lock })
     }
 
-    /// Returns whether what has this owner is in use; of an owner that is none of these, nobody here knows.
-    pub(super) fn may_live(&self, id: &str) -> bool {
+    /// Takes the place of one who lives no more, for what he left in this engine.
+    pub(super) fn claim_in(&self, engine: &str, id: &str) -> Option<Owner> {
+        let owner = self.claim(id)?;
+        let is_here = fs::read_to_string(self.0.join(id)).is_ok_and(|of| of == engine);
+        is_here.then_some(owner)
+    }
+
+    /// Takes the place of one who lives no more. `None` when he lives, somebody else is at what he left, or
+    /// nobody here knows of him.
+    fn claim(&self, id: &str) -> Option<Owner> {
         let is_name = id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         if id.is_empty() || !is_name {
-            return true;
+            return None;
         }
-        let Ok(file) = File::open(self.0.join(id)) else {
-            return true;
-        };
-        !matches!(
-            flock(&file, FlockOperation::NonBlockingLockShared),
-            Ok(()) | Err(Errno::NOENT)
-        )
+        let lock = File::open(self.0.join(id)).ok()?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+        // Whoever had the lock until now may have found nothing left, and forgotten him.
+        let named = fs::metadata(self.0.join(id)).ok()?;
+        let is_same = lock.metadata().ok()?.ino() == named.ino();
+        is_same.then(|| Owner {
+            id: id.to_owned(),
+            lock,
+        })
     }
 
-    /// Returns those of this engine that live no more and began longer than `age` ago.
+    /// Takes the place of all who made something in this engine and live no more.
     ///
-    /// Ask before what they have left is removed: of who dies in between, something may still be there. One
-    /// who was killed a moment ago may have asked the engine for something that it has not made yet.
-    pub(super) fn dead(&self, engine: &str, age: Duration) -> Vec<String> {
+    /// Nobody else touches what they left for as long as the result lives.
+    pub(super) fn claim_dead(&self, engine: &str) -> Vec<Owner> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
-        let dead = entries.filter(|entry| {
-            let begun = entry.metadata().and_then(|metadata| metadata.modified());
-            let is_old = begun.is_ok_and(|begun| begun.elapsed().is_ok_and(|since| since >= age));
-            is_old && fs::read_to_string(entry.path()).is_ok_and(|of| of == engine)
-        });
-        let names = dead.filter_map(|entry| entry.file_name().into_string().ok());
-        names.filter(|id| !self.may_live(id)).collect()
+        let here =
+            entries.filter(|entry| fs::read_to_string(entry.path()).is_ok_and(|of| of == engine));
+        let names = here.filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter_map(|id| self.claim(&id)).collect()
     }
 
-    /// Forgets those of whom nothing is left.
-    pub(super) fn forget(&self, dead: &[String]) {
-        for id in dead {
+    /// Forgets one of whom nothing is left, if he began longer than `age` ago: one who was killed a moment
+    /// ago may have asked the engine for something that it has not made yet.
+    pub(super) fn forget(&self, dead: &Owner, age: Duration) {
+        let begun = dead
+            .lock
+            .metadata()
+            .and_then(|metadata| metadata.modified());
+        if begun.is_ok_and(|begun| begun.elapsed().is_ok_and(|since| since >= age)) {
             // The next run tries again.
-            let _ = fs::remove_file(self.0.join(id));
+            let _ = fs::remove_file(self.0.join(&dead.id));
         }
     }
 }
@@ -96,6 +107,10 @@ impl Owner {
 mod tests {
     use super::*;
 
+    fn ids(owners: &[Owner]) -> Vec<&str> {
+        owners.iter().map(Owner::id).collect()
+    }
+
     #[test]
     fn an_owner_lives_until_he_is_dropped() {
         let state = tempfile::tempdir().expect("a directory");
@@ -103,19 +118,36 @@ mod tests {
         let enter = |engine| owners.enter(engine).expect("in");
         let (first, second, other) = (enter("here"), enter("here"), enter("there"));
         let [one, two, three] = [&first, &second, &other].map(|it| it.id().to_owned());
-        assert!(owners.may_live(&one) && owners.may_live(&two));
-        assert!(owners.may_live("../container-owners") && owners.may_live(""));
-        let dead = || owners.dead("here", Duration::ZERO);
-        assert!(dead().is_empty());
+        for name in [&*one, "../container-owners", "", "nobody"] {
+            assert!(owners.claim(name).is_none(), "{name}");
+        }
+        assert!(owners.claim_dead("here").is_empty());
         drop((first, other));
-        assert!(!owners.may_live(&one) && owners.may_live(&two));
         // What the third has left is in another engine.
-        assert_eq!(dead(), [one.as_str()]);
-        assert!(owners.dead("here", Duration::from_hours(1)).is_empty());
-        let before = dead();
-        drop(second);
-        owners.forget(&before);
-        // Now he is a stranger; who died since is not.
-        assert!(owners.may_live(&one) && !owners.may_live(&two) && !owners.may_live(&three));
+        let dead = owners.claim_dead("here");
+        assert_eq!(ids(&dead), [one.as_str()]);
+        assert!(owners.claim(&two).is_none());
+        owners.forget(&dead[0], Duration::from_hours(1));
+        drop((dead, second));
+        assert_eq!(owners.claim_dead("here").len(), 2);
+        assert!(owners.claim_in("here", &three).is_none());
+        assert!(owners.claim_in("there", &three).is_some());
+    }
+
+    #[test]
+    fn what_a_dead_owner_left_is_one_processs_at_a_time() {
+        let state = tempfile::tempdir().expect("a directory");
+        let owners = Owners::of(state.path());
+        let id = owners.enter("here").expect("in").id().to_owned();
+        let resumes = owners.claim(&id).expect("he is dead");
+        assert!(owners.claim(&id).is_none());
+        assert!(owners.claim_dead("here").is_empty());
+        drop(resumes);
+        let sweeps = owners.claim_dead("here");
+        assert!(owners.claim(&id).is_none());
+        // Of whom nothing is left nobody knows any more.
+        owners.forget(&sweeps[0], Duration::ZERO);
+        drop(sweeps);
+        assert!(owners.claim(&id).is_none());
     }
 }

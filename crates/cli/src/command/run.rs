@@ -393,7 +393,7 @@ pub(super) async fn work(
 ) -> Result<Done, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let root = project.root().to_owned();
-    let run = LocalRun::prepare(project, pipeline, &state, options).await?;
+    let mut run = LocalRun::prepare(project, pipeline, &state, options).await?;
     let logs = run.logs();
     let plan = Arc::clone(run.plan());
     audience.introduce(&plan);
@@ -402,7 +402,7 @@ pub(super) async fn work(
     notes(&changes);
     plan.refusal().into_iter().for_each(refusal);
     skipped(&plan);
-    let placed = place(args, &root).provider(&run).await?;
+    let placed = place(args, &root).provider(&mut run).await?;
     let provider = Arc::clone(&placed.provider);
     tell_of_ignored(provider.as_ref(), &plan)?;
     let expected = Expected::of(&run, &args.executor, &args.shown, audience);
@@ -411,9 +411,11 @@ pub(super) async fn work(
         Some(expected) => expected.sink(events),
         None => events,
     };
-    let mut report = run
+    let report = run
         .execute(&args.executor, provider, events, cancellation)
-        .await?;
+        .await;
+    placed.tidy().await;
+    let mut report = report?;
     report.times = expected.map(|expected| expected.times(&report));
     Ok(Done { report, plan, logs })
 }

@@ -17,18 +17,18 @@ fn address() -> String {
 }
 
 /// Returns the binary, set up to run in the project with the engine of the tests.
-fn command(project: &Project, arguments: &[&str]) -> Command {
+pub(crate) fn command(project: &Project, arguments: &[&str]) -> Command {
     let mut command = project.command(arguments);
     command.env("DOCKER_HOST", address());
     command
 }
 
-fn runwright(project: &Project, arguments: &[&str]) -> Done {
+pub(crate) fn runwright(project: &Project, arguments: &[&str]) -> Done {
     command(project, arguments).output().unwrap().into()
 }
 
 /// Returns what docker's own command says.
-fn docker(arguments: &[&str]) -> String {
+pub(crate) fn docker(arguments: &[&str]) -> String {
     let output = Command::new("docker")
         .args(arguments)
         .env("DOCKER_HOST", address())
@@ -40,7 +40,7 @@ fn docker(arguments: &[&str]) -> String {
 }
 
 /// Returns the containers with a directory of this project.
-fn containers(project: &Project) -> Vec<String> {
+pub(crate) fn containers(project: &Project) -> Vec<String> {
     let format = "{{.ID}} {{.Names}} {{.Status}} {{.Mounts}}";
     let all = docker(&["ps", "-a", "--no-trunc", "--format", format]);
     let home = project.scratch().display().to_string();
@@ -48,13 +48,13 @@ fn containers(project: &Project) -> Vec<String> {
     ours.map(str::to_owned).collect()
 }
 
-fn nothing_left(project: &Project) {
+pub(crate) fn nothing_left(project: &Project) {
     assert_eq!(containers(project), Vec::<String>::new());
     assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
 }
 
 /// Starts the binary; its output goes to `out` in the scratch directory.
-fn start(project: &Project, arguments: &[&str]) -> std::process::Child {
+pub(crate) fn start(project: &Project, arguments: &[&str]) -> std::process::Child {
     let out = std::fs::File::create(project.scratch().join("out")).unwrap();
     command(project, arguments)
         .stdin(Stdio::null())
@@ -335,4 +335,5 @@ fn what_a_killed_run_left_the_next_one_removes() {
     wait_until("the container of the killed run to go", || {
         containers(&project).is_empty()
     });
+    nothing_left(&project);
 }

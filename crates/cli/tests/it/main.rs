@@ -17,6 +17,7 @@ mod console;
 mod daemons;
 mod disk;
 mod docker;
+mod docker_resume;
 mod elsewhere;
 mod environments;
 mod events;

@@ -27,7 +27,7 @@ async fn all_that_a_dead_run_made_is_removed_and_nothing_of_one_that_lives() {
     drop(left);
     let owner = dead.owner.clone();
     // Whatever else is in the engine has an owner that this test knows nothing of.
-    let swept = sweep(&engine().await, |other| other != owner)
+    let swept = sweep(&engine().await, |other| other.owner != owner)
         .await
         .unwrap();
     assert_eq!(swept.failures, Vec::<String>::new());
@@ -41,7 +41,7 @@ async fn all_that_a_dead_run_made_is_removed_and_nothing_of_one_that_lives() {
     assert_eq!(lives.print("echo it lives").await, "it lives\n");
     lives.executor.cleanup().await.unwrap();
     assert_eq!(alive.left().await, Vec::<String>::new());
-    let again = sweep(&engine().await, |other| other != owner)
+    let again = sweep(&engine().await, |other| other.owner != owner)
         .await
         .unwrap();
     assert!(again.is_empty(), "{again:?}");

@@ -139,7 +139,7 @@ async fn enter(
 ) -> Result<(PipelineReport, String), Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let root = project.root().to_owned();
-    let run = LocalRun::prepare(project, pipeline, &state, options).await?;
+    let mut run = LocalRun::prepare(project, pipeline, &state, options).await?;
     let plan = Arc::clone(run.plan());
     let Some(job) = plan.jobs().iter().find(|job| job.is_played) else {
         return Err(Failure::usage(anyhow!("there is no job to enter")));
@@ -157,13 +157,15 @@ async fn enter(
         login: args.login,
         root: &root,
     };
-    let placed = place.provider(&run).await?;
+    let placed = place.provider(&mut run).await?;
     let provider = Arc::clone(&placed.provider);
     tell_of_image(&*provider, job)?;
     let events: Arc<dyn EventSink> = Arc::clone(herald) as _;
     let report = run
         .execute(&args.executor, provider, events, cancellation)
-        .await?;
+        .await;
+    placed.tidy().await;
+    let report = report?;
     Ok((report, job.name().to_owned()))
 }
 

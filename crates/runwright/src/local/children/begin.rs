@@ -76,6 +76,8 @@ impl Upper {
             visitor: options.visitor.clone(),
             terminals: &options.terminals,
             watch_changes: options.watch_changes.clone(),
+            notes: None,
+            left: Vec::new(),
         });
         let kept = state.kept_files().of_run(&directory.path);
         let left = |job: &JobHistory| products(&plan, &kept, job);

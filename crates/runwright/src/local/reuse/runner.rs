@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use content_store::{EntryKind, StoreError};
 use executor_core::job::Job;
 use executor_core::{
-    JobAssignment, JobObserver, JobOutcome, JobRunner, JobState, ReusedFrom, RunContext,
+    JobAssignment, JobId, JobObserver, JobOutcome, JobRunner, JobState, ReusedFrom, RunContext,
 };
 use fail_point::fail_point;
 use job_runner::{
@@ -43,6 +43,8 @@ pub(in crate::local) struct ReuseRunner {
     pub(in crate::local) logs: PathBuf,
     /// Who enters its jobs.
     pub(in crate::local) visitor: Option<Arc<dyn Visitor>>,
+    /// The jobs that are gone on with: what those began with is not what would be found now.
+    pub(in crate::local) left: Vec<JobId>,
 }
 
 /// What comes of a job that was kept.
@@ -54,7 +56,7 @@ struct Taken {
 #[async_trait]
 impl JobRunner for ReuseRunner {
     async fn run(&self, assignment: JobAssignment, context: RunContext) -> JobOutcome {
-        if self.is_entered(&assignment) {
+        if self.is_entered(&assignment) || self.left.contains(&assignment.job.id) {
             return self.inner.run(assignment, context).await;
         }
         let key = self.key(&assignment, &context).await;

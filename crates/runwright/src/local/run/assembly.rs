@@ -40,6 +40,8 @@ impl LocalRun {
             visitor: self.options.visitor.clone(),
             terminals: &self.options.terminals,
             watch_changes: self.options.watch_changes.clone(),
+            notes: Some(self.notes_of_jobs.clone()),
+            left: self.left_jobs.clone(),
         });
         let runner = TakingOver::over(
             runner,

@@ -2,7 +2,7 @@
 
 use super::options::RunOptions;
 use super::planning::plan;
-use super::supervision::{end, recover, supervise};
+use super::supervision::{end, recover, remove_left, supervise, take_left};
 use crate::local::caches;
 use crate::local::children::ReadPipeline;
 use crate::local::durations::{Expectations, JobPlace, Stopwatch};
@@ -15,18 +15,19 @@ use crate::local::project::LocalProject;
 use crate::local::resources::{self, MachineResources};
 use crate::local::reuse::{self, ProjectReuse};
 use crate::local::runs::{
-    ControlServer, Earlier, Family, Journal, ObedientRun, RunRecord, RunSituation, forget_told,
-    tell_older,
+    ContinuationKind, ControlServer, Earlier, Family, Journal, ObedientRun, RunRecord,
+    RunSituation, RunsError, forget_told, tell_older,
 };
 use crate::local::session::{self, Found};
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
+use executor_core::ability::ResumeHandle;
 use executor_core::{Cancellation, ExecutorProvider};
 use fail_point::fail_point;
-use job_runner::{CacheStore, Sources};
+use job_runner::{CacheStore, JobNote, JobNotes, Sources};
 use pipeline::plan::PlannedJob;
 use pipeline::{Driver, EventSink, PipelineReport, Plan};
 use process::{Supervisor, TempDir};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A pipeline that is ready to run.
@@ -56,6 +57,13 @@ pub struct LocalRun {
     pub(super) family: Arc<Family>,
     /// What earlier runs left for the one job that is entered.
     pub(super) found: Option<Found>,
+    /// Where its running jobs are noted.
+    pub(super) notes_of_jobs: JobNotes,
+    /// The jobs of its earlier life that may still run, and after the claim those that are gone on with.
+    pub(super) left_jobs: Vec<JobNote>,
+    /// Directories that those need, to be removed at the end.
+    left_builds: Vec<PathBuf>,
+    are_claimed: bool,
     _in_place: Option<InPlaceLock>,
 }
 
@@ -78,12 +86,23 @@ impl LocalRun {
         // A name that is not there is found out before anything is written.
         options.selection.check(pipeline.resolved())?;
         state.make_unseen_in(&root)?;
-        recover(state.clone()).await?;
+        let resumed = options.continues.as_ref();
+        let resumed = resumed.filter(|it| it.kind == ContinuationKind::Resume);
+        let runs = state.project(&root).runs();
+        let resumed = resumed.and_then(|it| Some(runs.find(it.run).ok()?.directory().to_owned()));
+        let spared = recover(state.clone(), resumed).await?;
         state.kept_files().recover();
         caches::sweep(state).await;
         export::sweep(&state.exports());
         let supervisor = supervise(state)?;
-        let prepared = Self::reserve(project, pipeline, state, options, supervisor.clone()).await;
+        let prepared = async {
+            let left = take_left(spared, &supervisor)?;
+            let mut run =
+                Self::reserve(project, pipeline, state, options, supervisor.clone()).await?;
+            run.left_builds = left;
+            Ok(run)
+        };
+        let prepared = prepared.await;
         if prepared.is_err() {
             end(supervisor).await;
         }
@@ -146,6 +165,12 @@ impl LocalRun {
         if let Some(found) = &found {
             notes.clone_from(&found.notes);
         }
+        let notes_of_jobs = JobNotes::at(directory.path.join("running"));
+        let mut left_jobs = Vec::new();
+        if let Some(earlier) = &earlier {
+            left_jobs = notes_of_jobs.read();
+            left_jobs.retain(|note| earlier.may_go_on_with(note, &plan));
+        }
         let logs = RunLogs::default();
         logs.add(directory.path.clone(), life, &plan);
         let caches = caches::of_plan(
@@ -174,6 +199,10 @@ impl LocalRun {
             logs,
             family: Arc::new(family),
             found,
+            notes_of_jobs,
+            left_jobs,
+            left_builds: Vec::new(),
+            are_claimed: false,
             _in_place: in_place,
         })
     }
@@ -206,6 +235,13 @@ impl LocalRun {
     /// Returns what is not as it was when the run began that is gone on with, a line each.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Says which environments may be gone on with that an earlier process left of running jobs: those that
+    /// `claim` says are there, and nobody else's. All others are forgotten; without this call that is all.
+    pub fn go_on_with(&mut self, mut claim: impl FnMut(&ResumeHandle) -> bool) {
+        self.left_jobs.retain(|note| claim(&note.handle));
+        self.are_claimed = true;
     }
 
     /// Returns where the logs of the jobs will be, those of pipelines that jobs start too.
@@ -241,7 +277,7 @@ impl LocalRun {
     ///
     /// `cancel` ends the running jobs gracefully, `abort` at once; both are awaited to the end.
     pub async fn execute(
-        self,
+        mut self,
         executor: &str,
         provider: Arc<dyn ExecutorProvider>,
         events: Arc<dyn EventSink>,
@@ -250,6 +286,9 @@ impl LocalRun {
         let stopwatch = Arc::new(Stopwatch::new(self.plan.id(), events));
         let events: Arc<dyn EventSink> = Arc::clone(&stopwatch) as _;
         let place = self.place(executor);
+        if !self.are_claimed {
+            self.left_jobs.clear();
+        }
         let report = match self.begin(executor, Arc::clone(&events)) {
             Ok((builds, journal)) => {
                 let household = self.household(executor, events);
@@ -275,8 +314,10 @@ impl LocalRun {
             state,
             directory,
             found,
+            left_builds,
             ..
         } = self;
+        remove_left(&left_builds, &supervisor).await;
         if found.is_some() {
             discard(&directory, &supervisor).await;
         }
@@ -319,6 +360,8 @@ impl LocalRun {
             );
             record.write(directory)?;
         }
+        let forgotten = self.notes_of_jobs.retain(&self.left_jobs);
+        forgotten.map_err(RunsError::io("remove", directory.join("running")))?;
         let kind = self.earlier.as_ref().map(|earlier| &earlier.kind);
         let journal = Journal::begin(directory, &self.plan, kind, events)?;
         let builds = self.supervisor.temp_dir(directory, "builds-")?;

@@ -7,8 +7,8 @@ use crate::local::runs::logs_of_life;
 use crate::local::state::ProjectState;
 use executor_core::JobRunner;
 use job_runner::{
-    ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, Sources, StoredArtifacts,
-    Terminals, Visitor, WatchChanges,
+    ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, JobNote, JobNotes, Sources,
+    StoredArtifacts, Terminals, Visitor, WatchChanges,
 };
 use process::Supervisor;
 use std::path::Path;
@@ -40,6 +40,10 @@ pub(in crate::local) struct RunnerParts<'a> {
     pub(in crate::local) terminals: &'a Terminals,
     /// Who asks for a warning about tracked files.
     pub(in crate::local) watch_changes: Option<WatchChanges>,
+    /// Where its running jobs are noted, so that somebody can go on with them.
+    pub(in crate::local) notes: Option<JobNotes>,
+    /// The jobs that are gone on with.
+    pub(in crate::local) left: Vec<JobNote>,
 }
 
 /// Returns who runs the jobs of one pipeline of a run.
@@ -66,6 +70,8 @@ pub(in crate::local) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner>
             visitor: parts.visitor.clone(),
             terminals: parts.terminals.clone(),
             watch_changes: parts.watch_changes.clone(),
+            notes: parts.notes.clone().filter(|_| !parts.is_session),
+            left: parts.left.clone(),
             ..BuildRunnerOptions::default()
         },
         parts.supervisor.clone(),
@@ -83,6 +89,7 @@ pub(in crate::local) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner>
             artifacts,
             logs,
             visitor: parts.visitor.clone(),
+            left: parts.left.iter().map(|note| note.job).collect(),
         });
     }
     Arc::new(EnvironmentRunner {

@@ -9,6 +9,7 @@ use super::past_run::{Run, logs_of_life};
 use executor_core::job::When;
 use executor_core::variable::JobVariable;
 use executor_core::{JobId, JobProducts};
+use job_runner::JobNote;
 use pipeline::scheduler::{BegunJob, FinishedJob, Progress};
 use pipeline::{Plan, Selection, Status};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -186,6 +187,20 @@ impl Earlier {
             }
         }
         Progress { finished, begun }
+    }
+
+    /// Returns whether a job that ran when the process died may be gone on with where it is.
+    pub(in crate::local) fn may_go_on_with(&self, note: &JobNote, plan: &Plan) -> bool {
+        let ran = self.history.all().find(|job| job.id == note.job);
+        let now = planned(plan).into_iter().find(|job| job.id == note.job);
+        let (Some(ran), Some(now)) = (ran, now) else {
+            return false;
+        };
+        self.kind == ContinuationKind::Resume
+            && !ran.is_finished()
+            && ran.attempts == note.attempt
+            && ran.name == now.job
+            && !ran.has_changed(now.definition)
     }
 
     /// Returns what is not as it was, a line each.

@@ -71,7 +71,7 @@ pub enum RunsError {
 }
 
 impl RunsError {
-    pub(super) fn io(
+    pub(in crate::local) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(io::Error) -> Self {
