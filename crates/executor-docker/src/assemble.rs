@@ -11,12 +11,14 @@ use crate::run::agent::AgentEngine;
 use crate::run::attach::AttachEngine;
 use crate::run::connector::AgentConnector;
 use crate::run::exec::ExecEngine;
+use crate::run::exec_files::ExecFiles;
 use crate::run::helper::{Helper, HelperPlan};
 use crate::run::{StageEngine, Timing};
 use crate::service::Services;
 use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
 use executor_core::Cancellation;
+use executor_core::ability::FileTransfer;
 use std::collections::HashMap;
 use std::sync::Arc;
 use steps::agent::locate_socket;
@@ -68,10 +70,21 @@ impl Parts {
         let shell = preparation.choose_shell(&inside, image)?;
         let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
         let timing = Timing::of(&preparation.options.config);
-        let (mut transfer, mut ledger) = (None, None);
-        if let Way::Agent(agent) = &way {
-            transfer = Some(agent.client.files());
-            ledger = Some(agent.ledger.clone());
+        let mut transfer: Option<Arc<dyn FileTransfer>> = None;
+        let mut ledger = None;
+        match &way {
+            Way::Agent(agent) => {
+                transfer = Some(agent.client.files());
+                ledger = Some(agent.ledger.clone());
+            }
+            Way::Exec if inside.has_tar => {
+                transfer = Some(Arc::new(ExecFiles {
+                    execs: container.execs(),
+                    shell: program.clone(),
+                }));
+            }
+            // Between stages of `attach` nothing runs that could be asked.
+            Way::Exec | Way::Attach(_) => {}
         }
         // Its main process ends with each stage.
         let is_restarted = matches!(way, Way::Attach(_));

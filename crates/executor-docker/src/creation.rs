@@ -164,7 +164,11 @@ impl Creation<'_> {
         let settings = &self.preparation.settings;
         let job = &self.preparation.options.job.image;
         let (command, mut environment) = match self.tactic {
-            Tactic::Agent(_) => (agent_place::serve(), vec![agent_place::environment()]),
+            Tactic::Agent(_) => {
+                let grace = settings.orphan_grace();
+                let environment = vec![agent_place::environment(grace)];
+                (agent_place::serve(grace), environment)
+            }
             Tactic::Exec => (ready::command(self.mark), Vec::new()),
             Tactic::Attach => (self.shell(), Vec::new()),
         };

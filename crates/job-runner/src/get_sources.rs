@@ -125,14 +125,13 @@ impl Stages<'_, '_> {
 
     /// Waits for the sources that come early; else brings them.
     async fn bring(&mut self, fetch: &Cancellation, inputs: &Inputs) -> Result<(), BuildError> {
-        let filled = match self.build.early.take() {
-            Some(early) => early.claim(fetch).await?,
-            None => {
-                self.build.detach().await?;
-                self.build.shown_inputs.clear();
-                let log = self.log();
-                self.bringing().run(inputs, &*log, fetch).await?
-            }
+        let filled = if let Some(early) = self.build.early.take() {
+            early.claim(fetch).await?
+        } else {
+            self.build.detach().await?;
+            self.build.shown_inputs.clear();
+            let log = self.log();
+            self.bringing().run(inputs, &*log, fetch).await?
         };
         match (filled, &self.build.options.sources) {
             (Filled::Copied(brought), Sources::Snapshot(snapshot)) => {

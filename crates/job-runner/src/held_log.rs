@@ -51,12 +51,11 @@ impl HeldLog {
 impl JobTrace for HeldLog {
     fn write(&self, stream: TraceStream, data: &[u8]) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *held {
-            Some(held) => held.keep(stream, data),
-            None => {
-                drop(held);
-                self.log.write(stream, data);
-            }
+        if let Some(held) = &mut *held {
+            held.keep(stream, data);
+        } else {
+            drop(held);
+            self.log.write(stream, data);
         }
     }
 

@@ -226,7 +226,9 @@ async fn take_over(engine: Engine, run: &mut LocalRun) -> Result<Taken, Failure>
         is_of(&dead, it) || (is_of(&resumed, it) && !kept.iter().any(|handle| it.is_of(handle)))
     };
     if tell(sweep(&engine, |it| !is_left(it)).await) {
-        dead.iter().for_each(|it| owners.forget(it, REMEMBERED));
+        for owner in &dead {
+            owners.forget(owner, REMEMBERED);
+        }
     }
     Ok(Taken {
         engine,

@@ -7,6 +7,7 @@ use crate::image::PullPolicy;
 use executor_core::ConfigInfo;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// How a runner's jobs run in containers (`[runners.docker]`).
 ///
@@ -56,6 +57,10 @@ pub struct DockerConfig {
     pub engine: EngineChoice,
     /// How files get into the container. Ours.
     pub sources: SourcesChoice,
+    /// How long a job goes on without a runner, in seconds: that long somebody may come and go on with
+    /// it, then its agent ends, and its container with it. 0 or less: as long as it likes. Default:
+    /// [`DockerConfig::DEFAULT_ORPHAN_GRACE`]. Ours.
+    pub orphan_grace: i64,
 
     // Images.
     /// The image of jobs that name none.
@@ -244,6 +249,15 @@ impl DockerConfig {
     /// How many processes and threads a container may have, unless `pids_limit` is set.
     pub const DEFAULT_PIDS_LIMIT: i64 = 4096;
 
+    /// How many seconds a job goes on without a runner, unless `orphan_grace` is set.
+    pub const DEFAULT_ORPHAN_GRACE: i64 = 3600;
+
+    /// Returns how long a job goes on without a runner; `None` is as long as it likes.
+    pub fn orphan_grace(&self) -> Option<Duration> {
+        let seconds = u64::try_from(self.orphan_grace).ok()?;
+        (seconds > 0).then(|| Duration::from_secs(seconds))
+    }
+
     /// Returns the network that the job is put into, by whichever key says so.
     pub fn network(&self) -> NetworkChoice {
         match self.network_mode.as_deref() {
@@ -269,6 +283,7 @@ impl Default for DockerConfig {
             tls_verify: false,
             engine: EngineChoice::default(),
             sources: SourcesChoice::default(),
+            orphan_grace: Self::DEFAULT_ORPHAN_GRACE,
             image: None,
             allowed_images: Vec::new(),
             pull_policy: Vec::new(),

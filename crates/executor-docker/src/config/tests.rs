@@ -110,6 +110,8 @@ fn keys_of_the_engine_and_of_images() {
         r#""ubuntu""#,
         &Told("no helper image is needed"),
     );
+    check("orphan_grace", "0", &Good);
+    check("orphan_grace", r#""1h""#, &Unread("expected i64"));
     check("runtime", r#""runsc""#, &Good);
     check("isolation", r#""default""#, &Good);
     check("isolation", r#""hyperv""#, &Wrong("Windows"));
@@ -530,4 +532,20 @@ fn jobs_run_with_warnings_and_not_with_errors() {
         "runners.docker.isolation: is of Windows containers, which are not run; \
          runners.docker.pids_limit: is less than 0, which is any number"
     );
+}
+
+#[test]
+fn how_long_a_job_goes_on_without_a_runner() {
+    let check = |seconds, expect| {
+        let config = DockerConfig {
+            orphan_grace: seconds,
+            ..DockerConfig::default()
+        };
+        let grace = config.orphan_grace();
+        assert_eq!(grace.map(|grace| grace.as_secs()), expect);
+    };
+    check(DockerConfig::default().orphan_grace, Some(3600));
+    check(60, Some(60));
+    check(0, None);
+    check(-1, None);
 }

@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use steps::agent::{ARGV_VARIABLE, Agent, proxy_command, serve_command};
 
 /// What holds all of it, in the container.
@@ -18,9 +19,9 @@ const PROGRAM: &str = "/.runwright/agent";
 /// Where it keeps its socket and what it spools.
 pub(crate) const DIRECTORY: &str = "/.runwright/run";
 
-/// Returns the command of the container.
-pub(crate) fn serve() -> Vec<String> {
-    serve_command(PROGRAM, DIRECTORY, None)
+/// Returns the command of the container, whose agent ends when nobody was connected for so long.
+pub(crate) fn serve(orphan_grace: Option<Duration>) -> Vec<String> {
+    serve_command(PROGRAM, DIRECTORY, orphan_grace)
 }
 
 /// Returns the command that leads to the agent.
@@ -29,8 +30,8 @@ pub(crate) fn proxy() -> Vec<String> {
 }
 
 /// Returns the variable that tells the agent its arguments when an entry point drops them.
-pub(crate) fn environment() -> String {
-    let words: Vec<_> = serve().into_iter().skip(1).collect();
+pub(crate) fn environment(orphan_grace: Option<Duration>) -> String {
+    let words: Vec<_> = serve(orphan_grace).into_iter().skip(1).collect();
     format!("{ARGV_VARIABLE}={}", serde_json::json!(words))
 }
 

@@ -20,7 +20,8 @@ const TELL: &str = r#"while read -r key id rest; do
     Gid:) gid=$id ;;
   esac
 done </proc/self/status
-echo "$1 $uid $gid $shell"
+if command -v tar >/dev/null 2>&1; then tar=tar; else tar=none; fi
+echo "$1 $uid $gid $tar $shell"
 "#;
 
 /// Waits for a line that never comes; `sleep` is not in every image.
@@ -35,6 +36,8 @@ pub(crate) struct Inside {
     pub(crate) uid: u32,
     /// The group's number.
     pub(crate) gid: u32,
+    /// Whether the shell finds `tar`; an agent needs none.
+    pub(crate) has_tar: bool,
 }
 
 impl Inside {
@@ -57,16 +60,23 @@ impl Inside {
             shell: agent.shells.first()?.clone(),
             uid: agent.uid,
             gid: agent.gid,
+            has_tar: false,
         })
     }
 
     /// Reads it from what the main process said.
     pub(crate) fn read(line: &MarkedLine) -> Option<Self> {
-        let mut words = line.found()?.splitn(3, ' ');
+        let mut words = line.found()?.splitn(4, ' ');
         let uid = words.next()?.parse().ok()?;
         let gid = words.next()?.parse().ok()?;
+        let has_tar = words.next()? == "tar";
         let shell = words.next()?.to_owned();
-        Some(Self { shell, uid, gid })
+        Some(Self {
+            shell,
+            uid,
+            gid,
+            has_tar,
+        })
     }
 }
 
@@ -99,17 +109,20 @@ mod tests {
 
     #[test]
     fn what_is_inside_is_read_from_one_line() {
-        let check = |said: &str, expect: Option<(&str, u32, u32, bool)>| {
+        let check = |said: &str, expect: Option<(&str, u32, u32, bool, bool)>| {
             let mut line = MarkedLine::new("mark".to_owned());
             line.pass(said.as_bytes(), |_| ());
             let found = Inside::read(&line);
-            let found = found.map(|it| (it.shell.clone(), it.uid, it.gid, it.is_bash()));
-            let expect = expect.map(|(shell, uid, gid, bash)| (shell.to_owned(), uid, gid, bash));
+            let found = found
+                .as_ref()
+                .map(|it| (&*it.shell, it.uid, it.gid, it.is_bash(), it.has_tar));
             assert_eq!(found, expect, "{said:?}");
         };
-        check("mark 0 0 /bin/bash\n", Some(("/bin/bash", 0, 0, true)));
-        check("hello\nmark 1000 5 sh\n", Some(("sh", 1000, 5, false)));
+        let bash = ("/bin/bash", 0, 0, true, true);
+        check("mark 0 0 tar /bin/bash\n", Some(bash));
+        let sh = ("sh", 1000, 5, false, false);
+        check("hello\nmark 1000 5 none sh\n", Some(sh));
         check("mark x\n", None);
-        check("mark 0 0 /bin/sh", None);
+        check("mark 0 0 tar /bin/sh", None);
     }
 }

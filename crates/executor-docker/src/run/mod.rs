@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod attach;
 pub(crate) mod connector;
 pub(crate) mod exec;
+pub(crate) mod exec_files;
 pub(crate) mod feed;
 pub(crate) mod helper;
 pub(crate) mod mark;

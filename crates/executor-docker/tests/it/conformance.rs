@@ -38,6 +38,12 @@ async fn check_parts(run: Run, image: &str) {
     report(run, image, PARTS).await.assert_part_passed();
 }
 
+/// The same, where an image has `tar`.
+async fn check_parts_and_files(run: Run, image: &str) {
+    let parts = [PARTS, &["file_transfer"]].concat();
+    report(run, image, &parts).await.assert_part_passed();
+}
+
 /// All but one check pass: no signal that it sends itself kills the first process of a container.
 async fn check_attach(run: Run, image: &str) {
     let report = report(run, image, &[]).await;
@@ -91,7 +97,7 @@ async fn exec_in_busybox() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn exec_in_debian() {
-    check_parts(Run::new(with(EngineChoice::Exec)), DEBIAN).await;
+    check_parts_and_files(Run::new(with(EngineChoice::Exec)), DEBIAN).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,7 +107,7 @@ async fn exec_in_an_image_whose_user_is_not_root() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn exec_with_files_in_a_volume() {
-    check_parts(Run::remote(with(EngineChoice::Exec)), NONROOT).await;
+    check_parts_and_files(Run::remote(with(EngineChoice::Exec)), NONROOT).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,6 +11,7 @@ mod faults;
 mod granted;
 mod images;
 mod network;
+mod orphan;
 mod recovery;
 mod run;
 mod services;

@@ -10,7 +10,7 @@ fn begin(spool: Spool) -> TraceBuilder {
 }
 
 fn texts(log: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(log).unwrap();
+    let text = std::fs::read_to_string(log).expect("a log");
     text.lines().map(|line| line[31..].to_owned()).collect()
 }
 

@@ -76,8 +76,8 @@ pub(super) fn take_left(
 /// Removes what was left, now that nobody needs it any more.
 pub(super) async fn remove_left(left: &[PathBuf], supervisor: &Supervisor) {
     for path in left {
-        let removed = process::remove_tree_off_thread(path).await;
-        let removed = fail_point!("runwright::supervision::remove_left", removed);
+        let step = process::remove_tree_off_thread(path).await;
+        let removed = fail_point!("runwright::supervision::remove_left", step);
         match (removed, supervisor.journal()) {
             (Ok(()), Some(journal)) => {
                 // Should this fail, there is one more directory to look for that is gone.

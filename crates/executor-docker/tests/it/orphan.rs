@@ -1,0 +1,51 @@
+//! Jobs whose runner is gone and that nobody goes on with.
+
+use crate::support::engine;
+use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use executor_core::prelude::*;
+use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_docker::recovery::sweep;
+use executor_testkit::CommandBuilder;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_nobody_goes_on_with_ends_with_its_container() {
+    // R-EXEC-68
+    let run = Run::remote(DockerConfig {
+        engine: EngineChoice::Agent,
+        orphan_grace: 5,
+        ..settings()
+    });
+    let mut opened = run.open(job(BUSYBOX)).await;
+    let (container, trace) = (opened.environment.hostname.clone(), opened.trace.clone());
+    let begun = async {
+        while !trace.text(TraceStream::STDOUT).contains("it runs") {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let hangs = CommandBuilder::new("echo it runs; while true; do sleep 1; done");
+    tokio::select! {
+        ended = opened.run(hangs) => panic!("it hangs: {ended:?}; log: {}", shown(&trace)),
+        () = begun => {}
+    }
+    // As a process that is killed: nothing is cleaned up.
+    drop(opened);
+    let engine = engine().await;
+    let ended = async {
+        loop {
+            let found = engine.api().inspect_container(&container, None).await;
+            let state = found.unwrap().state.unwrap();
+            if state.running == Some(false) {
+                return state.exit_code;
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let code = timeout(Duration::from_mins(2), ended).await;
+    assert_eq!(code.expect("it ends by itself"), Some(0));
+    let owner = run.owner.clone();
+    let swept = sweep(&engine, |it| it.owner != owner).await.unwrap();
+    assert_eq!(swept.failures, Vec::<String>::new());
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
