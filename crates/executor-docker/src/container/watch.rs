@@ -48,6 +48,18 @@ pub(crate) enum ContainerEnd {
 }
 
 impl ContainerEnd {
+    /// Returns whether the kernel killed the main process for lack of memory.
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::Ended {
+                code: 137,
+                oom_killed: true,
+                ..
+            }
+        )
+    }
+
     /// Returns the error of whoever needed the container.
     pub(crate) fn error(&self, container: &str) -> DockerError {
         let cause = match self {

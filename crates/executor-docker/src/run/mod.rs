@@ -13,13 +13,13 @@ pub(crate) mod signal;
 pub(crate) mod status;
 
 use crate::container::execs::Execs;
-use crate::container::watch::look;
+use crate::container::watch::{ContainerEnd, look};
 use agent::AgentEngine;
 use attach::AttachEngine;
 use exec::ExecEngine;
 use executor_core::{
     BuildError, CancelCause, Cancellation, ExitCode, JobTrace, RunnerConfig, StageCommand,
-    StageResult,
+    StageResult, StageStatus,
 };
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -67,7 +67,7 @@ impl StageEngine {
         timing: Timing,
     ) -> Result<StageResult, BuildError> {
         let begun = Instant::now();
-        let mut result = match self {
+        let ran = match self {
             Self::Agent(engine) => {
                 engine.timing = timing;
                 engine.run(stage).await
@@ -81,7 +81,15 @@ impl StageEngine {
                 // Its container ends with each stage.
                 return engine.run(stage).await;
             }
-        }?;
+        };
+        let mut result = match ran {
+            Ok(result) => result,
+            Err(error) if self.ran_out_of_memory() => {
+                tracing::debug!(error = %error.chain(), "The stage died with its container.");
+                return Ok(out_of_memory(begun.elapsed()));
+            }
+            Err(error) => return Err(error),
+        };
         if result.status.exit_code() == KILLED {
             let container = stage.container;
             if !result.oom_killed {
@@ -95,6 +103,10 @@ impl StageEngine {
             let soon = Instant::now() + SOON;
             loop {
                 if let Some(end) = look(&container.engine, &container.container).await {
+                    if end.is_out_of_memory() {
+                        result.oom_killed = true;
+                        break;
+                    }
                     return Err(BuildError::from(end.error(&container.name)).given_up());
                 }
                 if result.oom_killed || Instant::now() > soon {
@@ -106,9 +118,31 @@ impl StageEngine {
         Ok(result)
     }
 
+    /// Returns whether the container has ended because the memory ran out: then it is the stage that failed,
+    /// and not what it ran in.
+    fn ran_out_of_memory(&self) -> bool {
+        let end = match self {
+            Self::Agent(engine) => &engine.end,
+            Self::Exec(engine) => &engine.end,
+            // What its container ends with is the result.
+            Self::Attach(_) => return false,
+        };
+        let end = end.borrow();
+        end.as_ref().is_some_and(ContainerEnd::is_out_of_memory)
+    }
+
     /// Returns whether it brings file variables into the container by itself.
     pub(crate) fn brings_files(&self) -> bool {
         matches!(self, Self::Agent(_))
+    }
+}
+
+/// Returns the result of a stage that died with its container.
+fn out_of_memory(duration: Duration) -> StageResult {
+    StageResult {
+        oom_killed: true,
+        duration,
+        ..StageResult::new(StageStatus::Exited(KILLED))
     }
 }
 

@@ -172,8 +172,42 @@ async fn a_script_that_runs_out_of_memory_is_told_as_such() {
                 assert_eq!(result.status.exit_code(), ExitCode(137), "{engine:?}");
                 assert!(result.oom_killed, "{engine:?}");
             }
-            // The kernel may take the main process instead.
-            Err(error) => assert!(error.chain().contains("memory"), "{}", error.chain()),
+            Err(error) => panic!("{engine:?}: {}", error.chain()),
+        }
+        clean(&run, &mut opened.executor).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_that_dies_of_its_memory_fails_the_script_that_ran_in_it() {
+    // R-EXEC-66
+    for engine in ENGINES {
+        let mut config = with(engine);
+        config.memory = Some("32m".parse::<Size>().unwrap());
+        config.memory_swap = config.memory;
+        let run = Run::new(config);
+        let mut opened = run.open(job(BUSYBOX)).await;
+        // Nobody has the memory of a file, so the kernel takes whom it is told to: the first process.
+        let script = "echo 1000 >/proc/1/oom_score_adj; dd if=/dev/zero of=/dev/shm/full bs=65536";
+        let ran = opened
+            .run(CommandBuilder::new(script).working_dir("/"))
+            .await;
+        let result = match ran {
+            Ok(result) => result,
+            Err(error) => panic!("{engine:?}: {}", error.chain()),
+        };
+        assert_eq!(result.status.exit_code(), ExitCode(137), "{engine:?}");
+        assert!(result.oom_killed, "{engine:?}");
+        if engine != EngineChoice::Attach {
+            // What comes after has no place to run in.
+            let after = CommandBuilder::new("true").working_dir("/");
+            let after = opened.run(after.stage(BuildStage::AfterScript)).await;
+            let error = after.unwrap_err();
+            assert!(
+                error.chain().contains("because the memory ran out"),
+                "{engine:?}: {}",
+                error.chain()
+            );
         }
         clean(&run, &mut opened.executor).await;
     }
