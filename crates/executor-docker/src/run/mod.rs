@@ -12,8 +12,9 @@ pub(crate) mod output;
 pub(crate) mod signal;
 pub(crate) mod status;
 
+use crate::container::ended;
 use crate::container::execs::Execs;
-use crate::container::watch::{ContainerEnd, look};
+use crate::container::watch::look;
 use agent::AgentEngine;
 use attach::AttachEngine;
 use exec::ExecEngine;
@@ -22,7 +23,7 @@ use executor_core::{
     StageResult, StageStatus,
 };
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 /// A stage, and where its output goes.
 #[derive(Debug, Clone, Copy)]
@@ -84,11 +85,13 @@ impl StageEngine {
         };
         let mut result = match ran {
             Ok(result) => result,
-            Err(error) if self.ran_out_of_memory() => {
+            Err(error) => {
+                if stage.cancellation.is_canceled() || !self.ran_out_of_memory().await {
+                    return Err(error);
+                }
                 tracing::debug!(error = %error.chain(), "The stage died with its container.");
                 return Ok(out_of_memory(begun.elapsed()));
             }
-            Err(error) => return Err(error),
         };
         if result.status.exit_code() == KILLED {
             let container = stage.container;
@@ -119,16 +122,16 @@ impl StageEngine {
     }
 
     /// Returns whether the container has ended because the memory ran out: then it is the stage that failed,
-    /// and not what it ran in.
-    fn ran_out_of_memory(&self) -> bool {
-        let end = match self {
-            Self::Agent(engine) => &engine.end,
-            Self::Exec(engine) => &engine.end,
+    /// and not what it ran in. The connection may break a little before.
+    async fn ran_out_of_memory(&self) -> bool {
+        let mut end = match self {
+            Self::Agent(engine) => engine.end.clone(),
+            Self::Exec(engine) => engine.end.clone(),
             // What its container ends with is the result.
             Self::Attach(_) => return false,
         };
-        let end = end.borrow();
-        end.as_ref().is_some_and(ContainerEnd::is_out_of_memory)
+        let end = timeout(SOON, ended(&mut end)).await;
+        end.is_ok_and(|end| end.is_out_of_memory())
     }
 
     /// Returns whether it brings file variables into the container by itself.
