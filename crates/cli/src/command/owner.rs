@@ -63,8 +63,8 @@ impl Owners {
         let lock = File::open(self.0.join(id)).ok()?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
         // Whoever had the lock until now may have found nothing left, and forgotten him.
-        let now = fs::metadata(self.0.join(id)).ok()?;
-        let is_same = lock.metadata().ok()?.ino() == now.ino();
+        let there = fs::metadata(self.0.join(id)).ok()?;
+        let is_same = lock.metadata().ok()?.ino() == there.ino();
         is_same.then(|| Owner {
             id: id.to_owned(),
             lock,

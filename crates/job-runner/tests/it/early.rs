@@ -295,7 +295,7 @@ async fn a_failure_meanwhile_was_the_first_try_of_the_stage() {
     let bench = scene.bench(Sources::Worktree(Arc::new(Worktree::new(nowhere))));
     let tries = JobVariable::public("GET_SOURCES_ATTEMPTS", "2");
     // Long enough for it to have failed before the environment is there.
-    let slow = Directive::succeed().delay(Duration::from_secs(60));
+    let slow = Directive::succeed().delay(Duration::from_mins(1));
     scene.provider.on(Moment::Prepare, slow.stdout("pulling\n"));
     let outcome = bench.run(job().variable(tries).build()).await;
     let log = bench.log();
