@@ -9,6 +9,7 @@ mod custom_executor_example;
 mod stacked_provider_example;
 
 mod custom_executor;
+mod docker_job;
 mod local_pipeline;
 mod stacked_provider;
 mod watched_run;

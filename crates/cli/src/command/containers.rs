@@ -1,5 +1,6 @@
 //! What jobs in containers run with, by options and settings.
 
+use super::images::refuse_bad_images;
 use super::owner::{Owner, Owners};
 use crate::args::DockerArgs;
 use crate::failure::Failure;
@@ -8,11 +9,11 @@ use anyhow::{Context, anyhow};
 use runwright::core::ability::ResumeHandle;
 use runwright::core::job::When;
 use runwright::core::{ExecutorProvider, chain};
-use runwright::docker::config::DockerConfig;
+use runwright::docker::config::{DockerConfig, KeyStyle};
 use runwright::docker::engine::{DockerHost, Engine, HostSettings};
 use runwright::docker::recovery::{Belongs, Swept, sweep};
 use runwright::docker::{DockerError, DockerOptions};
-use runwright::local::{LocalError, LocalRun, Settings, StateDir};
+use runwright::local::{LocalError, LocalPipeline, LocalRun, Settings, StateDir};
 use runwright::pipeline::{Plan, PlannedJob};
 use runwright::shell::ShellConfig;
 use serde_json::{Map, Value};
@@ -66,7 +67,11 @@ impl Placed {
 
 impl Where<'_> {
     /// Returns what runs the jobs of a run. Where that is an engine, what dead runs left there goes first.
-    pub(super) async fn provider(self, run: &mut LocalRun) -> Result<Placed, Failure> {
+    pub(super) async fn provider(
+        self,
+        run: &mut LocalRun,
+        pipeline: &LocalPipeline,
+    ) -> Result<Placed, Failure> {
         let shell = ShellConfig {
             login: self.login,
             supervisor: Some(run.supervisor().clone()),
@@ -82,6 +87,7 @@ impl Where<'_> {
             }
             match connect(&config).await {
                 Ok(engine) => {
+                    refuse_bad_images(run.plan(), &config, pipeline)?;
                     let held = take_over(engine, run).await?;
                     options = options.with_owner(held.owner.id());
                     taken = Some(held);
@@ -150,8 +156,9 @@ fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerConfig, Fail
     // The user is the author of the jobs, or at least runs them of his own will.
     let all = ["always", "if-not-present", "never"];
     say("allowed_pull_policies", all.as_slice().into());
-    let config: DockerConfig = serde_json::from_value(Value::Object(said))
+    let mut config: DockerConfig = serde_json::from_value(Value::Object(said))
         .map_err(|error| wrong(&strip_controls(&error.to_string())))?;
+    config.key_style = KeyStyle::Hyphens;
     match config.problems().first() {
         Some(problem) => Err(wrong(&strip_controls(&problem.to_string()))),
         None => Ok(config),
@@ -275,7 +282,8 @@ async fn connect(config: &DockerConfig) -> Result<Engine, DockerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runwright::docker::image::PullPolicy;
+    use runwright::docker::image::{ImageReference, PullPolicy};
+    use runwright::docker::policy::check_image;
 
     fn read(text: &str, docker: &DockerArgs) -> Result<DockerConfig, String> {
         let settings = Settings::parse(Path::new("config.toml"), text, None).expect("settings");
@@ -307,5 +315,20 @@ mod tests {
 
         let refused = read("[docker]\nmemory = \"much\"\n", &docker).expect_err("refused");
         assert!(refused.contains("cannot be"), "{refused}");
+    }
+
+    #[test]
+    fn messages_name_keys_as_the_settings_have_them() {
+        let docker = DockerArgs::default();
+        let refused = read("[docker]\nmemory = \"1m\"\n", &docker).expect_err("refused");
+        assert!(refused.contains(": docker.memory: "), "{refused}");
+        let config = read("[docker]\nallowed-images = [\"debian:*\"]\n", &docker);
+        let image = ImageReference::parse("busybox").expect("a reference");
+        let refused = check_image(&config.expect("a configuration"), &image).expect_err("refused");
+        let refused = refused.to_string();
+        assert!(
+            refused.contains("the runner's allowed-images has only"),
+            "{refused}"
+        );
     }
 }

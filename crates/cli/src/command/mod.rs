@@ -19,6 +19,7 @@ mod gitlab;
 mod go_on;
 mod history;
 mod hook;
+mod images;
 mod init;
 mod isolation;
 mod lint;

@@ -402,7 +402,7 @@ pub(super) async fn work(
     notes(&changes);
     plan.refusal().into_iter().for_each(refusal);
     skipped(&plan);
-    let placed = place(args, &root).provider(&mut run).await?;
+    let placed = place(args, &root).provider(&mut run, pipeline).await?;
     let provider = Arc::clone(&placed.provider);
     tell_of_ignored(provider.as_ref(), &plan)?;
     let expected = Expected::of(&run, &args.executor, &args.shown, audience);

@@ -130,7 +130,13 @@ impl Fold {
 
     fn line(&mut self, source: Source, text: &str, show: &mut impl FnMut(Shown<'_>)) {
         match (&mut self.held, source) {
-            (_, Source::Warning) => show(Shown::Line(source, text)),
+            (held, Source::Warning) => {
+                if let Some(held) = held.as_mut().filter(|_| is_error(text)) {
+                    // What led to it comes first.
+                    held.give_up(show);
+                }
+                show(Shown::Line(source, text));
+            }
             _ if self.how == Folding::Verbose => self.job_line(source, text, show),
             (Some(held), _) => held.push(source, text, show),
             (None, Source::Info) => {}
@@ -215,9 +221,14 @@ impl Held {
         self.bytes += text.len();
         self.lines.push((source, text.to_owned()));
         if self.bytes > MOST_HELD {
-            std::mem::take(self).show(show);
-            self.given_up = true;
+            self.give_up(show);
         }
+    }
+
+    /// Shows all it has, and holds no more.
+    fn give_up(&mut self, show: &mut impl FnMut(Shown<'_>)) {
+        std::mem::take(self).show(show);
+        self.given_up = true;
     }
 
     fn show(self, show: &mut impl FnMut(Shown<'_>)) {
@@ -225,6 +236,12 @@ impl Held {
             show(Shown::Line(*source, text));
         }
     }
+}
+
+/// Returns whether the runner says that something failed, in red or without a color.
+fn is_error(text: &str) -> bool {
+    let text = text.strip_prefix("\x1b[31;1m").unwrap_or(text);
+    text.starts_with("ERROR: ")
 }
 
 impl Folded {
@@ -320,6 +337,25 @@ mod tests {
         ];
         let expect = ["WARNING: old", "hello", "ready", "WARNING: old"];
         assert_eq!(fold(Folding::Own, &entries), expect);
+    }
+
+    #[test]
+    fn an_error_comes_after_what_led_to_it() {
+        for error in ["ERROR: no image", "\x1b[31;1mERROR: no image\x1b[0;m"] {
+            let error_line = Entry::Line(Source::Warning, error);
+            let warning = Entry::Line(Source::Warning, "WARNING: old");
+            let entries = [
+                OWN,
+                info("Running"),
+                warning,
+                info("Pulling"),
+                error_line,
+                info("late"),
+                ended(false, 1),
+            ];
+            let expect = ["WARNING: old", "Running", "Pulling", error, "late"];
+            assert_eq!(fold(Folding::Own, &entries), expect);
+        }
     }
 
     #[test]

@@ -337,3 +337,25 @@ fn what_a_killed_run_left_the_next_one_removes() {
     });
     nothing_left(&project);
 }
+
+#[test]
+fn an_image_that_cannot_be_is_told_before_any_job_runs() {
+    let project = Project::with_pipeline(
+        "first:\n  image: runwright-test/busybox:1\n  script: echo begun\n\
+         second:\n  image: {name: \"Bad/UPPER:1\"}\n  script: echo never\n\
+         third:\n  image: runwright-test/busybox:1\n  services: [\"postgres:17\"]\n  script: echo never\n",
+    );
+    let settings = "[docker]\nallowed-services = [\"runwright-test/*\"]\n";
+    std::fs::write(project.home().join("config.toml"), settings).unwrap();
+    let done = runwright(&project, &["run", "--executor", "docker"]);
+    assert_eq!(done.code, Some(2), "{}", done.all());
+    for words in [
+        ".gitlab-ci.yml:5:17: job second: image: \"Bad/UPPER:1\" is no reference to an image",
+        ".gitlab-ci.yml:9:14: job third: services: service `postgres:17` is not allowed",
+        "the runner's allowed-services has only runwright-test/*",
+    ] {
+        assert!(done.stderr.contains(words), "{words}: {}", done.stderr);
+    }
+    assert!(!done.stdout.contains("begun"), "{}", done.stdout);
+    nothing_left(&project);
+}

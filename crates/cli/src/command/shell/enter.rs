@@ -157,7 +157,7 @@ async fn enter(
         login: args.login,
         root: &root,
     };
-    let placed = place.provider(&mut run).await?;
+    let placed = place.provider(&mut run, pipeline).await?;
     let provider = Arc::clone(&placed.provider);
     tell_of_image(&*provider, job)?;
     let events: Arc<dyn EventSink> = Arc::clone(herald) as _;
