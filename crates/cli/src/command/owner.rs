@@ -64,8 +64,8 @@ impl Owners {
         flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
         // Whoever had the lock until now may have found nothing left, and forgotten him.
         let there = fs::metadata(self.0.join(id)).ok()?;
-        let is_same = lock.metadata().ok()?.ino() == there.ino();
-        is_same.then(|| Owner {
+        let is_current = lock.metadata().ok()?.ino() == there.ino();
+        is_current.then(|| Owner {
             id: id.to_owned(),
             lock,
         })
