@@ -14,7 +14,7 @@ pub(crate) mod status;
 
 use crate::container::ended;
 use crate::container::execs::Execs;
-use crate::container::watch::look;
+use crate::container::watch::{ContainerEnd, look};
 use agent::AgentEngine;
 use attach::AttachEngine;
 use exec::ExecEngine;
@@ -23,6 +23,7 @@ use executor_core::{
     StageResult, StageStatus,
 };
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 /// A stage, and where its output goes.
@@ -68,6 +69,8 @@ impl StageEngine {
         timing: Timing,
     ) -> Result<StageResult, BuildError> {
         let begun = Instant::now();
+        let end = self.end();
+        let had_ended = end.as_ref().is_some_and(|end| end.borrow().is_some());
         let ran = match self {
             Self::Agent(engine) => {
                 engine.timing = timing;
@@ -86,7 +89,8 @@ impl StageEngine {
         let mut result = match ran {
             Ok(result) => result,
             Err(error) => {
-                if stage.cancellation.is_canceled() || !self.ran_out_of_memory().await {
+                let other = had_ended || stage.cancellation.is_canceled();
+                if other || !ran_out_of_memory(end).await {
                     return Err(error);
                 }
                 tracing::debug!(error = %error.chain(), "The stage died with its container.");
@@ -121,23 +125,29 @@ impl StageEngine {
         Ok(result)
     }
 
-    /// Returns whether the container has ended because the memory ran out: then it is the stage that failed,
-    /// and not what it ran in. The connection may break a little before.
-    async fn ran_out_of_memory(&self) -> bool {
-        let mut end = match self {
-            Self::Agent(engine) => engine.end.clone(),
-            Self::Exec(engine) => engine.end.clone(),
-            // What its container ends with is the result.
-            Self::Attach(_) => return false,
-        };
-        let end = timeout(SOON, ended(&mut end)).await;
-        end.is_ok_and(|end| end.is_out_of_memory())
+    /// Returns what tells the end of the container; none where it ends with each stage.
+    fn end(&self) -> Option<watch::Receiver<Option<ContainerEnd>>> {
+        match self {
+            Self::Agent(engine) => Some(engine.end.clone()),
+            Self::Exec(engine) => Some(engine.end.clone()),
+            Self::Attach(_) => None,
+        }
     }
 
     /// Returns whether it brings file variables into the container by itself.
     pub(crate) fn brings_files(&self) -> bool {
         matches!(self, Self::Agent(_))
     }
+}
+
+/// Returns whether the container ends because the memory ran out: then it is the stage that failed, and not what
+/// it ran in. The connection may break a little before.
+async fn ran_out_of_memory(end: Option<watch::Receiver<Option<ContainerEnd>>>) -> bool {
+    let Some(mut end) = end else {
+        return false;
+    };
+    let end = timeout(SOON, ended(&mut end)).await;
+    end.is_ok_and(|end| end.is_out_of_memory())
 }
 
 /// Returns the result of a stage that died with its container.

@@ -188,7 +188,8 @@ async fn a_container_that_dies_of_its_memory_fails_the_script_that_ran_in_it() {
         let run = Run::new(config);
         let mut opened = run.open(job(BUSYBOX)).await;
         // Nobody has the memory of a file, so the kernel takes whom it is told to: the first process.
-        let script = "echo 1000 >/proc/1/oom_score_adj; dd if=/dev/zero of=/dev/shm/full bs=65536";
+        let script =
+            "echo 1000 >/proc/1/oom_score_adj; d=/dev; dd if=$d/zero of=$d/shm/full bs=65536";
         let ran = opened
             .run(CommandBuilder::new(script).working_dir("/"))
             .await;
