@@ -47,6 +47,9 @@ impl Stage<'_> {
 /// What a process that was killed ends with.
 const KILLED: ExitCode = ExitCode(137);
 
+/// What a process that could not be started ends with.
+const NOT_STARTED: ExitCode = ExitCode(126);
+
 /// How long after the end of a stage that of its container may show.
 const SOON: Duration = Duration::from_secs(1);
 
@@ -120,6 +123,15 @@ impl StageEngine {
                     break;
                 }
                 sleep(SOON / 10).await;
+            }
+        }
+        if result.status.exit_code() == NOT_STARTED {
+            // The engine starts nothing in a container that is there no more.
+            let Execs {
+                engine, container, ..
+            } = stage.container;
+            if let Some(end) = look(engine, container).await {
+                return Err(BuildError::from(end.error(&stage.container.name)).given_up());
             }
         }
         Ok(result)
