@@ -125,6 +125,10 @@ impl StageEngine {
                 sleep(SOON / 10).await;
             }
         }
+        if result.oom_killed {
+            // If it is the container that died, whoever comes next is to know.
+            ran_out_of_memory(end).await;
+        }
         if result.status.exit_code() == NOT_STARTED {
             // The engine starts nothing in a container that is there no more.
             let Execs {
