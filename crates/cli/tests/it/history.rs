@@ -32,7 +32,7 @@ fn start_waiting(project: &Project) -> std::process::Child {
     let go = project.scratch().join("go");
     let go = format!("GO={}", go.display());
     let child = project.start(&["run", "--variable", &go]);
-    project.wait_for("it begins");
+    project.wait_for("| it begins");
     child
 }
 
