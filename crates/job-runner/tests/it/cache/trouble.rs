@@ -57,8 +57,9 @@ async fn a_damaged_cache_is_removed_and_the_job_goes_on() {
             "cache k is not restored: it was damaged and is removed",
         );
         assert_eq!(archives(&scene), Vec::<PathBuf>::new());
-        let log = scene.script("mkdir dep && echo 1 > dep/a", &caches).await;
-        has(&log, "No cache found for k");
+        // Nothing of it comes back, or `mkdir` would fail. A program that another test starts at this moment may
+        // hold the entry's lock, so what says where it was may be there for one more job.
+        scene.script("mkdir dep && echo 1 > dep/a", &caches).await;
         scene.script("test $(cat dep/a) = 1", &caches).await;
     }
 }
