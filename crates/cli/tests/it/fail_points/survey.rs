@@ -62,6 +62,11 @@ impl Survey {
                             // is left.
                             "executor_docker::",
                             "job_runner::staging::send",
+                            // Only jobs in containers are noted, to be gone on with, and have their
+                            // sources early.
+                            "job_runner::notes::",
+                            "job_runner::early::",
+                            "runwright::supervision::remove_left",
                             // The client of an agent, which is in containers; and the agent itself, a
                             // program of its own that is no part of a run.
                             "steps::",
