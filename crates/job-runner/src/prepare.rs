@@ -13,6 +13,7 @@ use executor_core::{
 use std::path::Path;
 use std::sync::Arc;
 use tokio::time::Instant;
+use trace::SectionGuard;
 
 /// An executor and the environment it has prepared.
 #[derive(Debug)]
@@ -36,12 +37,7 @@ impl Build<'_> {
             "Preparing the \"{}\" executor",
             self.context.config.executor
         );
-        let _section = self.log.section("prepare_executor", &header);
-        self.active.set_stage("prepare_executor");
-        let limits = Limits {
-            settings,
-            started: Instant::now(),
-        };
+        let (_section, limits) = self.begin_preparing(&header, settings);
         let mut attempt = 1;
         loop {
             match self.prepare_once(settings, &limits).await {
@@ -72,13 +68,20 @@ impl Build<'_> {
             "Going on with the job in its \"{}\" environment",
             self.context.config.executor
         );
-        let _section = self.log.section("prepare_executor", &header);
-        self.active.set_stage("prepare_executor");
-        let limits = Limits {
-            settings,
-            started: Instant::now(),
-        };
+        let (_section, limits) = self.begin_preparing(&header, settings);
         self.prepare_once(settings, &limits).await
+    }
+
+    /// Opens the section of the log, which ends with the first of the results, and starts the clocks.
+    fn begin_preparing<'s>(
+        &self,
+        header: &str,
+        settings: &'s Settings,
+    ) -> (SectionGuard, Limits<'s>) {
+        let section = self.log.section("prepare_executor", header);
+        self.active.set_stage("prepare_executor");
+        let started = Instant::now();
+        (section, Limits { settings, started })
     }
 
     async fn prepare_once(

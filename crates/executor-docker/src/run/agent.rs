@@ -3,7 +3,7 @@
 use crate::container::ended;
 use crate::container::watch::ContainerEnd;
 use crate::resume::{Known, Ledger};
-use crate::run::{Stage, Timing};
+use crate::run::{SOON, Stage, Timing};
 use executor_core::{BuildError, BuildStage, CancelCause, JobTraceExt, StageResult};
 use process::TraceOutput;
 use std::collections::HashMap;
@@ -14,8 +14,6 @@ use tokio::sync::watch;
 
 /// How long what the agent had said may still come when its container has ended.
 const LATE: Duration = Duration::from_millis(500);
-/// How long after its agent a container may end.
-const SOON: Duration = Duration::from_secs(2);
 
 /// Runs stages through one agent.
 #[derive(Debug)]

@@ -2,18 +2,18 @@
 
 use crate::container::attached;
 use crate::container::execs::{Execs, Running};
-use crate::container::watch::{ContainerEnd, end_of_run, look};
+use crate::container::watch::{ContainerEnd, end_of_run};
 use crate::error::DockerError;
 use crate::run::feed::feed;
 use crate::run::helper::Helper;
 use crate::run::mark::new_mark;
 use crate::run::output::StageOutput;
 use crate::run::signal::Signal;
-use crate::run::{KILLED, SOON, Stage, Timing, status};
+use crate::run::{KILLED, SOON, Stage, Timing, seen_within, status};
 use executor_core::{BuildError, Placement, StageResult};
 use futures_util::StreamExt;
 use tokio::io::AsyncWriteExt;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 /// What goes before the script. A first process is ended by no signal that it does not ask for.
 const OBEY: &[u8] = b"trap 'exit 143' TERM\n";
@@ -88,8 +88,13 @@ impl AttachEngine {
         result.oom_killed = oom_killed
             || is_killed
                 && status::ran_out_of_memory(&container.engine, &container.container, begun).await;
-        if is_killed && !result.oom_killed && is_taken_away(&container).await {
-            return Err(ContainerEnd::Removed.error(&container.name));
+        // Whoever removes a container kills it first.
+        let is_removed = |end: &ContainerEnd| *end == ContainerEnd::Removed;
+        if is_killed
+            && !result.oom_killed
+            && let Some(end) = seen_within(SOON, &container, is_removed).await
+        {
+            return Err(end.error(&container.name));
         }
         Ok(Some(result))
     }
@@ -194,17 +199,4 @@ async fn terminate(container: &Execs) -> Result<(), DockerError> {
         Ok(()) => Ok(()),
         Err(_) => attached::signal(container, "TERM").await,
     }
-}
-
-/// Returns whether a container that was killed is removed now: whoever removes one kills it first.
-async fn is_taken_away(container: &Execs) -> bool {
-    let soon = Instant::now() + SOON;
-    while Instant::now() < soon {
-        let end = look(&container.engine, &container.container).await;
-        if end == Some(ContainerEnd::Removed) {
-            return true;
-        }
-        sleep(SOON / 10).await;
-    }
-    false
 }

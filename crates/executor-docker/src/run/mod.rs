@@ -110,33 +110,26 @@ impl StageEngine {
             }
             // A stage is killed with its container, too, and that is no end of its own. The engine may
             // notice the end of the container a little later.
-            let soon = Instant::now() + SOON;
-            loop {
-                if let Some(end) = look(&container.engine, &container.container).await {
-                    if end.is_out_of_memory() {
-                        result.oom_killed = true;
-                        break;
-                    }
-                    return Err(BuildError::from(end.error(&container.name)).given_up());
-                }
-                if result.oom_killed || Instant::now() > soon {
-                    break;
-                }
-                sleep(SOON / 10).await;
+            let patience = if result.oom_killed {
+                Duration::ZERO
+            } else {
+                SOON
+            };
+            match seen_within(patience, container, |_| true).await {
+                Some(died) if died.is_out_of_memory() => result.oom_killed = true,
+                Some(died) => return Err(lost(&died, container)),
+                None => {}
             }
         }
         if result.oom_killed {
-            // If it is the container that died, whoever comes next is to know.
+            // Should it be the container that died, the next stage is to find it dead.
             ran_out_of_memory(end).await;
         }
-        if result.status.exit_code() == NOT_STARTED {
-            // The engine starts nothing in a container that is there no more.
-            let Execs {
-                engine, container, ..
-            } = stage.container;
-            if let Some(end) = look(engine, container).await {
-                return Err(BuildError::from(end.error(&stage.container.name)).given_up());
-            }
+        // The engine starts nothing in a container that is there no more.
+        if result.status.exit_code() == NOT_STARTED
+            && let Some(died) = seen_within(Duration::ZERO, stage.container, |_| true).await
+        {
+            return Err(lost(&died, stage.container));
         }
         Ok(result)
     }
@@ -164,6 +157,29 @@ async fn ran_out_of_memory(end: Option<watch::Receiver<Option<ContainerEnd>>>) -
     };
     let end = timeout(SOON, ended(&mut end)).await;
     end.is_ok_and(|end| end.is_out_of_memory())
+}
+
+/// Looks for such an end of the container, until `patience` is over.
+pub(crate) async fn seen_within(
+    patience: Duration,
+    container: &Execs,
+    is_such: impl Fn(&ContainerEnd) -> bool,
+) -> Option<ContainerEnd> {
+    let last = Instant::now() + patience;
+    loop {
+        let end = look(&container.engine, &container.container).await;
+        if let Some(end) = end.filter(&is_such) {
+            return Some(end);
+        }
+        if Instant::now() >= last {
+            return None;
+        }
+        sleep(SOON / 10).await;
+    }
+}
+
+fn lost(end: &ContainerEnd, container: &Execs) -> BuildError {
+    BuildError::from(end.error(&container.name)).given_up()
 }
 
 /// Returns the result of a stage that died with its container.

@@ -153,14 +153,20 @@ async fn a_container_that_somebody_removes_fails_the_stage_soon_and_for_good() {
     }
 }
 
+fn limited(engine: EngineChoice, memory: &str) -> DockerConfig {
+    let memory = Some(memory.parse::<Size>().unwrap());
+    DockerConfig {
+        memory,
+        memory_swap: memory,
+        ..with(engine)
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_that_runs_out_of_memory_is_told_as_such() {
     // R-EXEC-66
     for engine in ENGINES {
-        let mut config = with(engine);
-        config.memory = Some("64m".parse::<Size>().unwrap());
-        config.memory_swap = config.memory;
-        let run = Run::new(config);
+        let run = Run::new(limited(engine, "64m"));
         let mut opened = run.open(job(BUSYBOX)).await;
         // A child, so that the container's main process lives on.
         let script = "sh -c 'x=0123456789abcdef; while :; do x=$x$x; done'; exit $?";
@@ -182,10 +188,7 @@ async fn a_script_that_runs_out_of_memory_is_told_as_such() {
 async fn a_container_that_dies_of_its_memory_fails_the_script_that_ran_in_it() {
     // R-EXEC-66
     for engine in ENGINES {
-        let mut config = with(engine);
-        config.memory = Some("32m".parse::<Size>().unwrap());
-        config.memory_swap = config.memory;
-        let run = Run::new(config);
+        let run = Run::new(limited(engine, "32m"));
         let mut opened = run.open(job(BUSYBOX)).await;
         // Nobody has the memory of a file, so the kernel takes whom it is told to: the first process.
         let script =

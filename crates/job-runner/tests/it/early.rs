@@ -1,11 +1,9 @@
 //! Sources that come while the environment they are for is still prepared.
 
-use crate::support::{Bench, Repository, path_text, snapshot_of};
+use crate::support::{Bench, Repository, mounted, path_text, snapshot_of};
 use executor_core::job::Job;
 use executor_core::variable::JobVariable;
-use executor_core::{
-    BuildDirs, BuildStage, CancelCause, Dialect, FailureReason, JobOutcome, JobState, Workspace,
-};
+use executor_core::{BuildStage, CancelCause, Dialect, FailureReason, JobOutcome, JobState};
 use executor_testkit::{Directive, Failure, Gate, JobBuilder, Moment, ScriptedProvider};
 use job_runner::{BuildRunnerOptions, LocalRepositories, Sources, Worktree};
 use std::fs;
@@ -92,20 +90,6 @@ async fn there(file: &Path) {
     };
     let seen = tokio::time::timeout(Duration::from_secs(30), looks).await;
     assert!(seen.is_ok(), "{} does not come", file.display());
-}
-
-fn mounted(host: &Path) -> Workspace {
-    let dirs = |root: String| BuildDirs {
-        builds_dir: root.clone(),
-        cache_dir: format!("{root}/cache"),
-        project_dir: format!("{root}/group/project"),
-        temp_dir: format!("{root}/group/project.tmp"),
-        shared: false,
-    };
-    Workspace::Mounted {
-        inside: dirs("/builds".to_owned()),
-        host: dirs(path_text(host)),
-    }
 }
 
 fn job() -> JobBuilder {

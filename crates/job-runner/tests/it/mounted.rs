@@ -1,33 +1,18 @@
 //! Jobs whose environment shows this host's files under other names.
 
-use crate::support::{Bench, Repository, artifacts_below, files_below, kept, path_text};
+use crate::support::{Bench, Repository, artifacts_below, files_below, kept, mounted, path_text};
 use executor_core::job::{Artifact, Cache};
-use executor_core::{BuildDirs, BuildStage, Dialect, FailureReason, JobState, Workspace};
+use executor_core::{BuildStage, Dialect, FailureReason, JobState};
 use executor_testkit::{Directive, JobBuilder, ScriptedProvider};
 use job_runner::{BuildRunnerOptions, LocalCaches, Snapshot, SnapshotMeans, Sources};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Returns a workspace below `root` that scripts see at `/builds` of somewhere else.
-fn mounted(root: &Path) -> Workspace {
-    let dirs = |root: String| BuildDirs {
-        builds_dir: root.clone(),
-        cache_dir: format!("{root}/cache"),
-        project_dir: format!("{root}/group/project"),
-        temp_dir: format!("{root}/group/project.tmp"),
-        shared: false,
-    };
-    Workspace::Mounted {
-        inside: dirs("/builds".to_owned()),
-        host: dirs(path_text(&root.join("builds"))),
-    }
-}
-
 fn provider(root: &Path) -> ScriptedProvider {
     let provider = ScriptedProvider::new();
     provider.set_default_shell(Some(Dialect::Sh));
-    provider.set_workspace(mounted(root));
+    provider.set_workspace(mounted(&root.join("builds")));
     provider
 }
 

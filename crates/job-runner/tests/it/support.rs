@@ -264,3 +264,18 @@ pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
     }
     files
 }
+
+/// Returns a workspace whose directories below `host` scripts see at `/builds` of somewhere else.
+pub(crate) fn mounted(host: &Path) -> Workspace {
+    let dirs = |root: String| BuildDirs {
+        builds_dir: root.clone(),
+        cache_dir: format!("{root}/cache"),
+        project_dir: format!("{root}/group/project"),
+        temp_dir: format!("{root}/group/project.tmp"),
+        shared: false,
+    };
+    Workspace::Mounted {
+        inside: dirs("/builds".to_owned()),
+        host: dirs(path_text(host)),
+    }
+}
