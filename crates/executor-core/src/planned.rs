@@ -44,6 +44,11 @@ impl PlannedWorkspace {
         self.is_set.cancel();
     }
 
+    /// Returns whether something was announced.
+    pub fn is_announced(&self) -> bool {
+        self.workspace.get().is_some()
+    }
+
     /// Waits until something is announced, perhaps for ever.
     ///
     /// # Cancellation
@@ -74,11 +79,13 @@ mod tests {
     #[tokio::test]
     async fn what_was_announced_first_reaches_who_waits_and_who_comes_later() {
         let planned = PlannedWorkspace::new();
+        assert!(!planned.is_announced());
         let says = planned.clone();
         let (waited, ()) = tokio::join!(planned.announced(), async {
             says.announce(at("/first"));
             says.announce(at("/second"));
         });
+        assert!(planned.is_announced());
         assert_eq!(waited.dirs().builds_dir, "/first");
         assert_eq!(planned.announced().await.dirs().builds_dir, "/first");
     }

@@ -27,6 +27,7 @@ mod host;
 mod made;
 mod options;
 mod own;
+mod planned;
 mod prepare;
 mod provider;
 mod resources;

@@ -70,6 +70,7 @@ pub(crate) async fn prepare(
         options.trace.warning_line(&warning.to_string());
     }
     let said = ImageOptions::of(&options.job.image)?;
+    preparation.announce_files(&said, &names);
     let volumes = resources::volumes(preparation, &names, &labels, cancellation).await?;
     let services = resources::services(preparation, &names, &labels, volumes.binds())?;
     made.volumes = Some(volumes);

@@ -7,7 +7,7 @@ use crate::labels::{Labels, Role};
 use crate::names::Names;
 use bollard::models::{Mount, MountType, MountVolumeOptions};
 use executor_core::ability::FileTransfer;
-use executor_core::{BuildDirs, PrepareOptions, Workspace};
+use executor_core::{BuildDirs, PlannedWorkspace, PrepareOptions, Workspace};
 use fail_point::fail_point;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,8 @@ pub(crate) struct JobFiles {
     pub(crate) host: Option<BuildDirs>,
     /// What the container gets.
     pub(crate) mounts: Vec<Mount>,
+    /// Whether the project's directory is left to the job's driver, who may be filling it already.
+    leaves_project: bool,
 }
 
 impl JobFiles {
@@ -77,6 +79,10 @@ impl JobFiles {
             inside,
             host: Some(host),
             mounts,
+            leaves_project: options
+                .planned
+                .as_ref()
+                .is_some_and(PlannedWorkspace::is_announced),
         })
     }
 
@@ -101,6 +107,7 @@ impl JobFiles {
             inside: dirs.clone(),
             host: None,
             mounts: vec![volume],
+            leaves_project: false,
         }
     }
 
@@ -174,6 +181,7 @@ impl JobFiles {
             return Ok(());
         } else if let Ok(project) = below(&inside.project_dir)
             && !self.is_in_place()
+            && !self.leaves_project
         {
             tree.only_directory(&project, 0o755)?;
         }
