@@ -7,6 +7,7 @@
 
 use crate::project::{Done, Project, wait_until};
 use crate::signals::interrupt;
+use crate::tmux::Terminal;
 use std::process::{Command, Stdio};
 
 /// Returns where the engine of the tests is.
@@ -63,6 +64,13 @@ pub(crate) fn start(project: &Project, arguments: &[&str]) -> std::process::Chil
         .stderr(out)
         .spawn()
         .unwrap()
+}
+
+/// Says this of containers in the user's settings.
+fn settings(project: &Project, line: &str) {
+    std::fs::create_dir_all(project.home()).unwrap();
+    let text = format!("[docker]\n{line}\n");
+    std::fs::write(project.home().join("config.toml"), text).unwrap();
 }
 
 #[test]
@@ -162,6 +170,28 @@ fn a_job_can_be_entered_in_its_container() {
     );
     done.expect_code(7)
         .expect_text("value in /builds/local/project");
+    nothing_left(&project);
+}
+
+#[test]
+fn a_job_that_failed_is_entered_in_its_container_which_goes_afterwards() {
+    let project = Project::with_pipeline(
+        "job:\n  image: runwright-test/busybox:1\n  variables: {NAME: value}\n\
+        \x20 script: [echo left > by-script, exit 4]\n  after_script: [cat by-shell]\n",
+    );
+    settings(&project, &format!("host = {:?}", address()));
+    let arguments = "run --executor docker --shell-on-failure";
+    let terminal = Terminal::start(&project, (100, 50), arguments);
+    terminal.wait_for(&[
+        "job \"job\" failed: script exited with code 4",
+        "[job job] $",
+    ]);
+    assert_eq!(containers(&project).len(), 1);
+    terminal.type_line("echo $PWD, $NAME: $(cat by-script); echo $((6*7))-by-hand >by-shell");
+    terminal.wait_for(&["/builds/local/project, value: left"]);
+    terminal.press("C-d");
+    terminal.wait_for(&["42-by-hand", "[exit code 1]"]);
+    assert!(terminal.is_as_before());
     nothing_left(&project);
 }
 
@@ -346,9 +376,7 @@ fn an_image_that_cannot_be_is_told_before_any_job_runs() {
          second:\n  image: {name: \"Bad/UPPER:1\"}\n  script: echo never\n\
          third:\n  image: runwright-test/busybox:1\n  services: [\"postgres:17\"]\n  script: echo never\n",
     );
-    let settings = "[docker]\nallowed-services = [\"runwright-test/*\"]\n";
-    std::fs::create_dir_all(project.home()).unwrap();
-    std::fs::write(project.home().join("config.toml"), settings).unwrap();
+    settings(&project, "allowed-services = [\"runwright-test/*\"]");
     let done = runwright(&project, &["run", "--executor", "docker"]);
     assert_eq!(done.code, Some(2), "{}", done.all());
     for words in [
