@@ -8,10 +8,11 @@
 //!
 //! The engine has the images of `cargo xtask test`, `docker` is on `PATH`, and `$RUNWRIGHT_AGENT` names the agent that
 //! `cargo xtask agent` builds. What is compared runs in turn. `prepare` alone needs no engine: it has a fake one, whose
-//! answers take a set time.
+//! answers take a set time; it needs git.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
+mod fake;
 mod job;
 mod log;
 mod means;

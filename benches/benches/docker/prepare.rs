@@ -1,178 +1,207 @@
-//! Preparing a job, against the slowest single part of it.
+//! Preparing a job and bringing its sources, against the slowest single part of it.
 //!
 //! The engine is a fake one: it answers what the preparation of a job asks, and each part takes the time that is set
-//! here. So what is measured is what waits for what, and nothing of Docker.
+//! here; a stage in its containers ends at once and well. The sources are real, by git from a server whose first
+//! answer takes a set time. So what is measured is what waits for what, and nothing of Docker.
 
+use crate::fake::{self, Times};
 use crate::means::{against, heading, row};
+use anyhow::Context as _;
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode, header};
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
 use benches::statistics::ratio;
 use executor_core::job::Image;
+use executor_core::variable::JobVariable;
 use executor_core::{
-    Cancellation, ExecutorData, ExecutorProvider as _, ExecutorSettings, RunnerConfig,
+    ActiveJobs, BuildStage, Cancellation, ExecutorData, ExecutorSettings, JobAssignment,
+    JobObserver, JobRunner as _, JobSlot, RunContext, RunnerConfig, StageReport, TraceStream,
 };
 use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_docker::image::PullPolicy;
 use executor_docker::{DockerOptions, provider};
-use executor_testkit::{JobBuilder, OptionsBuilder};
-use hyper_util::rt::TokioIo;
-use serde_json::{Value, json};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use executor_testkit::JobBuilder;
+use job_runner::{BuildRunner, BuildRunnerOptions, LocalRepositories, Sources};
+use process::{Settings, Supervisor};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::UnixListener;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinSet;
 
 const ROUNDS: usize = 7;
 const GOAL: f64 = 1.15;
-const PULL: Duration = Duration::from_millis(800);
-const PULL_OF_SERVICE: Duration = Duration::from_millis(700);
-const NETWORK: Duration = Duration::from_millis(600);
+const TIMES: Times = Times {
+    pull: Duration::from_millis(800),
+    pull_of_service: Duration::from_millis(700),
+    network: Duration::from_millis(600),
+};
+/// The first answer of the git server.
+const SOURCES: Duration = Duration::from_millis(600);
 
 pub(crate) async fn measure() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let socket = directory.path().join("fake.sock");
-    let fake = Router::new()
-        .fallback(answer)
-        .with_state(Arc::<Fake>::default());
-    let listener = UnixListener::bind(&socket)?;
     let mut serving = JoinSet::new();
-    serving.spawn(async move { axum::serve(listener, fake).await });
+    let listener = UnixListener::bind(&socket)?;
+    serving.spawn(async move { axum::serve(listener, fake::engine(TIMES)).await });
+    let supervisor = Supervisor::start(Settings::default())?;
+    let place = Place {
+        engine: format!("unix://{}", socket.display()),
+        repository: directory.path().join("repository"),
+        builds: directory.path().join("builds"),
+        supervisor,
+    };
+    let sha = place.repository()?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let remote = format!("http://{}/.git", listener.local_addr()?);
+    let server = Router::new()
+        .fallback(file)
+        .with_state(place.repository.clone());
+    serving.spawn(async move { axum::serve(listener, server).await });
     let (mut times, mut ratios) = (Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
-        let time = once(&socket, directory.path()).await?;
+        let time = place.once(&remote, &sha).await?;
         if round > 0 {
             times.push(time);
-            ratios.push(ratio(time, PULL));
+            ratios.push(ratio(time, TIMES.pull));
         }
     }
     heading(&format!(
-        "preparing a job with a service, a FAKE engine with set times, {ROUNDS} rounds, medians"
+        "preparing a job with a service and sources, a FAKE engine with set times, {ROUNDS} rounds, medians"
     ));
-    row("the pull of the image", &[PULL]);
-    row("the pull of the service's image", &[PULL_OF_SERVICE]);
-    row("the job's network", &[NETWORK]);
+    row("the pull of the image", &[TIMES.pull]);
+    row("the pull of the service's image", &[TIMES.pull_of_service]);
+    row("the job's network", &[TIMES.network]);
+    row("the first answer of the git server", &[SOURCES]);
     against("all of it", &times, &ratios, GOAL);
     Ok(())
 }
 
-async fn once(socket: &Path, directory: &Path) -> anyhow::Result<Duration> {
-    let mut config = RunnerConfig::new("bench", "docker");
-    config.host_builds_dir = directory.to_str().map(str::to_owned);
-    config.settings = ExecutorSettings::of(DockerConfig {
-        host: Some(format!("unix://{}", socket.display())),
-        pull_policy: vec![PullPolicy::Always],
-        engine: EngineChoice::Exec,
-        ..DockerConfig::default()
-    });
-    let job = JobBuilder::new(1).with(|job| {
-        job.image = Image::named("fake/image:1");
-        job.services = vec![Image::named("fake/service:1")];
-    });
-    let options = OptionsBuilder::new().config(config).job(job.build());
-    let mut executor = provider(DockerOptions::new()).create(&ExecutorData::new())?;
-    let begin = Instant::now();
-    let prepared = executor
-        .prepare(options.build(), &Cancellation::new())
-        .await;
-    let time = begin.elapsed();
-    executor.cleanup().await?;
-    prepared?;
-    Ok(time)
+/// Where it is measured.
+struct Place {
+    engine: String,
+    repository: PathBuf,
+    builds: PathBuf,
+    supervisor: Supervisor,
 }
 
-/// What the fake engine remembers.
+impl Place {
+    /// Makes a repository of one commit, and returns the commit's id.
+    fn repository(&self) -> anyhow::Result<String> {
+        std::fs::create_dir(&self.repository)?;
+        std::fs::write(self.repository.join("Makefile"), "all:\n")?;
+        let git = |words: &[&str]| {
+            let who = [
+                "-c",
+                "user.name=bench",
+                "-c",
+                "user.email=bench@example.com",
+            ];
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "a repository is made, nothing is measured"
+            )]
+            let mut git = std::process::Command::new("git");
+            let output = git
+                .current_dir(&self.repository)
+                .args(who)
+                .args(words)
+                .output()?;
+            anyhow::ensure!(output.status.success(), "git {words:?}: {output:?}");
+            Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+        };
+        git(&["init", "-q", "-b", "main"])?;
+        git(&["add", "."])?;
+        git(&["commit", "-q", "-m", "all"])?;
+        git(&["update-server-info"])?;
+        git(&["rev-parse", "HEAD"])
+    }
+
+    /// Returns the time from a job's beginning until its sources are there.
+    async fn once(&self, remote: &str, sha: &str) -> anyhow::Result<Duration> {
+        let builds = self.builds.to_str().context("the directory is text")?;
+        let mut config = RunnerConfig::new("bench", "docker");
+        config.host_builds_dir = Some(builds.to_owned());
+        config.settings = ExecutorSettings::of(DockerConfig {
+            host: Some(self.engine.clone()),
+            pull_policy: vec![PullPolicy::Always],
+            engine: EngineChoice::Exec,
+            ..DockerConfig::default()
+        });
+        let job = JobBuilder::new(1).script(["true"]).with(|job| {
+            job.image = Image::named("fake/image:1");
+            job.services = vec![Image::named("fake/service:1")];
+            job.git_info.repo_url = remote.into();
+            sha.clone_into(&mut job.git_info.sha);
+            "main".clone_into(&mut job.git_info.ref_name);
+        });
+        let job = job.variable(JobVariable::public("GIT_STRATEGY", "clone"));
+        let watch = Arc::new(Watch::default());
+        let assignment = JobAssignment {
+            job: Arc::new(job.build()),
+            attempt: 1,
+            observer: Arc::clone(&watch) as Arc<dyn JobObserver>,
+            cancellation: Cancellation::new(),
+        };
+        let context = RunContext {
+            provider: Arc::new(provider(DockerOptions::new())),
+            config: Arc::new(config),
+            data: ExecutorData::new(),
+            slot: JobSlot::default(),
+            active: ActiveJobs::new(),
+        };
+        let options = BuildRunnerOptions {
+            sources: Sources::Git(LocalRepositories::Refused),
+            ..BuildRunnerOptions::default()
+        };
+        let runner = BuildRunner::new(options, self.supervisor.clone());
+        let begin = Instant::now();
+        let outcome = runner.run(assignment, context).await;
+        process::remove_tree(&self.builds)?;
+        let error = outcome.error.map(|error| error.chain());
+        anyhow::ensure!(
+            error.is_none(),
+            "the job fails: {}",
+            error.unwrap_or_default()
+        );
+        let there = watch.there.get().context("the job has got its sources")?;
+        Ok(there.duration_since(begin))
+    }
+}
+
+/// Notes when a job's sources are there.
 #[derive(Debug, Default)]
-struct Fake {
-    /// What the job's container says when it is ready.
-    mark: Mutex<String>,
-    /// The outputs that somebody reads.
-    shown: Mutex<JoinSet<()>>,
+struct Watch {
+    there: OnceLock<Instant>,
 }
 
-async fn answer(State(fake): State<Arc<Fake>>, mut request: Request) -> Response {
-    let path = request.uri().path().to_owned();
-    let query = request.uri().query().unwrap_or_default().to_owned();
-    let mut words: Vec<&str> = path.split('/').skip(1).collect();
-    // The version of the API.
-    if words[0].starts_with("v1.") {
-        words.remove(0);
-    }
-    match (request.method(), &words[..]) {
-        (_, ["version"]) => ok(&json!({
-            "Version": "0.0.0", "ApiVersion": "1.41", "MinAPIVersion": "1.12",
-            "Os": "linux", "Arch": std::env::consts::ARCH,
-        })),
-        (&Method::POST, ["images", "create"]) => {
-            let wait = if query.contains("service") {
-                PULL_OF_SERVICE
-            } else {
-                PULL
-            };
-            tokio::time::sleep(wait).await;
-            ok(&json!({"status": "done"}))
-        }
-        (&Method::POST, ["networks", "create"]) => {
-            tokio::time::sleep(NETWORK).await;
-            created()
-        }
-        (_, ["images", ..]) => ok(&json!({"Id": "sha256:1", "Os": "linux"})),
-        (&Method::POST, ["containers", "create"]) => {
-            let body = axum::body::to_bytes(request.into_body(), usize::MAX).await;
-            let body: Value = serde_json::from_slice(&body.unwrap_or_default()).unwrap_or_default();
-            if let Some(mark) = body["Cmd"].as_array().and_then(|words| words.last()) {
-                let mut noted = fake.mark.lock().unwrap_or_else(PoisonError::into_inner);
-                mark.as_str().unwrap_or_default().clone_into(&mut noted);
-            }
-            created()
-        }
-        (&Method::POST, ["containers", _, "attach"]) => {
-            let noted = fake.mark.lock().unwrap_or_else(PoisonError::into_inner);
-            let line = format!("{noted} 0 0 /bin/sh\n");
-            drop(noted);
-            let upgraded = hyper::upgrade::on(&mut request);
-            let mut shown = fake.shown.lock().unwrap_or_else(PoisonError::into_inner);
-            shown.spawn(async move {
-                let Ok(upgraded) = upgraded.await else { return };
-                let mut stream = TokioIo::new(upgraded);
-                let length = u8::try_from(line.len()).unwrap_or(u8::MAX);
-                let frame = [&[1, 0, 0, 0, 0, 0, 0, length], line.as_bytes()].concat();
-                // Who reads it has what is needed; the connection stays until that one is gone.
-                if stream.write_all(&frame).await.is_ok() {
-                    std::future::pending::<()>().await;
-                }
-            });
-            let response = Response::builder()
-                .status(StatusCode::SWITCHING_PROTOCOLS)
-                .header(header::CONNECTION, "Upgrade")
-                .header(header::UPGRADE, "tcp");
-            response.body(Body::empty()).unwrap_or_default()
-        }
-        (&Method::POST, ["containers", _, "wait"]) => std::future::pending().await,
-        (&Method::GET, ["containers", id, "json"]) => ok(&json!({
-            "Id": id, "Name": id, "State": {"Running": true, "Status": "running"},
-        })),
-        (&Method::GET | &Method::PUT, _) => ok(&json!({})),
-        _ => {
-            let response = Response::builder().status(StatusCode::NO_CONTENT);
-            response.body(Body::empty()).unwrap_or_default()
+impl JobObserver for Watch {
+    fn stage_finished(&self, report: &StageReport) {
+        if report.stage == BuildStage::GetSources && report.succeeded {
+            let _ = self.there.set(Instant::now());
         }
     }
+
+    fn started(&self) {}
+    fn stage_started(&self, _: &BuildStage) {}
+    fn output(&self, _: TraceStream, _: &[u8]) {}
+    fn idle(&self, _: TraceStream) {}
 }
 
-fn created() -> Response {
-    let mut response = ok(&json!({"Id": "fake", "Warning": "", "Warnings": []}));
-    *response.status_mut() = StatusCode::CREATED;
-    response
-}
-
-fn ok(body: &Value) -> Response {
-    let response = Response::builder().header(header::CONTENT_TYPE, "application/json");
-    response
-        .body(Body::from(body.to_string()))
-        .unwrap_or_default()
+/// Serves the files of a repository, which is all that git's older way over HTTP needs.
+async fn file(State(root): State<PathBuf>, request: Request) -> Response {
+    let path = Path::new(request.uri().path().trim_start_matches('/'));
+    let is_below = |part: Component<'_>| matches!(part, Component::Normal(_));
+    if !path.components().all(is_below) {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    if path.ends_with("info/refs") {
+        tokio::time::sleep(SOURCES).await;
+    }
+    match tokio::fs::read(root.join(path)).await {
+        Ok(content) => content.into_response(),
+        Err(_) => StatusCode::NOT_FOUND.into_response(),
+    }
 }

@@ -12,6 +12,7 @@ mod granted;
 mod images;
 mod network;
 mod orphan;
+mod planned;
 mod recovery;
 mod run;
 mod services;

@@ -1,0 +1,90 @@
+//! Where a job's files are going to be is said before its container is there.
+
+use crate::support::runner::{NONROOT, Run, job, settings, shown};
+use crate::support::way::Port;
+use executor_core::prelude::*;
+use executor_core::{PlannedWorkspace, Workspace};
+use executor_docker::config::{DockerConfig, EngineChoice, SourcesChoice};
+use executor_docker::image::PullPolicy;
+use executor_testkit::{CommandBuilder, OptionsBuilder, RecordingTrace};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+fn exec() -> DockerConfig {
+    DockerConfig {
+        engine: EngineChoice::Exec,
+        ..settings()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_come_meanwhile_are_the_users_of_the_container() {
+    let run = Run::new(exec());
+    let planned = PlannedWorkspace::new();
+    let trace = RecordingTrace::new();
+    let options = OptionsBuilder::new()
+        .config(run.config.clone())
+        .job(job(NONROOT))
+        .trace(Arc::new(trace.clone()))
+        .planned(planned.clone());
+    let mut executor = run.provider.create(&ExecutorData::new()).unwrap();
+    let comes = async {
+        let Workspace::Mounted { host, .. } = planned.announced().await else {
+            panic!("files of this host are announced");
+        };
+        let project = Path::new(&host.project_dir);
+        fs::create_dir_all(project).unwrap();
+        fs::write(project.join("kept"), "early\n").unwrap();
+    };
+    let never = Cancellation::new();
+    let (environment, ()) = tokio::join!(executor.prepare(options.build(), &never), comes);
+    let workspace = environment.unwrap().workspace;
+    let said = planned.announced().await;
+    assert_eq!(said.dirs(), workspace.dirs());
+    assert_eq!(said.host_dirs(), workspace.host_dirs());
+    let script = "set -e; echo late >>kept; cat kept";
+    let command = CommandBuilder::new(script).working_dir(&*workspace.dirs().project_dir);
+    let result = executor.run(command.build(), &never).await.unwrap();
+    assert!(result.status.is_success(), "{}", shown(&trace));
+    assert_eq!(trace.text(TraceStream::STDOUT), "early\nlate\n");
+    executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_said_first_where_the_engine_is_likely_to_see_our_files() {
+    let port = Port::plain().await;
+    let over_tcp = Some(format!("tcp://127.0.0.1:{}", port.number));
+    let check = async |settings: DockerConfig, is_said: bool| {
+        let settings = DockerConfig {
+            pull_policy: vec![PullPolicy::Never],
+            ..settings
+        };
+        let what = format!("{:?} {:?}", settings.host, settings.sources);
+        let run = Run::new(settings);
+        let planned = PlannedWorkspace::new();
+        let options = OptionsBuilder::new()
+            .config(run.config.clone())
+            .job(job("runwright-test/nobody-has-it:1"))
+            .planned(planned.clone());
+        let mut executor = run.provider.create(&ExecutorData::new()).unwrap();
+        let never = Cancellation::new();
+        let prepared = executor.prepare(options.build(), &never).await;
+        prepared.expect_err("there is no such image");
+        assert_eq!(planned.is_announced(), is_said, "{what}");
+        executor.cleanup().await.unwrap();
+        assert_eq!(run.left().await, Vec::<String>::new());
+    };
+    check(exec(), true).await;
+    let copied = DockerConfig {
+        sources: SourcesChoice::Copy,
+        ..exec()
+    };
+    check(copied, false).await;
+    let far = DockerConfig {
+        host: over_tcp,
+        ..exec()
+    };
+    check(far, false).await;
+}
