@@ -120,6 +120,7 @@ fn stage_engine(
             image: image.to_owned(),
             helper: Helper::new(*helper),
             timing,
+            doubtful: None,
         })),
         Way::Exec => StageEngine::Exec(ExecEngine {
             execs: container.execs(),

@@ -13,6 +13,8 @@ use futures_util::StreamExt;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
+/// How long the engine may take to deliver a signal.
+const ANSWER: Duration = Duration::from_secs(10);
 /// The longest of the output that is kept to see what went wrong.
 const KEPT: usize = 4096;
 
@@ -80,7 +82,14 @@ pub(crate) async fn signal(container: &Execs, signal: &str) -> Result<(), Docker
         engine, container, ..
     } = container;
     let killing = engine.api().kill_container(container, Some(options));
-    let killed = engine.call("end the processes of the stage", killing).await;
+    let doing = "end the processes of the stage";
+    let killed = tokio::time::timeout(ANSWER, engine.call(doing, killing)).await;
+    let killed = killed.unwrap_or_else(|_| {
+        Err(DockerError::Deadline {
+            doing: doing.to_owned(),
+            after: ANSWER,
+        })
+    });
     match killed {
         Err(error) if !error.is_conflict() && !error.is_not_found() => Err(error),
         _ => Ok(()),

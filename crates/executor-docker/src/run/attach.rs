@@ -3,17 +3,18 @@
 use crate::container::attached;
 use crate::container::execs::{Execs, Running};
 use crate::container::watch::{ContainerEnd, end_of_run};
+use crate::doubt::unless_stopped;
 use crate::error::DockerError;
 use crate::run::feed::feed;
 use crate::run::helper::Helper;
 use crate::run::mark::new_mark;
-use crate::run::output::StageOutput;
+use crate::run::output::{StageOutput, unread};
 use crate::run::signal::Signal;
 use crate::run::{KILLED, SOON, Stage, Timing, seen_within, status};
-use executor_core::{BuildError, Placement, StageResult};
+use executor_core::{BuildError, Cancellation, Placement, StageResult};
 use futures_util::StreamExt;
 use tokio::io::AsyncWriteExt;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// What goes before the script. A first process is ended by no signal that it does not ask for.
 const OBEY: &[u8] = b"trap 'exit 143' TERM\n";
@@ -26,6 +27,8 @@ pub(crate) struct AttachEngine {
     pub(crate) image: String,
     pub(crate) helper: Helper,
     pub(crate) timing: Timing,
+    /// What the engine was asked to start for a stage that was stopped before it answered.
+    pub(crate) doubtful: Option<Execs>,
 }
 
 /// Where the end of a stage stands.
@@ -62,6 +65,7 @@ impl AttachEngine {
         output: &mut StageOutput<'_>,
         stage: &Stage<'_>,
     ) -> Result<Option<StageResult>, DockerError> {
+        self.settle(stage.cancellation).await?;
         let (container, image) = match stage.command.placement {
             Placement::User => (self.build.clone(), self.image.as_str()),
             Placement::Helper => (
@@ -70,7 +74,13 @@ impl AttachEngine {
             ),
         };
         let begun = Instant::now();
-        let mut running = attached::start(&container, image).await?;
+        self.doubtful = Some(container.clone());
+        let starting = attached::start(&container, image);
+        let started = unless_stopped(stage.cancellation, starting).await;
+        if !matches!(started, Err(DockerError::Canceled(_))) {
+            self.doubtful = None;
+        }
+        let mut running = started?;
         let (end, stopped) = self
             .follow(&container, &mut running, text, output, stage)
             .await?;
@@ -85,6 +95,9 @@ impl AttachEngine {
         }
         let mut result = status::result_of(code, begun.elapsed(), output.bytes());
         let is_killed = result.status.exit_code() == KILLED;
+        if !is_killed && output.process().is_none() {
+            return Err(unread(&container.name, code));
+        }
         result.oom_killed = oom_killed
             || is_killed
                 && status::ran_out_of_memory(&container.engine, &container.container, begun).await;
@@ -97,6 +110,31 @@ impl AttachEngine {
             return Err(end.error(&container.name));
         }
         Ok(Some(result))
+    }
+
+    /// Ends what an engine may have made of a stage that nobody waited for any more: a shell that waits for a script, or
+    /// the end of its standard input. Both would be another stage's.
+    async fn settle(&mut self, cancellation: &Cancellation) -> Result<(), DockerError> {
+        if let Some(container) = &self.doubtful {
+            let after = self.timing.kill_deadline;
+            let ended = async {
+                // What was attached ends with a run.
+                attached::wake(container).await?;
+                attached::signal(container, "KILL").await?;
+                // However it ended, it can be started again.
+                let ending = end_of_run(&container.engine, &container.container);
+                match timeout(after, ending).await {
+                    Ok(_) => Ok(()),
+                    Err(_) => Err(DockerError::Deadline {
+                        doing: format!("wait for the end of container {}", container.name),
+                        after,
+                    }),
+                }
+            };
+            unless_stopped(cancellation, ended).await?;
+            self.doubtful = None;
+        }
+        Ok(())
     }
 
     /// Feeds the script and reads the output until the container has ended. Returns how it ended, and

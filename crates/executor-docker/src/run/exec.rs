@@ -3,10 +3,11 @@
 use crate::container::ended;
 use crate::container::execs::{ExecPlan, Execs, Running};
 use crate::container::watch::{ContainerEnd, look};
+use crate::doubt::unless_stopped;
 use crate::error::DockerError;
 use crate::run::feed::feed;
 use crate::run::mark::new_mark;
-use crate::run::output::StageOutput;
+use crate::run::output::{StageOutput, unread};
 use crate::run::signal::Signal;
 use crate::run::{Stage, Timing, status};
 use executor_core::{BuildError, StageResult};
@@ -57,7 +58,8 @@ impl ExecEngine {
             with_input: true,
             ..ExecPlan::default()
         };
-        let running = self.start(plan).await;
+        let starting = self.start(plan);
+        let running = unless_stopped(stage.cancellation, starting).await;
         let mut running = running.map_err(|error| BuildError::from(error).given_up())?;
         let mut output = StageOutput::new(stage.trace, mark);
         let followed = self.follow(&mut running, text, &mut output, &stage).await;
@@ -89,6 +91,10 @@ impl ExecEngine {
             }
             Err(error) => return Err(BuildError::from(self.explain(error)).given_up()),
         };
+        if code == 0 && output.process().is_none() {
+            let error = self.explain(unread(&self.execs.name, code));
+            return Err(BuildError::from(error).given_up());
+        }
         Ok(status::result_of(code, begun.elapsed(), output.bytes()))
     }
 

@@ -1,5 +1,6 @@
 //! What a stage writes, on its way to the job's log.
 
+use crate::error::DockerError;
 use crate::run::mark::MarkedLine;
 use bollard::container::LogOutput;
 use executor_core::{JobTrace, TraceStream};
@@ -76,5 +77,14 @@ impl<'t> StageOutput<'t> {
     /// Returns how many bytes came over standard output and standard error.
     pub(crate) fn bytes(&self) -> [u64; 2] {
         self.bytes
+    }
+}
+
+/// The error of a shell that ended and never said that it has its script: it had no more than the beginning of what it was
+/// to read, and its code is not the script's.
+pub(crate) fn unread(container: &str, code: i64) -> DockerError {
+    DockerError::Broken {
+        doing: format!("give the script to the shell in container {container}"),
+        source: format!("it ended with exit code {code} before it had all of it").into(),
     }
 }

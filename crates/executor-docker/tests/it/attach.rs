@@ -6,8 +6,8 @@ use crate::support::runner::{
 };
 use bollard::models::{ContainerInspectResponse, EventMessage, MountPoint};
 use bollard::query_parameters::EventsOptions;
-use executor_core::Placement;
 use executor_core::prelude::*;
+use executor_core::{FailureReason, Placement};
 use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_testkit::CommandBuilder;
 use futures_util::StreamExt;
@@ -179,5 +179,24 @@ async fn a_helper_image_that_cannot_be_had_is_told_before_the_job_begins() {
     let (error, mut executor, _) = run.try_open(job(BUSYBOX)).await.err().unwrap();
     assert!(error.chain().contains("there-is-none"), "{}", error.chain());
     executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shell_that_never_has_its_script_is_no_success() {
+    // R-EXEC-66
+    let run = Run::new(attach());
+    let mut job = job(BUSYBOX);
+    let entry = "test -e /once && exit 0; touch /once; exec \"$@\"";
+    job.image.entrypoint = ["sh", "-c", entry, "entry"].map(str::to_owned).to_vec();
+    let Ok(mut opened) = run.try_open(job).await else {
+        panic!("its first start is as it should be");
+    };
+    let command = CommandBuilder::new("true").working_dir("/");
+    let error = opened.run(command).await.unwrap_err();
+    let words = error.chain();
+    assert!(words.contains("before it had all of it"), "{words}");
+    assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
+    opened.executor.cleanup().await.unwrap();
     assert_eq!(run.left().await, Vec::<String>::new());
 }

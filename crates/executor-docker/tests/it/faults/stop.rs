@@ -1,11 +1,11 @@
 //! A job is stopped while the engine makes what it needs, and does not answer.
 
 use super::way::{Harm, Way};
-use crate::support::runner::{BUSYBOX, Run, job, settings};
+use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
 use executor_core::job::{Image, Job};
 use executor_core::prelude::*;
 use executor_docker::config::{DockerConfig, EngineChoice};
-use executor_testkit::{OptionsBuilder, RecordingTrace};
+use executor_testkit::{CommandBuilder, OptionsBuilder, RecordingTrace};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -95,4 +95,67 @@ async fn what_the_engine_makes_afterwards_is_removed_too() {
         EngineChoice::Exec,
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_start_of_a_stage_is_not_waited_for_and_disturbs_no_other() {
+    // R-EXEC-63, R-EXEC-68
+    disturbs_no_other(
+        EngineChoice::Attach,
+        &[
+            &[("POST /attach", Harm::Deaf)],
+            &[("POST /start", Harm::Deaf)],
+            &[("POST /start", Harm::Late(0))],
+            &[("POST /start", Harm::Before), ("GET /json", Harm::Deaf)],
+        ],
+    )
+    .await;
+    disturbs_no_other(
+        EngineChoice::Exec,
+        &[
+            &[("POST /exec", Harm::Deaf)],
+            &[("POST /exec/", Harm::Deaf)],
+        ],
+    )
+    .await;
+}
+
+async fn disturbs_no_other(choice: EngineChoice, all: &[&[(&str, Harm)]]) {
+    let way = Way::new();
+    let run = Run::new(DockerConfig {
+        host: Some(way.address()),
+        engine: choice,
+        ..settings()
+    });
+    let mut opened = run.open(job(BUSYBOX)).await;
+    let mut done = 0;
+    for harms in all {
+        for (request, harm) in *harms {
+            way.harm(request, *harm, 1);
+        }
+        done += harms.len();
+        let cancellation = Cancellation::new();
+        let stop = async {
+            way.done(done).await;
+            cancellation.cancel(CancelCause::User);
+            Instant::now()
+        };
+        let command = CommandBuilder::new("echo stopped").working_dir("/");
+        let (ran, at) = tokio::join!(opened.run_until(command, &cancellation), stop);
+        let late = at.elapsed();
+        let error = ran.unwrap_err();
+        assert!(
+            matches!(error, BuildError::Canceled(CancelCause::User)),
+            "{harms:?}: {}",
+            error.chain()
+        );
+        assert!(late < REMOVAL, "{harms:?}: {late:?}");
+        opened.trace.clear();
+        let after = CommandBuilder::new("echo after").working_dir("/");
+        let after = opened.run(after.stage(BuildStage::AfterScript)).await;
+        assert!(after.unwrap().status.is_success(), "{harms:?}");
+        assert_eq!(shown(&opened.trace), "after\n", "{harms:?}");
+    }
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
 }
