@@ -13,6 +13,7 @@ use crate::run::connector::AgentConnector;
 use crate::run::exec::ExecEngine;
 use crate::run::exec_files::ExecFiles;
 use crate::run::helper::{Helper, HelperPlan};
+use crate::run::stall::LONGEST_STALL;
 use crate::run::{StageEngine, Timing};
 use crate::service::Services;
 use crate::terminal::DockerTerminal;
@@ -81,6 +82,7 @@ impl Parts {
                 transfer = Some(Arc::new(ExecFiles {
                     execs: container.execs(),
                     shell: program.clone(),
+                    longest_stall: LONGEST_STALL,
                 }));
             }
             // Between stages of `attach` nothing runs that could be asked.

@@ -2,6 +2,7 @@
 
 use crate::container::execs::{ExecPlan, Execs, Output, Running};
 use crate::error::DockerError;
+use crate::run::stall::unless_stalled;
 use async_trait::async_trait;
 use bollard::container::LogOutput;
 use bollard::errors::Error;
@@ -11,6 +12,7 @@ use futures_util::StreamExt;
 use futures_util::stream::unfold;
 use std::io;
 use std::pin::Pin;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::io::StreamReader;
 
@@ -46,6 +48,8 @@ const BUFFER: usize = 64 * 1024;
 pub(crate) struct ExecFiles {
     pub(crate) execs: Execs,
     pub(crate) shell: String,
+    /// How long the engine may neither take anything nor give anything.
+    pub(crate) longest_stall: Duration,
 }
 
 /// What a program has to say.
@@ -59,6 +63,16 @@ struct Packing {
     output: Output,
     complaints: Complaints,
     doing: String,
+    longest_stall: Duration,
+}
+
+/// Why an archive is not passed on to its end.
+#[derive(Debug)]
+enum Unfed {
+    /// It cannot be read.
+    Unread(io::Error),
+    /// Nobody takes it.
+    Stalled(io::Error),
 }
 
 impl ExecFiles {
@@ -79,29 +93,8 @@ impl ExecFiles {
             with_input: true,
             ..self.plan(PUT, directory, &[])
         };
-        let Running {
-            id,
-            mut output,
-            input,
-        } = self.execs.start(plan).await?;
-        let mut feeding = std::pin::pin!(feed(archive, input));
-        let mut complaints = Complaints::default();
-        let mut fed = None;
-        loop {
-            tokio::select! {
-                ended = &mut feeding, if fed.is_none() => fed = Some(ended),
-                piece = output.next() => match piece {
-                    Some(piece) => {
-                        let piece = piece.map_err(|error| DockerError::from_api(&*doing, error))?;
-                        complaints.take(&piece);
-                    }
-                    None => break,
-                },
-            }
-        }
-        if let Some(Err(unread)) = fed {
-            return Err(BuildError::system("docker", "read the archive", unread));
-        }
+        let Running { id, output, input } = self.execs.start(plan).await?;
+        let complaints = pass_on(archive, input, output, &doing, self.longest_stall).await?;
         let code = self.execs.exit_code(&id).await?;
         complaints
             .judge(code)
@@ -113,25 +106,75 @@ impl ExecFiles {
     }
 }
 
-/// Passes an archive on to its end; fails where it cannot be read. Whoever takes no more of it says why itself.
+/// Passes an archive on to its end, and waits for the end of whoever reads it. Returns what that one had to say.
+async fn pass_on(
+    archive: ByteStream,
+    input: Pin<Box<dyn AsyncWrite + Send>>,
+    mut output: Output,
+    doing: &str,
+    longest_stall: Duration,
+) -> Result<Complaints, BuildError> {
+    let stalled = |source: io::Error| DockerError::Broken {
+        doing: doing.to_owned(),
+        source: source.into(),
+    };
+    let mut feeding = std::pin::pin!(feed(archive, input, longest_stall));
+    let mut complaints = Complaints::default();
+    let mut fed = None;
+    loop {
+        // An archive may be slow to read, so only then the other side is the one that is waited for.
+        let next = async {
+            match &fed {
+                Some(_) => unless_stalled(longest_stall, output.next()).await,
+                None => Ok(output.next().await),
+            }
+        };
+        tokio::select! {
+            ended = &mut feeding, if fed.is_none() => match ended {
+                Err(Unfed::Stalled(source)) => return Err(stalled(source).into()),
+                Err(Unfed::Unread(unread)) => fed = Some(Err(unread)),
+                Ok(()) => fed = Some(Ok(())),
+            },
+            piece = next => match piece.map_err(stalled)? {
+                Some(piece) => {
+                    let piece = piece.map_err(|error| DockerError::from_api(doing, error))?;
+                    complaints.take(&piece);
+                }
+                None => break,
+            },
+        }
+    }
+    match fed {
+        Some(Err(unread)) => Err(BuildError::system("docker", "read the archive", unread)),
+        _ => Ok(complaints),
+    }
+}
+
+/// Passes an archive on to its end. Whoever takes no more of it and is gone says why itself.
 async fn feed(
     mut archive: ByteStream,
     mut input: Pin<Box<dyn AsyncWrite + Send>>,
-) -> io::Result<()> {
+    longest_stall: Duration,
+) -> Result<(), Unfed> {
     let mut buffer = vec![0; BUFFER];
     loop {
         let count = match archive.read(&mut buffer).await {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
+            Err(error) => return Err(Unfed::Unread(error)),
         };
-        if input.write_all(&buffer[..count]).await.is_err() {
-            return Ok(());
+        let mut rest = &buffer[..count];
+        while !rest.is_empty() {
+            let taken = unless_stalled(longest_stall, input.write(rest)).await;
+            match taken.map_err(Unfed::Stalled)? {
+                Ok(taken @ 1..) => rest = &rest[taken..],
+                Ok(0) | Err(_) => return Ok(()),
+            }
         }
     }
-    let _ = input.shutdown().await;
-    Ok(())
+    let ended = unless_stalled(longest_stall, input.shutdown()).await;
+    ended.map(drop).map_err(Unfed::Stalled)
 }
 
 impl Complaints {
@@ -160,7 +203,14 @@ impl Packing {
     /// Returns the next bytes of the archive; `None` at the end of one that is whole.
     async fn next(&mut self) -> Option<io::Result<Box<[u8]>>> {
         loop {
-            match self.output.next().await {
+            let piece = match unless_stalled(self.longest_stall, self.output.next()).await {
+                Ok(piece) => piece,
+                Err(stalled) => {
+                    let words = format!("{}: {stalled}", self.doing);
+                    return Some(Err(io::Error::new(stalled.kind(), words)));
+                }
+            };
+            match piece {
                 Some(Ok(LogOutput::StdOut { message })) => return Some(Ok(message[..].into())),
                 Some(Ok(other)) => self.complaints.take(&other),
                 Some(Err(error)) => return Some(Err(self.failed(error))),
@@ -211,6 +261,7 @@ impl FileTransfer for ExecFiles {
             output,
             complaints: Complaints::default(),
             doing: format!("copy files from {directory}"),
+            longest_stall: self.longest_stall,
         };
         let pieces = unfold(Some(packing), |packing| async {
             let mut packing = packing?;
@@ -247,5 +298,50 @@ mod tests {
         check("", None, Some("it goes on though its output has ended"));
         let long = "x".repeat(COMPLAINTS + 1);
         check(&long, Some(1), Some(&long[1..]));
+    }
+
+    const STALL: Duration = Duration::from_secs(10);
+    /// Shorter, and two of it are longer.
+    const SLOW: Duration = Duration::from_secs(9);
+
+    fn archive(bytes: usize) -> ByteStream {
+        Box::new(io::Cursor::new(vec![7; bytes]))
+    }
+
+    /// Passes an archive on to who takes a piece of it when `takes` lets him, and then ends after a while.
+    async fn passed(bytes: usize, steps: usize, end: Duration) -> Result<Complaints, String> {
+        let (input, mut taker) = tokio::io::duplex(bytes / 4);
+        let taking = async move {
+            let mut piece = vec![0; bytes / 4];
+            for _ in 0..steps {
+                tokio::time::sleep(SLOW).await;
+                taker.read_exact(&mut piece).await.unwrap();
+            }
+            tokio::time::sleep(end).await;
+            None::<(Result<LogOutput, Error>, ())>
+        };
+        let output = futures_util::stream::once(taking).filter_map(async |_| None);
+        let passing = pass_on(
+            archive(bytes),
+            Box::pin(input),
+            Box::pin(output),
+            "copy files to /b",
+            STALL,
+        );
+        passing.await.map_err(|error| error.chain())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_who_takes_nothing_for_too_long_is_given_up() {
+        // The last piece is on its way then.
+        passed(4096, 3, SLOW).await.unwrap();
+        let told = "docker: copy files to /b: the files were neither sent nor taken for too long";
+        for (steps, end) in [(0, STALL * 9), (2, STALL * 9), (3, STALL * 2)] {
+            let begun = tokio::time::Instant::now();
+            let error = passed(4096, steps, end).await.unwrap_err();
+            assert_eq!(error, told, "{steps}");
+            let waited = SLOW * u32::try_from(steps).unwrap() + STALL;
+            assert!(begun.elapsed() <= waited, "{steps}: {:?}", begun.elapsed());
+        }
     }
 }

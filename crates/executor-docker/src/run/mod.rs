@@ -10,6 +10,7 @@ pub(crate) mod helper;
 pub(crate) mod mark;
 pub(crate) mod output;
 pub(crate) mod signal;
+pub(crate) mod stall;
 pub(crate) mod status;
 
 use crate::container::ended;
