@@ -5,6 +5,11 @@ use crate::support::way::{Certificates, Port, Sshd, works};
 use executor_core::{BuildError, FailureReason};
 use executor_docker::engine::EngineOptions;
 use executor_docker::{DockerError, DockerHost, Engine};
+use rustix::process::{Uid, geteuid};
+use rustix::thread::set_thread_res_uid;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -135,4 +140,40 @@ async fn one_that_is_not_there_or_goes_away_is_a_failure_of_the_system() {
     let error = BuildError::from(engine.info().await.unwrap_err());
     assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
     assert!(error.is_temporary(), "{}", error.chain());
+}
+
+/// Connects in a thread of its own that has no rights: root may open every socket.
+fn connect_as_nobody(socket: &Path) -> Result<Engine, DockerError> {
+    let host = host(&format!("unix://{}", socket.display()));
+    let connecting = std::thread::spawn(move || {
+        if geteuid().is_root() {
+            let nobody = Uid::from_raw(65534);
+            set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(Engine::connect(&host))
+    });
+    connecting.join().unwrap()
+}
+
+#[test]
+fn one_whose_socket_is_not_for_us_is_told_with_what_helps() {
+    let directory = tempfile::tempdir().unwrap();
+    let mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(directory.path(), 0o755);
+    let socket = directory.path().join("docker.sock");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    mode(&socket, 0o000);
+    let error = connect_as_nobody(&socket).unwrap_err();
+    let words = error.to_string();
+    assert!(
+        words.contains("docker.sock: permission denied; add the user to the group"),
+        "{words}"
+    );
+    let error = BuildError::from(error);
+    assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
 }

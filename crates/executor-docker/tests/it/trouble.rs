@@ -8,6 +8,8 @@ use executor_core::job::Job;
 use executor_core::prelude::*;
 use executor_docker::config::{DockerConfig, EngineChoice, Size};
 use executor_testkit::CommandBuilder;
+use std::collections::BTreeMap;
+use std::io::Cursor;
 use std::time::{Duration, Instant};
 
 const ENGINES: [EngineChoice; 3] = [
@@ -244,4 +246,49 @@ async fn the_values_of_variables_are_not_in_what_the_engine_shows() {
         );
         clean(&run, &mut opened.executor).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_fails_the_script_that_fills_it_and_nothing_else() {
+    // R-EXEC-66
+    for engine in ENGINES {
+        let run = Run::new(DockerConfig {
+            tmpfs: BTreeMap::from([("/small".to_owned(), "size=64k".to_owned())]),
+            ..with(engine)
+        });
+        let mut opened = run.open(job(BUSYBOX)).await;
+        let script = "dd if=/dev/zero of=/small/full bs=1024 count=1000 || exit 7";
+        let ran = opened.run(CommandBuilder::new(script)).await;
+        assert_eq!(ran.unwrap().status.exit_code(), ExitCode(7), "{engine:?}");
+        let log = shown(&opened.trace);
+        assert!(log.contains("No space left on device"), "{engine:?}: {log}");
+        // What the runner itself cannot bring is the system's failure, and the job's container lives on.
+        if let Some(transfer) = opened.executor.file_transfer() {
+            let archive = archive_of(&vec![7; 200_000]);
+            let go_on = Cancellation::new();
+            let put = transfer.put("/small", Box::new(Cursor::new(archive)), &go_on);
+            let error = put.await.unwrap_err();
+            let words = error.chain();
+            assert!(
+                words.to_lowercase().contains("no space left on device"),
+                "{engine:?}: {words}"
+            );
+            assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
+        }
+        if engine != EngineChoice::Attach {
+            assert_eq!(opened.print("rm /small/*; echo on").await, "on\n");
+        }
+        clean(&run, &mut opened.executor).await;
+    }
+}
+
+/// Returns an archive with one file.
+fn archive_of(content: &[u8]) -> Vec<u8> {
+    let mut header = tar::Header::new_gnu();
+    header.set_size(content.len() as u64);
+    header.set_mode(0o644);
+    header.set_cksum();
+    let mut archive = tar::Builder::new(Vec::new());
+    archive.append_data(&mut header, "file", content).unwrap();
+    archive.into_inner().unwrap()
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 /// How long a helper may take; some ask a cloud.
-const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 /// How much of what it says is read.
 const MAX_ANSWER: usize = 64 << 10;
 /// The name of a user that stands for a token instead of a password.
@@ -33,6 +33,8 @@ pub(crate) struct Helpers {
     pub(crate) tree: ProcessTree,
     /// The search path for them; by default the runner's.
     pub(crate) path: Option<OsString>,
+    /// How long one may take.
+    pub(crate) deadline: Duration,
 }
 
 /// Asks `docker-credential-NAME` for what it has under a key. `None` means that it has nothing.
@@ -62,7 +64,7 @@ pub(crate) async fn ask(
         command = command.env("PATH", path);
     }
     let limits = CaptureLimits {
-        deadline: DEADLINE,
+        deadline: helpers.deadline,
         max_bytes: MAX_ANSWER,
     };
     let captured = tree.output(&command, &limits, &NeverStop).await;
@@ -101,6 +103,34 @@ fn read(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use process::{Containment, Settings, Supervisor};
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[tokio::test]
+    async fn one_that_hangs_is_killed_and_told_by_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("docker-credential-hangs");
+        // It holds its output, and so does what it starts.
+        let script = "#!/bin/sh\necho hunter2\nsleep 1000 &\nwait\n";
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let settings = Settings {
+            containment: Containment::ProcessGroup,
+            ..Settings::default()
+        };
+        let supervisor = Supervisor::start(settings).unwrap();
+        let helpers = Helpers {
+            tree: supervisor.tree(),
+            path: Some(format!("{}:/usr/bin:/bin", directory.path().display()).into()),
+            deadline: Duration::from_secs(1),
+        };
+        let error = ask(&helpers, "hangs", "registry.test").await.unwrap_err();
+        assert!(error.starts_with("docker-credential-hangs"), "{error}");
+        assert!(error.contains("did not end within 1"), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
+        supervisor.shutdown().await.unwrap();
+    }
 
     #[test]
     fn names_that_could_be_more_are_refused() {

@@ -27,7 +27,11 @@ impl Credentials {
 
     /// Lets the helpers that the sources name run in a tree.
     pub fn with_helpers(mut self, tree: ProcessTree) -> Self {
-        self.helpers = Some(Helpers { tree, path: None });
+        self.helpers = Some(Helpers {
+            tree,
+            path: None,
+            deadline: helper::DEADLINE,
+        });
         self
     }
 
