@@ -95,6 +95,7 @@ pub(crate) async fn adopt(
         services,
         inside,
         way: Way::Agent(agent),
+        rescuer: None,
     };
     let mut prepared = parts.assemble(preparation, &image)?;
     prepared.services.watch();

@@ -33,6 +33,8 @@ pub(crate) struct Parts {
     pub(crate) services: Services,
     pub(crate) inside: Inside,
     pub(crate) way: Way,
+    /// Gives files back where the container is dead.
+    pub(crate) rescuer: Option<HelperPlan>,
 }
 
 /// What the stages are run through, as [`Tactic`](crate::tactic::Tactic) has decided.
@@ -66,6 +68,7 @@ impl Parts {
             services,
             inside,
             way,
+            rescuer,
         } = self;
         let owner = inside.owner();
         let shell = preparation.choose_shell(&inside, image)?;
@@ -105,6 +108,7 @@ impl Parts {
             services,
             are_ready: false,
             ledger,
+            rescuer: rescuer.map(Helper::new),
         })
     }
 }

@@ -208,6 +208,21 @@ impl Creation<'_> {
         ready::shell(self.preparation.options.config.shell == Some(Dialect::Sh))
     }
 
+    /// Returns what gives the files of a dead container back, where root in it may have made some that are not ours.
+    pub(crate) fn rescuer(
+        &self,
+        made: &mut Made,
+        beside: &JobContainer,
+        files: &JobFiles,
+        owner: Owner,
+    ) -> Result<Option<HelperPlan>, DockerError> {
+        if files.host.is_none() || owner.uid != 0 || own::may_give() {
+            return Ok(None);
+        }
+        self.helper(made, beside, files, self.image, owner)
+            .map(Some)
+    }
+
     /// Returns what the predefined container is created from: it has the files of the job's container
     /// `beside`, and works as that one's user, so that each may change what the other has made.
     pub(crate) fn helper(
@@ -224,14 +239,18 @@ impl Creation<'_> {
         let name = self.names.helper();
         let doubt = made.container(&name);
         let is_here = files.host.is_some();
+        let run = files.agent_directory();
+        let run = run.filter(|_| matches!(self.tactic, Tactic::Agent(_)));
+        let mounts = files.mounts.iter().filter(|_| is_here).cloned();
+        let mounts = mounts.chain(run.map(|run| agent_place::run_mount(&run)));
         let plan = ContainerPlan {
             role: ContainerRole::Helper,
             image: image.id.clone(),
             entrypoint: Entrypoint::Instead(Vec::new()),
             command: self.shell(),
             labels: self.labels.for_role(Role::Helper),
-            mounts: files.mounts.iter().filter(|_| is_here).cloned().collect(),
-            standard_input: self.standard_input(),
+            mounts: mounts.collect(),
+            standard_input: StandardInput::Once,
             ..common_plan(made)
         };
         let grant = Grant {

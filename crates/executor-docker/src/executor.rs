@@ -10,6 +10,7 @@ use crate::made::Made;
 use crate::own;
 use crate::prepare::{Preparation, prepare};
 use crate::resume::{self, Ledger};
+use crate::run::helper::Helper;
 use crate::run::{Stage, StageEngine, Timing};
 use crate::service::Services;
 use crate::terminal::DockerTerminal;
@@ -26,6 +27,7 @@ use executor_core::{
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// How long files may take to be given back.
 const TAKE_BACK: Duration = Duration::from_mins(1);
@@ -60,6 +62,8 @@ pub(crate) struct Prepared {
     pub(crate) terminal: Arc<DockerTerminal>,
     /// Where another process could go on; none without the agent.
     pub(crate) ledger: Option<Ledger>,
+    /// Gives files back where the container is dead.
+    pub(crate) rescuer: Option<Helper>,
 }
 
 impl DockerExecutor {
@@ -193,7 +197,7 @@ impl Executor for DockerExecutor {
 
     async fn cleanup(&mut self) -> Result<(), BuildError> {
         self.base.cleanup();
-        if let Some(prepared) = self.prepared.take() {
+        if let Some(mut prepared) = self.prepared.take() {
             prepared.take_back().await;
         }
         if let Some(made) = &mut self.made {
@@ -278,25 +282,37 @@ impl Prepared {
     }
 
     /// Takes back what root in the container made, so that who is not root here can read and remove it.
-    async fn take_from_root(&self) {
+    async fn take_from_root(&mut self) {
         if self.files.host.is_none() || self.owner.uid != 0 || own::may_give() {
             return;
         }
         let inside = &self.files.inside;
-        let shell = self.shell.program.as_deref().unwrap_or("sh");
         // A tree of the user's own may have files of others, and they stay theirs.
         let own = if self.files.is_in_place() {
             &inside.temp_dir
         } else {
             &inside.builds_dir
         };
-        let command = own::give_back(shell, &inside.builds_dir, &[own, agent_place::DIRECTORY]);
-        // What is left is noted for the next start.
-        let _ = self.container.execs().finish(command, TAKE_BACK).await;
+        let paths = [own, agent_place::DIRECTORY];
+        let script = own::give_back(&inside.builds_dir, &paths);
+        let mut rescuer = self.engine.helper();
+        if rescuer.is_none() {
+            let shell = self.shell.program.as_deref().unwrap_or("sh");
+            let command = [shell, "-c", &script].map(str::to_owned).to_vec();
+            let asked = self.container.execs().finish(command, TAKE_BACK).await;
+            // Nothing can be started in a container that is gone or has ended.
+            let is_dead = |error: DockerError| error.is_conflict() || error.is_not_found();
+            let is_dead = asked.is_err_and(is_dead);
+            rescuer = self.rescuer.as_mut().filter(|_| is_dead);
+        }
+        if let Some(rescuer) = rescuer {
+            // What is left is noted for the next start.
+            let _ = timeout(TAKE_BACK, rescuer.run(script)).await;
+        }
     }
 
     /// Takes back the private directory, so that it can be removed by who is not root either.
-    async fn take_back(&self) {
+    async fn take_back(&mut self) {
         self.take_from_root().await;
         if self.files.host.is_none() || self.owner.uid == 0 || own::may_give() {
             return;

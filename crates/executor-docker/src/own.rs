@@ -44,21 +44,19 @@ pub(crate) fn git_environment(of_image: &[String]) -> Vec<String> {
     variables.map(str::to_owned).to_vec()
 }
 
-/// Returns the command by which root in a container gives `paths` to the owner of `like`, links
-/// themselves and not what they lead to.
+/// Returns the script by which root in a container gives `paths` to the owner of `like`, links themselves and not what
+/// they lead to.
 ///
 /// The owner is asked for inside: an engine without root has other numbers there.
-pub(crate) fn give_back(shell: &str, like: &str, paths: &[&str]) -> Vec<String> {
+pub(crate) fn give_back(like: &str, paths: &[&str]) -> String {
+    let quoted = |path: &&str| format!(" '{}'", path.replace('\'', r"'\''"));
+    let words: String = [like].iter().chain(paths).map(quoted).collect();
     let script = r#"
 owner=$(ls -nd "$1" | while read -r mode links user group rest; do echo "$user:$group"; done)
 shift
 [ "$owner" = 0:0 ] || exec chown -R -h "$owner" "$@"
 "#;
-    let words = [shell, "-c", script, "sh", like].into_iter();
-    words
-        .chain(paths.iter().copied())
-        .map(str::to_owned)
-        .collect()
+    format!("set --{words}{script}")
 }
 
 /// Gives `root` and all below it to `owner`; nothing outside of it, whatever links lead there.
@@ -146,6 +144,13 @@ mod tests {
         for user in ["node", "1001", "1001:100", "-1", "root2"] {
             check(user, false);
         }
+    }
+
+    #[test]
+    fn paths_are_words_of_the_script_that_gives_them_back() {
+        let script = give_back("/b", &["/b/it's", "/c d"]);
+        let first = script.lines().next().unwrap();
+        assert_eq!(first, r"set -- '/b' '/b/it'\''s' '/c d'");
     }
 
     #[test]

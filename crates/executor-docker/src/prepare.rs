@@ -127,6 +127,11 @@ pub(crate) async fn prepare(
     let read_only = preparation.settings.read_only;
     let making = files.make_inside(&container, owner, read_only);
     unless_stopped(cancellation, making).await?;
+    let rescuer = match &tactic {
+        // Its predefined container outlives the other.
+        Tactic::Attach => None,
+        Tactic::Agent(_) | Tactic::Exec => creation.rescuer(made, &container, &files, owner)?,
+    };
     let way = match (agent, &tactic) {
         (Some(agent), _) => Way::Agent(agent),
         (None, Tactic::Attach) => {
@@ -142,6 +147,7 @@ pub(crate) async fn prepare(
         services,
         inside,
         way,
+        rescuer,
     };
     parts.assemble(preparation, &name)
 }

@@ -43,17 +43,22 @@ pub(crate) fn mounts(agent: &Agent, root: &Path, run: &Path) -> Result<Vec<Mount
     };
     let made = fail_point!("executor_docker::agent_place::make_dir", make_open(run));
     made.map_err(|source| failed("make", run, source))?;
-    let bind = |source: &Path, target: &str, read_only| Mount {
+    Ok(vec![bind(&program, PROGRAM, true), run_mount(run)])
+}
+
+/// Returns the mount of the directory `run` of this host alone.
+pub(crate) fn run_mount(run: &Path) -> Mount {
+    bind(run, DIRECTORY, false)
+}
+
+fn bind(source: &Path, target: &str, read_only: bool) -> Mount {
+    Mount {
         typ: Some(MountType::BIND),
         source: Some(source.to_string_lossy().into_owned()),
         target: Some(target.to_owned()),
         read_only: Some(read_only),
         ..Mount::default()
-    };
-    Ok(vec![
-        bind(&program, PROGRAM, true),
-        bind(run, DIRECTORY, false),
-    ])
+    }
 }
 
 /// Returns the mount of a volume for the agent and what it keeps: the container's own files may be read-only.

@@ -1,13 +1,15 @@
 //! The predefined container, in which common work is done.
 
-use crate::container::JobContainer;
 use crate::container::execs::Execs;
-use crate::container::fault;
+use crate::container::watch::end_of_run;
+use crate::container::{JobContainer, attached, fault};
 use crate::doubt::{Doubt, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
 use bollard::models::ContainerCreateBody;
 use executor_core::Cancellation;
+use futures_util::StreamExt;
+use tokio::io::AsyncWriteExt;
 
 /// What the container is created from when a stage first needs it.
 #[derive(Debug, Clone)]
@@ -70,5 +72,17 @@ impl Helper {
             unless_stopped(cancellation, container.upload("/", root.clone())).await?;
         }
         Ok(self.created.insert(container.execs()).clone())
+    }
+
+    /// Runs a script that tells nothing, to its end.
+    pub(crate) async fn run(&mut self, script: String) -> Result<(), DockerError> {
+        let container = self.container(&Cancellation::new()).await?;
+        let mut running = attached::start(&container, self.image()).await?;
+        // A shell that ended early reads no more.
+        let _ = running.input.write_all(script.as_bytes()).await;
+        let _ = running.input.shutdown().await;
+        while let Some(Ok(_)) = running.output.next().await {}
+        end_of_run(&container.engine, &container.container).await;
+        Ok(())
     }
 }

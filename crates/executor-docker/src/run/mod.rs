@@ -23,6 +23,7 @@ use executor_core::{
     BuildError, CancelCause, Cancellation, ExitCode, JobTrace, RunnerConfig, StageCommand,
     StageResult, StageStatus,
 };
+use helper::Helper;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
@@ -141,6 +142,14 @@ impl StageEngine {
             Self::Agent(engine) => Some(engine.end.clone()),
             Self::Exec(engine) => Some(engine.end.clone()),
             Self::Attach(_) => None,
+        }
+    }
+
+    /// Returns the predefined container, where there is one.
+    pub(crate) fn helper(&mut self) -> Option<&mut Helper> {
+        match self {
+            Self::Attach(engine) => Some(&mut engine.helper),
+            Self::Agent(_) | Self::Exec(_) => None,
         }
     }
 

@@ -1,12 +1,11 @@
 //! Connections to the engine.
 
 use crate::support::engine;
+use crate::support::nobody::become_nobody;
 use crate::support::way::{Certificates, Port, Sshd, works};
 use executor_core::{BuildError, FailureReason};
 use executor_docker::engine::EngineOptions;
 use executor_docker::{DockerError, DockerHost, Engine};
-use rustix::process::{Uid, geteuid};
-use rustix::thread::set_thread_res_uid;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -146,10 +145,7 @@ async fn one_that_is_not_there_or_goes_away_is_a_failure_of_the_system() {
 fn connect_as_nobody(socket: &Path) -> Result<Engine, DockerError> {
     let host = host(&format!("unix://{}", socket.display()));
     let connecting = std::thread::spawn(move || {
-        if geteuid().is_root() {
-            let nobody = Uid::from_raw(65534);
-            set_thread_res_uid(nobody, nobody, nobody).unwrap();
-        }
+        become_nobody();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();

@@ -4,5 +4,6 @@ mod cut;
 mod daemon;
 mod entry;
 mod lost;
+mod rights;
 mod stop;
 mod way;

@@ -1,5 +1,6 @@
 //! What the tests share.
 
+pub(crate) mod nobody;
 pub(crate) mod proxy;
 pub(crate) mod registry;
 pub(crate) mod scratch;

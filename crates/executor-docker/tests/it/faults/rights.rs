@@ -1,0 +1,61 @@
+//! Who is not root here has to do with files that root in a container made.
+
+use crate::support::engine;
+use crate::support::nobody::as_nobody;
+use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use bollard::query_parameters::KillContainerOptions;
+use executor_core::prelude::*;
+use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_testkit::CommandBuilder;
+
+/// Makes what nobody but its owner can read, or remove.
+const SECRETIVE: &str = "umask 077; mkdir -p deep/er; echo one >deep/er/file; echo made; ";
+
+async fn check(choice: EngineChoice, dies: bool) {
+    let run = Run::new(DockerConfig {
+        engine: choice,
+        ..settings()
+    });
+    let mut opened = run.open(job(BUSYBOX)).await;
+    let Workspace::Mounted { host, inside } = opened.environment.workspace.clone() else {
+        panic!("the engine sees the files of this host");
+    };
+    let container = opened.environment.hostname.clone();
+    let trace = opened.trace.clone();
+    let death = async {
+        if dies {
+            trace.wait_for(TraceStream::STDOUT, "made").await;
+            let api = engine().await;
+            let killing = api
+                .api()
+                .kill_container(&container, None::<KillContainerOptions>);
+            killing.await.unwrap();
+        }
+    };
+    let end = if dies { "sleep 1000" } else { "exit 7" };
+    let command = CommandBuilder::new(format!("{SECRETIVE}{end}"));
+    let command = command.working_dir(inside.project_dir);
+    let (ran, ()) = tokio::join!(opened.run(command), death);
+    assert_eq!(ran.is_err(), dies, "{choice:?}: {}", shown(&trace));
+    // As reports of a job that has failed are read.
+    let made = std::fs::read_to_string(format!("{}/deep/er/file", host.project_dir));
+    assert_eq!(made.unwrap(), "one\n", "{choice:?}, {dies}");
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+    run.directory.close().unwrap();
+}
+
+#[test]
+fn files_of_root_are_ours_after_each_stage() {
+    as_nobody(|| check(EngineChoice::Attach, false));
+}
+
+#[test]
+fn files_of_root_are_ours_after_the_death_of_their_container() {
+    as_nobody(|| check(EngineChoice::Exec, true));
+}
+
+#[test]
+fn so_they_are_with_the_agent_and_what_it_leaves_itself() {
+    as_nobody(|| check(EngineChoice::Agent, true));
+}
