@@ -1,10 +1,13 @@
 //! Putting together what runs the stages of a container that is ready.
 
+use crate::config::SourcesChoice;
 use crate::container::JobContainer;
 use crate::container::agent_place;
 use crate::container::ready::Inside;
+use crate::container::tree::Owner;
 use crate::error::DockerError;
 use crate::executor::Prepared;
+use crate::own;
 use crate::prepare::Preparation;
 use crate::resume::Ledger;
 use crate::run::agent::AgentEngine;
@@ -18,8 +21,8 @@ use crate::run::{StageEngine, Timing};
 use crate::service::Services;
 use crate::terminal::DockerTerminal;
 use crate::workspace::JobFiles;
-use executor_core::Cancellation;
 use executor_core::ability::FileTransfer;
+use executor_core::{Cancellation, JobTraceExt};
 use std::collections::HashMap;
 use std::sync::Arc;
 use steps::agent::locate_socket;
@@ -91,6 +94,9 @@ impl Parts {
             // Between stages of `attach` nothing runs that could be asked.
             Way::Exec | Way::Attach(_) => {}
         }
+        if files.host.is_none() && transfer.is_none() {
+            preparation.tell_of_no_files(owner);
+        }
         // Its main process ends with each stage.
         let is_restarted = matches!(way, Way::Attach(_));
         let engine = stage_engine(way, &container, image, program, timing);
@@ -110,6 +116,23 @@ impl Parts {
             ledger,
             rescuer: rescuer.map(Helper::new),
         })
+    }
+}
+
+impl Preparation {
+    /// Says that no files of this host come to the job, where it is a matter of rights: whoever sees them and does not get
+    /// them cannot know why.
+    fn tell_of_no_files(&self, owner: Owner) {
+        let ours = own::ourselves().uid;
+        let is_wanted = self.options.config.host_builds_dir.is_some()
+            && self.settings.sources == SourcesChoice::Auto;
+        if is_wanted && !own::may_give() && owner.uid != ours {
+            self.options.trace.warning_line(&format!(
+                "The job gets no files of this host: its image works as user {}, and user {ours} here may give it none. Let it \
+                 work as root (`image:docker:user`), or use engine = \"agent\", which needs no right.",
+                owner.uid
+            ));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::engine;
 use crate::support::nobody::as_nobody;
-use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use crate::support::runner::{BUSYBOX, NONROOT, Run, job, settings, shown};
 use bollard::query_parameters::KillContainerOptions;
 use executor_core::prelude::*;
 use executor_docker::config::{DockerConfig, EngineChoice};
@@ -58,4 +58,30 @@ fn files_of_root_are_ours_after_the_death_of_their_container() {
 #[test]
 fn so_they_are_with_the_agent_and_what_it_leaves_itself() {
     as_nobody(|| check(EngineChoice::Agent, true));
+}
+
+#[test]
+fn an_image_with_another_user_has_no_files_of_ours_and_leaves_none() {
+    as_nobody(async || {
+        for engine in [EngineChoice::Exec, EngineChoice::Attach] {
+            let run = Run::new(DockerConfig {
+                engine,
+                ..settings()
+            });
+            let mut opened = run.open(job(NONROOT)).await;
+            let warned = shown(&opened.trace).contains("gets no files of this host");
+            // With exec they come through `tar`.
+            assert_eq!(warned, engine == EngineChoice::Attach, "{engine:?}");
+            let workspace = &opened.environment.workspace;
+            assert!(
+                matches!(workspace, Workspace::Remote { .. }),
+                "{engine:?}: {workspace:?}"
+            );
+            let script = format!("{SECRETIVE}id -u");
+            assert_eq!(opened.print(&script).await, "made\n1000\n", "{engine:?}");
+            opened.executor.cleanup().await.unwrap();
+            assert_eq!(run.left().await, Vec::<String>::new());
+            run.directory.close().unwrap();
+        }
+    });
 }
