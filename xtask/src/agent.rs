@@ -12,6 +12,9 @@ use crate::workspace::Workspace;
 /// Names an agent that is there already, for whoever looks for one.
 pub(crate) const VARIABLE: &str = "RUNWRIGHT_AGENT";
 
+/// Names the agent that a program is built with, for its feature `embedded-agent`.
+pub(crate) const EMBEDDED: &str = "RUNWRIGHT_EMBEDDED_AGENT";
+
 /// What the program is called.
 const PROGRAM: &str = "runwright-agent";
 

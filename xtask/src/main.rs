@@ -13,6 +13,7 @@ mod acceptance;
 mod agent;
 mod book;
 mod ci;
+mod debian;
 mod deny;
 mod docker;
 mod fuzz;
@@ -46,7 +47,7 @@ enum Chore {
     /// Installs what the tests need, then runs them all (`cargo test --workspace`: unit, integration, doc, examples built).
     ///
     /// On Debian as root, missing tools are installed with apt-get; elsewhere they are named and the command fails.
-    /// Then come the fail points, in a build of their own. Words after `--` go to cargo test, which then runs alone: `cargo xtask test -- masking` runs the tests with "masking" in the name,
+    /// Then come the fail points and the agent inside a program, in builds of their own. Words after `--` go to cargo test, which then runs alone: `cargo xtask test -- masking` runs the tests with "masking" in the name,
     /// `cargo xtask test -- -p trace` those of one crate.
     Test {
         /// Passed on to cargo test.

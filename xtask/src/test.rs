@@ -4,133 +4,16 @@
 //! `RUNWRIGHT_TEST_DOCKER` has one already, with the same images.
 
 use std::env;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::{self, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use crate::agent;
+use crate::debian::{self, ENGINE_TOOLS, TOOLS};
 use crate::docker::{self, Daemon};
 use crate::workspace::Workspace;
 use crate::{python, run};
-
-/// A program that tests call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Tool {
-    program: &'static str,
-    /// The Debian package that brings it.
-    package: &'static str,
-    /// What is not tested without it; none when the tests fail without it.
-    optional: Option<&'static str>,
-}
-
-const TOOLS: &[Tool] = &[
-    Tool {
-        program: "git",
-        package: "git",
-        optional: None,
-    },
-    Tool {
-        program: "bash",
-        package: "bash",
-        optional: None,
-    },
-    Tool {
-        program: "dash",
-        package: "dash",
-        optional: None,
-    },
-    Tool {
-        program: "busybox",
-        package: "busybox-static",
-        optional: None,
-    },
-    Tool {
-        program: "perl",
-        package: "perl-base",
-        optional: None,
-    },
-    Tool {
-        program: "tmux",
-        package: "tmux",
-        optional: None,
-    },
-    Tool {
-        program: "ssh",
-        package: "openssh-client",
-        optional: None,
-    },
-    Tool {
-        program: "sshd",
-        package: "openssh-server",
-        optional: None,
-    },
-    Tool {
-        program: "git-lfs",
-        package: "git-lfs",
-        optional: Some("sources with Git LFS"),
-    },
-    Tool {
-        program: "zip",
-        package: "zip",
-        optional: Some("archives that Info-ZIP packs"),
-    },
-    Tool {
-        program: "unzip",
-        package: "unzip",
-        optional: Some("archives that Info-ZIP unpacks"),
-    },
-    Tool {
-        program: "zstd",
-        package: "zstd",
-        optional: Some("archives that tar and zstd pack and unpack"),
-    },
-    Tool {
-        program: "faketime",
-        package: "faketime",
-        optional: Some("a clock that is set while jobs run"),
-    },
-    Tool {
-        program: "mkfs.btrfs",
-        package: "btrfs-progs",
-        optional: Some("snapshots that share blocks"),
-    },
-    Tool {
-        program: "docker-registry",
-        package: "docker-registry",
-        optional: None,
-    },
-];
-
-/// What an engine for tests is started and filled with.
-const ENGINE_TOOLS: &[Tool] = &[
-    Tool {
-        program: "dockerd",
-        package: "docker.io",
-        optional: None,
-    },
-    Tool {
-        program: "docker",
-        package: "docker.io",
-        optional: None,
-    },
-    Tool {
-        program: "iptables",
-        package: "iptables",
-        optional: None,
-    },
-    Tool {
-        program: "ip",
-        package: "iproute2",
-        optional: None,
-    },
-    Tool {
-        program: "debootstrap",
-        package: "debootstrap",
-        optional: None,
-    },
-];
 
 /// Runs the tests with these further arguments for cargo test: all of the workspace, unless they choose a package.
 ///
@@ -138,7 +21,7 @@ const ENGINE_TOOLS: &[Tool] = &[
 ///
 /// Fails when a tool is missing and cannot be installed, or when a test fails.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> {
-    provide(TOOLS)?;
+    debian::provide(TOOLS)?;
     // It ends when this function does, whatever comes of the tests.
     let engine = engine(workspace, args)?;
     let agent = agent(workspace, args)?;
@@ -150,6 +33,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
         }
         if let Some(agent) = &agent {
             command.env(agent::VARIABLE, agent);
+            command.env(agent::EMBEDDED, agent);
         }
         if let Some(python) = &python {
             command.env(python::VARIABLE, python);
@@ -158,7 +42,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
     };
     in_workspace(&words(args))?;
     if args.is_empty() {
-        FAULTS.iter().try_for_each(|words| in_workspace(words))?;
+        APART.iter().try_for_each(|words| in_workspace(words))?;
     }
     Ok(())
 }
@@ -189,15 +73,19 @@ fn engine(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<Daemo
     if env::var_os(docker::ADDRESS).is_some() || !wants_engine(args) {
         return Ok(None);
     }
-    provide(ENGINE_TOOLS)?;
+    debian::provide(ENGINE_TOOLS)?;
     docker::start(&workspace.target_directory)
         .context("the tests need a Docker Engine, and here is none")
         .map(Some)
 }
 
-/// Builds the agent that the tests put into containers, unless one is named or they start none.
+/// Returns the agent that the tests put into containers, if they start any: the one that is named, else one that is built.
 fn agent(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBuf>> {
-    if env::var_os(agent::VARIABLE).is_some() || !wants_engine(args) {
+    if let Some(named) = env::var_os(agent::VARIABLE) {
+        let named = path::absolute(&named);
+        return named.context("find the agent that is named").map(Some);
+    }
+    if !wants_engine(args) {
         return Ok(None);
     }
     agent::build(workspace).map(Some)
@@ -211,7 +99,7 @@ fn python(workspace: &Workspace, args: &[String]) -> Option<PathBuf> {
         return None;
     }
     let provided = python::provide(&workspace.target_directory, |package| {
-        install_packages(&[package]);
+        debian::install_packages(&[package]);
     });
     provided
         .inspect_err(|error| println!("test: NO PYTHON CLIENT, its test will fail: {error:#}"))
@@ -238,8 +126,9 @@ fn chosen(args: &[String]) -> Option<&str> {
     Some(inline.trim_start_matches("-p"))
 }
 
-/// Tests of builds with fail points, apart from all others, which test what people get.
-const FAULTS: [&[&str]; 3] = [
+/// Tests of builds with features that not everybody has, apart from all others, which test what people get: with fail
+/// points, and with the agent inside.
+const APART: [&[&str]; 3] = [
     &["test", "--package", "fail-point", "--features", "enabled"],
     &[
         "test",
@@ -256,10 +145,13 @@ const FAULTS: [&[&str]; 3] = [
         "--package",
         "cli",
         "--features",
-        "fail-points",
+        // Both in one build, since a build of so much takes minutes.
+        "fail-points,embedded-agent",
         "--test",
         "it",
+        "--",
         "fail_points::",
+        "embedded_agent::",
     ],
 ];
 
@@ -274,110 +166,9 @@ fn words(args: &[String]) -> Vec<&str> {
     fixed.chain(args.iter().map(String::as_str)).collect()
 }
 
-/// Makes sure that the tools are there.
-fn provide(tools: &[Tool]) -> anyhow::Result<()> {
-    let search = env::var_os("PATH").unwrap_or_default();
-    let folders = folders(&search);
-    let is_there = |tool: &&Tool| {
-        folders
-            .iter()
-            .any(|folder| folder.join(tool.program).is_file())
-    };
-    let wanting: Vec<Tool> = tools
-        .iter()
-        .filter(|tool| !is_there(tool))
-        .copied()
-        .collect();
-    if !wanting.is_empty() {
-        install(&wanting);
-    }
-    let missing: Vec<Tool> = wanting
-        .iter()
-        .filter(|tool| !is_there(tool))
-        .copied()
-        .collect();
-    for line in untested(&missing) {
-        println!("{line}");
-    }
-    refuse(&missing)
-}
-
-/// Returns where programs are. Those of the system are not in everybody's search path on Debian.
-fn folders(search: &OsStr) -> Vec<PathBuf> {
-    let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
-    env::split_paths(search).chain(system).collect()
-}
-
-/// Installs with apt-get where that can work. A failure is not fatal here: what is still missing decides.
-fn install(tools: &[Tool]) {
-    let packages: Vec<_> = tools.iter().map(|tool| tool.package).collect();
-    install_packages(&packages);
-}
-
-fn install_packages(packages: &[&str]) {
-    if !is_root() || !Path::new("/usr/bin/apt-get").is_file() {
-        return;
-    }
-    println!("test: installing {}", packages.join(" "));
-    let apt = |words: &[&str]| {
-        let mut command = Command::new("apt-get");
-        command.args(words).env("DEBIAN_FRONTEND", "noninteractive");
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        run::run(&mut command)
-    };
-    let install = [&["install", "--yes", "--no-install-recommends"], packages].concat();
-    if let Err(error) = apt(&["update"]).and_then(|()| apt(&install)) {
-        println!("test: {error:#}");
-    }
-}
-
-fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
-}
-
-/// Returns a line for each thing that will not be tested.
-fn untested(missing: &[Tool]) -> Vec<String> {
-    let optional = missing
-        .iter()
-        .filter_map(|tool| tool.optional.map(|what| (tool, what)));
-    optional
-        .map(|(tool, what)| format!("NOT TESTED: {what}, because `{}` is missing", tool.program))
-        .collect()
-}
-
-/// Fails when a tool is missing that the tests cannot do without.
-fn refuse(missing: &[Tool]) -> anyhow::Result<()> {
-    let required: Vec<_> = missing
-        .iter()
-        .filter(|tool| tool.optional.is_none())
-        .map(|tool| tool.package)
-        .collect();
-    if required.is_empty() {
-        return Ok(());
-    }
-    let packages = required.join(" ");
-    bail!("the tests need what is not here: {packages}; on Debian: apt-get install {packages}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const NEEDED: Tool = Tool {
-        program: "no-such-program-here",
-        package: "no-such-package-here",
-        optional: None,
-    };
-    const USEFUL: Tool = Tool {
-        optional: Some("the moon"),
-        ..NEEDED
-    };
-    const SHELL: Tool = Tool {
-        program: "sh",
-        package: "dash",
-        optional: None,
-    };
 
     #[test]
     fn everything_is_tested_unless_a_package_is_chosen() {
@@ -404,38 +195,5 @@ mod tests {
         check(&["-pcli", "masking"], true);
         check(&["--package=pipeline"], false);
         check(&["--package", "executor-docker"], true);
-    }
-
-    #[test]
-    fn what_is_there_is_enough() {
-        provide(&[SHELL]).unwrap();
-    }
-
-    #[test]
-    fn programs_of_the_system_are_found_by_everybody() {
-        let folders = folders(OsStr::new("/opt/bin:/bin"));
-        let folders: Vec<_> = folders.iter().filter_map(|it| it.to_str()).collect();
-        assert_eq!(
-            folders,
-            ["/opt/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"]
-        );
-    }
-
-    #[test]
-    fn a_missing_tool_is_refused_with_what_to_do() {
-        let error = refuse(&[NEEDED]).unwrap_err().to_string();
-        assert!(
-            error.contains("apt-get install no-such-package-here"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_missing_useful_tool_is_said_loudly_and_not_refused() {
-        refuse(&[USEFUL]).unwrap();
-        assert_eq!(
-            untested(&[USEFUL, NEEDED]),
-            ["NOT TESTED: the moon, because `no-such-program-here` is missing"]
-        );
     }
 }

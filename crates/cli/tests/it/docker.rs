@@ -11,7 +11,7 @@ use crate::tmux::Terminal;
 use std::process::{Command, Stdio};
 
 /// Returns where the engine of the tests is.
-fn address() -> String {
+pub(crate) fn address() -> String {
     let address = std::env::var("RUNWRIGHT_TEST_DOCKER");
     address
         .expect("RUNWRIGHT_TEST_DOCKER says where Docker is: run the tests by `cargo xtask test`")

@@ -19,6 +19,8 @@ mod disk;
 mod docker;
 mod docker_resume;
 mod elsewhere;
+#[cfg(feature = "embedded-agent")]
+mod embedded_agent;
 mod environments;
 mod events;
 mod explain;

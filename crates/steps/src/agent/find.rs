@@ -17,7 +17,10 @@ const VARIABLE: &str = "RUNWRIGHT_AGENT";
 
 /// The agent that was there when this program was built, if it was built with one.
 #[cfg(feature = "embedded-agent")]
-const EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!("RUNWRIGHT_EMBEDDED_AGENT")));
+const EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!(
+    "RUNWRIGHT_EMBEDDED_AGENT",
+    "RUNWRIGHT_EMBEDDED_AGENT must name the agent to put into the program, by its whole path: `cargo xtask agent` builds one"
+)));
 #[cfg(not(feature = "embedded-agent"))]
 const EMBEDDED: Option<&[u8]> = None;
 
