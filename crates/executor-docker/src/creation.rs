@@ -102,6 +102,7 @@ impl Creation<'_> {
         let root = options.config.host_builds_dir.as_deref();
         let may_mount = match settings.sources {
             SourcesChoice::Copy => false,
+            SourcesChoice::Auto if engine.may_make_sources() => false,
             // Without the right to give files away, those of this host are no use to another user.
             SourcesChoice::Auto if options.project_dir.is_none() => {
                 let user = self.grant.user.as_deref().unwrap_or(&self.image.user);

@@ -83,6 +83,12 @@ impl Engine {
         self.shared.host.address.is_local()
     }
 
+    /// Returns whether it makes what is to be mounted and is not there, so that a mount does not tell whether it sees
+    /// the files of this host: Podman does, and may be on another one.
+    pub fn may_make_sources(&self) -> bool {
+        self.version().name == "Podman" && !self.is_local()
+    }
+
     /// Returns what it said of itself.
     pub fn version(&self) -> &EngineVersion {
         &self.shared.version

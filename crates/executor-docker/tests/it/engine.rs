@@ -90,6 +90,34 @@ async fn one_that_never_answers_is_left_in_time() {
     assert!(error.is_temporary());
 }
 
+/// Connects to a port where somebody says this of himself.
+async fn connected_to(answer: &str) -> Result<Engine, DockerError> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("tcp://{}", listener.local_addr().unwrap());
+    let served = async {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let mut head = [0; 4096];
+        assert!(client.read(&mut head).await.unwrap() > 0);
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n",
+            answer.len()
+        );
+        client.write_all((head + answer).as_bytes()).await.unwrap();
+    };
+    let host = host(&address);
+    let (connected, ()) = tokio::join!(Engine::connect(&host), served);
+    connected
+}
+
+#[tokio::test]
+async fn one_that_makes_what_is_not_there_is_not_asked_for_this_hosts_files() {
+    let podman = r#"{"Version":"4.3.1","ApiVersion":"1.41","Components":[{"Name":"Podman Engine","Version":"4.3.1"}]}"#;
+    let behind_a_port = connected_to(podman).await.unwrap();
+    assert!(behind_a_port.may_make_sources(), "{behind_a_port:?}");
+    let docker = connected_to(r#"{"Version":"28.5.1","ApiVersion":"1.41"}"#).await;
+    assert!(!docker.unwrap().may_make_sources());
+}
+
 #[tokio::test]
 async fn one_that_is_too_old_or_is_no_engine_is_told() {
     for (answer, part) in [
@@ -100,20 +128,7 @@ async fn one_that_is_too_old_or_is_no_engine_is_told() {
         (r#"{"hello":"world"}"#, "no container engine"),
         ("hello", "JSON"),
     ] {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = format!("tcp://{}", listener.local_addr().unwrap());
-        let served = async {
-            let (mut client, _) = listener.accept().await.unwrap();
-            let mut head = [0; 4096];
-            assert!(client.read(&mut head).await.unwrap() > 0);
-            let head = format!(
-                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n",
-                answer.len()
-            );
-            client.write_all((head + answer).as_bytes()).await.unwrap();
-        };
-        let host = host(&address);
-        let (connected, ()) = tokio::join!(Engine::connect(&host), served);
+        let connected = connected_to(answer).await;
         let error = connected.unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
     }
