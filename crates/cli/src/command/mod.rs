@@ -10,6 +10,7 @@ mod clean;
 mod config;
 mod containers;
 mod control;
+mod done;
 mod environments;
 mod executors;
 mod expected;

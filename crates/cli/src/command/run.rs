@@ -1,9 +1,9 @@
-use super::again::{Again, shell_words};
+use super::again::shell_words;
 use super::audience::Audience;
 use super::changed::Touched;
 use super::choose::choose;
 use super::containers::Where;
-use super::expected::Expected;
+use super::done::work;
 use super::isolation;
 use super::on_failure::OnFailure;
 use super::parallel::Parallel;
@@ -14,25 +14,21 @@ use super::{failed, find_project, pipeline_options, print};
 use crate::args::{DialectArg, RunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{
-    Advice, Progress, Style, diagnostics, error_line, notes, refusal, skipped, strip_controls,
-    summary,
-};
+use crate::output::{Progress, diagnostics, error_line, notes, refusal, skipped, strip_controls};
 use crate::signal::{Signals, TerminalChange, TerminalSignals};
 use crate::terminal::OwnTerminal;
 use crate::tui::Shells;
 use anyhow::{Context, anyhow};
+use runwright::core::Cancellation;
 use runwright::core::job::When;
-use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use runwright::docker::DockerOptions;
 use runwright::local::{
     Continuation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, ReuseMode,
-    ReuseOptions, RunCommand, RunLogs, RunOptions, Settings, StateDir, Visitor,
+    ReuseOptions, RunCommand, RunOptions, Settings, StateDir, Visitor,
 };
 use runwright::pipeline::config::parse_duration;
-use runwright::pipeline::parity::{Class, check_plan};
 use runwright::pipeline::plan::{NeedsMode, UnknownNames};
-use runwright::pipeline::{PipelineReport, Plan, Selection};
+use runwright::pipeline::{Plan, Selection};
 use runwright::shell::ShellConfig;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -199,7 +195,7 @@ fn reuse(args: &RunArgs, project: &LocalProject) -> Result<ReuseOptions, Failure
 }
 
 /// Returns where the jobs are to run.
-fn place<'a>(args: &'a RunArgs, root: &'a Path) -> Where<'a> {
+pub(super) fn place<'a>(args: &'a RunArgs, root: &'a Path) -> Where<'a> {
     Where {
         executor: &args.executor,
         docker: &args.docker,
@@ -354,87 +350,4 @@ pub(super) async fn follow_terminal(mut terminal: TerminalSignals, audience: &Au
             TerminalChange::Resumed => audience.resumed(),
         }
     }
-}
-
-/// A run that has ended, and what is needed to tell of it.
-pub(super) struct Done {
-    pub(super) report: PipelineReport,
-    pub(super) plan: Arc<Plan>,
-    logs: RunLogs,
-}
-
-impl Done {
-    pub(super) fn summary(&self, args: &RunArgs, style: Style) -> String {
-        let again = Again::new(args, &self.plan);
-        let advice = Advice {
-            log: &|pipeline, job| self.logs.of(pipeline, job),
-            again: &|job| again.command(job),
-            play: &|pipeline, job| again.play(pipeline.0, job),
-            times: args.shown.times,
-        };
-        let mut text = summary(&self.report, style, &advice);
-        if let Some(limit) = &args.timeout
-            && self.report.exit == Exit::JobFailed
-            && self.report.failed_jobs().next().is_none()
-        {
-            let _ = writeln!(text, "its time was up: --timeout {limit:?}");
-        }
-        text
-    }
-}
-
-pub(super) async fn work(
-    args: &RunArgs,
-    project: LocalProject,
-    pipeline: &LocalPipeline,
-    options: RunOptions,
-    audience: &Audience,
-    cancellation: &Cancellation,
-) -> Result<Done, Failure> {
-    let state = StateDir::of_user().map_err(LocalError::from)?;
-    let root = project.root().to_owned();
-    let mut run = LocalRun::prepare(project, pipeline, &state, options).await?;
-    let logs = run.logs();
-    let plan = Arc::clone(run.plan());
-    audience.introduce(&plan);
-    notes(&pipeline.notes()?);
-    let changes: Vec<&str> = run.notes().iter().map(String::as_str).collect();
-    notes(&changes);
-    plan.refusal().into_iter().for_each(refusal);
-    skipped(&plan);
-    let placed = place(args, &root).provider(&mut run, pipeline).await?;
-    let provider = Arc::clone(&placed.provider);
-    tell_of_ignored(provider.as_ref(), &plan)?;
-    let expected = Expected::of(&run, &args.executor, &args.shown, audience);
-    let events = audience.sink();
-    let events = match &expected {
-        Some(expected) => expected.sink(events),
-        None => events,
-    };
-    let report = run
-        .execute(&args.executor, provider, events, cancellation)
-        .await;
-    placed.tidy().await;
-    let mut report = report?;
-    report.times = expected.map(|expected| expected.times(&report));
-    Ok(Done { report, plan, logs })
-}
-
-/// Says once for each keyword what the jobs ask for and do not get here.
-fn tell_of_ignored(provider: &dyn ExecutorProvider, plan: &Plan) -> Result<(), Failure> {
-    let mut features = FeaturesInfo::default();
-    provider
-        .features(&mut features)
-        .map_err(Failure::environment)?;
-    for found in check_plan(plan) {
-        let is_given = match found.finding.keyword {
-            "image" => features.image,
-            "services" => features.services,
-            _ => false,
-        };
-        if found.finding.class == Class::Warning && !is_given {
-            error_line(&strip_controls(&format!("warning: {found}")));
-        }
-    }
-    Ok(())
 }

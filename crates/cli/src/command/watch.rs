@@ -3,10 +3,11 @@
 use super::again::settings;
 use super::audience::Audience;
 use super::changed::touched;
+use super::done::{Done, work};
 use super::own_writes::OwnWrites;
 use super::past::tell_left;
 use super::report_files::ReportFiles;
-use super::run::{self, Done, follow_terminal, words_on_signal};
+use super::run::{self, follow_terminal, words_on_signal};
 use super::{isolation, pipeline_options};
 use crate::args::{RunArgs, WatchArgs};
 use crate::exit_code::Exit;
@@ -275,7 +276,7 @@ impl<'a> Watching<'a> {
         let mut new = BTreeSet::new();
         let done = {
             let project = self.project.clone();
-            let work = run::work(args, project, pipeline, options, &audience, &cancellation);
+            let work = work(args, project, pipeline, options, &audience, &cancellation);
             let follow = follow_terminal(terminal, &audience);
             tokio::pin!(work, follow);
             loop {

@@ -1,0 +1,100 @@
+use super::again::Again;
+use super::audience::Audience;
+use super::expected::Expected;
+use super::run::place;
+use crate::args::RunArgs;
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::{Advice, Style, error_line, notes, refusal, skipped, strip_controls, summary};
+use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
+use runwright::local::{
+    LocalError, LocalPipeline, LocalProject, LocalRun, RunLogs, RunOptions, StateDir,
+};
+use runwright::pipeline::parity::{Class, check_plan};
+use runwright::pipeline::{PipelineReport, Plan};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// A run that has ended, and what is needed to tell of it.
+pub(super) struct Done {
+    pub(super) report: PipelineReport,
+    pub(super) plan: Arc<Plan>,
+    logs: RunLogs,
+}
+
+impl Done {
+    pub(super) fn summary(&self, args: &RunArgs, style: Style) -> String {
+        let again = Again::new(args, &self.plan);
+        let advice = Advice {
+            log: &|pipeline, job| self.logs.of(pipeline, job),
+            again: &|job| again.command(job),
+            play: &|pipeline, job| again.play(pipeline.0, job),
+            times: args.shown.times,
+        };
+        let mut text = summary(&self.report, style, &advice);
+        if let Some(limit) = &args.timeout
+            && self.report.exit == Exit::JobFailed
+            && self.report.failed_jobs().next().is_none()
+        {
+            let _ = writeln!(text, "its time was up: --timeout {limit:?}");
+        }
+        text
+    }
+}
+
+/// Runs the pipeline to its end, and tells the audience meanwhile.
+pub(super) async fn work(
+    args: &RunArgs,
+    project: LocalProject,
+    pipeline: &LocalPipeline,
+    options: RunOptions,
+    audience: &Audience,
+    cancellation: &Cancellation,
+) -> Result<Done, Failure> {
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let root = project.root().to_owned();
+    let mut run = LocalRun::prepare(project, pipeline, &state, options).await?;
+    let logs = run.logs();
+    let plan = Arc::clone(run.plan());
+    audience.introduce(&plan);
+    notes(&pipeline.notes()?);
+    let changes: Vec<&str> = run.notes().iter().map(String::as_str).collect();
+    notes(&changes);
+    plan.refusal().into_iter().for_each(refusal);
+    skipped(&plan);
+    let placed = place(args, &root).provider(&mut run, pipeline).await?;
+    let provider = Arc::clone(&placed.provider);
+    tell_of_ignored(provider.as_ref(), &plan)?;
+    let expected = Expected::of(&run, &args.executor, &args.shown, audience);
+    let events = audience.sink();
+    let events = match &expected {
+        Some(expected) => expected.sink(events),
+        None => events,
+    };
+    let report = run
+        .execute(&args.executor, provider, events, cancellation)
+        .await;
+    placed.tidy().await;
+    let mut report = report?;
+    report.times = expected.map(|expected| expected.times(&report));
+    Ok(Done { report, plan, logs })
+}
+
+/// Says once for each keyword what the jobs ask for and do not get here.
+fn tell_of_ignored(provider: &dyn ExecutorProvider, plan: &Plan) -> Result<(), Failure> {
+    let mut features = FeaturesInfo::default();
+    provider
+        .features(&mut features)
+        .map_err(Failure::environment)?;
+    for found in check_plan(plan) {
+        let is_given = match found.finding.keyword {
+            "image" => features.image,
+            "services" => features.services,
+            _ => false,
+        };
+        if found.finding.class == Class::Warning && !is_given {
+            error_line(&strip_controls(&format!("warning: {found}")));
+        }
+    }
+    Ok(())
+}
