@@ -31,6 +31,7 @@ impl ByImageExecutor {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 #[async_trait]
 impl Executor for ByImageExecutor {
     fn shell(&self) -> &ShellInfo {

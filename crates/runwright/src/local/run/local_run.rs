@@ -8,23 +8,22 @@ use crate::local::children::ReadPipeline;
 use crate::local::durations::{Expectations, JobPlace, Stopwatch};
 use crate::local::error::LocalError;
 use crate::local::export;
-use crate::local::isolation::{self, Isolation, Prepared};
+use crate::local::isolation::{self, Isolation};
 use crate::local::local_pipeline::LocalPipeline;
 use crate::local::logs::RunLogs;
 use crate::local::project::LocalProject;
-use crate::local::resources::{self, MachineResources};
-use crate::local::reuse::{self, ProjectReuse};
+use crate::local::resources::MachineResources;
+use crate::local::reuse::ProjectReuse;
 use crate::local::runs::{
     ContinuationKind, ControlServer, Earlier, Family, Journal, ObedientRun, RunRecord,
     RunSituation, RunsError, forget_told, tell_older,
 };
-use crate::local::session::{self, Found};
+use crate::local::session::Found;
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use executor_core::ability::ResumeHandle;
 use executor_core::{Cancellation, ExecutorProvider};
 use fail_point::fail_point;
 use job_runner::{CacheStore, JobNote, JobNotes, Sources};
-use pipeline::plan::PlannedJob;
 use pipeline::{Driver, EventSink, PipelineReport, Plan};
 use process::{Supervisor, TempDir};
 use std::path::{Path, PathBuf};
@@ -49,7 +48,7 @@ pub struct LocalRun {
     pub(super) earlier: Option<Earlier>,
     /// For the how manieth time it is begun.
     pub(super) life: u32,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
     pub(super) resources: Arc<MachineResources>,
     pub(super) reuse: Option<Arc<ProjectReuse>>,
     pub(super) logs: RunLogs,
@@ -62,9 +61,9 @@ pub struct LocalRun {
     /// The jobs of its earlier life that may still run, and after the claim those that are gone on with.
     pub(super) left_jobs: Vec<JobNote>,
     /// Directories that those need, to be removed at the end.
-    left_builds: Vec<PathBuf>,
-    are_claimed: bool,
-    _in_place: Option<InPlaceLock>,
+    pub(super) left_builds: Vec<PathBuf>,
+    pub(super) are_claimed: bool,
+    pub(super) _in_place: Option<InPlaceLock>,
 }
 
 impl LocalRun {
@@ -107,104 +106,6 @@ impl LocalRun {
             end(supervisor).await;
         }
         prepared
-    }
-
-    async fn reserve(
-        project: LocalProject,
-        pipeline: &LocalPipeline,
-        state: &StateDir,
-        options: RunOptions,
-        supervisor: Supervisor,
-    ) -> Result<Self, LocalError> {
-        let state_dir = state.clone();
-        let state = state.project(project.root());
-        let resources = Arc::new(resources::of_project(&state_dir, &state)?);
-        let sources = Prepared::new(options.isolation, &project, &state);
-        // Two tools of git side by side: a trivial run is not much longer than one of them.
-        pipeline.look_ahead();
-        if let Prepared::Snapshot(snapshot) = &sources {
-            snapshot.check(&supervisor).await?;
-            snapshot.list_ahead(&supervisor.tree()).await;
-        }
-        let in_place = match options.isolation {
-            Isolation::None => Some(state.lock_in_place()?),
-            Isolation::Snapshot(_) | Isolation::Worktree => None,
-        };
-        let (directory, earlier) = match &options.continues {
-            Some(continuation) => {
-                let (directory, earlier) = state.reopen(continuation)?;
-                (directory, Some(earlier))
-            }
-            None => (state.new_pipeline()?, None),
-        };
-        let planned = if let Some(session) = &options.session {
-            session::begin(&directory, pipeline, &state, session, &supervisor)
-                .map(|(plan, found)| (plan, Some(found)))
-        } else {
-            let plan = plan(directory.id, pipeline, &options, earlier.as_ref());
-            plan.map(|plan| (plan, None))
-        };
-        if planned.is_err() && earlier.is_none() {
-            // Should this fail, it is removed like a run that is too old.
-            let _ = process::remove_tree(&directory.path);
-        }
-        let (plan, found) = planned?;
-        let plan = Arc::new(plan);
-        let (mut life, mut notes, mut family) = (1, Vec::new(), Family::default());
-        let mut earlier = earlier;
-        if let Some(earlier) = &mut earlier {
-            if plan.jobs().iter().any(PlannedJob::is_bridge) {
-                family = Family::read(&state_dir);
-                let kind = earlier.kind.of_children();
-                earlier.look_below(&family, project.root(), directory.id, &kind);
-            }
-            life = earlier.next_life(&directory.path);
-            earlier.check(directory.id, &plan)?;
-            notes = earlier.changes(&plan);
-        }
-        if let Some(found) = &found {
-            notes.clone_from(&found.notes);
-        }
-        let notes_of_jobs = JobNotes::at(directory.path.join("running"));
-        let mut left_jobs = Vec::new();
-        if let Some(earlier) = &earlier {
-            left_jobs = notes_of_jobs.read();
-            left_jobs.retain(|note| earlier.may_go_on_with(note, &plan));
-        }
-        let logs = RunLogs::default();
-        logs.add(directory.path.clone(), life, &plan);
-        let caches = caches::of_plan(
-            &plan,
-            &pipeline.read_pipeline().outside,
-            &state_dir,
-            project.root(),
-        )?;
-        let reuse = reuse::of_run(&state_dir, &state, &options, &supervisor);
-        Ok(Self {
-            reuse,
-            sources: sources.of_plan(&plan, &project),
-            caches,
-            project,
-            plan,
-            read: Arc::clone(pipeline.read_pipeline()),
-            options,
-            supervisor,
-            state_dir,
-            state,
-            directory,
-            earlier,
-            life,
-            notes,
-            resources,
-            logs,
-            family: Arc::new(family),
-            found,
-            notes_of_jobs,
-            left_jobs,
-            left_builds: Vec::new(),
-            are_claimed: false,
-            _in_place: in_place,
-        })
     }
 
     /// Plans a run without reserving anything, to show what would run.

@@ -4,6 +4,7 @@ mod assembly;
 mod local_run;
 mod options;
 mod planning;
+mod reservation;
 mod run_controls;
 mod runner;
 mod supervision;
