@@ -2,22 +2,27 @@
 
 use crate::container::attached;
 use crate::container::execs::{Execs, Running};
-use crate::container::watch::{ContainerEnd, end_of_run};
+use crate::container::watch::{ContainerEnd, end_of_run, look};
 use crate::doubt::unless_stopped;
 use crate::error::DockerError;
 use crate::run::feed::feed;
 use crate::run::helper::Helper;
 use crate::run::mark::new_mark;
-use crate::run::output::{StageOutput, unread};
+use crate::run::output::{StageOutput, cut, unread};
 use crate::run::signal::Signal;
 use crate::run::{KILLED, SOON, Stage, Timing, seen_within, status};
 use executor_core::{BuildError, Cancellation, Placement, StageResult};
 use futures_util::StreamExt;
+use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// What goes before the script. A first process is ended by no signal that it does not ask for.
 const OBEY: &[u8] = b"trap 'exit 143' TERM\n";
+
+/// How long after the end of its output a container may run. Its shell has that until it ends, and the engine notices the
+/// end of a container a little later.
+const LATE: Duration = Duration::from_secs(3);
 
 /// Runs stages in two containers: the user's in that of the job, common work in a predefined one.
 #[derive(Debug)]
@@ -162,11 +167,17 @@ impl AttachEngine {
         let mut stopping = Stopping::default();
         let (mut fed, mut is_read, mut end) = (false, false, None);
         let (mut drained_at, mut quiet_at): (Option<Instant>, Option<Instant>) = (None, None);
+        let mut cut_at = None;
         loop {
             if let Some(end) = end.take_if(|_| is_read) {
                 return Ok((end, stopping.asked));
             }
-            let deadline = [stopping.kill_at, stopping.give_up_at, drained_at, quiet_at];
+            let Stopping {
+                kill_at,
+                give_up_at,
+                ..
+            } = stopping;
+            let deadline = [kill_at, give_up_at, drained_at, quiet_at, cut_at];
             let deadline = deadline.into_iter().flatten().min();
             let timer = async {
                 match deadline {
@@ -176,15 +187,14 @@ impl AttachEngine {
             };
             tokio::select! {
                 () = &mut feeding, if !fed => fed = true,
-                piece = pieces.next(), if !is_read => match piece {
-                    Some(Ok(piece)) => {
-                        output.take(&piece);
-                        let now = Instant::now();
-                        quiet_at = Some(now + self.timing.idle_after);
-                        drained_at = drained_at.map(|_| now + self.timing.pipe_grace);
-                    }
-                    // A script may close its output and go on; how the container ends tells the rest.
-                    Some(Err(_)) | None => is_read = true,
+                piece = pieces.next(), if !is_read => if let Some(Ok(piece)) = piece {
+                    output.take(&piece);
+                    let now = Instant::now();
+                    quiet_at = Some(now + self.timing.idle_after);
+                    drained_at = drained_at.map(|_| now + self.timing.pipe_grace);
+                } else {
+                    is_read = true;
+                    cut_at = Some(Instant::now() + LATE);
                 },
                 ended = &mut ending, if end.is_none() => {
                     end = Some(ended);
@@ -208,6 +218,17 @@ impl AttachEngine {
                 quiet_at = None;
             }
             is_read |= due(drained_at);
+            if due(cut_at) {
+                cut_at = None;
+                let goes_on = look(&container.engine, &container.container)
+                    .await
+                    .is_none();
+                if goes_on && !stopping.asked {
+                    // Nobody sees any longer what it does.
+                    let _ = attached::signal(container, "KILL").await;
+                    return Err(cut());
+                }
+            }
             if due(stopping.kill_at) && !stopping.killed {
                 (stopping.kill_at, stopping.untold) = (None, false);
                 stopping.killed = true;

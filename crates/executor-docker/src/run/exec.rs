@@ -7,7 +7,7 @@ use crate::doubt::unless_stopped;
 use crate::error::DockerError;
 use crate::run::feed::feed;
 use crate::run::mark::new_mark;
-use crate::run::output::{StageOutput, unread};
+use crate::run::output::{StageOutput, cut, unread};
 use crate::run::signal::Signal;
 use crate::run::{Stage, Timing, status};
 use executor_core::{BuildError, StageResult};
@@ -234,16 +234,5 @@ impl ExecEngine {
         let end = self.end.borrow();
         end.as_ref()
             .map_or(error, |end| end.error(&self.execs.name))
-    }
-}
-
-/// The error of a stage whose output ended and which goes on.
-fn cut() -> DockerError {
-    DockerError::Broken {
-        doing: "the connection to the output of the stage broke".to_owned(),
-        source:
-            "the end of its output came before its own, so what it wrote is not known; stages of \
-                 `engine = \"agent\"` go on where a connection broke"
-                .into(),
     }
 }

@@ -88,3 +88,14 @@ pub(crate) fn unread(container: &str, code: i64) -> DockerError {
         source: format!("it ended with exit code {code} before it had all of it").into(),
     }
 }
+
+/// The error of a stage whose output ended and which goes on.
+pub(crate) fn cut() -> DockerError {
+    DockerError::Broken {
+        doing: "the connection to the output of the stage broke".to_owned(),
+        source:
+            "the end of its output came before its own, so what it wrote is not known; stages of \
+                 `engine = \"agent\"` go on where a connection broke"
+                .into(),
+    }
+}
