@@ -8,7 +8,7 @@
 use crate::project::{Done, Project, wait_until};
 use crate::signals::interrupt;
 use crate::tmux::Terminal;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command};
 
 /// Returns where the engine of the tests is.
 pub(crate) fn address() -> String {
@@ -56,14 +56,8 @@ pub(crate) fn nothing_left(project: &Project) {
 }
 
 /// Starts the binary; its output goes to `out` in the scratch directory.
-pub(crate) fn start(project: &Project, arguments: &[&str]) -> std::process::Child {
-    let out = std::fs::File::create(project.scratch().join("out")).unwrap();
-    command(project, arguments)
-        .stdin(Stdio::null())
-        .stdout(out.try_clone().unwrap())
-        .stderr(out)
-        .spawn()
-        .unwrap()
+pub(crate) fn start(project: &Project, arguments: &[&str]) -> Child {
+    project.start_as(command(project, arguments))
 }
 
 /// Says this of containers in the user's settings.

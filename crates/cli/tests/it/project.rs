@@ -165,8 +165,13 @@ impl Project {
 
     /// Starts the binary; its output goes to `out` in the scratch directory.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        self.start_as(self.command(arguments))
+    }
+
+    /// Starts the binary as it is set up; its output goes to the same place.
+    pub(crate) fn start_as(&self, mut command: Command) -> Child {
         let out = fs::File::create(self.scratch.path().join("out")).unwrap();
-        self.command(arguments)
+        command
             .stdout(out.try_clone().unwrap())
             .stderr(out)
             .spawn()
