@@ -60,6 +60,11 @@ struct Complaints(Vec<u8>);
 struct Packing {
     execs: Execs,
     exec: String,
+    packed: Packed,
+}
+
+/// What a program that packs writes.
+struct Packed {
     output: Output,
     complaints: Complaints,
     doing: String,
@@ -202,27 +207,36 @@ impl Complaints {
 impl Packing {
     /// Returns the next bytes of the archive; `None` at the end of one that is whole.
     async fn next(&mut self) -> Option<io::Result<Box<[u8]>>> {
-        loop {
-            let piece = match unless_stalled(self.longest_stall, self.output.next()).await {
-                Ok(piece) => piece,
-                Err(stalled) => {
-                    let words = format!("{}: {stalled}", self.doing);
-                    return Some(Err(io::Error::new(stalled.kind(), words)));
-                }
-            };
-            match piece {
-                Some(Ok(LogOutput::StdOut { message })) => return Some(Ok(message[..].into())),
-                Some(Ok(other)) => self.complaints.take(&other),
-                Some(Err(error)) => return Some(Err(self.failed(error))),
-                None => break,
-            }
+        if let Some(piece) = self.packed.next().await {
+            return Some(piece);
         }
         let code = match self.execs.exit_code(&self.exec).await {
             Ok(code) => code,
             Err(error) => return Some(Err(io::Error::other(error))),
         };
-        let judged = self.complaints.judge(code).err()?;
-        Some(Err(io::Error::other(format!("{}: {judged}", self.doing))))
+        let Packed {
+            complaints, doing, ..
+        } = &self.packed;
+        let judged = complaints.judge(code).err()?;
+        Some(Err(io::Error::other(format!("{doing}: {judged}"))))
+    }
+}
+
+impl Packed {
+    /// Returns the next bytes; `None` where there come no more.
+    async fn next(&mut self) -> Option<io::Result<Box<[u8]>>> {
+        loop {
+            match unless_stalled(self.longest_stall, self.output.next()).await {
+                Ok(Some(Ok(LogOutput::StdOut { message }))) => return Some(Ok(message[..].into())),
+                Ok(Some(Ok(other))) => self.complaints.take(&other),
+                Ok(Some(Err(error))) => return Some(Err(self.failed(error))),
+                Ok(None) => return None,
+                Err(stalled) => {
+                    let words = format!("{}: {stalled}", self.doing);
+                    return Some(Err(io::Error::new(stalled.kind(), words)));
+                }
+            }
+        }
     }
 
     fn failed(&self, error: Error) -> io::Error {
@@ -258,10 +272,12 @@ impl FileTransfer for ExecFiles {
         let packing = Packing {
             execs: self.execs.clone(),
             exec: id,
-            output,
-            complaints: Complaints::default(),
-            doing: format!("copy files from {directory}"),
-            longest_stall: self.longest_stall,
+            packed: Packed {
+                output,
+                complaints: Complaints::default(),
+                doing: format!("copy files from {directory}"),
+                longest_stall: self.longest_stall,
+            },
         };
         let pieces = unfold(Some(packing), |packing| async {
             let mut packing = packing?;
@@ -343,5 +359,28 @@ mod tests {
             let waited = SLOW * u32::try_from(steps).unwrap() + STALL;
             assert!(begun.elapsed() <= waited, "{steps}: {:?}", begun.elapsed());
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_packs_and_says_nothing_for_too_long_is_given_up() {
+        let slow = futures_util::stream::iter([&b"a"[..], b"b"]).then(async |bytes| {
+            tokio::time::sleep(SLOW).await;
+            Ok(LogOutput::StdOut {
+                message: bytes.into(),
+            })
+        });
+        let mut packed = Packed {
+            output: Box::pin(slow.chain(futures_util::stream::pending())),
+            complaints: Complaints::default(),
+            doing: "copy files from /b".to_owned(),
+            longest_stall: STALL,
+        };
+        for expect in [b"a", b"b"] {
+            assert_eq!(&packed.next().await.unwrap().unwrap()[..], expect);
+        }
+        let error = packed.next().await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let told = "copy files from /b: the files were neither sent nor taken for too long";
+        assert_eq!(error.to_string(), told);
     }
 }
