@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod client;
 mod files;
+pub mod language;
 pub mod proxy;
 pub mod service;
 pub mod wire;

@@ -24,7 +24,6 @@ mod table;
 mod tasks;
 mod upstream;
 mod variables;
-mod yaml;
 
 use std::pin::Pin;
 

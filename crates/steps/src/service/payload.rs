@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::yaml;
+use crate::language::yaml;
 
 /// More steps than this are refused.
 const MOST_STEPS: usize = 100_000;

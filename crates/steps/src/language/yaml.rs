@@ -1,12 +1,12 @@
 //! YAML documents as values of JSON.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// Deeper nesting than this is refused.
 const DEEPEST: usize = 32;
 
-/// Reads all documents of a text. Scalars are text, but for nothing, which is null.
+/// Reads all documents of a text, by the core schema of YAML 1.2: what is plain may be a number, yes or no, or nothing.
 ///
 /// Anchors and tags are refused: no step needs them, and a few lines of them can stand for gigabytes.
 pub(crate) fn documents(text: &str) -> Result<Vec<Value>, String> {
@@ -78,10 +78,30 @@ impl<'t> Reader<'t> {
 }
 
 fn scalar(text: &str, style: ScalarStyle) -> Value {
-    if style == ScalarStyle::Plain && matches!(text, "" | "~" | "null") {
-        return Value::Null;
+    if style != ScalarStyle::Plain {
+        return text.into();
     }
-    Value::String(text.to_owned())
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => true.into(),
+        "false" | "False" | "FALSE" => false.into(),
+        _ => number(text).map_or_else(|| text.into(), Value::Number),
+    }
+}
+
+fn number(text: &str) -> Option<Number> {
+    if let Ok(whole) = text.parse::<i64>() {
+        return Some(whole.into());
+    }
+    // Words that the parser of floats takes for numbers are none here.
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
+    if !text.chars().all(is_number) {
+        let digits = |prefix, radix| i64::from_str_radix(text.strip_prefix(prefix)?, radix).ok();
+        return digits("0x", 16)
+            .or_else(|| digits("0o", 8))
+            .map(Number::from);
+    }
+    text.parse().ok().and_then(Number::from_f64)
 }
 
 #[cfg(test)]
@@ -99,9 +119,16 @@ mod tests {
         check("a: |-\n    x\n      y\n", json!([{"a": "x\n  y"}]));
         check(
             "- 'it''s'\n- \"a\\tb\"\n- 1\n",
-            json!([["it's", "a\tb", "1"]]),
+            json!([["it's", "a\tb", 1]]),
         );
         check("a:\nb: ~\nc: ''", json!([{"a": null, "b": null, "c": ""}]));
+        check(
+            "[true, 'true', False, 1.5, 1e3, -7, +7, 0x1f, 0o17, 1.2.3, e, inf, .nan, 1_0, yes]",
+            json!([[
+                true, "true", false, 1.5, 1000.0, -7, 7, 31, 15, "1.2.3", "e", "inf", ".nan",
+                "1_0", "yes"
+            ]]),
+        );
         check(
             "---\nspec:\n---\nrun: x",
             json!([{"spec": null}, {"run": "x"}]),

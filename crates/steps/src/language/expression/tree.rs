@@ -1,0 +1,82 @@
+//! Expressions as trees.
+
+use super::template::Part;
+
+/// A part of an expression, and the character where it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Expression {
+    pub(super) at: usize,
+    /// How many parts are one in the other here.
+    pub(super) height: usize,
+    pub(super) node: Node,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Node {
+    Null,
+    Boolean(bool),
+    Number(f64),
+    Text(Vec<Part>),
+    Array(Vec<Expression>),
+    /// The keys are any expressions.
+    Struct(Vec<(Expression, Expression)>),
+    Name(String),
+    Property(Box<Expression>, String),
+    Element(Box<Expression>, Box<Expression>),
+    Call(Function, Box<Expression>),
+    Unary(Unary, Box<Expression>),
+    Binary(Binary, Box<Expression>, Box<Expression>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Function {
+    Str,
+    Num,
+    Bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unary {
+    Plus,
+    Minus,
+    Not,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Binary {
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+}
+
+impl Binary {
+    /// Returns the operator of a sign, and how strongly it binds.
+    pub(super) fn of(sign: &str) -> Option<(Self, u8)> {
+        Some(match sign {
+            "||" => (Self::Or, 1),
+            "&&" => (Self::And, 2),
+            "==" => (Self::Equal, 3),
+            "!=" => (Self::NotEqual, 3),
+            "<" => (Self::Less, 3),
+            "<=" => (Self::LessOrEqual, 3),
+            ">" => (Self::Greater, 3),
+            ">=" => (Self::GreaterOrEqual, 3),
+            "+" => (Self::Add, 4),
+            "-" => (Self::Subtract, 4),
+            "*" => (Self::Multiply, 5),
+            "/" => (Self::Divide, 5),
+            "%" => (Self::Remainder, 5),
+            _ => return None,
+        })
+    }
+}

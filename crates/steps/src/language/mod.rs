@@ -1,0 +1,21 @@
+//! The language of steps: what a step takes and gives, what it runs, and the expressions in it.
+//!
+//! A step is described by two YAML documents in a file `func.yml` (once `step.yml`): its specification, and
+//! what it does. [`Function::parse`] reads it, [`Function::of_job`] the `run` of a job. All is pure: nothing here
+//! reads a file or runs a process.
+
+pub mod expression;
+mod fields;
+mod function;
+mod read;
+#[cfg(test)]
+mod read_tests;
+mod reference;
+mod value;
+pub(crate) mod yaml;
+
+pub use function::{
+    Action, Argument, Call, Exec, Function, Input, Output, Outputs, Sequence, Target,
+};
+pub use reference::{FILES, File, Place, Reference};
+pub use value::{Kind, Value, ValueType};

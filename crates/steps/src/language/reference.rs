@@ -1,0 +1,322 @@
+//! Where a step is described.
+
+use super::expression::{ExpressionError, Template};
+use std::fmt;
+
+/// The names of the file that describes a step, the first that is there counts.
+pub const FILES: [&str; 2] = ["func.yml", "step.yml"];
+
+/// Where a step is described, as somebody wrote it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reference {
+    /// Nothing in it is found out while steps run.
+    Fixed(Place),
+    /// A text with expressions.
+    Dynamic(Template),
+}
+
+/// Where a step is described.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A directory of the environment; a relative one is below that of the step that refers to it.
+    Local(File),
+    /// A directory of a git repository.
+    Git {
+        /// Where the repository is.
+        url: String,
+        /// The tag, branch or commit.
+        rev: String,
+        /// Where the step is in it.
+        file: File,
+    },
+    /// A directory of an image in a registry.
+    Oci {
+        /// The registry's host, and its port where that is named.
+        registry: String,
+        /// The image's name there.
+        repository: String,
+        /// Its tag, or its digest.
+        tag: String,
+        /// Where the step is in it.
+        file: File,
+    },
+    /// A step that comes with the service.
+    Builtin(String),
+}
+
+/// A directory, and the file in it that describes a step.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct File {
+    /// The directory; empty for the root of where it is.
+    pub directory: String,
+    /// The file; `None` for the usual names.
+    pub name: Option<String>,
+}
+
+impl Reference {
+    /// Reads what `func` or `step` says.
+    ///
+    /// # Errors
+    ///
+    /// Says what is no reference.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if !text.contains("${{") {
+            return Place::parse(text).map(Self::Fixed);
+        }
+        let template = Template::parse(text).map_err(|error: ExpressionError| error.to_string());
+        template.map(Self::Dynamic)
+    }
+}
+
+impl Place {
+    /// Reads a reference without expressions.
+    ///
+    /// # Errors
+    ///
+    /// Says what is no reference.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.is_empty() || text.chars().any(|c| c.is_control() || c == '\0') {
+            return Err("a reference is empty or holds control characters".to_owned());
+        }
+        if text.starts_with(['.', '/']) {
+            return Ok(Self::Local(File::of(text)));
+        }
+        for scheme in ["builtin://", "dist://"] {
+            if let Some(name) = text.strip_prefix(scheme) {
+                return Ok(Self::Builtin(name.to_owned()));
+            }
+        }
+        match text.rsplit_once('@') {
+            Some((image, digest)) if digest.starts_with("sha256:") => oci(image, digest),
+            Some((address, rev)) if !address.contains(' ') => git(address, rev),
+            _ => oci_with_tag(text),
+        }
+    }
+}
+
+/// Reads `host/group/project[/-/dir[/file.yml]]@rev`. In such a reference steps are below `steps`.
+fn git(address: &str, rev: &str) -> Result<Place, String> {
+    let (project, inside) = match address.split_once("/-/") {
+        Some((project, inside)) => (project, inside),
+        None => (address, ""),
+    };
+    if project.is_empty() || rev.is_empty() {
+        return Err(format!(
+            "{address}@{rev} names no repository, or no revision of it"
+        ));
+    }
+    let mut file = File::inside(inside)?;
+    file.directory = match file.directory.as_str() {
+        "" => "steps".to_owned(),
+        directory => format!("steps/{directory}"),
+    };
+    Ok(Place::Git {
+        url: with_scheme(project),
+        rev: rev.to_owned(),
+        file,
+    })
+}
+
+pub(super) fn with_scheme(project: &str) -> String {
+    if project.contains("://") || project.starts_with('/') {
+        return project.to_owned();
+    }
+    format!("https://{project}")
+}
+
+/// Reads `registry/repository:tag[ dir[/file.yml]]`.
+fn oci_with_tag(text: &str) -> Result<Place, String> {
+    let (image, inside) = text.split_once(' ').unwrap_or((text, ""));
+    let last = image.rfind('/').map_or(0, |slash| slash + 1);
+    let Some(colon) = image[last..].find(':') else {
+        return Err(format!(
+            "`{text}` is no reference: a directory begins with `.` or `/`, an image ends with `:TAG`, a git \
+             repository with `@REVISION`"
+        ));
+    };
+    let (image, tag) = (&image[..last + colon], &image[last + colon + 1..]);
+    let mut place = oci(image, tag)?;
+    if let Place::Oci { file, .. } = &mut place {
+        *file = File::inside(inside.trim())?;
+    }
+    Ok(place)
+}
+
+fn oci(image: &str, tag: &str) -> Result<Place, String> {
+    match image.split_once('/') {
+        Some((registry, repository)) if ![registry, repository, tag].contains(&"") => {
+            Ok(Place::Oci {
+                registry: registry.to_owned(),
+                repository: repository.to_owned(),
+                tag: tag.to_owned(),
+                file: File::default(),
+            })
+        }
+        _ => Err(format!(
+            "{image} names no image: it is REGISTRY/REPOSITORY:TAG"
+        )),
+    }
+}
+
+impl File {
+    /// Reads a path in a repository or an image.
+    ///
+    /// # Errors
+    ///
+    /// Says that it leads out of there.
+    fn inside(path: &str) -> Result<Self, String> {
+        if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+            return Err(format!("the path {path} leads out of where the step is"));
+        }
+        Ok(Self::of(path))
+    }
+
+    /// Reads a path: one that ends with `.yml` names the file, too.
+    fn of(path: &str) -> Self {
+        let (directory, last) = path.rsplit_once('/').unwrap_or(("", path));
+        if last.strip_suffix(".yml").is_none() {
+            return Self {
+                directory: path.trim_end_matches('/').to_owned(),
+                name: None,
+            };
+        }
+        let directory = if directory.is_empty() && path.starts_with('/') {
+            "/"
+        } else {
+            directory
+        };
+        Self {
+            directory: directory.to_owned(),
+            name: Some(last.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = if self.directory.is_empty() { "" } else { "/" };
+        match &self.name {
+            Some(name) => write!(f, "{}{separator}{name}", self.directory),
+            None => f.write_str(&self.directory),
+        }
+    }
+}
+
+/// Shows it as it is written.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local(file) => write!(f, "{file}"),
+            Self::Git { url, rev, file } => write!(f, "{url}@{rev}, {file}"),
+            Self::Oci {
+                registry,
+                repository,
+                tag,
+                file,
+            } => {
+                let sign = if tag.contains(':') { '@' } else { ':' };
+                write!(f, "{registry}/{repository}{sign}{tag}")?;
+                if *file == File::default() {
+                    return Ok(());
+                }
+                write!(f, " {file}")
+            }
+            Self::Builtin(name) => write!(f, "builtin://{name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_told_apart_by_how_they_begin_and_end() {
+        let check = |text: &str, expect: &str| {
+            let place = Place::parse(text).map(|place| format!("{place:?}"));
+            let place = place.unwrap_or_else(|wrong| wrong);
+            assert_eq!(place, expect, "{text}");
+        };
+        let file = |directory: &str, name: &str| {
+            let name = if name.is_empty() {
+                "None".to_owned()
+            } else {
+                format!("Some({name:?})")
+            };
+            format!("File {{ directory: {directory:?}, name: {name} }}")
+        };
+        let local = |directory: &str, name: &str| format!("Local({})", file(directory, name));
+        check(".", &local(".", ""));
+        check("./a/b/", &local("./a/b", ""));
+        check("../a/my.yml", &local("../a", "my.yml"));
+        check("/opt/a", &local("/opt/a", ""));
+        check("/a.yml", &local("/", "a.yml"));
+        check(
+            "builtin://function/oci/build",
+            "Builtin(\"function/oci/build\")",
+        );
+        check("dist://script", "Builtin(\"script\")");
+        let git = |url: &str, rev: &str, file: String| {
+            format!("Git {{ url: {url:?}, rev: {rev:?}, file: {file} }}")
+        };
+        check(
+            "gitlab.com/components/echo@v1.0.0",
+            &git(
+                "https://gitlab.com/components/echo",
+                "v1.0.0",
+                file("steps", ""),
+            ),
+        );
+        check(
+            "gitlab.com/c/echo/-/reverse/my-step.yml@3c63f3",
+            &git(
+                "https://gitlab.com/c/echo",
+                "3c63f3",
+                file("steps/reverse", "my-step.yml"),
+            ),
+        );
+        let oci = |registry: &str, tag: &str, file: String| {
+            format!(
+                "Oci {{ registry: {registry:?}, repository: \"org/echo\", tag: {tag:?}, file: {file} }}"
+            )
+        };
+        check(
+            "registry.example.com/org/echo:1",
+            &oci("registry.example.com", "1", file("", "")),
+        );
+        check(
+            "localhost:5000/org/echo:1.2 a/b.yml",
+            &oci("localhost:5000", "1.2", file("a", "b.yml")),
+        );
+        check(
+            "localhost:5000/org/echo@sha256:ab",
+            &oci("localhost:5000", "sha256:ab", file("", "")),
+        );
+    }
+
+    #[test]
+    fn what_is_no_reference_is_told() {
+        let check = |text: &str, expect: &str| {
+            let wrong = Place::parse(text).expect_err(text);
+            assert!(wrong.contains(expect), "{text}: {wrong}");
+        };
+        check("", "is empty");
+        check("a\nb", "control characters");
+        check("echo", "an image ends with `:TAG`");
+        check("localhost:5000/echo", "an image ends with `:TAG`");
+        check("echo:1", "names no image");
+        check("gitlab.com/a/b@", "no revision");
+        check("gitlab.com/a/-/../x@1", "leads out");
+        check("r.example.com/a:1 ../x", "leads out");
+    }
+
+    #[test]
+    fn expressions_are_found_out_later() {
+        assert!(matches!(
+            Reference::parse("./${{ inputs.which }}"),
+            Ok(Reference::Dynamic(_))
+        ));
+        assert!(Reference::parse("./${{ x").is_err());
+    }
+}
