@@ -56,6 +56,7 @@ pub(crate) fn request(run: &RunSpec) -> v1::RunRequest {
         }),
         // The log is the scripts' own, as in every other executor.
         quiet: true,
+        verbatim: true,
         ..v1::RunRequest::default()
     }
 }

@@ -4,6 +4,7 @@
 //! what it does. [`Function::parse`] reads it, [`Function::of_job`] the `run` of a job. All is pure: nothing here
 //! reads a file or runs a process.
 
+mod bind;
 pub mod expression;
 mod fields;
 mod function;
@@ -14,6 +15,7 @@ mod reference;
 mod value;
 pub(crate) mod yaml;
 
+pub use bind::{bind_inputs, bind_outputs, exported, written};
 pub use function::{
     Action, Argument, Call, Exec, Function, Input, Output, Outputs, Sequence, Target,
 };

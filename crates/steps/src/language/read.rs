@@ -6,7 +6,7 @@ use super::reference::{File, Place, Reference, with_scheme};
 use super::value::{Value, ValueType};
 use super::yaml;
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// More steps than this in one sequence are refused.
 const MOST_STEPS: usize = 100_000;
@@ -234,19 +234,10 @@ fn calls(json: Json) -> Result<Vec<Call>, String> {
     if list.len() > MOST_STEPS {
         return Err(format!("there are more than {MOST_STEPS} steps"));
     }
-    let mut names = BTreeSet::new();
-    let read = |(index, value): (usize, Json)| {
-        let place = format!("step {}", index + 1);
-        let call = call(&place, value)?;
-        if !names.insert(call.name.clone()) {
-            return Err(format!(
-                "{place}: there is a step `{}` before it",
-                call.name
-            ));
-        }
-        Ok(call)
-    };
-    list.into_iter().enumerate().map(read).collect()
+    let steps = list.into_iter().enumerate();
+    steps
+        .map(|(index, value)| call(&format!("step {}", index + 1), value))
+        .collect()
 }
 
 fn call(place: &str, json: Json) -> Result<Call, String> {

@@ -196,10 +196,6 @@ fn what_is_wrong_with_a_step_is_told() {
         "step 1: `when` is unknown",
     );
     check(
-        "[{name: a, script: x}, {name: a, script: y}]",
-        "step 2: there is a step `a` before it",
-    );
-    check(
         "[{name: a-b, script: x}]",
         "step 1: its name `a-b` is no name: letters, digits and underscores, and no digit first",
     );

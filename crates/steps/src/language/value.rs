@@ -162,10 +162,11 @@ impl Value {
         }
     }
 
-    /// Returns it as a part of a text: texts as they are, all else as JSON.
+    /// Returns it as a part of a text: texts as they are, numbers without an exponent, all else as JSON.
     pub fn to_text(&self) -> String {
         match &self.kind {
             Kind::Text(text) => text.clone(),
+            Kind::Number(number) => number.to_string(),
             _ => self.to_json().to_string(),
         }
     }

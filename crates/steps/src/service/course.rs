@@ -8,12 +8,17 @@ use crate::wire::v1::result::{ErrorKind, State};
 use crate::wire::v1::step_result::{ExecResult, Status};
 use crate::wire::v1::{Result as Summary, Step, StepResult};
 
-/// A change of a step's state. It is small, since a request may have many and all are kept.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StepEvent {
-    step: usize,
-    status: Status,
-    exit_code: i32,
+/// A change of a step's state. It is small where it can be, since a request may have many and all are kept.
+#[derive(Debug, Clone)]
+enum StepEvent {
+    /// Of a script.
+    Changed {
+        step: usize,
+        status: Status,
+        exit_code: i32,
+    },
+    /// The end of a step of a function.
+    Told(Box<StepResult>),
 }
 
 /// How a step ended that did not succeed.
@@ -22,6 +27,8 @@ pub(crate) struct Failure {
     pub(crate) kind: ErrorKind,
     pub(crate) message: String,
     pub(crate) exit_code: i32,
+    /// Whether somebody has said so in the log.
+    pub(crate) is_told: bool,
 }
 
 impl Failure {
@@ -30,7 +37,13 @@ impl Failure {
             kind,
             message: message.into(),
             exit_code: 1,
+            is_told: false,
         }
+    }
+
+    /// Returns whether somebody wanted the end.
+    pub(crate) fn is_stop(&self) -> bool {
+        self.state() == State::Cancelled
     }
 
     fn state(&self) -> State {
@@ -73,16 +86,19 @@ impl Course {
     pub(crate) fn step_ended(&mut self, step: usize, failure: Option<&Failure>) {
         let (status, code) = match failure {
             None => (Status::Success, 0),
-            Some(failure) if failure.state() == State::Cancelled => {
-                (Status::Cancelled, failure.exit_code)
-            }
+            Some(failure) if failure.is_stop() => (Status::Cancelled, failure.exit_code),
             Some(failure) => (Status::Failure, failure.exit_code),
         };
         self.note(step, status, code);
     }
 
+    /// Notes the end of a step of a function.
+    pub(crate) fn step_told(&mut self, result: StepResult) {
+        self.events.push(StepEvent::Told(Box::new(result)));
+    }
+
     fn note(&mut self, step: usize, status: Status, exit_code: i32) {
-        self.events.push(StepEvent {
+        self.events.push(StepEvent::Changed {
             step,
             status,
             exit_code,
@@ -144,20 +160,27 @@ impl Course {
         command: &[String],
         work_dir: &str,
     ) -> Option<StepResult> {
-        let event = self.events.get(number)?;
+        let (step, status, exit_code) = match self.events.get(number)? {
+            StepEvent::Told(result) => return Some((**result).clone()),
+            StepEvent::Changed {
+                step,
+                status,
+                exit_code,
+            } => (*step, *status, *exit_code),
+        };
         let exec = ExecResult {
             command: command.to_vec(),
             work_dir: work_dir.to_owned(),
-            exit_code: event.exit_code,
+            exit_code,
         };
         let step = Step {
-            name: self.names.get(event.step).cloned().unwrap_or_default(),
+            name: self.names.get(step).cloned().unwrap_or_default(),
             ..Step::default()
         };
         Some(StepResult {
             step: Some(step),
-            status: event.status.into(),
-            exec_result: (event.status != Status::Running).then_some(exec),
+            status: status.into(),
+            exec_result: (status != Status::Running).then_some(exec),
             ..StepResult::default()
         })
     }

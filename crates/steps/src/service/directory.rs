@@ -1,4 +1,4 @@
-//! A request's own directory: its scripts and its log.
+//! A request's own directory: its scripts, what its steps exchange, and its log.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,6 +58,11 @@ impl Directory {
 
     pub(crate) fn script(&self, number: usize) -> PathBuf {
         self.path.join(format!("script-{number}"))
+    }
+
+    /// Returns where a step of a function has its files.
+    pub(crate) fn exchange(&self, number: usize) -> PathBuf {
+        self.path.join(format!("step-{number}"))
     }
 }
 

@@ -11,6 +11,7 @@ mod dispatch;
 mod environment;
 mod error;
 mod follow;
+mod functions;
 mod log_output;
 mod options;
 mod payload;

@@ -1,5 +1,6 @@
 //! From a message to a request that can run: everything that can be refused is refused here.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf, absolute};
@@ -12,10 +13,11 @@ use trace::{MaskRules, Spool, TracePipeline};
 
 use super::directory::{Directory, check_id};
 use super::error::words;
-use super::payload::{self, ScriptStep};
+use super::payload::Steps;
 use super::request::Request;
 use super::shell;
 use super::variables::Expanded;
+use crate::language::Value;
 use crate::wire::v1::{self, RunRequest};
 
 /// What the service knows of its own surroundings.
@@ -32,8 +34,10 @@ pub(crate) struct Surroundings {
 
 /// What a request is about to do.
 pub(crate) struct Plan {
-    pub(crate) steps: Vec<ScriptStep>,
+    pub(crate) steps: Steps,
     pub(crate) env: Vec<(OsString, OsString)>,
+    /// The job's variables, as expressions see them.
+    pub(crate) vars: BTreeMap<String, Value>,
     pub(crate) timing: Timing,
     pub(crate) timeout: Option<Duration>,
     pub(crate) quiet: bool,
@@ -47,11 +51,11 @@ impl Surroundings {
     /// Says what is wrong; then nothing of the request is left but the directories it named.
     pub(crate) fn prepare(&self, message: RunRequest) -> Result<(Request, Plan), Status> {
         check_id(&message.id)?;
-        let steps = payload::read(&message.steps).map_err(|wrong| {
+        let steps = Steps::read(&message.steps, message.verbatim).map_err(|wrong| {
             Status::invalid_argument(format!("the steps of the request: {wrong}"))
         })?;
         let job = message.job.unwrap_or_default();
-        let command = command(message.shell)?;
+        let command = command(message.shell, steps.have_scripts())?;
         let work_dir = first_of([&job.build_dir, &message.work_dir]);
         let work_dir = absolute_dir(work_dir)?;
         let temp_dir = temp_dir(&work_dir, &message.temp_dir)?;
@@ -61,8 +65,7 @@ impl Surroundings {
             passed.or_else(|| self.environment.get(name)?.to_str().map(str::to_owned))
         };
         let variables = Expanded::new(job.variables, &temp_dir, outer)?;
-        let of_steps = steps.iter().flat_map(|step| &step.env);
-        for (key, value) in message.env.iter().chain(of_steps) {
+        for (key, value) in &message.env {
             check_variable(key, value)?;
         }
         let masks = masks(&message.masking.unwrap_or_default(), &job.token_prefixes);
@@ -75,6 +78,7 @@ impl Surroundings {
         let mut env = self.inherited.clone();
         let passed = message.env.into_iter();
         env.extend(passed.map(|(key, value)| (key.into(), value.into())));
+        let vars = variables.values();
         env.extend(variables.env);
 
         let directory = fail_point!(
@@ -86,7 +90,7 @@ impl Surroundings {
         let reader = spool.reader().map_err(|error| log_error(&error))?;
         let log = TracePipeline::builder().masks(masks).spool(spool).start();
 
-        let names = steps.iter().map(|step| step.name.clone()).collect();
+        let names = steps.names();
         let work_dir = work_dir.display().to_string();
         let mut request = Request::new(
             message.id,
@@ -99,6 +103,7 @@ impl Surroundings {
         let plan = Plan {
             steps,
             env,
+            vars,
             timing: timing(&self.timing, &asked),
             timeout: (asked.timeout_ms > 0).then(|| Duration::from_millis(asked.timeout_ms)),
             quiet: message.quiet,
@@ -139,7 +144,8 @@ fn make_dir(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path)
 }
 
-fn command(given: Option<v1::Shell>) -> Result<Vec<String>, Status> {
+/// Returns the command for scripts; nothing where there is no shell, and none is needed for certain.
+fn command(given: Option<v1::Shell>, is_needed: bool) -> Result<Vec<String>, Status> {
     let argv = given.unwrap_or_default().argv;
     if argv.iter().any(|word| word.contains('\0')) {
         return Err(Status::invalid_argument(
@@ -151,11 +157,10 @@ fn command(given: Option<v1::Shell>) -> Result<Vec<String>, Status> {
             Err(Status::invalid_argument("the shell has no program"))
         }
         Some(_) => Ok(argv),
-        None => shell::command(&shell::present()).ok_or_else(|| {
-            Status::failed_precondition(
-                "there is no shell in this environment, neither bash nor sh; a script needs one",
-            )
-        }),
+        None => match shell::command(&shell::present()) {
+            None if is_needed => Err(Status::failed_precondition(shell::MISSING)),
+            command => Ok(command.unwrap_or_default()),
+        },
     }
 }
 

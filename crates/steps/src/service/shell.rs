@@ -14,6 +14,10 @@ const PLACES: [&str; 6] = [
     "/busybox/sh",
 ];
 
+/// What is said where there is none.
+pub(crate) const MISSING: &str =
+    "there is no shell in this environment, neither bash nor sh; a script needs one";
+
 /// Returns the shells that are there.
 pub(crate) fn present() -> Vec<&'static str> {
     let runs = |path: &&str| Path::new(path).is_file() && access(*path, Access::EXEC_OK).is_ok();

@@ -11,8 +11,9 @@ use process::{Command, Ended, ExitStatus, Outcome, ProcessError, ProcessTree, Ti
 
 use super::course::Failure;
 use super::error::words;
+use super::functions::{Engine, Setting};
 use super::log_output::{LogOutput, say};
-use super::payload::ScriptStep;
+use super::payload::{ScriptStep, Steps};
 use super::prepare::Plan;
 use super::request::Request;
 use crate::wire::v1::result::ErrorKind;
@@ -22,10 +23,23 @@ pub(crate) async fn run(request: &Request, plan: Plan, tree: &ProcessTree) -> Op
     let Plan {
         steps,
         env,
+        vars,
         timing,
         quiet,
         ..
     } = plan;
+    let steps = match steps {
+        Steps::Scripts(steps) => steps,
+        Steps::Function(function) => {
+            let setting = Setting {
+                env,
+                vars,
+                timing,
+                quiet,
+            };
+            return Engine::new(request, tree, setting).run(&function).await;
+        }
+    };
     let command = Command::new(
         request
             .command
@@ -64,7 +78,7 @@ async fn run_step(
     timing: &Timing,
 ) -> Result<(), Failure> {
     let path = write_script(request, number, &step.script)?;
-    let command = command.clone().envs(step.env).arg(&path);
+    let command = command.clone().arg(&path);
     // The script is in its file now.
     drop(step.script);
     let start = |error: &ProcessError| Failure::new(ErrorKind::Start, words(error));
@@ -78,7 +92,7 @@ async fn run_step(
     judge(&outcome, &request.cancellation)
 }
 
-fn judge(outcome: &Outcome, cancellation: &Cancellation) -> Result<(), Failure> {
+pub(super) fn judge(outcome: &Outcome, cancellation: &Cancellation) -> Result<(), Failure> {
     let exit_code = outcome.status.shell_code();
     if let Ended::Stopped { .. } = outcome.ended {
         return Err(Failure {
@@ -99,7 +113,7 @@ fn judge(outcome: &Outcome, cancellation: &Cancellation) -> Result<(), Failure> 
 }
 
 /// Returns the failure of what was stopped.
-fn stopped(cancellation: &Cancellation) -> Failure {
+pub(super) fn stopped(cancellation: &Cancellation) -> Failure {
     let cause = cancellation.cause().unwrap_or(CancelCause::User);
     let kind = match cause {
         CancelCause::Timeout => ErrorKind::Timeout,

@@ -1,6 +1,7 @@
 //! A job's variables, as the steps see them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{DirBuilder, OpenOptions, remove_file};
 use std::io::{self, Write};
@@ -11,6 +12,7 @@ use executor_core::variable::{JobVariable, JobVariables, LONGEST_VALUE, expand_w
 use tonic::Status;
 use trace::MaskRules;
 
+use crate::language::Value;
 use crate::wire::v1::Variable;
 
 /// A variable whose value goes to a file.
@@ -23,6 +25,8 @@ struct FileContent {
 pub(crate) struct Expanded {
     /// The variables of the steps' environment.
     pub(crate) env: Vec<(OsString, OsString)>,
+    /// Which of them are secrets.
+    secret: Vec<bool>,
     files: Vec<FileContent>,
     masked: Vec<Vec<u8>>,
 }
@@ -81,6 +85,7 @@ impl Expanded {
             None => outer(name).map(Cow::Owned),
         };
         let mut env = Vec::with_capacity(known.len());
+        let mut secret = Vec::with_capacity(known.len());
         for variable in &known {
             let value = match expand_within(LONGEST_VALUE, &variable.value, look_up) {
                 Ok(value) if !variable.raw => value.into_owned(),
@@ -90,8 +95,26 @@ impl Expanded {
                 masked.push(value.clone().into_bytes());
             }
             env.push((variable.key.clone().into(), value.into()));
+            secret.push(variable.masked);
         }
-        Ok(Self { env, files, masked })
+        Ok(Self {
+            env,
+            secret,
+            files,
+            masked,
+        })
+    }
+
+    /// Returns them as expressions see them. The path of a file is no secret.
+    pub(crate) fn values(&self) -> BTreeMap<String, Value> {
+        let of_files: Vec<&Path> = self.files.iter().map(|file| &*file.path).collect();
+        let variables = self.env.iter().zip(&self.secret);
+        let variables = variables.map(|((key, value), is_secret)| {
+            let is_secret = *is_secret && !of_files.contains(&Path::new(value));
+            let value = Value::text(value.to_string_lossy()).sensitive_if(is_secret);
+            (key.to_string_lossy().into_owned(), value)
+        });
+        variables.collect()
     }
 
     /// Adds what is to be hidden to the rules.

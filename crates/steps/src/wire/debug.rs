@@ -46,6 +46,7 @@ impl fmt::Debug for v1::RunRequest {
             .field("shell", &self.shell)
             .field("quiet", &self.quiet)
             .field("instance", &self.instance)
+            .field("verbatim", &self.verbatim)
             .finish()
     }
 }

@@ -113,6 +113,10 @@ pub struct RunRequest {
     /// itself in the metadatum `runwright-instance`. Empty: whoever is asked.
     #[prost(string, tag = "104")]
     pub instance: ::prost::alloc::string::String,
+    /// Whether `steps` is a JSON array of scripts, with `name` and `script`, that are taken as they are: nothing in them is an
+    /// expression, and their names are any text.
+    #[prost(bool, tag = "105")]
+    pub verbatim: bool,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RunResponse {}

@@ -14,6 +14,7 @@ pub(super) const LONGEST: usize = 16 * 1024 * 1024;
 /// A text with expressions in it, `Hello, ${{ inputs.name }}`, which has been read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
+    source: String,
     parts: Vec<Part>,
 }
 
@@ -31,9 +32,10 @@ impl Template {
     ///
     /// Says what is no expression, and where.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        let source = text.to_owned();
         if !text.contains("${{") {
             let parts = vec![Part::Text(text.to_owned())];
-            return Ok(Self { parts });
+            return Ok(Self { source, parts });
         }
         let text: Vec<char> = text.chars().collect();
         let mut reader = Reader::new(&text, 0, 0);
@@ -43,12 +45,16 @@ impl Template {
                 reader.at += 1;
             }
         }
-        Ok(Self {
-            parts: reader.parts(),
-        })
+        let parts = reader.parts();
+        Ok(Self { source, parts })
     }
 
-    /// Returns whether there are expressions in it.
+    /// Returns it as it was written.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Returns whether it stands for itself.
     pub fn is_plain(&self) -> bool {
         !self
             .parts

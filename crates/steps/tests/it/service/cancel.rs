@@ -180,8 +180,8 @@ async fn a_service_that_ends_leaves_nothing() {
     let pid_file = served.path("work/pid");
     until_there(&pid_file).await;
     let pid = std::fs::read_to_string(pid_file).unwrap();
-    assert!(lives(&pid, "script-0"));
+    assert!(lives(&pid, "/script"));
     let folder = served.stop().await;
-    assert!(!lives(&pid, "script-0"));
+    assert!(!lives(&pid, "/script"));
     assert!(!folder.path().join("state/requests").exists());
 }

@@ -1,6 +1,7 @@
 //! The service, over a real socket and through nothing but the generated client.
 
 mod cancel;
+mod functions;
 mod idempotence;
 mod memory;
 mod odd_input;

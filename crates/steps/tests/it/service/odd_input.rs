@@ -42,12 +42,12 @@ async fn what_cannot_run_is_refused_and_leaves_nothing() {
         steps: steps.to_owned(),
         ..good.clone()
     };
-    check(&mut served, with_steps(""), "none").await;
-    check(&mut served, with_steps("[{"), "JSON").await;
+    check(&mut served, with_steps(""), "no steps").await;
+    check(&mut served, with_steps("[{"), "line 2").await;
     check(
         &mut served,
-        with_steps("[{\"name\":\"a\",\"func\":\"./x\"}]"),
-        "func",
+        with_steps("[{\"name\":\"a\",\"func\":\"x\"}]"),
+        "no reference",
     )
     .await;
     check(

@@ -1,0 +1,516 @@
+//! The course of a function and its steps.
+
+use super::exchange::{Declared, Exchange};
+use super::frame::{Env, Frame, Names, Surroundings};
+use super::locate::{Located, locate};
+use super::result;
+use crate::language::expression::{ExpressionError, Template};
+use crate::language::{
+    Action, Call, Exec, Function, Kind, Outputs, Place, Reference, Sequence, Target, Value,
+    bind_inputs, bind_outputs,
+};
+use crate::service::course::Failure;
+use crate::service::log_output::{LogOutput, say};
+use crate::service::request::Request;
+use crate::service::shell;
+use crate::service::steps::{judge, stopped};
+use crate::wire::v1::StepResult;
+use crate::wire::v1::result::ErrorKind;
+use crate::wire::v1::step_result::{ExecResult, Status};
+use fail_point::fail_point;
+use process::{Command, ProcessTree, Timing};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Functions that call each other deeper than this are ended: they would do so for ever.
+const DEEPEST: usize = 32;
+
+/// What the steps of a request start with.
+#[derive(Debug)]
+pub(in crate::service) struct Setting {
+    /// What the runner and the environment itself set.
+    pub(in crate::service) env: Vec<(OsString, OsString)>,
+    /// The job's variables.
+    pub(in crate::service) vars: BTreeMap<String, Value>,
+    pub(in crate::service) timing: Timing,
+    /// Whether the log has no lines of the service's own.
+    pub(in crate::service) quiet: bool,
+}
+
+/// Runs the functions of one request.
+#[derive(Debug)]
+pub(in crate::service) struct Engine<'r> {
+    request: &'r Request,
+    tree: &'r ProcessTree,
+    surroundings: Surroundings,
+    timing: Timing,
+    quiet: bool,
+    /// How many steps have begun.
+    begun: usize,
+}
+
+/// How a step ended, and what it gave.
+struct Ended {
+    told: StepResult,
+    outputs: BTreeMap<String, Value>,
+    failure: Option<Failure>,
+}
+
+impl<'r> Engine<'r> {
+    pub(in crate::service) fn new(
+        request: &'r Request,
+        tree: &'r ProcessTree,
+        setting: Setting,
+    ) -> Self {
+        Self {
+            request,
+            tree,
+            surroundings: Surroundings {
+                env: setting.env,
+                vars: setting.vars,
+                exports: BTreeMap::new(),
+                work_dir: request.work_dir.clone(),
+            },
+            timing: setting.timing,
+            quiet: setting.quiet,
+            begun: 0,
+        }
+    }
+
+    /// Runs what a request asks for. Returns why it did not succeed, if so.
+    pub(in crate::service) async fn run(mut self, function: &Function) -> Option<Failure> {
+        let exchange = match self.exchange() {
+            Ok(exchange) => exchange,
+            Err(failure) => return Some(failure),
+        };
+        let mut frame = Frame {
+            directory: PathBuf::from(&self.request.work_dir),
+            inputs: Value::named::<String>([]),
+            env: Env::new(),
+            steps: BTreeMap::new(),
+            exchange,
+            depth: 0,
+        };
+        let ended = self
+            .function(function, &mut frame, StepResult::default())
+            .await;
+        ended.failure
+    }
+
+    /// Runs a function in its frame.
+    async fn function(
+        &mut self,
+        function: &Function,
+        frame: &mut Frame,
+        told: StepResult,
+    ) -> Ended {
+        let mut ended = Ended {
+            told,
+            outputs: BTreeMap::new(),
+            failure: None,
+        };
+        let done = Box::pin(self.act(function, frame, &mut ended.told)).await;
+        match done {
+            Ok(outputs) => {
+                for (name, value) in &outputs {
+                    self.hide(value);
+                    ended
+                        .told
+                        .outputs
+                        .insert(name.clone(), result::value(value));
+                }
+                ended.outputs = outputs;
+                ended.told.status = Status::Success.into();
+            }
+            Err(failure) => {
+                ended.told.status = result::status(&failure).into();
+                ended.failure = Some(failure);
+            }
+        }
+        ended
+    }
+
+    async fn act(
+        &mut self,
+        function: &Function,
+        frame: &mut Frame,
+        told: &mut StepResult,
+    ) -> Result<BTreeMap<String, Value>, Failure> {
+        let none = Env::new();
+        let own = {
+            let names = Names::new(&self.surroundings, frame, &none, &frame.exchange);
+            env_of(&function.env, &names)?
+        };
+        match &function.action {
+            Action::Exec(exec) => {
+                let names = Names::new(&self.surroundings, frame, &own, &frame.exchange);
+                let (command, directory) = words_of(exec, &names)?;
+                let work_dir = self.directory(directory);
+                let env = self.surroundings.process_env([&frame.env, &own]);
+                self.tell_env(told, [&frame.env, &own]);
+                Box::pin(self.process(command, work_dir, env, told)).await?;
+                let given = frame
+                    .exchange
+                    .outputs(Declared::By(&function.outputs))
+                    .map_err(wrong)?;
+                self.export(&frame.exchange, told)?;
+                Ok(given)
+            }
+            Action::Run(sequence) => {
+                self.tell_env(told, [&frame.env, &own]);
+                Box::pin(self.sequence(sequence, frame, &own, told)).await?;
+                let names = Names::new(&self.surroundings, frame, &own, &frame.exchange);
+                outputs_of(function, sequence, frame, &names)
+            }
+        }
+    }
+
+    /// Runs the steps of a sequence, whose own variables are `own`.
+    async fn sequence(
+        &mut self,
+        sequence: &Sequence,
+        frame: &mut Frame,
+        own: &Env,
+        told: &mut StepResult,
+    ) -> Result<(), Failure> {
+        for (number, call) in sequence.steps.iter().enumerate() {
+            if self.request.cancellation.is_canceled() {
+                return Err(stopped(&self.request.cancellation));
+            }
+            if !self.quiet {
+                say(self.request, &format!("Running step \"{}\"", call.name));
+            }
+            let is_outermost = frame.depth == 0;
+            if is_outermost {
+                self.request.update(|course| course.step_began(number));
+            }
+            let ended = Box::pin(self.call(call, frame, own)).await;
+            if is_outermost {
+                let event = ended.told.clone();
+                self.request.update(|course| course.step_told(event));
+            }
+            told.sub_step_results.push(ended.told);
+            if let Some(failure) = ended.failure {
+                return Err(self.explained(call, failure));
+            }
+            let outputs = Value::named(ended.outputs);
+            frame.steps.insert(call.name.clone(), outputs);
+        }
+        Ok(())
+    }
+
+    /// Says in the log why a step failed that no process says it of.
+    fn explained(&self, call: &Call, failure: Failure) -> Failure {
+        if failure.is_told {
+            return failure;
+        }
+        let message = format!("step \"{}\": {}", call.name, failure.message);
+        say(self.request, &format!("ERROR: {message}"));
+        Failure {
+            message,
+            is_told: true,
+            ..failure
+        }
+    }
+
+    async fn call(&mut self, call: &Call, frame: &Frame, own: &Env) -> Ended {
+        let mut told = result::called(call);
+        match Box::pin(self.called(call, frame, own, &mut told)).await {
+            Ok(ended) => ended,
+            Err(failure) => {
+                told.status = result::status(&failure).into();
+                Ended {
+                    told,
+                    outputs: BTreeMap::new(),
+                    failure: Some(failure),
+                }
+            }
+        }
+    }
+
+    async fn called(
+        &mut self,
+        call: &Call,
+        frame: &Frame,
+        own: &Env,
+        told: &mut StepResult,
+    ) -> Result<Ended, Failure> {
+        let exchange = self.exchange()?;
+        let mut layers = frame.env.clone();
+        let names = Names::new(&self.surroundings, frame, own, &frame.exchange);
+        let given = env_of(&call.env, &names)?;
+        layers.extend(
+            own.iter()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+        layers.extend(
+            given
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+        result::note_env(told, &given);
+        let reference = match &call.target {
+            Target::Script(script) => {
+                // Its own files, and what is set for it: nothing describes it but this.
+                let names = Names::new(&self.surroundings, frame, &layers, &exchange);
+                let script = text_of(script, &names, "script")?;
+                let outputs = Box::pin(self.script(&script, &layers, &exchange, told)).await?;
+                let told = std::mem::take(told).told_of(&outputs);
+                return Ok(Ended {
+                    told,
+                    outputs,
+                    failure: None,
+                });
+            }
+            Target::Function(reference) => reference,
+        };
+        let place = match reference {
+            Reference::Fixed(place) => place.clone(),
+            Reference::Dynamic(template) => {
+                let text = text_of(template, &names, "reference")?;
+                Place::parse(&text).map_err(wrong)?
+            }
+        };
+        let mut inputs = BTreeMap::new();
+        for (name, argument) in &call.inputs {
+            let value = argument.evaluate(&names);
+            let value = value.map_err(|error| wrong(format!("input \"{name}\": {error}")))?;
+            self.hide(&value);
+            inputs.insert(name.clone(), value);
+        }
+        drop(names);
+        result::note_inputs(told, &inputs);
+        if frame.depth >= DEEPEST {
+            return Err(wrong(format!(
+                "functions call each other more than {DEEPEST} deep"
+            )));
+        }
+        let Located {
+            function,
+            directory,
+        } = locate(&place, &frame.directory).map_err(wrong)?;
+        told.spec_definition = Some(result::described(&function));
+        let inputs = bind_inputs(&function.inputs, inputs).map_err(wrong)?;
+        let mut inner = Frame {
+            directory,
+            inputs,
+            env: layers,
+            steps: BTreeMap::new(),
+            exchange,
+            depth: frame.depth + 1,
+        };
+        Ok(self
+            .function(&function, &mut inner, std::mem::take(told))
+            .await)
+    }
+
+    async fn script(
+        &mut self,
+        script: &str,
+        layers: &Env,
+        exchange: &Exchange,
+        told: &mut StepResult,
+    ) -> Result<BTreeMap<String, Value>, Failure> {
+        if self.request.command.is_empty() {
+            return Err(Failure::new(ErrorKind::Start, shell::MISSING));
+        }
+        let path = exchange.script();
+        let write = || -> std::io::Result<()> {
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true).mode(0o600);
+            options.open(&path)?.write_all(script.as_bytes())
+        };
+        fail_point!("steps::script::write", write()).map_err(|error| {
+            let words = format!("cannot write script {}: {error}", path.display());
+            Failure::new(ErrorKind::Internal, words)
+        })?;
+        let mut command = self.request.command.clone();
+        command.push(path.display().to_string());
+        let env = self.surroundings.process_env([layers]);
+        self.tell_env(told, [layers]);
+        let work_dir = PathBuf::from(&self.request.work_dir);
+        Box::pin(self.process(command, work_dir, env, told)).await?;
+        let outputs = exchange.outputs(Declared::Nowhere).map_err(wrong)?;
+        self.export(exchange, told)?;
+        Ok(outputs)
+    }
+
+    /// Runs a process to its end.
+    async fn process(
+        &mut self,
+        words: Vec<String>,
+        work_dir: PathBuf,
+        env: Vec<(OsString, OsString)>,
+        told: &mut StepResult,
+    ) -> Result<(), Failure> {
+        let (request, tree) = (self.request, self.tree);
+        let mut result = ExecResult {
+            command: words.iter().map(|word| request.log.masked(word)).collect(),
+            work_dir: work_dir.display().to_string(),
+            exit_code: 0,
+        };
+        let mut words = words.into_iter();
+        let command = Command::new(words.next().unwrap_or_default())
+            .args(words)
+            .envs(env)
+            .current_dir(work_dir);
+        let process = tree.spawn(&command).map_err(|error| {
+            Failure::new(ErrorKind::Start, crate::service::error::words(&error))
+        })?;
+        let outcome = process
+            .run(&mut LogOutput(request), &request.cancellation, &self.timing)
+            .await;
+        let outcome = outcome.map_err(|error| {
+            Failure::new(ErrorKind::Internal, crate::service::error::words(&error))
+        })?;
+        request.update(|course| course.add(&outcome));
+        let judged = judge(&outcome, &request.cancellation);
+        result.exit_code = judged.as_ref().err().map_or(0, |failure| failure.exit_code);
+        told.exec_result = Some(result);
+        judged.map_err(|failure| Failure {
+            is_told: true,
+            ..failure
+        })
+    }
+
+    /// Takes what a process exports to all that come after it.
+    fn export(&mut self, exchange: &Exchange, told: &mut StepResult) -> Result<(), Failure> {
+        let exports = exchange.exports().map_err(wrong)?;
+        for (name, value) in &exports {
+            told.exports
+                .insert(name.clone(), self.request.log.masked(value));
+        }
+        self.surroundings.exports.extend(exports);
+        Ok(())
+    }
+
+    fn tell_env<'a>(&self, told: &mut StepResult, layers: impl IntoIterator<Item = &'a Env>) {
+        for (name, value) in layers.into_iter().flatten() {
+            told.env
+                .insert(name.clone(), result::shown(value, self.request));
+        }
+    }
+
+    /// Sees to it that no secret gets into the log.
+    fn hide(&self, value: &Value) {
+        hide(value, false, &mut |secret| {
+            self.request.log.add_mask(secret);
+        });
+    }
+
+    fn directory(&self, named: Option<String>) -> PathBuf {
+        let work_dir = Path::new(&self.request.work_dir);
+        named.map_or_else(|| work_dir.to_owned(), |named| work_dir.join(named))
+    }
+
+    fn exchange(&mut self) -> Result<Exchange, Failure> {
+        let directory = self.request.directory.exchange(self.begun);
+        self.begun += 1;
+        let made = fail_point!("steps::exchange::create", Exchange::create(directory));
+        made.map_err(|error| {
+            let words = format!("cannot make the directory of a step: {error}");
+            Failure::new(ErrorKind::Internal, words)
+        })
+    }
+}
+
+impl StepResult {
+    /// Returns it as that of a step that succeeded.
+    fn told_of(mut self, outputs: &BTreeMap<String, Value>) -> Self {
+        self.status = Status::Success.into();
+        let outputs = outputs.iter();
+        self.outputs = outputs
+            .map(|(name, value)| (name.clone(), result::value(value)))
+            .collect();
+        self
+    }
+}
+
+/// Returns what a sequence gives.
+fn outputs_of(
+    function: &Function,
+    sequence: &Sequence,
+    frame: &Frame,
+    names: &Names,
+) -> Result<BTreeMap<String, Value>, Failure> {
+    let declared = match &function.outputs {
+        Outputs::Delegated => {
+            let step = sequence
+                .delegate
+                .as_deref()
+                .and_then(|step| frame.steps.get(step));
+            return match step.map(|outputs| &outputs.kind) {
+                Some(Kind::Struct(outputs)) => Ok(outputs.clone()),
+                _ => Ok(BTreeMap::new()),
+            };
+        }
+        Outputs::Declared(declared) => declared,
+    };
+    let mut given = BTreeMap::new();
+    for (name, argument) in &sequence.outputs {
+        let value = argument.evaluate(names);
+        let value = value.map_err(|error| wrong(format!("output \"{name}\": {error}")))?;
+        given.insert(name.clone(), value);
+    }
+    bind_outputs(declared, given).map_err(wrong)
+}
+
+/// Returns the words of a command, and its directory.
+fn words_of(exec: &Exec, names: &Names) -> Result<(Vec<String>, Option<String>), Failure> {
+    let words = exec
+        .command
+        .iter()
+        .map(|word| text_of(word, names, "command"));
+    let words = words.collect::<Result<Vec<_>, _>>()?;
+    let directory = exec.work_dir.as_ref();
+    let directory = directory
+        .map(|named| text_of(named, names, "work_dir"))
+        .transpose()?;
+    Ok((words, directory))
+}
+
+fn env_of(templates: &BTreeMap<String, Template>, names: &Names) -> Result<Env, Failure> {
+    let variable = |(name, template): (&String, &Template)| {
+        let value = evaluated(template, names, &format!("variable {name}"))?;
+        let is_sensitive = value.has_secrets();
+        let text = plain(&value, name)?;
+        Ok((name.clone(), Value::text(text).sensitive_if(is_sensitive)))
+    };
+    templates.iter().map(variable).collect()
+}
+
+fn text_of(template: &Template, names: &Names, what: &str) -> Result<String, Failure> {
+    plain(&evaluated(template, names, what)?, what)
+}
+
+fn plain(value: &Value, what: &str) -> Result<String, Failure> {
+    let text = value.to_text();
+    if text.contains('\0') {
+        return Err(wrong(format!("{what} would hold a NUL byte")));
+    }
+    Ok(text)
+}
+
+fn evaluated(template: &Template, names: &Names, what: &str) -> Result<Value, Failure> {
+    let value = template.evaluate(names);
+    value.map_err(|error: ExpressionError| wrong(format!("{what}: {error}")))
+}
+
+/// Returns the failure of what nobody could run.
+fn wrong(words: impl Into<String>) -> Failure {
+    Failure::new(ErrorKind::StepFailure, words)
+}
+
+fn hide(value: &Value, is_secret: bool, mask: &mut dyn FnMut(&str)) {
+    let is_secret = is_secret || value.is_sensitive;
+    match &value.kind {
+        Kind::Text(text) if is_secret => mask(text),
+        Kind::Array(values) => values.iter().for_each(|it| hide(it, is_secret, mask)),
+        Kind::Struct(values) => values.values().for_each(|it| hide(it, is_secret, mask)),
+        _ => {}
+    }
+}

@@ -1,0 +1,125 @@
+//! The files by which a process says what it gives.
+
+use crate::language::{Outputs, Value, bind_outputs, exported, written};
+use process::{make_private_dir, remove_tree};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// More bytes in one of these files are refused.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// A directory with the output and the export file of one step. It is removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Exchange(PathBuf);
+
+impl Exchange {
+    /// Makes it, with nothing in it.
+    pub(super) fn create(directory: PathBuf) -> io::Result<Self> {
+        make_private_dir(&directory)?;
+        let exchange = Self(directory);
+        File::create_new(exchange.output())?;
+        File::create_new(exchange.export())?;
+        Ok(exchange)
+    }
+
+    pub(super) fn output(&self) -> PathBuf {
+        self.0.join("output")
+    }
+
+    pub(super) fn export(&self) -> PathBuf {
+        self.0.join("export")
+    }
+
+    /// Returns where a script of the step may lie.
+    pub(super) fn script(&self) -> PathBuf {
+        self.0.join("script")
+    }
+
+    /// Reads what the process gives.
+    pub(super) fn outputs(
+        &self,
+        declared: Declared<'_>,
+    ) -> Result<BTreeMap<String, Value>, String> {
+        let text = read(&self.output()).map_err(|wrong| format!("its output file: {wrong}"))?;
+        let outputs = match declared {
+            Declared::By(Outputs::Delegated) => delegated(&text),
+            Declared::By(Outputs::Declared(declared)) => {
+                written(&text).and_then(|given| bind_outputs(declared, given))
+            }
+            Declared::Nowhere => written(&text),
+        };
+        outputs.map_err(|wrong| format!("its output file: {wrong}"))
+    }
+
+    /// Reads what the process exports.
+    pub(super) fn exports(&self) -> Result<BTreeMap<String, String>, String> {
+        let exports = read(&self.export()).and_then(|text| exported(written(&text)?));
+        exports.map_err(|wrong| format!("its export file: {wrong}"))
+    }
+}
+
+/// Where outputs are declared.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Declared<'f> {
+    /// In the file of a function.
+    By(&'f Outputs),
+    /// Nowhere: a script gives what it likes.
+    Nowhere,
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        // With the directory of the request it goes in any case.
+        let _ = remove_tree(&self.0);
+    }
+}
+
+/// Reads the result of a step as protobuf writes it as JSON: its outputs are the outputs.
+fn delegated(text: &str) -> Result<BTreeMap<String, Value>, String> {
+    let json: serde_json::Value = match text.trim() {
+        "" => return Err("it is empty, and the outputs are delegated to it".to_owned()),
+        text => serde_json::from_str(text)
+            .map_err(|error| format!("it is no JSON of a step's result: line {}", error.line()))?,
+    };
+    match json.get("outputs") {
+        None if json.is_object() => Ok(BTreeMap::new()),
+        Some(serde_json::Value::Object(outputs)) => {
+            let outputs = outputs
+                .iter()
+                .map(|(name, it)| (name.clone(), Value::from(it)));
+            Ok(outputs.collect())
+        }
+        _ => Err("it is no JSON of a step's result".to_owned()),
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let words = |error: io::Error| error.to_string();
+    let mut text = Vec::new();
+    // Whoever wrote it could have put something else in its place.
+    let file = rustix::fs::open(
+        path,
+        rustix::fs::OFlags::RDONLY
+            | rustix::fs::OFlags::NOFOLLOW
+            | rustix::fs::OFlags::NONBLOCK
+            | rustix::fs::OFlags::CLOEXEC,
+        rustix::fs::Mode::empty(),
+    );
+    let file = match file {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::NOENT) => return Ok(String::new()),
+        Err(error) => return Err(words(error.into())),
+    };
+    if !file.metadata().map_err(words)?.is_file() {
+        return Err("it is no file any more".to_owned());
+    }
+    file.take(LARGEST + 1)
+        .read_to_end(&mut text)
+        .map_err(words)?;
+    if text.len() as u64 > LARGEST {
+        return Err(format!("it is longer than {LARGEST} bytes"));
+    }
+    String::from_utf8(text).map_err(|_| "it is no UTF-8".to_owned())
+}

@@ -1,0 +1,16 @@
+//! Runs functions of the step language, one step after the other until one fails.
+//!
+//! | module | what |
+//! |---|---|
+//! | `frame` | what expressions may name, and where the environment of a step comes from |
+//! | `locate` | from a reference to a function and its directory |
+//! | `exchange` | the files by which a process gives outputs and exports |
+//! | `result` | what `FollowSteps` tells of all this |
+
+mod engine;
+mod exchange;
+mod frame;
+mod locate;
+mod result;
+
+pub(super) use engine::{Engine, Setting};
