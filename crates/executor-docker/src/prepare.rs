@@ -39,7 +39,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 #[derive(Debug)]
 pub(crate) struct Preparation {
     pub(crate) engine: Engine,
-    /// Those of the engine.
+    /// Those of the engine, pulled as nobody in particular.
     pub(crate) images: Images,
     /// Starts the helpers that tell credentials.
     pub(crate) supervisor: Option<Supervisor>,
@@ -75,10 +75,11 @@ pub(crate) async fn prepare(
     let services = resources::services(preparation, &names, &labels, volumes.binds())?;
     made.volumes = Some(volumes);
     made.services = Some(services.clone());
-    let image = preparation.image(&said, cancellation);
-    let helper = preparation.helper_image(&said, cancellation);
+    let images = preparation.images_of_job();
+    let image = preparation.image(&images, &said, cancellation);
+    let helper = preparation.helper_image(&images, &said, cancellation);
     let network = resources::network(preparation, services.len(), &names, &labels, cancellation);
-    let pulls = services.pull(&preparation.images, cancellation);
+    let pulls = services.pull(&images, cancellation);
     // Each comes to its end, so that what was made is known.
     let (image, helper, network, pulls) = tokio::join!(image, helper, network, pulls);
     let network = network.map(Arc::new);
@@ -215,9 +216,22 @@ pub(crate) fn go_on(cancellation: &Cancellation) -> Result<(), DockerError> {
 }
 
 impl Preparation {
+    /// Returns the images of the engine as this job may pull them: its own, the helper's, those of services.
+    fn images_of_job(&self) -> Images {
+        let variable = self.options.variables.get("DOCKER_AUTH_CONFIG");
+        let sources = CredentialSources::of_runner();
+        let sources = sources.with_job(variable, &self.options.job.credentials);
+        let mut credentials = Credentials::new(sources);
+        if let Some(supervisor) = &self.supervisor {
+            credentials = credentials.with_helpers(supervisor.tree());
+        }
+        self.images.for_job(credentials)
+    }
+
     /// Sees to it that the engine has the job's image.
     async fn image(
         &self,
+        images: &Images,
         said: &ImageOptions,
         cancellation: &Cancellation,
     ) -> Result<ImageInfo, DockerError> {
@@ -239,13 +253,14 @@ impl Preparation {
         let reference = reference_of(&expanded)?;
         policy::check_image(&self.settings, &reference)
             .map_err(|refusal| DockerError::config(refusal.to_string()))?;
-        self.pull(&reference, &job.pull_policy, said, cancellation)
+        self.pull(images, &reference, &job.pull_policy, said, cancellation)
             .await
     }
 
     /// Sees to it that the engine has the image of the predefined container, where that is another.
     async fn helper_image(
         &self,
+        images: &Images,
         said: &ImageOptions,
         cancellation: &Cancellation,
     ) -> Result<Option<ImageInfo>, DockerError> {
@@ -255,12 +270,13 @@ impl Preparation {
             return Ok(None);
         };
         let reference = reference_of(&self.options.variables.expand(named))?;
-        let pulled = self.pull(&reference, &[], said, cancellation).await;
+        let pulled = self.pull(images, &reference, &[], said, cancellation).await;
         pulled.map(Some)
     }
 
     async fn pull(
         &self,
+        images: &Images,
         reference: &ImageReference,
         asked: &[String],
         said: &ImageOptions,
@@ -268,14 +284,6 @@ impl Preparation {
     ) -> Result<ImageInfo, DockerError> {
         let policies = policy::pull_policies(&self.settings, asked)
             .map_err(|refusal| DockerError::config(refusal.to_string()))?;
-        let sources = CredentialSources::of_runner();
-        let variable = self.options.variables.get("DOCKER_AUTH_CONFIG");
-        let sources = sources.with_job(variable, &self.options.job.credentials);
-        let mut credentials = Credentials::new(sources);
-        if let Some(supervisor) = &self.supervisor {
-            credentials = credentials.with_helpers(supervisor.tree());
-        }
-        let images = self.images.for_job(credentials);
         images
             .ensure(
                 reference,

@@ -2,8 +2,7 @@
 
 use crate::support::engine;
 use crate::support::proxy::{Fault, Proxy};
-use crate::support::registry::{Auth, PASSWORD, Registry, USER, remove};
-use executor_core::job::Credentials as JobCredentials;
+use crate::support::registry::{Auth, PASSWORD, Registry, USER, document, payload, remove};
 use executor_core::{BuildError, CancelCause, Cancellation, FailureReason, TraceStream};
 use executor_docker::error::PullFault;
 use executor_docker::image::{
@@ -336,20 +335,6 @@ async fn an_image_for_another_platform_is_a_clear_error() {
     );
     assert_eq!(class(error), (FailureReason::ImagePullFailure, false));
     world.end().await;
-}
-
-fn document(registry: u16, password: &str) -> String {
-    let auth = serde_json::json!({ "username": USER, "password": password });
-    serde_json::json!({ "auths": { format!("127.0.0.1:{registry}/team"): auth } }).to_string()
-}
-
-fn payload(registry: u16, password: &str) -> JobCredentials {
-    JobCredentials {
-        kind: "registry".to_owned(),
-        url: format!("127.0.0.1:{registry}"),
-        username: USER.to_owned(),
-        password: password.into(),
-    }
 }
 
 #[tokio::test]

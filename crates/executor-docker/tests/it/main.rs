@@ -13,6 +13,7 @@ mod images;
 mod network;
 mod orphan;
 mod planned;
+mod private;
 mod recovery;
 mod run;
 mod services;

@@ -4,7 +4,9 @@ use crate::support::engine;
 use bollard::auth::DockerCredentials;
 use bollard::query_parameters::{
     ImportImageOptionsBuilder, PushImageOptionsBuilder, RemoveImageOptionsBuilder,
+    TagImageOptionsBuilder,
 };
+use executor_core::job::Credentials as JobCredentials;
 use executor_docker::Engine;
 use futures_util::TryStreamExt;
 use sha2::{Digest, Sha256};
@@ -86,19 +88,36 @@ impl Registry {
         let options = ImportImageOptionsBuilder::default().build();
         let loaded = engine.api().import_image(options, archive, None);
         loaded.try_collect::<Vec<_>>().await.unwrap();
+        self.push_what_is_there(&engine, &name).await
+    }
+
+    /// Pushes an image that the engine has, under another name.
+    pub(crate) async fn push_copy(&self, of: &str, path: &str) {
+        let engine = engine().await;
+        let name = format!("127.0.0.1:{}/{path}", self.port);
+        let tag = TagImageOptionsBuilder::default()
+            .repo(&name)
+            .tag("1")
+            .build();
+        engine.api().tag_image(of, Some(tag)).await.unwrap();
+        self.push_what_is_there(&engine, &name).await;
+    }
+
+    /// Pushes, removes what was pushed, and returns its digest.
+    async fn push_what_is_there(&self, engine: &Engine, name: &str) -> String {
         let login = (self.auth == Auth::Password).then(|| DockerCredentials {
             username: Some(USER.to_owned()),
             password: Some(PASSWORD.to_owned()),
             ..DockerCredentials::default()
         });
         let options = PushImageOptionsBuilder::default().tag("1").build();
-        let pushed = engine.api().push_image(&name, Some(options), login);
+        let pushed = engine.api().push_image(name, Some(options), login);
         let steps = pushed.try_collect::<Vec<_>>().await.unwrap();
         let digest = steps.iter().find_map(|step| {
             let (_, rest) = step.status.as_deref()?.split_once("digest: ")?;
             Some(rest.split(' ').next()?.to_owned())
         });
-        remove(&engine, &format!("{name}:1")).await;
+        remove(engine, &format!("{name}:1")).await;
         digest.expect("a push ends with the digest")
     }
 }
@@ -108,6 +127,22 @@ impl Drop for Registry {
         // A registry that has ended by itself shows in the tests.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Returns a document of credentials, as `DOCKER_AUTH_CONFIG` has it.
+pub(crate) fn document(registry: u16, password: &str) -> String {
+    let auth = serde_json::json!({ "username": USER, "password": password });
+    serde_json::json!({ "auths": { format!("127.0.0.1:{registry}/team"): auth } }).to_string()
+}
+
+/// Returns credentials as a job brings them.
+pub(crate) fn payload(registry: u16, password: &str) -> JobCredentials {
+    JobCredentials {
+        kind: "registry".to_owned(),
+        url: format!("127.0.0.1:{registry}"),
+        username: USER.to_owned(),
+        password: password.into(),
     }
 }
 
