@@ -289,11 +289,12 @@ async fn runner_inside_a_job_dies_with_the_job() {
     };
     let (outcome, ()) = tokio::join!(wait, end);
     assert!(!outcome.unwrap().success());
-    assert_eq!(
-        processes("environ", &notes.display().to_string()),
-        Vec::<u32>::new()
-    );
     outer.close().await.unwrap();
+    // The kernel takes a moment for those whose parents are gone.
+    until("the end of all of the inner job", || {
+        processes("environ", &notes.display().to_string()).is_empty()
+    })
+    .await;
     // What is no process is for the next start of the inner runner.
     let recovered = recover(&state(work.path())).unwrap();
     assert_eq!(recovered.len(), 1, "{recovered:?}");

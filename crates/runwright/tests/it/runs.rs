@@ -14,6 +14,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// A project whose jobs write down that they ran.
@@ -82,6 +83,20 @@ impl Scene {
         assert_eq!(runs.len(), 1);
         runs.into_iter().next().unwrap()
     }
+}
+
+/// Returns how a run is that nobody runs any more. A process that another test starts at this moment holds the
+/// run's lock, too, until it is another program.
+async fn settled(run: &Run) -> RunState {
+    let history = run.history().unwrap();
+    for _ in 0..1000 {
+        let state = run.state(&history);
+        if !matches!(state, RunState::Running { .. }) {
+            return state;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    run.state(&history)
 }
 
 fn going_on(run: u64, kind: ContinuationKind) -> RunOptions {
@@ -185,7 +200,7 @@ async fn killed_at_any_line_of_its_journal_a_run_is_finished_and_no_job_runs_twi
                     .find(|job| line.contains(&format!("\"{job}\"")))
             })
             .collect();
-        let state = run.state(&run.history().unwrap());
+        let state = settled(&run).await;
         let jobs = if journal.contains('\n') { 5 } else { 0 };
         let killed = RunState::Killed {
             finished: finished.len(),

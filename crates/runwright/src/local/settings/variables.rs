@@ -9,9 +9,10 @@ use std::ffi::{OsStr, OsString};
 const PREFIX: &str = "RUNWRIGHT_";
 
 /// Variables that are no settings, and are read elsewhere.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 12] = [
     "RUNWRIGHT_AGENT",
     "RUNWRIGHT_CORPUS",
+    "RUNWRIGHT_EMBEDDED_AGENT",
     "RUNWRIGHT_GITLAB",
     "RUNWRIGHT_GITLAB_TOKEN",
     "RUNWRIGHT_GIT_PASSWORD",
