@@ -69,6 +69,9 @@ pub(crate) async fn prepare(
     for warning in preparation.settings.checked()? {
         options.trace.warning_line(&warning.to_string());
     }
+    preparation
+        .settings
+        .checked_for(preparation.engine.version())?;
     let said = ImageOptions::of(&options.job.image)?;
     preparation.announce_files(&said, &names);
     let volumes = resources::volumes(preparation, &names, &labels, cancellation).await?;

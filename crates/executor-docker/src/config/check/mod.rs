@@ -1,5 +1,6 @@
 //! What is wrong with settings by themselves.
 
+mod engine;
 mod images;
 mod networks;
 mod resources;
