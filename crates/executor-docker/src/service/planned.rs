@@ -58,8 +58,9 @@ impl PlannedServices {
     ) -> Result<Self, DockerError> {
         let limit = usize::try_from(config.services_limit).unwrap_or(usize::MAX);
         if services.len() > limit {
+            let key = config.key_style.key("services_limit");
             return Err(DockerError::config(format!(
-                "the job has {} services, but the runner's services_limit is {limit}",
+                "the job has {} services, but the runner's {key} is {limit}",
                 services.len()
             )));
         }

@@ -1,8 +1,11 @@
 //! What a job asks for and does not get, and what it gets only because somebody allows it.
 
 use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use executor_core::JobVariable;
+use executor_core::job::{Image, Job};
 use executor_core::prelude::*;
 use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_docker::image::PullPolicy;
 use serde_json::json;
 
 fn exec() -> DockerConfig {
@@ -14,9 +17,13 @@ fn exec() -> DockerConfig {
 
 /// Checks that a job is refused with this reason, and that nothing is left of it.
 async fn refused(settings: DockerConfig, said: serde_json::Value, reason: &str) {
-    let run = Run::new(settings);
     let mut job = job(BUSYBOX);
     job.image.docker = Some(said);
+    job_is_refused(settings, job, reason).await;
+}
+
+async fn job_is_refused(settings: DockerConfig, job: Job, reason: &str) {
+    let run = Run::new(settings);
     let (error, mut executor, _) = run.try_open(job).await.err().expect("it is refused");
     assert!(error.to_string().contains(reason), "{error}");
     assert!(matches!(error, BuildError::Config { .. }), "{error:?}");
@@ -34,6 +41,63 @@ async fn a_user_who_is_not_on_the_list_does_not_run() {
     refused(listed.clone(), json!({ "user": "root" }), reason).await;
     // The image's own user is root.
     refused(listed, json!({}), reason).await;
+}
+
+/// Returns a job with these services, and what its variables stand for.
+fn with_services(services: &[&str]) -> Job {
+    let mut job = job(BUSYBOX);
+    job.services = services.iter().map(|name| Image::named(*name)).collect();
+    job.variables = vec![
+        JobVariable::public("IMG", BUSYBOX),
+        JobVariable::public("SVC", BUSYBOX),
+    ];
+    job
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn images_and_services_that_are_not_on_the_list_are_refused_whatever_names_them() {
+    let listed = DockerConfig {
+        allowed_images: vec!["ruby:*".to_owned()],
+        ..exec()
+    };
+    let mut job = with_services(&[]);
+    job.image.name = "$IMG".to_owned();
+    let reason = format!("image `{BUSYBOX}` is not allowed: the runner's allowed_images has only");
+    job_is_refused(listed, job, &reason).await;
+
+    let listed = DockerConfig {
+        allowed_services: vec!["mysql:*".to_owned()],
+        ..exec()
+    };
+    let reason =
+        format!("service `{BUSYBOX}` is not allowed: the runner's allowed_services has only");
+    job_is_refused(listed, with_services(&["$SVC"]), &reason).await;
+
+    let few = DockerConfig {
+        services_limit: 1,
+        ..exec()
+    };
+    let reason = "the job has 2 services, but the runner's services_limit is 1";
+    job_is_refused(few, with_services(&["$SVC", "$SVC"]), reason).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_policy_that_is_not_allowed_is_refused() {
+    let never = || vec!["never".to_owned()];
+    let mut job = with_services(&[]);
+    job.image.pull_policy = never();
+    let reason = "pull policy `never` is not allowed: the runner's pull_policy has only";
+    job_is_refused(exec(), job, reason).await;
+
+    let listed = DockerConfig {
+        pull_policy: vec![PullPolicy::Always],
+        allowed_pull_policies: vec![PullPolicy::Always],
+        ..exec()
+    };
+    let mut job = with_services(&["$SVC"]);
+    job.services[0].pull_policy = never();
+    let reason = "pull policy `never` is not allowed: the runner's allowed_pull_policies has only";
+    job_is_refused(listed, job, reason).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
