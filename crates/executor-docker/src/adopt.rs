@@ -63,7 +63,7 @@ pub(crate) async fn adopt(
         .with_container_labels(&preparation.settings.container_labels);
     let files = find_files(preparation, &place, &names, &labels, made)?;
     made.container(&names.build());
-    let volumes = resources::planned_volumes(preparation, &names)?;
+    let volumes = resources::made_volumes(preparation, &names)?;
     let services = resources::services(preparation, &names, &labels, volumes.binds())?;
     made.volumes = Some(volumes);
     made.services = Some(services.clone());

@@ -74,23 +74,25 @@ pub(crate) async fn prepare(
         .checked_for(preparation.engine.version())?;
     let said = ImageOptions::of(&options.job.image)?;
     preparation.announce_files(&said, &names);
-    let volumes = resources::volumes(preparation, &names, &labels, cancellation).await?;
+    let volumes = resources::volumes(preparation, &names)?;
     let services = resources::services(preparation, &names, &labels, volumes.binds())?;
-    made.volumes = Some(volumes);
     made.services = Some(services.clone());
+    let volumes = made.volumes.insert(volumes);
+    let volumes = volumes.make(&preparation.settings, &labels, cancellation);
     let images = preparation.images_of_job();
     let image = preparation.image(&images, &said, cancellation);
     let helper = preparation.helper_image(&images, &said, cancellation);
     let network = resources::network(preparation, services.len(), &names, &labels, cancellation);
     let pulls = services.pull(&images, cancellation);
     // Each comes to its end, so that what was made is known.
-    let (image, helper, network, pulls) = tokio::join!(image, helper, network, pulls);
+    let (volumes, image, helper, network, pulls) =
+        tokio::join!(volumes, image, helper, network, pulls);
     let network = network.map(Arc::new);
     made.network = network.as_ref().ok().cloned();
-    let image = image?;
-    let helper = helper?;
+    let (image, helper) = (image?, helper?);
     let network = network?;
     pulls?;
+    volumes?;
     go_on(cancellation)?;
     let grant = Grant::of_build(&preparation.settings, &image, &said)?;
     let tactic = preparation.tactic(&image)?;

@@ -63,22 +63,14 @@ pub(crate) fn network_mode(
         .map_err(|refused| DockerError::config(refused.to_string()))
 }
 
-/// Makes the volumes that the settings ask for.
-pub(crate) async fn volumes(
-    preparation: &Preparation,
-    names: &Names,
-    labels: &Labels,
-    cancellation: &Cancellation,
-) -> Result<JobVolumes, DockerError> {
-    let Preparation {
-        engine, settings, ..
-    } = preparation;
+/// Returns the volumes that the settings ask for, none of them made.
+pub(crate) fn volumes(preparation: &Preparation, names: &Names) -> Result<JobVolumes, DockerError> {
     let plan = volume_plan(preparation, names)?;
-    JobVolumes::create(engine, settings, plan, labels, cancellation).await
+    Ok(JobVolumes::planned(&preparation.engine, plan))
 }
 
 /// Returns the volumes that another process has made for the same job.
-pub(crate) fn planned_volumes(
+pub(crate) fn made_volumes(
     preparation: &Preparation,
     names: &Names,
 ) -> Result<JobVolumes, DockerError> {

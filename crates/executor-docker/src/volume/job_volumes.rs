@@ -6,125 +6,80 @@ use crate::error::DockerError;
 use crate::labels::{Labels, Role};
 use bollard::models::VolumeCreateRequest;
 use bollard::query_parameters::{RemoveVolumeOptions, UploadToContainerOptionsBuilder};
-use executor_core::{CancelCause, Cancellation};
+use executor_core::Cancellation;
 use fail_point::fail_point;
+use futures_util::future::join_all;
 use std::io;
 
-/// The volumes of a job, which are there.
+/// The volumes of a job.
 #[derive(Debug)]
 pub struct JobVolumes {
     engine: Engine,
     binds: Vec<String>,
-    /// Those that end with the job.
-    passing: Vec<String>,
-    /// Destinations of volumes that nothing has been in yet.
-    fresh: Vec<String>,
-    /// Whether the last one may come into being later.
+    volumes: Vec<JobVolume>,
+}
+
+/// A volume that is made where it is not there yet.
+#[derive(Debug)]
+struct JobVolume {
+    planned: PlannedVolume,
+    /// Whether it may be there because of this job.
+    is_begun: bool,
+    /// Whether nothing has been in it yet.
+    is_fresh: bool,
+    /// Whether it may come into being later.
     doubt: Doubt,
 }
 
 impl JobVolumes {
-    /// Makes what is planned and not there yet.
-    ///
-    /// # Errors
-    ///
-    /// When the engine refuses; then what ends with the job has been removed again.
-    ///
-    /// # Cancellation
-    ///
-    /// Stops at once, with nothing left.
-    pub async fn create(
-        engine: &Engine,
-        config: &DockerConfig,
-        plan: VolumePlan,
-        labels: &Labels,
-        cancellation: &Cancellation,
-    ) -> Result<Self, DockerError> {
-        let mut volumes = Self {
+    /// Returns volumes of which none is made yet.
+    pub fn planned(engine: &Engine, plan: VolumePlan) -> Self {
+        let volumes = plan.made.into_iter().map(|planned| JobVolume {
+            planned,
+            is_begun: false,
+            is_fresh: false,
+            doubt: Doubt::default(),
+        });
+        Self {
             engine: engine.clone(),
             binds: plan.binds,
-            passing: Vec::new(),
-            fresh: Vec::new(),
-            doubt: Doubt::default(),
-        };
-        for planned in plan.made {
-            let made = match cancellation.cause() {
-                Some(cause) => Err(DockerError::Canceled(cause)),
-                None if cancellation.is_canceled() => Err(DockerError::Canceled(CancelCause::User)),
-                None => volumes.make(config, planned, labels, cancellation).await,
-            };
-            if let Err(error) = made {
-                // The first error is what somebody wants to know.
-                let _ = volumes.remove().await;
-                return Err(error);
-            }
+            volumes: volumes.collect(),
         }
-        Ok(volumes)
     }
 
     /// Returns those that another process has made after the same plan.
     pub fn made(engine: &Engine, plan: VolumePlan) -> Self {
-        let passing = plan.made.into_iter().filter(|planned| !planned.kept);
-        Self {
-            engine: engine.clone(),
-            binds: plan.binds,
-            passing: passing.map(|planned| planned.name).collect(),
-            fresh: Vec::new(),
-            doubt: Doubt::default(),
+        let mut made = Self::planned(engine, plan);
+        for volume in &mut made.volumes {
+            volume.is_begun = true;
         }
+        made
+    }
+
+    /// Makes what is not there yet, in parallel.
+    ///
+    /// # Errors
+    ///
+    /// When the engine refuses one; the others are waited for, and [`remove`](Self::remove) removes them.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops at once; [`remove`](Self::remove) finds also what the engine makes of a dropped request.
+    pub async fn make(
+        &mut self,
+        config: &DockerConfig,
+        labels: &Labels,
+        cancellation: &Cancellation,
+    ) -> Result<(), DockerError> {
+        let engine = &self.engine;
+        let volumes = self.volumes.iter_mut();
+        let makings = volumes.map(|volume| volume.make(engine, config, labels, cancellation));
+        join_all(makings).await.into_iter().collect()
     }
 
     /// Returns what containers mount, in the engine's words.
     pub fn binds(&self) -> &[String] {
         &self.binds
-    }
-
-    async fn make(
-        &mut self,
-        config: &DockerConfig,
-        planned: PlannedVolume,
-        labels: &Labels,
-        cancellation: &Cancellation,
-    ) -> Result<(), DockerError> {
-        if !planned.kept {
-            // Before it is made, so that it is removed even when the answer is late.
-            self.passing.push(planned.name.clone());
-        }
-        let found = self.engine.api().inspect_volume(&planned.name);
-        let doing = format!("look for volume {}", planned.name);
-        match unless_stopped(cancellation, self.engine.call(doing, found)).await {
-            Ok(_) => return Ok(()),
-            Err(error) if error.is_not_found() => {}
-            Err(error) => return Err(error),
-        }
-        let labels = if planned.kept {
-            labels.for_kept(Role::Volume)
-        } else {
-            labels.for_role(Role::Volume)
-        };
-        let request = VolumeCreateRequest {
-            name: Some(planned.name.clone()),
-            driver: config.volume_driver.clone().filter(|it| !it.is_empty()),
-            driver_opts: Some(config.volume_driver_ops.clone().into_iter().collect()),
-            labels: Some(labels),
-            ..VolumeCreateRequest::default()
-        };
-        let doing = format!("create volume {}", planned.name);
-        let created = self.engine.api().create_volume(request);
-        let creating = async {
-            fail_point!(
-                "executor_docker::volume::create",
-                self.engine.call(doing, created).await
-            )
-        };
-        let creating = unless_stopped(cancellation, creating);
-        if planned.kept {
-            creating.await?;
-        } else {
-            self.doubt.until_answered(creating).await?;
-        }
-        self.fresh.push(planned.destination);
-        Ok(())
     }
 
     /// Lets every user of a container write into the volumes that were made for it, as an engine makes
@@ -135,15 +90,18 @@ impl JobVolumes {
     ///
     /// When the engine refuses.
     pub async fn open(&self, container: &str, user: Option<&str>) -> Result<(), DockerError> {
-        if self.fresh.is_empty() {
+        let fresh = self.volumes.iter().filter(|volume| volume.is_fresh);
+        let fresh: Vec<&str> = fresh
+            .map(|volume| volume.planned.destination.as_str())
+            .collect();
+        if fresh.is_empty() {
             return Ok(());
         }
         let doing = || format!("open the volumes of container {container}");
-        let archive =
-            directories(&self.fresh, owner(user)).map_err(|source| DockerError::Broken {
-                doing: doing(),
-                source: source.into(),
-            })?;
+        let archive = directories(&fresh, owner(user)).map_err(|source| DockerError::Broken {
+            doing: doing(),
+            source: source.into(),
+        })?;
         let options = UploadToContainerOptionsBuilder::default().path("/").build();
         let body = bollard::body_full(archive.into());
         let api = self.engine.api();
@@ -151,32 +109,73 @@ impl JobVolumes {
         self.engine.call(doing(), uploaded).await
     }
 
-    /// Removes the volumes that end with the job, when no container has them any more.
+    /// Removes the volumes that end with the job, in parallel, when no container has them any more. It may be
+    /// called more than once, and when some were not made.
     ///
     /// # Errors
     ///
     /// The first, after all have been tried.
     pub async fn remove(&mut self) -> Result<(), DockerError> {
-        let mut first = Ok(());
-        let mut left = Vec::new();
-        let passing = std::mem::take(&mut self.passing);
-        let last = passing.len().saturating_sub(1);
-        for (index, name) in passing.into_iter().enumerate() {
-            let doubt = if index == last {
-                self.doubt.clone()
-            } else {
-                Doubt::default()
-            };
-            let force = !doubt.is_left();
-            let removed = doubt.settle(|| remove(&self.engine, &name, force));
-            if let Err(error) = removed.await {
-                first = first.and(Err(error));
-                left.push(name);
-            }
+        let engine = &self.engine;
+        let removals = self.volumes.iter_mut().map(|volume| volume.remove(engine));
+        join_all(removals).await.into_iter().collect()
+    }
+}
+
+impl JobVolume {
+    async fn make(
+        &mut self,
+        engine: &Engine,
+        config: &DockerConfig,
+        labels: &Labels,
+        cancellation: &Cancellation,
+    ) -> Result<(), DockerError> {
+        let PlannedVolume { name, kept, .. } = &self.planned;
+        // Before it is made, so that it is removed even when the answer is late.
+        self.is_begun = true;
+        let found = engine.api().inspect_volume(name);
+        let found = engine.call(format!("look for volume {name}"), found);
+        match unless_stopped(cancellation, found).await {
+            Ok(_) => return Ok(()),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
         }
-        // So that another try removes what this one could not.
-        self.passing = left;
-        first
+        let labels = if *kept {
+            labels.for_kept(Role::Volume)
+        } else {
+            labels.for_role(Role::Volume)
+        };
+        let request = VolumeCreateRequest {
+            name: Some(name.clone()),
+            driver: config.volume_driver.clone().filter(|it| !it.is_empty()),
+            driver_opts: Some(config.volume_driver_ops.clone().into_iter().collect()),
+            labels: Some(labels),
+            ..VolumeCreateRequest::default()
+        };
+        let doing = format!("create volume {name}");
+        let created = engine.api().create_volume(request);
+        let creating = async {
+            fail_point!(
+                "executor_docker::volume::create",
+                engine.call(doing, created).await
+            )
+        };
+        let creating = unless_stopped(cancellation, creating);
+        self.doubt.until_answered(creating).await?;
+        self.is_fresh = true;
+        Ok(())
+    }
+
+    async fn remove(&mut self, engine: &Engine) -> Result<(), DockerError> {
+        if self.planned.kept || !self.is_begun {
+            return Ok(());
+        }
+        let (name, force) = (&self.planned.name, !self.doubt.is_left());
+        let removed = self.doubt.settle(|| remove(engine, name, force));
+        removed.await?;
+        // What could not be removed is tried again.
+        self.is_begun = false;
+        Ok(())
     }
 }
 
@@ -200,7 +199,7 @@ fn owner(user: Option<&str>) -> (u64, u64) {
 }
 
 /// Packs directories that everybody may write to.
-fn directories(paths: &[String], (user, group): (u64, u64)) -> io::Result<Vec<u8>> {
+fn directories(paths: &[&str], (user, group): (u64, u64)) -> io::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for path in paths {
         let mut header = tar::Header::new_gnu();

@@ -75,6 +75,8 @@ async fn images_and_services_that_are_not_on_the_list_are_refused_whatever_names
 
     let few = DockerConfig {
         services_limit: 1,
+        volumes: vec!["/passing".to_owned()],
+        disable_cache: true,
         ..exec()
     };
     let reason = "the job has 2 services, but the runner's services_limit is 1";

@@ -53,8 +53,9 @@ impl Project {
         let labels = Labels::of(&Job::default(), &self.owner, 0);
         let plan = self.plan(config);
         let none = Cancellation::new();
-        let made = JobVolumes::create(&self.engine, config, plan, &labels, &none).await;
-        made.unwrap()
+        let mut volumes = JobVolumes::planned(&self.engine, plan);
+        volumes.make(config, &labels, &none).await.unwrap();
+        volumes
     }
 
     /// Runs a job, as the image's user, and returns what it says.
@@ -183,16 +184,20 @@ async fn a_volume_that_cannot_be_made_leaves_nothing() {
     let labels = Labels::of(&Job::default(), &project.owner, 0);
     let plan = project.plan(&bad);
     let none = Cancellation::new();
-    let made = JobVolumes::create(&project.engine, &bad, plan, &labels, &none).await;
+    let mut volumes = JobVolumes::planned(&project.engine, plan);
+    let made = volumes.make(&bad, &labels, &none).await;
     let error = made.unwrap_err().to_string();
     assert!(error.contains("no-such-driver"), "{error}");
+    volumes.remove().await.unwrap();
     assert_eq!(project.left().await, Vec::<String>::new());
 
     let cancellation = Cancellation::new();
     cancellation.cancel(executor_core::CancelCause::User);
     let plan = project.plan(&good);
-    let made = JobVolumes::create(&project.engine, &good, plan, &labels, &cancellation).await;
+    let mut volumes = JobVolumes::planned(&project.engine, plan);
+    let made = volumes.make(&good, &labels, &cancellation).await;
     assert!(made.is_err());
+    volumes.remove().await.unwrap();
     assert_eq!(project.left().await, Vec::<String>::new());
     project.clean().await;
 }

@@ -23,7 +23,8 @@ fn with_service() -> Job {
     job
 }
 
-async fn stopped(request: &str, harm: Harm, job: Job, choice: EngineChoice) {
+/// Stops a job when this was done to the first of its requests of each of these kinds, and none is answered.
+async fn stopped(requests: &[&str], harm: Harm, job: Job, choice: EngineChoice) {
     let way = Way::new();
     let run = Run::new(DockerConfig {
         host: Some(way.address()),
@@ -32,7 +33,9 @@ async fn stopped(request: &str, harm: Harm, job: Job, choice: EngineChoice) {
         disable_cache: true,
         ..settings()
     });
-    way.harm(request, harm, 1);
+    for request in requests {
+        way.harm(request, harm, 1);
+    }
     let cancellation = Cancellation::new();
     let mut executor = run.provider.create(&ExecutorData::new()).unwrap();
     let options = OptionsBuilder::new()
@@ -41,7 +44,8 @@ async fn stopped(request: &str, harm: Harm, job: Job, choice: EngineChoice) {
         .trace(Arc::new(RecordingTrace::new()))
         .build();
     let stop = async {
-        way.done(1).await;
+        let done = tokio::time::timeout(REMOVAL, way.done(requests.len())).await;
+        done.unwrap_or_else(|_| panic!("{requests:?} do not come at the same time"));
         cancellation.cancel(CancelCause::User);
         Instant::now()
     };
@@ -50,24 +54,39 @@ async fn stopped(request: &str, harm: Harm, job: Job, choice: EngineChoice) {
     let error = prepared.unwrap_err();
     assert!(
         matches!(error, BuildError::Canceled(CancelCause::User)),
-        "{request} {harm:?}: {}",
+        "{requests:?} {harm:?}: {}",
         error.chain()
     );
-    assert!(late < REMOVAL, "{request} {harm:?}: {late:?}");
+    assert!(late < REMOVAL, "{requests:?} {harm:?}: {late:?}");
     executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new(), "{request} {harm:?}");
+    assert_eq!(
+        run.left().await,
+        Vec::<String>::new(),
+        "{requests:?} {harm:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_waited_for_and_nothing_is_left() {
     // R-EXEC-68
     for request in ["POST /containers/create", "POST /start"] {
-        stopped(request, Harm::Deaf, job(BUSYBOX), EngineChoice::Agent).await;
-        stopped(request, Harm::Deaf, with_service(), EngineChoice::Exec).await;
+        stopped(&[request], Harm::Deaf, job(BUSYBOX), EngineChoice::Agent).await;
+        stopped(&[request], Harm::Deaf, with_service(), EngineChoice::Exec).await;
     }
     for request in ["POST /networks/create", "POST /volumes/create"] {
-        stopped(request, Harm::Deaf, with_service(), EngineChoice::Exec).await;
+        stopped(&[request], Harm::Deaf, with_service(), EngineChoice::Exec).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn volumes_network_and_images_are_asked_for_at_the_same_time() {
+    // R-EXEC-59, R-EXEC-61
+    let requests = [
+        "POST /volumes/create",
+        "POST /networks/create",
+        "GET /images/",
+    ];
+    stopped(&requests, Harm::Deaf, with_service(), EngineChoice::Exec).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,21 +94,21 @@ async fn what_the_engine_makes_afterwards_is_removed_too() {
     // R-EXEC-68
     let late = Harm::Late(2);
     stopped(
-        "POST /containers/create",
+        &["POST /containers/create"],
         late,
         job(BUSYBOX),
         EngineChoice::Exec,
     )
     .await;
     stopped(
-        "POST /networks/create",
+        &["POST /networks/create"],
         late,
         with_service(),
         EngineChoice::Exec,
     )
     .await;
     stopped(
-        "POST /volumes/create",
+        &["POST /volumes/create"],
         late,
         job(BUSYBOX),
         EngineChoice::Exec,
