@@ -7,6 +7,8 @@ use process::{make_private_dir, remove_tree};
 use sha2::{Digest, Sha256};
 use tonic::Status;
 
+use super::variable_files::VariableFiles;
+
 /// The longest id that is taken.
 const LONGEST_ID: usize = 1024;
 
@@ -36,10 +38,11 @@ fn name(id: &str) -> String {
     format!("sum-{:x}", Sha256::digest(id))
 }
 
-/// The directory. It is removed when this is dropped.
+/// The directory, and what the request has elsewhere. It is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Directory {
     path: PathBuf,
+    files: Option<VariableFiles>,
 }
 
 impl Directory {
@@ -49,7 +52,12 @@ impl Directory {
         // Nobody else makes directories here, so this one is what a service left behind that was killed.
         remove_tree(&path)?;
         make_private_dir(&path)?;
-        Ok(Self { path })
+        Ok(Self { path, files: None })
+    }
+
+    /// Takes files that are to go with the directory.
+    pub(crate) fn take_files(&mut self, files: VariableFiles) {
+        self.files = Some(files);
     }
 
     pub(crate) fn log(&self) -> PathBuf {
@@ -69,6 +77,9 @@ impl Directory {
 impl Directory {
     /// Removes it with all it holds.
     pub(crate) fn remove(&self) {
+        if let Some(files) = &self.files {
+            files.remove();
+        }
         if let Err(error) = remove_tree(&self.path) {
             let error: &dyn std::error::Error = &error;
             tracing::warn!(error, path = %self.path.display(), "The directory of a request stays behind.");

@@ -24,6 +24,7 @@ mod steps;
 mod table;
 mod tasks;
 mod upstream;
+mod variable_files;
 mod variables;
 
 use std::pin::Pin;

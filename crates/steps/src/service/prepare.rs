@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fail_point::fail_point;
@@ -16,6 +17,7 @@ use super::error::words;
 use super::payload::Steps;
 use super::request::Request;
 use super::shell;
+use super::variable_files::{VariableFiles, Writers};
 use super::variables::Expanded;
 use crate::language::Value;
 use crate::wire::v1::{self, RunRequest};
@@ -29,6 +31,8 @@ pub(crate) struct Surroundings {
     pub(crate) inherited: Vec<(OsString, OsString)>,
     /// All of it, for references.
     pub(crate) environment: process::Environment,
+    /// Who wrote file variables where nobody said where they are to lie.
+    pub(crate) writers: Arc<Writers>,
     pub(crate) timing: Timing,
 }
 
@@ -72,6 +76,11 @@ impl Surroundings {
         let masks = variables.mask(masks);
         make_dir(&work_dir)
             .map_err(|error| broken("make the working directory", &work_dir, &error))?;
+        // A directory that the request names has an owner who removes what is in it.
+        let files = message
+            .temp_dir
+            .is_empty()
+            .then(|| VariableFiles::claim(&self.writers, &temp_dir, variables.file_paths()));
         fail_point!("steps::variables::write", variables.write_files(&temp_dir))
             .map_err(|error| broken("write file variables to", &temp_dir, &error))?;
 
@@ -81,11 +90,14 @@ impl Surroundings {
         let vars = variables.values();
         env.extend(variables.env);
 
-        let directory = fail_point!(
+        let mut directory = fail_point!(
             "steps::directory::create",
             Directory::create(&self.requests, &message.id)
         )
         .map_err(|error| broken("make a directory in", &self.requests, &error))?;
+        if let Some(files) = files {
+            directory.take_files(files);
+        }
         let spool = Spool::create(directory.log()).map_err(|error| log_error(&error))?;
         let reader = spool.reader().map_err(|error| log_error(&error))?;
         let log = TracePipeline::builder().masks(masks).spool(spool).start();

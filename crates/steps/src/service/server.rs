@@ -75,6 +75,7 @@ impl Service {
             requests,
             inherited: inherited(options.inherit, environment.iter()),
             environment,
+            writers: Arc::default(),
             timing: options.timing,
         };
         let shared = Shared {

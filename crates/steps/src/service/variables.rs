@@ -122,6 +122,11 @@ impl Expanded {
         rules.secrets(&self.masked)
     }
 
+    /// Returns where the files lie.
+    pub(crate) fn file_paths(&self) -> Vec<PathBuf> {
+        self.files.iter().map(|file| file.path.clone()).collect()
+    }
+
     /// Writes the files, for the owner alone. The directory is made where it is missing.
     pub(crate) fn write_files(&self, temp_dir: &Path) -> io::Result<()> {
         if self.files.is_empty() {

@@ -100,7 +100,8 @@ pub struct RunRequest {
     /// Graces and the time limit.
     #[prost(message, optional, tag = "100")]
     pub timing: ::core::option::Option<Timing>,
-    /// Where file variables are written; by default the working directory with `.tmp` appended.
+    /// Where file variables are written; they stay there. By default the working directory with `.tmp` appended, where they go
+    /// with the request.
     #[prost(string, tag = "101")]
     pub temp_dir: ::prost::alloc::string::String,
     /// What runs the scripts; by default bash, else sh.

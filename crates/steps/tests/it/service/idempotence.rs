@@ -82,15 +82,16 @@ async fn finish_ends_what_runs_and_leaves_nothing() {
     let mut served = Served::start().await;
     let ready = served.path("ready");
     let script = format!(
-        "trap '' TERM; sleep 611 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; wait; sleep 600",
-        ready.display()
+        "cat \"$CERT\" > '{1}'; trap '' TERM; sleep 611 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; wait; sleep 600",
+        ready.display(),
+        served.path("read").display()
     );
-    served
-        .client
-        .run(served.request("1", &script))
-        .await
-        .unwrap();
+    let mut request = served.request("1", &script);
+    request.job = Some(job_with_file("CERT", "content"));
+    served.client.run(request).await.unwrap();
     until_there(&ready).await;
+    assert_eq!(fs::read_to_string(served.path("read")).unwrap(), "content");
+    assert!(served.path("work.tmp/CERT").exists());
     let pid = fs::read_to_string(&ready).unwrap();
     // It is there before it has become what it is told to be.
     while !lives(&pid, "sleep 611") {
@@ -104,6 +105,7 @@ async fn finish_ends_what_runs_and_leaves_nothing() {
         begin.elapsed()
     );
     assert!(!lives(&pid, "sleep 611"));
+    assert!(!served.path("work.tmp").exists());
     assert_eq!(
         fs::read_dir(served.path("state/requests")).unwrap().count(),
         0
@@ -116,6 +118,41 @@ async fn finish_ends_what_runs_and_leaves_nothing() {
     let (log, _) = served.run(served.request("1", "echo again")).await;
     assert_eq!(log, "again\n");
     served.stop().await;
+}
+
+/// Returns a job with a file variable.
+fn job_with_file(key: &str, value: &str) -> v1::Job {
+    let file = v1::Variable {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        file: true,
+        ..v1::Variable::default()
+    };
+    v1::Job {
+        variables: vec![file],
+        ..v1::Job::default()
+    }
+}
+
+#[tokio::test]
+async fn file_variables_go_with_the_service_but_not_from_where_they_were_asked_for() {
+    // R-STEP-11
+    let mut served = Served::start().await;
+    let mut kept = served.request("kept", "true");
+    kept.job = Some(job_with_file("CERT", "kept"));
+    kept.temp_dir = served.path("given").display().to_string();
+    let mut gone = served.request("gone", "true");
+    gone.job = Some(job_with_file("CERT", "gone"));
+    for request in [kept, gone] {
+        served.run(request).await;
+    }
+    served.finish("kept").await;
+    let cert = served.path("given/CERT");
+    assert_eq!(fs::read_to_string(cert).unwrap(), "kept");
+    // It has ended, and nobody has finished it.
+    assert!(served.path("work.tmp/CERT").exists());
+    let folder = served.stop().await;
+    assert!(!folder.path().join("work.tmp").exists());
 }
 
 #[tokio::test]
