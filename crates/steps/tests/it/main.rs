@@ -9,4 +9,5 @@ mod agent;
 mod client;
 mod golden;
 mod service;
+mod together;
 mod wire;

@@ -8,6 +8,7 @@ use process::{OutputSink, Stream};
 use steps::{RunId, RunState, ScriptStep, StepsError};
 
 use super::support::{Output, Served};
+use crate::together::until_all_there;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_runs_and_its_bytes_and_its_result_come_back() {
@@ -69,10 +70,17 @@ async fn many_requests_share_one_connection() {
     let way = Arc::new(super::support::Way::to(served.socket()));
     let client = steps::StepsClient::new(Arc::clone(&way) as _, super::support::quick());
     client.hello(&Cancellation::new()).await.unwrap();
+    let there = served.path("there");
+    std::fs::create_dir(&there).unwrap();
     let mut running = tokio::task::JoinSet::new();
     for number in 0..20 {
         let (client, id) = (client.clone(), format!("run-{number}"));
-        let run = served.run(&id, &format!("for i in 1 2 3 4 5; do echo {id} $i; done"));
+        // Each one waits for all others: one after the other they would fail.
+        let wait = until_all_there(&there, number, 20);
+        let run = served.run(
+            &id,
+            &format!("{wait}; for i in 1 2 3 4 5; do echo {id} $i; done"),
+        );
         running.spawn(async move {
             let mut output = Output::default();
             let ended = client

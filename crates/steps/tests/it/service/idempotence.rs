@@ -10,6 +10,7 @@ use tokio_stream::StreamExt;
 use tonic::Code;
 
 use super::support::{Served, follow, lives, until_there};
+use crate::together::until_all_there;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_many_runs_of_one_id_one_starts() {
@@ -219,12 +220,16 @@ async fn status_tells_of_one_or_of_all() {
 async fn many_requests_run_at_once_and_do_not_mix() {
     // R-STEP-14
     let served = Served::start().await;
+    let there = served.path("there");
+    fs::create_dir(&there).unwrap();
     let mut runs = JoinSet::new();
     for number in 0..20 {
         let mut client = served.client.clone();
+        // Each one waits for all others: one after the other they would say nothing.
+        let wait = until_all_there(&there, number, 20);
         let request = served.request(
             &number.to_string(),
-            &format!("for i in 1 2 3; do echo {number}:$i; sleep 0.05; done"),
+            &format!("{wait}; for i in 1 2 3; do echo {number}:$i; sleep 0.05; done"),
         );
         runs.spawn(async move {
             let id = request.id.clone();
