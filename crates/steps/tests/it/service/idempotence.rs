@@ -14,7 +14,6 @@ use crate::together::until_all_there;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_many_runs_of_one_id_one_starts() {
-    // R-STEP-17
     // R-STEP-18
     let mut served = Served::start().await;
     let count = served.path("count");
@@ -73,6 +72,51 @@ async fn a_transfer_that_stalls_is_given_up() {
     let pieces = tokio_stream::once(first).chain(tokio_stream::pending());
     let put = served.client.put_files(pieces).await;
     assert_eq!(put.unwrap_err().code(), Code::DeadlineExceeded);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn each_call_made_twice_answers_the_same() {
+    // R-STEP-17
+    let mut served = Served::start().await;
+    let (count, ready) = (served.path("count"), served.path("ready"));
+    let script = format!(
+        "echo x >> '{}'; echo out; touch '{}'; sleep 600",
+        count.display(),
+        ready.display()
+    );
+    let request = served.request("1", &script);
+    let id = || "1".to_owned();
+    let first = served.client.run(request.clone()).await.unwrap();
+    until_there(&ready).await;
+    let again = served.client.run(request).await.unwrap();
+    assert_eq!(again.into_inner(), first.into_inner());
+    let level = v1::cancel_request::Level::Cancel.into();
+    for _ in 0..2 {
+        let cancel = v1::CancelRequest { id: id(), level };
+        let answer = served.client.cancel(cancel).await.unwrap();
+        assert_eq!(answer.into_inner(), v1::CancelResponse {});
+    }
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        let follow = v1::FollowStepsRequest { id: id() };
+        let answers = served.client.follow_steps(follow).await.unwrap();
+        let answers: Vec<_> = answers.into_inner().map(Result::unwrap).collect().await;
+        told.push(answers);
+    }
+    assert_eq!(told[0], told[1]);
+    let last = told[0].last().and_then(|answer| answer.result.as_ref());
+    assert_eq!(last.unwrap().status(), v1::step_result::Status::Cancelled);
+    let log = follow(&mut served.client, "1", 0).await;
+    assert_eq!(super::support::plain(&log), "out\n");
+    assert_eq!(follow(&mut served.client, "1", 0).await, log);
+    for _ in 0..2 {
+        let finish = v1::FinishRequest { id: id() };
+        let answer = served.client.finish(finish).await.unwrap();
+        assert_eq!(answer.into_inner(), v1::FinishResponse {});
+    }
+    assert_eq!(served.service.requests(), 0);
+    assert_eq!(fs::read_to_string(&count).unwrap(), "x\n");
     served.stop().await;
 }
 
