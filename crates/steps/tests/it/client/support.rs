@@ -178,6 +178,7 @@ impl StepsConnector for Way {
             fate,
             left,
             deaf: false,
+            is_cut: false,
             cuts: Arc::clone(&self.cuts),
         }))
     }
@@ -191,6 +192,8 @@ struct Fated {
     left: usize,
     /// Whether nothing that comes is heard.
     deaf: bool,
+    /// Whether it was cut: it is asked again afterwards, and counts once.
+    is_cut: bool,
     cuts: Arc<AtomicUsize>,
 }
 
@@ -200,7 +203,9 @@ impl Fated {
         if self.fate == Fate::Hang {
             return Poll::Pending;
         }
-        self.cuts.fetch_add(1, Ordering::Relaxed);
+        if !std::mem::replace(&mut self.is_cut, true) {
+            self.cuts.fetch_add(1, Ordering::Relaxed);
+        }
         Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()))
     }
 }
