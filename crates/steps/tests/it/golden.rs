@@ -113,18 +113,159 @@ fn a_status_has_the_numbers_of_the_design() {
 #[test]
 fn our_own_fields_begin_at_a_hundred() {
     let request = v1::RunRequest {
+        timing: Some(v1::Timing {
+            terminate_grace_ms: 5,
+            pipe_grace_ms: 6,
+            timeout_ms: 300,
+        }),
         temp_dir: text("t"),
+        shell: Some(v1::Shell {
+            argv: vec![text("s"), text("-e")],
+        }),
         quiet: true,
+        instance: text("i"),
+        verbatim: true,
         ..v1::RunRequest::default()
     };
-    check(&request, b"\xaa\x06\x01t\xb8\x06\x01");
+    check(
+        &request,
+        b"\xa2\x06\x07\x08\x05\x10\x06\x18\xac\x02\xaa\x06\x01t\xb2\x06\x07\x0a\x01s\x0a\x02-e\
+          \xb8\x06\x01\xc2\x06\x01i\xc8\x06\x01",
+    );
     check(
         &v1::Variable {
             raw: true,
+            content: b"c".to_vec(),
             ..v1::Variable::default()
         },
-        b"\xa0\x06\x01",
+        b"\xa0\x06\x01\xaa\x06\x01c",
     );
+    check(
+        &v1::FollowLogsResponse {
+            settled: true,
+            open: 3,
+            ..v1::FollowLogsResponse::default()
+        },
+        b"\xa0\x06\x01\xa8\x06\x03",
+    );
+    let status = v1::Status {
+        result: Some(v1::Result {
+            state: 3,
+            ..v1::Result::default()
+        }),
+        ..v1::Status::default()
+    };
+    check(&status, b"\xa2\x06\x02\x08\x03");
+}
+
+#[test]
+fn a_step_has_the_numbers_of_the_design() {
+    // R-STEP-04
+    let value = prost_types::Value {
+        kind: Some(prost_types::value::Kind::StringValue(text("v"))),
+    };
+    let result = v1::StepResult {
+        step: Some(v1::Step {
+            name: text("n"),
+            ..v1::Step::default()
+        }),
+        spec_definition: Some(v1::SpecDefinition::default()),
+        status: 3,
+        outputs: [(text("o"), value)].into(),
+        exports: [(text("X"), text("1"))].into(),
+        env: [(text("E"), text("2"))].into(),
+        exec_result: Some(v1::step_result::ExecResult {
+            command: vec![text("c")],
+            work_dir: text("w"),
+            exit_code: 3,
+        }),
+        sub_step_results: vec![v1::StepResult {
+            status: 2,
+            ..v1::StepResult::default()
+        }],
+    };
+    check(
+        &result,
+        b"\x0a\x03\x0a\x01n\x12\x00\x20\x03\x2a\x08\x0a\x01o\x12\x03\x1a\x01v\x32\x06\x0a\x01X\x12\x011\
+          \x3a\x06\x0a\x01E\x12\x012\x42\x08\x0a\x01c\x12\x01w\x18\x03\x4a\x02\x20\x02",
+    );
+}
+
+#[test]
+fn a_result_has_the_numbers_it_was_given() {
+    let result = v1::Result {
+        state: 3,
+        signal: 9,
+        oom_killed: true,
+        duration_us: 300,
+        cpu_us: 5,
+        peak_memory: 6,
+        stdout_bytes: 7,
+        stderr_bytes: 8,
+        error_kind: 1,
+        message: text("m"),
+        log_bytes: 11,
+        killed: true,
+        output_cut: true,
+        log_error: text("e"),
+    };
+    check(
+        &result,
+        b"\x08\x03\x10\x09\x18\x01\x20\xac\x02\x28\x05\x30\x06\x38\x07\x40\x08\x48\x01\x52\x01m\x58\x0b\
+          \x60\x01\x68\x01\x72\x01e",
+    );
+}
+
+#[test]
+fn our_own_calls_have_the_numbers_they_were_given() {
+    check(
+        &v1::CancelRequest {
+            id: text("i"),
+            level: v1::cancel_request::Level::Abort.into(),
+        },
+        b"\x0a\x01i\x10\x02",
+    );
+    check(
+        &v1::PutFilesRequest {
+            directory: text("d"),
+            data: b"b".to_vec(),
+            last: true,
+        },
+        b"\x0a\x01d\x12\x01b\x18\x01",
+    );
+    check(
+        &v1::GetFilesRequest {
+            directory: text("d"),
+            paths: vec![text("a"), text("b")],
+        },
+        b"\x0a\x01d\x12\x01a\x12\x01b",
+    );
+    let data = b"b".to_vec();
+    check(&v1::GetFilesResponse { data }, b"\x0a\x01b");
+    check(
+        &v1::OwnRequest {
+            path: text("p"),
+            uid: 1000,
+            gid: 1001,
+        },
+        b"\x0a\x01p\x10\xe8\x07\x18\xe9\x07",
+    );
+    check(
+        &v1::HelloResponse {
+            version: text("v"),
+            pid: 2,
+            uid: 3,
+            gid: 4,
+            home: text("h"),
+            shells: vec![text("s"), text("t")],
+            instance: text("i"),
+        },
+        b"\x0a\x01v\x10\x02\x18\x03\x20\x04\x2a\x01h\x32\x01s\x32\x01t\x3a\x01i",
+    );
+    check(&v1::CancelResponse {}, b"");
+    check(&v1::HelloRequest {}, b"");
+    check(&v1::PutFilesResponse {}, b"");
+    check(&v1::OwnResponse {}, b"");
 }
 
 #[test]

@@ -5,7 +5,10 @@ use steps::wire::upstream::{
     CloseRequest, FollowLogsRequest, Job, RunRequest, StatusRequest, Variable,
 };
 
-use super::support::{Served, plain};
+use super::support::{Served, lives, plain, until_there};
+use steps::wire::upstream;
+use steps::wire::v1;
+use tonic::Code;
 
 #[tokio::test]
 async fn a_job_of_gitlab_runner_runs() {
@@ -47,7 +50,7 @@ async fn a_job_of_gitlab_runner_runs() {
         .into_inner()
         .jobs;
     let [job] = jobs.try_into().unwrap();
-    let job: steps::wire::upstream::Status = job;
+    let job: upstream::Status = job;
     assert_eq!(
         (job.status(), job.message.as_str()),
         (Status::Failure, "exit status 42")
@@ -63,5 +66,90 @@ async fn a_job_of_gitlab_runner_runs() {
         .into_inner()
         .jobs;
     assert_eq!(left, []);
+    served.stop().await;
+}
+
+/// Returns a request of one script.
+fn request(served: &Served, id: &str, script: &str) -> RunRequest {
+    RunRequest {
+        id: id.to_owned(),
+        work_dir: served.path("work").display().to_string(),
+        steps: super::support::steps_of(&[("script", script)]),
+        ..RunRequest::default()
+    }
+}
+
+#[tokio::test]
+async fn success_cancellation_and_close_are_told_in_its_words() {
+    let mut served = Served::start().await;
+    let mut client = served.upstream().await;
+    let told = |jobs: upstream::StatusResponse| -> Vec<(Status, String)> {
+        let jobs = jobs.jobs.into_iter();
+        jobs.map(|job| (job.status(), job.message)).collect()
+    };
+    let status = |id: &str| StatusRequest { id: id.to_owned() };
+
+    client.run(request(&served, "good", "true")).await.unwrap();
+    served.until("good", |status| status.finished).await;
+    let good = client.status(status("good")).await.unwrap().into_inner();
+    assert_eq!(told(good), [(Status::Success, String::new())]);
+
+    let ready = served.path("ready");
+    let script = format!(
+        "echo $$ > '{0}.new'; mv '{0}.new' '{0}'; exec sleep 612",
+        ready.display()
+    );
+    client.run(request(&served, "long", &script)).await.unwrap();
+    until_there(&ready).await;
+    let running = client.status(status("long")).await.unwrap().into_inner();
+    assert_eq!(told(running), [(Status::Running, String::new())]);
+    let cancel = v1::CancelRequest {
+        id: "long".to_owned(),
+        level: 0,
+    };
+    served.client.cancel(cancel).await.unwrap();
+    served.until("long", |status| status.finished).await;
+    let long = client.status(status("long")).await.unwrap().into_inner();
+    assert_eq!(long.jobs[0].status(), Status::Cancelled);
+
+    std::fs::remove_file(&ready).unwrap();
+    client.run(request(&served, "shut", &script)).await.unwrap();
+    until_there(&ready).await;
+    let pid = std::fs::read_to_string(&ready).unwrap();
+    let follow = FollowLogsRequest {
+        id: "shut".to_owned(),
+        offset: 0,
+    };
+    let mut pieces = client.follow_logs(follow).await.unwrap().into_inner();
+    let close = CloseRequest {
+        id: "shut".to_owned(),
+    };
+    client.close(close).await.unwrap();
+    assert!(!lives(&pid, "sleep 612"));
+    // Whoever follows is told of the end.
+    while pieces.message().await.unwrap().is_some() {}
+    let shut = client.status(status("shut")).await;
+    assert_eq!(shut.unwrap_err().code(), Code::NotFound);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn what_it_cannot_ask_for_is_refused() {
+    let mut served = Served::start().await;
+    let mut client = served.upstream().await;
+    client.run(request(&served, "known", "true")).await.unwrap();
+    served.until("known", |status| status.finished).await;
+    for (id, offset, expect) in [
+        ("known", -1, Code::InvalidArgument),
+        ("unknown", 0, Code::NotFound),
+    ] {
+        let id = id.to_owned();
+        let refused = client.follow_logs(FollowLogsRequest { id, offset }).await;
+        assert_eq!(refused.err().unwrap().code(), expect);
+    }
+    let id = "unknown".to_owned();
+    let refused = client.status(StatusRequest { id: id.clone() }).await;
+    assert_eq!(refused.unwrap_err().code(), Code::NotFound);
+    client.close(CloseRequest { id }).await.unwrap();
     served.stop().await;
 }
