@@ -1,7 +1,7 @@
 //! Values that go into a function and come out of it, by what it declares.
 
 use super::expression::{ExpressionError, Scope};
-use super::function::{Argument, Input, Output};
+use super::function::{Argument, Declared};
 use super::value::{Kind, Value, ValueType};
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Argument {
 ///
 /// Says which input is unknown, missing, of another type, or a secret where none may be.
 pub fn bind_inputs(
-    declared: &BTreeMap<String, Input>,
+    declared: &BTreeMap<String, Declared>,
     mut given: BTreeMap<String, Value>,
 ) -> Result<Value, String> {
     if let Some(name) = given.keys().find(|name| !declared.contains_key(*name)) {
@@ -66,7 +66,7 @@ pub fn bind_inputs(
 ///
 /// As [`bind_inputs`].
 pub fn bind_outputs(
-    declared: &BTreeMap<String, Output>,
+    declared: &BTreeMap<String, Declared>,
     mut given: BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, String> {
     if let Some(name) = given.keys().find(|name| !declared.contains_key(*name)) {
@@ -186,8 +186,8 @@ mod tests {
         }
     }
 
-    fn inputs() -> BTreeMap<String, Input> {
-        let input = |value_type, default: Option<serde_json::Value>, is_sensitive| Input {
+    fn inputs() -> BTreeMap<String, Declared> {
+        let input = |value_type, default: Option<serde_json::Value>, is_sensitive| Declared {
             value_type,
             default: default.as_ref().map(Value::from),
             is_sensitive,
@@ -249,7 +249,7 @@ mod tests {
             bind_outputs(&none, values(&json!({"a": 1}))).unwrap_err(),
             "it declares no output \"a\"; there are none"
         );
-        let output = Output {
+        let output = Declared {
             value_type: ValueType::Text,
             default: None,
             is_sensitive: true,

@@ -2,33 +2,32 @@
 
 use super::expression::Template;
 use super::function::Argument;
-use super::value::Value;
-use serde_json::{Map, Value as Json};
+use super::value::Kind;
+use super::yaml::Node;
 use std::collections::BTreeMap;
 
 /// The longest name.
 const LONGEST_NAME: usize = 255;
 
 /// A mapping whose keys are taken one after the other; what nobody takes is unknown.
-#[derive(Debug)]
 pub(super) struct Fields {
     /// Where it is, for words: `inputs.name: `.
     place: String,
-    map: Map<String, Json>,
+    map: BTreeMap<String, Node>,
 }
 
 impl Fields {
-    pub(super) fn of(place: &str, value: Json) -> Result<Self, String> {
+    pub(super) fn of(place: &str, node: Node) -> Result<Self, String> {
         let place = if place.is_empty() {
             String::new()
         } else {
             format!("{place}: ")
         };
-        match value {
-            Json::Object(map) => Ok(Self { place, map }),
-            Json::Null => Ok(Self {
+        match node {
+            Node::Map(map) => Ok(Self { place, map }),
+            Node::Null => Ok(Self {
                 place,
-                map: Map::new(),
+                map: BTreeMap::new(),
             }),
             _ => Err(format!("{place}it is no mapping of keys to values")),
         }
@@ -39,30 +38,33 @@ impl Fields {
         format!("{}{words}", self.place)
     }
 
-    pub(super) fn take(&mut self, key: &str) -> Option<Json> {
-        self.map.remove(key).filter(|value| !value.is_null())
+    pub(super) fn take(&mut self, key: &str) -> Option<Node> {
+        self.map.remove(key).filter(|node| *node != Node::Null)
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
-        self.map.get(key).is_some_and(|value| !value.is_null())
+        self.map.get(key).is_some_and(|node| *node != Node::Null)
     }
 
     pub(super) fn take_text(&mut self, key: &str) -> Result<Option<String>, String> {
-        match self.take(key) {
-            None => Ok(None),
-            Some(Json::String(text)) if text.contains('\0') => {
-                Err(self.wrong(format_args!("`{key}` holds a NUL byte")))
-            }
-            Some(Json::String(text)) => Ok(Some(text)),
-            Some(_) => Err(self.wrong(format_args!("`{key}` is no text"))),
+        let Some(node) = self.take(key) else {
+            return Ok(None);
+        };
+        let text = node.into_text();
+        let text = text.ok_or_else(|| self.wrong(format_args!("`{key}` is no text")))?;
+        if text.contains('\0') {
+            return Err(self.wrong(format_args!("`{key}` holds a NUL byte")));
         }
+        Ok(Some(text))
     }
 
     pub(super) fn take_flag(&mut self, key: &str) -> Result<bool, String> {
-        match self.take(key) {
-            None => Ok(false),
-            Some(Json::Bool(flag)) => Ok(flag),
-            Some(_) => Err(self.wrong(format_args!("`{key}` is neither true nor false"))),
+        let Some(node) = self.take(key) else {
+            return Ok(false);
+        };
+        match node.to_value().kind {
+            Kind::Boolean(flag) => Ok(flag),
+            _ => Err(self.wrong(format_args!("`{key}` is neither true nor false"))),
         }
     }
 
@@ -80,14 +82,15 @@ impl Fields {
     pub(super) fn take_templates(&mut self, key: &str) -> Result<Vec<Template>, String> {
         let values = match self.take(key) {
             None => return Ok(Vec::new()),
-            Some(Json::Array(values)) => values,
+            Some(Node::List(nodes)) => nodes,
             Some(_) => return Err(self.wrong(format_args!("`{key}` is no list"))),
         };
-        let template = |value: Json| match value {
-            Json::String(text) if !text.contains('\0') => {
-                Template::parse(&text).map_err(|error| self.wrong(format_args!("`{key}`: {error}")))
-            }
-            _ => Err(self.wrong(format_args!("`{key}` has something in it that is no text"))),
+        let template = |node: Node| {
+            let text = node.into_text().filter(|text| !text.contains('\0'));
+            let text = text.ok_or_else(|| {
+                self.wrong(format_args!("`{key}` has something in it that is no text"))
+            })?;
+            Template::parse(&text).map_err(|error| self.wrong(format_args!("`{key}`: {error}")))
         };
         values.into_iter().map(template).collect()
     }
@@ -96,16 +99,17 @@ impl Fields {
     pub(super) fn take_env(&mut self) -> Result<BTreeMap<String, Template>, String> {
         let map = match self.take("env") {
             None => return Ok(BTreeMap::new()),
-            Some(Json::Object(map)) => map,
+            Some(Node::Map(map)) => map,
             Some(_) => return Err(self.wrong("`env` is no mapping of names to texts")),
         };
-        let variable = |(name, value): (String, Json)| {
-            let text = match value {
-                Json::String(text) if !text.contains('\0') => text,
-                Json::Number(number) => number.to_string(),
-                Json::Bool(flag) => flag.to_string(),
-                _ => return Err(self.wrong(format_args!("variable `{}` is no text", shown(&name)))),
+        let variable = |(name, node): (String, Node)| {
+            let text = match node {
+                Node::Null => Some(String::new()),
+                node => node.into_text().filter(|text| !text.contains('\0')),
             };
+            let text = text.ok_or_else(|| {
+                self.wrong(format_args!("variable `{}` is no text", shown(&name)))
+            })?;
             check_name(&name).map_err(|wrong| self.wrong(format_args!("variable {wrong}")))?;
             let template = Template::parse(&text);
             let template =
@@ -122,14 +126,14 @@ impl Fields {
     ) -> Result<BTreeMap<String, Argument>, String> {
         let map = match self.take(key) {
             None => return Ok(BTreeMap::new()),
-            Some(Json::Object(map)) => map,
+            Some(Node::Map(map)) => map,
             Some(_) => {
                 return Err(self.wrong(format_args!("`{key}` is no mapping of names to values")));
             }
         };
-        let argument = |(name, value): (String, Json)| {
+        let argument = |(name, node): (String, Node)| {
             check_name(&name).map_err(|wrong| self.wrong(format_args!("`{key}`: {wrong}")))?;
-            let read = argument(value);
+            let read = argument(node);
             let read = read.map_err(|error| self.wrong(format_args!("`{key}.{name}`: {error}")))?;
             Ok((name, read))
         };
@@ -138,7 +142,7 @@ impl Fields {
 
     /// Says so if there is a key that nobody took.
     pub(super) fn end(self) -> Result<(), String> {
-        match self.map.iter().find(|(_, value)| !value.is_null()) {
+        match self.map.iter().find(|(_, node)| **node != Node::Null) {
             Some((key, _)) => Err(self.wrong(format_args!("`{}` is unknown", shown(key)))),
             None => Ok(()),
         }
@@ -146,22 +150,21 @@ impl Fields {
 }
 
 /// Reads a value with expressions in its texts.
-pub(super) fn argument(value: Json) -> Result<Argument, String> {
-    Ok(match value {
-        Json::String(text) if text.contains("${{") => {
+pub(super) fn argument(node: Node) -> Result<Argument, String> {
+    Ok(match node {
+        Node::Plain(text) | Node::Text(text) if text.contains("${{") => {
             Argument::Text(Template::parse(&text).map_err(|error| error.to_string())?)
         }
-        Json::Array(values) => {
-            let values = values.into_iter().map(argument).collect::<Result<_, _>>()?;
+        Node::List(nodes) => {
+            let values = nodes.into_iter().map(argument).collect::<Result<_, _>>()?;
             Argument::Array(values)
         }
-        Json::Object(values) => {
-            let values = values
-                .into_iter()
-                .map(|(name, value)| Ok((name, argument(value)?)));
+        Node::Map(nodes) => {
+            let values = nodes.into_iter();
+            let values = values.map(|(name, node)| Ok((name, argument(node)?)));
             Argument::Struct(values.collect::<Result<_, String>>()?)
         }
-        plain => Argument::Plain(Value::from(&plain)),
+        plain => Argument::Plain(plain.to_value()),
     })
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Function {
     /// What it takes.
-    pub inputs: BTreeMap<String, Input>,
+    pub inputs: BTreeMap<String, Declared>,
     /// What it gives.
     pub outputs: Outputs,
     /// Set for its process, or for all its steps.
@@ -18,25 +18,14 @@ pub struct Function {
     pub action: Action,
 }
 
-/// A value that a step takes.
+/// A value that a step takes or gives.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Input {
-    /// The type of what is taken.
+pub struct Declared {
+    /// Its type.
     pub value_type: ValueType,
-    /// What is taken when nothing is given; without it something must be.
+    /// What it is when nothing is given; without it something must be.
     pub default: Option<Value>,
-    /// Whether secrets may be given.
-    pub is_sensitive: bool,
-}
-
-/// A value that a step gives.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Output {
-    /// The type of what is given.
-    pub value_type: ValueType,
-    /// What is given when the step gives nothing; without it the step must.
-    pub default: Option<Value>,
-    /// Whether it is a secret.
+    /// Whether it may be a secret, and is taken for one.
     pub is_sensitive: bool,
 }
 
@@ -44,7 +33,7 @@ pub struct Output {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outputs {
     /// Values of these names.
-    Declared(BTreeMap<String, Output>),
+    Declared(BTreeMap<String, Declared>),
     /// What one of its steps gives, or what its process says as a whole.
     Delegated,
 }

@@ -16,8 +16,6 @@ mod value;
 pub(crate) mod yaml;
 
 pub use bind::{bind_inputs, bind_outputs, exported, written};
-pub use function::{
-    Action, Argument, Call, Exec, Function, Input, Output, Outputs, Sequence, Target,
-};
+pub use function::{Action, Argument, Call, Declared, Exec, Function, Outputs, Sequence, Target};
 pub use reference::{FILES, File, Place, Reference};
 pub use value::{Kind, Value, ValueType};

@@ -1,11 +1,10 @@
 //! From the text of a file to what it describes.
 
 use super::fields::{Fields, check_name, shown};
-use super::function::{Action, Call, Exec, Function, Input, Output, Outputs, Sequence, Target};
+use super::function::{Action, Call, Declared, Exec, Function, Outputs, Sequence, Target};
 use super::reference::{File, Place, Reference, with_scheme};
-use super::value::{Value, ValueType};
-use super::yaml;
-use serde_json::Value as Json;
+use super::value::ValueType;
+use super::yaml::{self, Node};
 use std::collections::BTreeMap;
 
 /// More steps than this in one sequence are refused.
@@ -28,11 +27,11 @@ impl Function {
         }
     }
 
-    fn of(spec: Json, definition: Json) -> Result<Self, String> {
+    fn of(spec: Node, definition: Node) -> Result<Self, String> {
         let mut document = Fields::of("", spec)?;
-        let mut spec = Fields::of("spec", document.take("spec").unwrap_or_default())?;
+        let mut spec = Fields::of("spec", document.take("spec").unwrap_or(Node::Null))?;
         document.end()?;
-        let inputs = inputs(spec.take("inputs"))?;
+        let inputs = declared("inputs", spec.take("inputs"))?;
         let outputs = outputs(spec.take("outputs"))?;
         spec.end()?;
         let mut function = Self::definition(definition)?;
@@ -43,7 +42,7 @@ impl Function {
     }
 
     /// Reads what a step does, which takes and gives nothing.
-    pub(super) fn definition(definition: Json) -> Result<Self, String> {
+    pub(super) fn definition(definition: Node) -> Result<Self, String> {
         let mut fields = Fields::of("", definition)?;
         let env = fields.take_env()?;
         let action = match (fields.take("exec"), fields.has("run")) {
@@ -52,7 +51,7 @@ impl Function {
             }
             (Some(exec), false) => Action::Exec(self::exec(exec)?),
             (None, true) => Action::Run(Sequence {
-                steps: calls(fields.take("run").unwrap_or_default())?,
+                steps: calls(fields.take("run").unwrap_or(Node::Null))?,
                 outputs: fields.take_arguments("outputs")?,
                 delegate: fields.take_text("delegate")?,
             }),
@@ -75,22 +74,23 @@ impl Function {
     /// As [`parse`](Self::parse).
     pub fn of_job(text: &str) -> Result<Self, String> {
         let mut documents = yaml::documents(text)?;
-        let definition = match documents.len() {
-            1 | 2 => documents.pop().unwrap_or_default(),
-            0 => return Err("there are no steps".to_owned()),
+        let (spec, definition) = match (documents.pop(), documents.pop(), documents.is_empty()) {
+            (Some(definition), spec, true) => (spec.unwrap_or(Node::Null), definition),
+            (None, ..) => return Err("there are no steps".to_owned()),
             _ => return Err("there are more than two documents".to_owned()),
         };
-        let is_step = |map: &serde_json::Map<String, Json>| {
-            ["script", "step", "func"]
-                .iter()
-                .any(|key| map.contains_key(*key))
+        let is_step = |map: &BTreeMap<String, Node>| {
+            let mut keys = ["script", "step", "func"].into_iter();
+            keys.any(|key| map.contains_key(key))
         };
+        let run =
+            |steps: Vec<Node>| Node::Map(BTreeMap::from([("run".to_owned(), Node::List(steps))]));
         let definition = match definition {
-            Json::Array(_) => serde_json::json!({ "run": definition }),
-            Json::Object(map) if is_step(&map) => serde_json::json!({ "run": [map] }),
+            Node::List(steps) => run(steps),
+            Node::Map(map) if is_step(&map) => run(vec![Node::Map(map)]),
             other => other,
         };
-        Self::definition(definition)
+        Self::of(spec, definition)
     }
 
     /// Says so if what it gives is not what it does.
@@ -104,6 +104,9 @@ impl Function {
             }
             (Outputs::Declared(_), Some(_)) => {
                 Err("`delegate` needs `outputs: delegate` in the specification".to_owned())
+            }
+            (Outputs::Delegated, Some(_)) if !sequence.outputs.is_empty() => {
+                Err("it has both `outputs` and `delegate`, and gives one of them".to_owned())
             }
             (Outputs::Delegated, Some(step)) => {
                 let is_there = sequence.steps.iter().any(|call| call.name == *step);
@@ -124,28 +127,22 @@ impl Function {
     }
 }
 
-/// What inputs and outputs say alike.
-struct Declared {
-    value_type: ValueType,
-    default: Option<Value>,
-    is_sensitive: bool,
-}
-
-fn declared(of: &str, json: Option<Json>) -> Result<Vec<(String, Declared)>, String> {
-    let map = match json {
-        None => return Ok(Vec::new()),
-        Some(Json::Object(map)) => map,
+/// Reads what inputs or outputs are.
+fn declared(of: &str, node: Option<Node>) -> Result<BTreeMap<String, Declared>, String> {
+    let map = match node {
+        None => return Ok(BTreeMap::new()),
+        Some(Node::Map(map)) => map,
         Some(_) => return Err(format!("spec: `{of}` is no mapping of names to types")),
     };
-    let read = |(name, value): (String, Json)| {
+    let read = |(name, node): (String, Node)| {
         check_name(&name).map_err(|wrong| format!("{of}: {wrong}"))?;
-        let mut fields = Fields::of(&format!("{of}.{name}"), value)?;
+        let mut fields = Fields::of(&format!("{of}.{name}"), node)?;
         let named = fields.take_text("type")?;
         let value_type = named.as_deref().and_then(ValueType::named);
         let value_type = value_type.ok_or_else(|| {
             fields.wrong("its `type` is one of string, number, boolean, struct and array")
         })?;
-        let default = fields.take("default").map(|json| Value::from(&json));
+        let default = fields.take("default").map(|node| node.to_value());
         if let Some(default) = default
             .as_ref()
             .filter(|it| it.value_type() != Some(value_type))
@@ -159,62 +156,25 @@ fn declared(of: &str, json: Option<Json>) -> Result<Vec<(String, Declared)>, Str
         let is_sensitive = fields.take_flag("sensitive")?;
         fields.take_text("description")?;
         fields.end()?;
-        Ok((
-            name,
-            Declared {
-                value_type,
-                default: default.map(|it| it.sensitive_if(is_sensitive)),
-                is_sensitive,
-            },
-        ))
+        let declared = Declared {
+            value_type,
+            default: default.map(|it| it.sensitive_if(is_sensitive)),
+            is_sensitive,
+        };
+        Ok((name, declared))
     };
     map.into_iter().map(read).collect()
 }
 
-fn inputs(json: Option<Json>) -> Result<BTreeMap<String, Input>, String> {
-    let input = |(name, of): (String, Declared)| {
-        let Declared {
-            value_type,
-            default,
-            is_sensitive,
-        } = of;
-        (
-            name,
-            Input {
-                value_type,
-                default,
-                is_sensitive,
-            },
-        )
-    };
-    Ok(declared("inputs", json)?.into_iter().map(input).collect())
-}
-
-fn outputs(json: Option<Json>) -> Result<Outputs, String> {
-    if json.as_ref().and_then(Json::as_str) == Some("delegate") {
-        return Ok(Outputs::Delegated);
+fn outputs(node: Option<Node>) -> Result<Outputs, String> {
+    match node {
+        Some(Node::Plain(word) | Node::Text(word)) if word == "delegate" => Ok(Outputs::Delegated),
+        node => declared("outputs", node).map(Outputs::Declared),
     }
-    let output = |(name, of): (String, Declared)| {
-        let Declared {
-            value_type,
-            default,
-            is_sensitive,
-        } = of;
-        (
-            name,
-            Output {
-                value_type,
-                default,
-                is_sensitive,
-            },
-        )
-    };
-    let outputs = declared("outputs", json)?.into_iter().map(output);
-    Ok(Outputs::Declared(outputs.collect()))
 }
 
-fn exec(json: Json) -> Result<Exec, String> {
-    let mut fields = Fields::of("exec", json)?;
+fn exec(node: Node) -> Result<Exec, String> {
+    let mut fields = Fields::of("exec", node)?;
     let command = fields.take_templates("command")?;
     if command.is_empty() {
         return Err(fields.wrong("`command` is missing: a list of the program and its arguments"));
@@ -224,8 +184,8 @@ fn exec(json: Json) -> Result<Exec, String> {
     Ok(Exec { command, work_dir })
 }
 
-fn calls(json: Json) -> Result<Vec<Call>, String> {
-    let Json::Array(list) = json else {
+fn calls(node: Node) -> Result<Vec<Call>, String> {
+    let Node::List(list) = node else {
         return Err("`run` is no list".to_owned());
     };
     if list.is_empty() {
@@ -240,11 +200,11 @@ fn calls(json: Json) -> Result<Vec<Call>, String> {
         .collect()
 }
 
-fn call(place: &str, json: Json) -> Result<Call, String> {
-    if !json.is_object() {
+fn call(place: &str, node: Node) -> Result<Call, String> {
+    if !matches!(node, Node::Map(_)) {
         return Err(format!("{place}: it is no mapping of keys to values"));
     }
-    let mut fields = Fields::of(place, json)?;
+    let mut fields = Fields::of(place, node)?;
     let name = fields.take_text("name")?;
     let name = name.ok_or_else(|| fields.wrong("`name` is missing"))?;
     check_name(&name).map_err(|wrong| fields.wrong(format_args!("its name {wrong}")))?;
@@ -277,11 +237,11 @@ fn call(place: &str, json: Json) -> Result<Call, String> {
     })
 }
 
-fn reference(json: Json) -> Result<Reference, String> {
-    match json {
-        Json::String(text) => Reference::parse(&text),
-        Json::Object(_) => {
-            let mut fields = Fields::of("", json)?;
+fn reference(node: Node) -> Result<Reference, String> {
+    match node {
+        Node::Plain(text) | Node::Text(text) => Reference::parse(&text),
+        Node::Map(_) => {
+            let mut fields = Fields::of("", node)?;
             let place = match (fields.take("git"), fields.take("oci")) {
                 (Some(git), None) => self::git(git)?,
                 (None, Some(oci)) => self::oci(oci)?,
@@ -294,8 +254,8 @@ fn reference(json: Json) -> Result<Reference, String> {
     }
 }
 
-fn git(json: Json) -> Result<Place, String> {
-    let mut fields = Fields::of("git", json)?;
+fn git(node: Node) -> Result<Place, String> {
+    let mut fields = Fields::of("git", node)?;
     let url = needed(&mut fields, "url")?;
     let rev = needed(&mut fields, "rev")?;
     let file = file(&mut fields)?;
@@ -307,8 +267,8 @@ fn git(json: Json) -> Result<Place, String> {
     })
 }
 
-fn oci(json: Json) -> Result<Place, String> {
-    let mut fields = Fields::of("oci", json)?;
+fn oci(node: Node) -> Result<Place, String> {
+    let mut fields = Fields::of("oci", node)?;
     let place = Place::Oci {
         registry: needed(&mut fields, "registry")?,
         repository: needed(&mut fields, "repository")?,

@@ -1,3 +1,4 @@
+use super::expression::Template;
 use super::{Action, Function, Outputs, Place, Reference, Target, ValueType};
 
 fn parse(text: &str) -> Function {
@@ -132,7 +133,7 @@ fn what_is_wrong_in_a_file_is_told() {
         "exec: `command` is no list",
     );
     check(
-        "spec:\n---\nexec: {command: [1]}",
+        "spec:\n---\nexec: {command: [[]]}",
         "exec: `command` has something in it that is no text",
     );
     check(
@@ -169,12 +170,44 @@ fn what_is_wrong_in_a_file_is_told() {
 }
 
 #[test]
+fn scalars_that_are_wanted_as_texts_are_as_they_were_written() {
+    let text = "env: {VERSION: 1.10, SHA: 1234567e5, EMPTY: }\nrun:\n- {name: a, script: true}\n- {name: b, func: \
+                {oci: {registry: r.example.com, repository: a, tag: 1.0}}, inputs: {n: 1.10}}\n";
+    let function = Function::of_job(text).unwrap();
+    let env: Vec<_> = function.env.values().map(Template::source).collect();
+    assert_eq!(env, ["", "1234567e5", "1.10"]);
+    let Action::Run(sequence) = function.action else {
+        panic!("steps");
+    };
+    assert!(
+        matches!(&sequence.steps[0].target, Target::Script(script) if script.source() == "true")
+    );
+    assert!(matches!(
+        &sequence.steps[1].target,
+        Target::Function(Reference::Fixed(Place::Oci { tag, .. })) if tag == "1.0"
+    ));
+    let number = crate::language::Value::number(1.1);
+    assert_eq!(
+        sequence.steps[1].inputs["n"],
+        super::Argument::Plain(number)
+    );
+}
+
+#[test]
 fn what_is_wrong_with_a_step_is_told() {
     let check = |text: &str, expect: &str| {
         let wrong = Function::of_job(text).expect_err(text);
         assert_eq!(wrong, expect, "{text}");
     };
     check("", "there are no steps");
+    check(
+        "spc: {}\n---\nrun: [{name: a, script: x}]",
+        "`spc` is unknown",
+    );
+    check(
+        "{run: [{name: a, script: x}], delegate: a}",
+        "`delegate` needs `outputs: delegate` in the specification",
+    );
     check("[]", "there are no steps");
     check("a: b", "it has neither `exec` nor `run`, and does nothing");
     check("[7]", "step 1: it is no mapping of keys to values");

@@ -87,10 +87,11 @@ impl Place {
                 return Ok(Self::Builtin(name.to_owned()));
             }
         }
-        match text.rsplit_once('@') {
-            Some((image, digest)) if digest.starts_with("sha256:") => oci(image, digest),
-            Some((address, rev)) if !address.contains(' ') => git(address, rev),
-            _ => oci_with_tag(text),
+        let (address, inside) = text.split_once(' ').unwrap_or((text, ""));
+        match address.rsplit_once('@') {
+            Some((image, digest)) if digest.starts_with("sha256:") => oci(image, digest, inside),
+            Some((address, rev)) if inside.is_empty() => git(address, rev),
+            _ => oci_with_tag(address, inside),
         }
     }
 }
@@ -104,6 +105,16 @@ fn git(address: &str, rev: &str) -> Result<Place, String> {
     if project.is_empty() || rev.is_empty() {
         return Err(format!(
             "{address}@{rev} names no repository, or no revision of it"
+        ));
+    }
+    if !project.contains("://")
+        && project
+            .split('/')
+            .next()
+            .is_some_and(|host| host.contains('@'))
+    {
+        return Err(format!(
+            "a git repository over ssh is written ssh://USER@HOST/PATH@{rev}"
         ));
     }
     let mut file = File::inside(inside)?;
@@ -125,32 +136,27 @@ pub(super) fn with_scheme(project: &str) -> String {
     format!("https://{project}")
 }
 
-/// Reads `registry/repository:tag[ dir[/file.yml]]`.
-fn oci_with_tag(text: &str) -> Result<Place, String> {
-    let (image, inside) = text.split_once(' ').unwrap_or((text, ""));
-    let last = image.rfind('/').map_or(0, |slash| slash + 1);
-    let Some(colon) = image[last..].find(':') else {
-        return Err(format!(
+/// Reads `registry/repository:tag`.
+fn oci_with_tag(text: &str, inside: &str) -> Result<Place, String> {
+    let last = text.rfind('/').map_or(0, |slash| slash + 1);
+    match text[last..].find(':') {
+        Some(colon) => oci(&text[..last + colon], &text[last + colon + 1..], inside),
+        None => Err(format!(
             "`{text}` is no reference: a directory begins with `.` or `/`, an image ends with `:TAG`, a git \
              repository with `@REVISION`"
-        ));
-    };
-    let (image, tag) = (&image[..last + colon], &image[last + colon + 1..]);
-    let mut place = oci(image, tag)?;
-    if let Place::Oci { file, .. } = &mut place {
-        *file = File::inside(inside.trim())?;
+        )),
     }
-    Ok(place)
 }
 
-fn oci(image: &str, tag: &str) -> Result<Place, String> {
+/// Reads an image; `inside` is `dir[/file.yml]`.
+fn oci(image: &str, tag: &str, inside: &str) -> Result<Place, String> {
     match image.split_once('/') {
         Some((registry, repository)) if ![registry, repository, tag].contains(&"") => {
             Ok(Place::Oci {
                 registry: registry.to_owned(),
                 repository: repository.to_owned(),
                 tag: tag.to_owned(),
-                file: File::default(),
+                file: File::inside(inside.trim())?,
             })
         }
         _ => Err(format!(
@@ -176,8 +182,12 @@ impl File {
     fn of(path: &str) -> Self {
         let (directory, last) = path.rsplit_once('/').unwrap_or(("", path));
         if last.strip_suffix(".yml").is_none() {
+            let directory = match path.trim_end_matches('/') {
+                "" if path.starts_with('/') => "/",
+                directory => directory,
+            };
             return Self {
-                directory: path.trim_end_matches('/').to_owned(),
+                directory: directory.to_owned(),
                 name: None,
             };
         }
@@ -208,7 +218,20 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local(file) => write!(f, "{file}"),
-            Self::Git { url, rev, file } => write!(f, "{url}@{rev}, {file}"),
+            Self::Git { url, rev, file } => {
+                // The user's part may have a password.
+                let shown = match url.split_once("://") {
+                    Some((scheme, rest)) => match rest.split_once('/') {
+                        Some((host, path)) => {
+                            let host = host.rsplit('@').next().unwrap_or(host);
+                            format!("{scheme}://{host}/{path}")
+                        }
+                        None => url.clone(),
+                    },
+                    None => url.clone(),
+                };
+                write!(f, "{shown}@{rev}, {file}")
+            }
             Self::Oci {
                 registry,
                 repository,
@@ -251,6 +274,7 @@ mod tests {
         check("./a/b/", &local("./a/b", ""));
         check("../a/my.yml", &local("../a", "my.yml"));
         check("/opt/a", &local("/opt/a", ""));
+        check("/", &local("/", ""));
         check("/a.yml", &local("/", "a.yml"));
         check(
             "builtin://function/oci/build",
@@ -293,6 +317,10 @@ mod tests {
             "localhost:5000/org/echo@sha256:ab",
             &oci("localhost:5000", "sha256:ab", file("", "")),
         );
+        check(
+            "localhost:5000/org/echo@sha256:ab a/b.yml",
+            &oci("localhost:5000", "sha256:ab", file("a", "b.yml")),
+        );
     }
 
     #[test]
@@ -307,6 +335,7 @@ mod tests {
         check("localhost:5000/echo", "an image ends with `:TAG`");
         check("echo:1", "names no image");
         check("gitlab.com/a/b@", "no revision");
+        check("git@example.com:a/b@v1", "ssh://USER@HOST/PATH@v1");
         check("gitlab.com/a/-/../x@1", "leads out");
         check("r.example.com/a:1 ../x", "leads out");
     }

@@ -1,15 +1,59 @@
-//! YAML documents as values of JSON.
+//! YAML documents as trees that keep how a scalar was written.
 
+use super::value::Value;
 use saphyr_parser::{Event, Parser, ScalarStyle};
-use serde_json::{Map, Number, Value};
+use std::collections::BTreeMap;
 
 /// Deeper nesting than this is refused.
 const DEEPEST: usize = 32;
 
-/// Reads all documents of a text, by the core schema of YAML 1.2: what is plain may be a number, yes or no, or nothing.
+/// A part of a document.
+#[derive(Clone, PartialEq)]
+#[cfg_attr(test, derive(Debug))]
+pub(crate) enum Node {
+    /// Nothing.
+    Null,
+    /// A scalar without quotes, as it was written: a text, a number or a boolean, whichever is wanted.
+    Plain(String),
+    /// A scalar that is a text and nothing else.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// A mapping.
+    Map(BTreeMap<String, Node>),
+}
+
+impl Node {
+    /// Returns a scalar as a text: `1.10` is no number then.
+    pub(crate) fn into_text(self) -> Option<String> {
+        match self {
+            Self::Plain(text) | Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns it by the core schema of YAML 1.2: what is plain may be a number, or yes or no.
+    pub(crate) fn to_value(&self) -> Value {
+        match self {
+            Self::Null => Value::NULL,
+            Self::Plain(text) => match text.as_str() {
+                "true" | "True" | "TRUE" => Value::boolean(true),
+                "false" | "False" | "FALSE" => Value::boolean(false),
+                _ => number(text).map_or_else(|| Value::text(text), Value::number),
+            },
+            Self::Text(text) => Value::text(text),
+            Self::List(nodes) => Value::array(nodes.iter().map(Self::to_value).collect()),
+            Self::Map(nodes) => {
+                Value::named(nodes.iter().map(|(name, node)| (name, node.to_value())))
+            }
+        }
+    }
+}
+
+/// Reads all documents of a text.
 ///
 /// Anchors and tags are refused: no step needs them, and a few lines of them can stand for gigabytes.
-pub(crate) fn documents(text: &str) -> Result<Vec<Value>, String> {
+pub(crate) fn documents(text: &str) -> Result<Vec<Node>, String> {
     let mut reader = Reader {
         parser: Parser::new_from_str(text),
     };
@@ -19,7 +63,7 @@ pub(crate) fn documents(text: &str) -> Result<Vec<Value>, String> {
             Event::StreamEnd => return Ok(documents),
             Event::DocumentStart(_) => {
                 let first = reader.next()?;
-                documents.push(reader.value(first, 0)?);
+                documents.push(reader.node(first, 0)?);
             }
             _ => {}
         }
@@ -40,7 +84,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn value(&mut self, event: Event<'t>, depth: usize) -> Result<Value, String> {
+    fn node(&mut self, event: Event<'t>, depth: usize) -> Result<Node, String> {
         if depth > DEEPEST {
             return Err(format!("it is nested deeper than {DEEPEST} levels"));
         }
@@ -50,21 +94,21 @@ impl<'t> Reader<'t> {
                 let mut list = Vec::new();
                 loop {
                     match self.next()? {
-                        Event::SequenceEnd => return Ok(Value::Array(list)),
-                        item => list.push(self.value(item, depth + 1)?),
+                        Event::SequenceEnd => return Ok(Node::List(list)),
+                        item => list.push(self.node(item, depth + 1)?),
                     }
                 }
             }
             Event::MappingStart(0, None) => {
-                let mut map = Map::new();
+                let mut map = BTreeMap::new();
                 loop {
                     let key = match self.next()? {
-                        Event::MappingEnd => return Ok(Value::Object(map)),
-                        Event::Scalar(text, ..) => text.into_owned(),
-                        _ => return Err("a key is no text".to_owned()),
+                        Event::MappingEnd => return Ok(Node::Map(map)),
+                        Event::Scalar(text, _, 0, None) => text.into_owned(),
+                        _ => return Err("a key is no plain text".to_owned()),
                     };
                     let value = self.next()?;
-                    let value = self.value(value, depth + 1)?;
+                    let value = self.node(value, depth + 1)?;
                     if map.contains_key(&key) {
                         return Err("a key is there twice".to_owned());
                     }
@@ -77,31 +121,28 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn scalar(text: &str, style: ScalarStyle) -> Value {
-    if style != ScalarStyle::Plain {
-        return text.into();
-    }
+fn scalar(text: &str, style: ScalarStyle) -> Node {
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "true" | "True" | "TRUE" => true.into(),
-        "false" | "False" | "FALSE" => false.into(),
-        _ => number(text).map_or_else(|| text.into(), Value::Number),
+        _ if style != ScalarStyle::Plain => Node::Text(text.to_owned()),
+        "" | "~" | "null" | "Null" | "NULL" => Node::Null,
+        _ => Node::Plain(text.to_owned()),
     }
 }
 
-fn number(text: &str) -> Option<Number> {
-    if let Ok(whole) = text.parse::<i64>() {
-        return Some(whole.into());
+fn number(text: &str) -> Option<f64> {
+    for (prefix, radix) in [("0x", 16), ("0o", 8)] {
+        if let Some(digits) = text.strip_prefix(prefix) {
+            let are_digits = digits.chars().all(|digit| digit.is_digit(radix));
+            let number = u32::from_str_radix(digits, radix).ok();
+            return number.filter(|_| are_digits).map(f64::from);
+        }
     }
     // Words that the parser of floats takes for numbers are none here.
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
     if !text.chars().all(is_number) {
-        let digits = |prefix, radix| i64::from_str_radix(text.strip_prefix(prefix)?, radix).ok();
-        return digits("0x", 16)
-            .or_else(|| digits("0o", 8))
-            .map(Number::from);
+        return None;
     }
-    text.parse().ok().and_then(Number::from_f64)
+    text.parse::<f64>().ok().filter(|number| number.is_finite())
 }
 
 #[cfg(test)]
@@ -111,8 +152,9 @@ mod tests {
 
     #[test]
     fn documents_are_read() {
-        let check = |text: &str, expect: Value| {
-            assert_eq!(documents(text).map(Value::Array), Ok(expect), "{text}");
+        let check = |text: &str, expect: serde_json::Value| {
+            let documents = documents(text).map(|it| Node::List(it).to_value().to_json());
+            assert_eq!(documents, Ok(expect), "{text}");
         };
         check("", json!([]));
         check("{}\n---\nrun: []", json!([{}, {"run": []}]));
@@ -125,8 +167,8 @@ mod tests {
         check(
             "[true, 'true', False, 1.5, 1e3, -7, +7, 0x1f, 0o17, 1.2.3, e, inf, .nan, 1_0, yes]",
             json!([[
-                true, "true", false, 1.5, 1000.0, -7, 7, 31, 15, "1.2.3", "e", "inf", ".nan",
-                "1_0", "yes"
+                true, "true", false, 1.5, 1000, -7, 7, 31, 15, "1.2.3", "e", "inf", ".nan", "1_0",
+                "yes"
             ]]),
         );
         check(
@@ -136,10 +178,29 @@ mod tests {
     }
 
     #[test]
+    fn a_scalar_that_is_wanted_as_a_text_is_as_it_was_written() {
+        for text in [
+            "1.10",
+            "010",
+            "1e3",
+            "1234567e5",
+            "0x1f",
+            "18446744073709551615",
+            "true",
+        ] {
+            let nodes = documents(text).unwrap();
+            let read = nodes.into_iter().next().and_then(Node::into_text);
+            assert_eq!(read.as_deref(), Some(text));
+        }
+    }
+
+    #[test]
     fn what_no_step_needs_is_refused() {
         let check = |text: &str| assert!(documents(text).is_err(), "{text}");
         check("a: &x 1\nb: *x");
         check("a: !!str 1");
+        check("&x a: 1");
+        check("!!str a: 1");
         check("a: 1\na: 2");
         check("[a, b");
         check("a: \"x");

@@ -3,124 +3,171 @@
 use super::error::ExpressionError;
 use super::scope::Scope;
 use super::template::{self, LONGEST};
-use super::tree::{Binary, Expression, Function, Node, Unary};
+use super::tree::{Binary, Conversion, Expression, Node, Unary};
 use crate::language::value::{Kind, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Returns the value of an expression.
-pub(super) fn value(expression: &Expression, scope: &dyn Scope) -> Result<Value, ExpressionError> {
+/// Returns the value of an expression; what has a name is not copied for that.
+pub(super) fn value<'s>(
+    expression: &Expression,
+    scope: &'s dyn Scope,
+) -> Result<Cow<'s, Value>, ExpressionError> {
     let at = expression.at;
-    match &expression.node {
-        Node::Null => Ok(Value::NULL),
-        Node::Boolean(boolean) => Ok(Value::boolean(*boolean)),
-        Node::Number(number) => Ok(Value::number(*number)),
-        Node::Text(parts) => template::joined(parts, scope),
-        Node::Array(values) => {
-            let values = values.iter().map(|it| value(it, scope));
-            within(at, Value::array(values.collect::<Result<_, _>>()?))
+    Ok(Cow::Owned(match &expression.node {
+        Node::Null => Value::NULL,
+        Node::Boolean(boolean) => Value::boolean(*boolean),
+        Node::Number(number) => Value::number(*number),
+        Node::Text(parts) => template::joined(parts, scope)?,
+        Node::Array(values) => array(values, scope)?,
+        Node::Struct(values) => structure(values, scope)?,
+        Node::Name(name) => {
+            return scope.get(name).map(Cow::Borrowed).ok_or_else(|| {
+                let known = scope.names().join(", ");
+                let words = format!("the \"{name}\" was not found; there are {known}");
+                ExpressionError::new(at, words)
+            });
         }
-        Node::Struct(values) => within(at, structure(values, scope)?),
-        Node::Name(name) => scope.get(name).ok_or_else(|| {
-            let known = scope.names().join(", ");
-            ExpressionError::new(
-                at,
-                format!("the \"{name}\" was not found; there are {known}"),
-            )
-        }),
-        Node::Property(of, name) => property(&value(of, scope)?, name, at),
+        Node::Property(of, name) => return property(&value(of, scope)?, name, at),
         Node::Element(of, index) => {
-            let (of, index_at) = (value(of, scope)?, index.at);
-            element(&of, &value(index, scope)?, index_at)
+            return element(&value(of, scope)?, &*value(index, scope)?, index.at);
         }
-        Node::Call(function, argument) => {
+        Node::Call(conversion, argument) => {
             let argument = value(argument, scope)?;
             let is_sensitive = argument.has_secrets();
-            Ok(call(*function, &argument, at)?.sensitive_if(is_sensitive))
+            call(*conversion, &argument, at)?.sensitive_if(is_sensitive)
         }
         Node::Unary(operator, operand) => {
             let operand = value(operand, scope)?;
             let is_sensitive = operand.has_secrets();
-            Ok(unary(*operator, &operand, at)?.sensitive_if(is_sensitive))
+            unary(*operator, &operand, at)?.sensitive_if(is_sensitive)
         }
-        Node::Binary(Binary::Or, left, right) => {
+        Node::Binary(operator @ (Binary::Or | Binary::And), left, right) => {
             let left = value(left, scope)?;
-            if left.is_truthy() {
+            if left.is_truthy() == (*operator == Binary::Or) {
                 return Ok(left);
             }
             // Which one it is tells of the other.
-            let is_sensitive = left.has_secrets();
-            Ok(value(right, scope)?.sensitive_if(is_sensitive))
-        }
-        Node::Binary(Binary::And, left, right) => {
-            let left = value(left, scope)?;
-            if !left.is_truthy() {
-                return Ok(left);
-            }
-            let is_sensitive = left.has_secrets();
-            Ok(value(right, scope)?.sensitive_if(is_sensitive))
+            return Ok(marked(value(right, scope)?, left.has_secrets()));
         }
         Node::Binary(operator, left, right) => {
             let (left, right) = (value(left, scope)?, value(right, scope)?);
             let is_sensitive = left.has_secrets() || right.has_secrets();
-            Ok(binary(*operator, left, right, at)?.sensitive_if(is_sensitive))
+            binary(*operator, &left, &right, at)?.sensitive_if(is_sensitive)
         }
+    }))
+}
+
+/// Returns a value as a secret, if `is_sensitive`.
+fn marked(value: Cow<'_, Value>, is_sensitive: bool) -> Cow<'_, Value> {
+    if !is_sensitive || value.is_sensitive {
+        return value;
     }
+    Cow::Owned(value.into_owned().sensitive_if(true))
+}
+
+fn array(values: &[Expression], scope: &dyn Scope) -> Result<Value, ExpressionError> {
+    let (mut made, mut size) = (Vec::with_capacity(values.len()), 0);
+    for of in values {
+        made.push(sized(of, scope, &mut size)?);
+    }
+    Ok(Value::array(made))
 }
 
 fn structure(
     values: &[(Expression, Expression)],
     scope: &dyn Scope,
 ) -> Result<Value, ExpressionError> {
-    let mut made = BTreeMap::new();
+    let (mut made, mut size) = (BTreeMap::new(), 0);
     let mut is_sensitive = false;
     for (key, of) in values {
-        let (at, key) = (key.at, value(key, scope)?);
+        let (at, key) = (key.at, sized(key, scope, &mut size)?);
         is_sensitive |= key.is_sensitive;
         let Kind::Text(key) = key.kind else {
             let words = format!("a key is a string, not of type {}", key.type_name());
             return Err(ExpressionError::new(at, words));
         };
-        made.insert(key, value(of, scope)?);
+        made.insert(key, sized(of, scope, &mut size)?);
     }
     Ok(Value::named(made).sensitive_if(is_sensitive))
 }
 
-fn property(of: &Value, name: &str, at: usize) -> Result<Value, ExpressionError> {
-    let Kind::Struct(values) = &of.kind else {
-        let words = format!(
-            "a value of type {} has no property \"{name}\"",
-            of.type_name()
-        );
-        return Err(ExpressionError::new(at, words));
-    };
-    let found = values.get(name).cloned();
-    let found =
-        found.ok_or_else(|| ExpressionError::new(at, format!("the \"{name}\" was not found")));
-    Ok(found?.sensitive_if(of.is_sensitive))
+/// Returns a copy of a value, unless all that is copied becomes too large by it.
+fn sized(of: &Expression, scope: &dyn Scope, size: &mut usize) -> Result<Value, ExpressionError> {
+    let value = value(of, scope)?;
+    *size += value.size() + 8;
+    if *size > LONGEST {
+        return Err(template::too_long(of.at));
+    }
+    Ok(value.into_owned())
 }
 
-fn element(of: &Value, index: &Value, at: usize) -> Result<Value, ExpressionError> {
-    let found = match (&of.kind, &index.kind) {
-        (Kind::Struct(_), Kind::Text(name)) => property(of, name, at)?,
+fn property<'s>(
+    of: &Cow<'s, Value>,
+    name: &str,
+    at: usize,
+) -> Result<Cow<'s, Value>, ExpressionError> {
+    let found = part(of, |kind| {
+        let Kind::Struct(values) = kind else {
+            let type_name = of.type_name();
+            return Err(format!(
+                "a value of type {type_name} has no property \"{name}\""
+            ));
+        };
+        let missing = || format!("the \"{name}\" was not found");
+        values.get(name).ok_or_else(missing)
+    });
+    found.map_err(|words| ExpressionError::new(at, words))
+}
+
+fn element<'s>(
+    of: &Cow<'s, Value>,
+    index: &Value,
+    at: usize,
+) -> Result<Cow<'s, Value>, ExpressionError> {
+    let missing = |words: String| {
+        if index.has_secrets() {
+            "there is no such element".to_owned()
+        } else {
+            words
+        }
+    };
+    let found = part(of, |kind| match (kind, &index.kind) {
+        (Kind::Struct(values), Kind::Text(name)) => {
+            let found = values.get(name);
+            found.ok_or_else(|| missing(format!("the \"{name}\" was not found")))
+        }
         (Kind::Array(values), Kind::Number(number)) => {
-            let place =
-                (number.fract() == 0.0 && *number >= 0.0).then(|| values.get(whole(*number)));
-            let missing = || {
+            let is_place = number.fract() == 0.0 && *number >= 0.0;
+            let found = values.get(whole(*number)).filter(|_| is_place);
+            found.ok_or_else(|| {
                 let length = values.len();
-                let words = format!(
+                missing(format!(
                     "there is no element {number}: the array has {length}, and the first is 0"
-                );
-                ExpressionError::new(at, words)
-            };
-            place.flatten().cloned().ok_or_else(missing)?
+                ))
+            })
         }
         _ => {
             let (of, index) = (of.type_name(), index.type_name());
-            let words = format!("a value of type {of} has no element that a {index} names");
-            return Err(ExpressionError::new(at, words));
+            Err(format!(
+                "a value of type {of} has no element that a {index} names"
+            ))
         }
+    });
+    let found = found.map_err(|words| ExpressionError::new(at, words))?;
+    Ok(marked(found, index.is_sensitive))
+}
+
+/// Returns a part of a value, which is as secret as the whole.
+fn part<'s>(
+    of: &Cow<'s, Value>,
+    find: impl Fn(&Kind) -> Result<&Value, String>,
+) -> Result<Cow<'s, Value>, String> {
+    let found = match of {
+        Cow::Borrowed(of) => Cow::Borrowed(find(&of.kind)?),
+        Cow::Owned(of) => Cow::Owned(find(&of.kind)?.clone()),
     };
-    Ok(found.sensitive_if(of.is_sensitive || index.is_sensitive))
+    Ok(marked(found, of.is_sensitive))
 }
 
 fn whole(number: f64) -> usize {
@@ -133,18 +180,24 @@ fn whole(number: f64) -> usize {
     index
 }
 
-fn call(function: Function, of: &Value, at: usize) -> Result<Value, ExpressionError> {
-    Ok(match (function, &of.kind) {
-        (Function::Str, Kind::Null) => Value::text("<null>"),
-        (Function::Str, _) => Value::text(of.to_text()),
-        (Function::Bool, _) => Value::boolean(of.is_truthy()),
-        (Function::Num, Kind::Number(number)) => Value::number(*number),
-        (Function::Num, Kind::Text(text)) => match text.trim().parse::<f64>() {
+fn call(conversion: Conversion, of: &Value, at: usize) -> Result<Value, ExpressionError> {
+    Ok(match (conversion, &of.kind) {
+        (Conversion::Str, Kind::Null) => Value::text("<null>"),
+        (Conversion::Str, _) => {
+            let text = of.to_text();
+            if text.len() > LONGEST {
+                return Err(template::too_long(at));
+            }
+            Value::text(text)
+        }
+        (Conversion::Bool, _) => Value::boolean(of.is_truthy()),
+        (Conversion::Num, Kind::Number(number)) => Value::number(*number),
+        (Conversion::Num, Kind::Text(text)) => match text.trim().parse::<f64>() {
             Ok(number) if number.is_finite() => Value::number(number),
             // The text may be a secret.
             _ => return Err(ExpressionError::new(at, "the text is no number")),
         },
-        (Function::Num, _) => {
+        (Conversion::Num, _) => {
             let words = format!("a value of type {} is no number", of.type_name());
             return Err(ExpressionError::new(at, words));
         }
@@ -165,11 +218,11 @@ fn unary(operator: Unary, of: &Value, at: usize) -> Result<Value, ExpressionErro
 
 fn binary(
     operator: Binary,
-    left: Value,
-    right: Value,
+    left: &Value,
+    right: &Value,
     at: usize,
 ) -> Result<Value, ExpressionError> {
-    let order = || left.compare(&right);
+    let order = || left.compare(right);
     let decided = match operator {
         Binary::Equal => order().is_eq(),
         Binary::NotEqual => order().is_ne(),
@@ -184,18 +237,18 @@ fn binary(
 
 fn arithmetic(
     operator: Binary,
-    left: Value,
-    right: Value,
+    left: &Value,
+    right: &Value,
     at: usize,
 ) -> Result<Value, ExpressionError> {
     let (left_type, right_type) = (left.type_name(), right.type_name());
-    let (one, two) = match (left.kind, right.kind) {
-        (Kind::Number(one), Kind::Number(two)) => (one, two),
+    let (one, two) = match (&left.kind, &right.kind) {
+        (Kind::Number(one), Kind::Number(two)) => (*one, *two),
         (Kind::Text(one), Kind::Text(two)) if operator == Binary::Add => {
             if one.len() + two.len() > LONGEST {
                 return Err(template::too_long(at));
             }
-            return Ok(Value::text(one + &two));
+            return Ok(Value::text([one.as_str(), two].concat()));
         }
         _ => {
             let words = match operator {
@@ -236,11 +289,4 @@ const fn sign(operator: Binary) -> &'static str {
         Binary::Divide => "/",
         _ => "%",
     }
-}
-
-fn within(at: usize, value: Value) -> Result<Value, ExpressionError> {
-    if value.size() > LONGEST {
-        return Err(template::too_long(at));
-    }
-    Ok(value)
 }

@@ -3,7 +3,7 @@
 use super::error::ExpressionError;
 use super::template::Part;
 use super::token::{Token, Words};
-use super::tree::{Binary, Expression, Function, Node, Unary};
+use super::tree::{Binary, Conversion, Expression, Node, Unary};
 
 /// Deeper nesting of parentheses and the like is refused, so that no expression exhausts the stack.
 pub(super) const DEEPEST: usize = 64;
@@ -61,14 +61,13 @@ fn binary(words: &mut Words<'_>, least: u8, depth: usize) -> Result<Expression, 
         if is_closing(words) {
             return Ok(left);
         }
-        let operator = match words.next_is()? {
-            Some(Token::Sign(sign)) => Binary::of(sign).filter(|(_, binds)| *binds >= least),
-            _ => None,
-        };
-        let Some((operator, binds)) = operator else {
+        let Some(sign) = words.sign() else {
             return Ok(left);
         };
-        words.next()?;
+        let Some((operator, binds)) = Binary::of(sign).filter(|(_, binds)| *binds >= least) else {
+            return Ok(left);
+        };
+        words.take(sign);
         let right = binary(words, binds + 1, depth + 1)?;
         let (at, below) = (left.at, left.height.max(right.height));
         left = grown(
@@ -82,13 +81,15 @@ fn binary(words: &mut Words<'_>, least: u8, depth: usize) -> Result<Expression, 
 fn unary(words: &mut Words<'_>, depth: usize) -> Result<Expression, ExpressionError> {
     let at = words.place();
     check_depth(at, depth)?;
-    let operator = match words.next_is()? {
-        Some(Token::Sign("+")) => Unary::Plus,
-        Some(Token::Sign("-")) => Unary::Minus,
-        Some(Token::Sign("!")) => Unary::Not,
-        _ => return postfix(words, depth),
+    let operator = if words.take("+") {
+        Unary::Plus
+    } else if words.take("-") {
+        Unary::Minus
+    } else if words.take("!") {
+        Unary::Not
+    } else {
+        return postfix(words, depth);
     };
-    words.next()?;
     let operand = unary(words, depth + 1)?;
     let below = operand.height;
     grown(at, Node::Unary(operator, Box::new(operand)), below)
@@ -101,18 +102,18 @@ fn postfix(words: &mut Words<'_>, depth: usize) -> Result<Expression, Expression
             return Ok(value);
         }
         let (at, mut below) = (value.at, value.height);
-        let node = if words.take(".")? {
+        let node = if words.take(".") {
             let place = words.place();
             match words.next()? {
                 Some(Token::Name(name)) => Node::Property(Box::new(value), name),
                 _ => return Err(ExpressionError::new(place, "a name is missing after `.`")),
             }
-        } else if words.take("[")? {
+        } else if words.take("[") {
             let index = binary(words, 1, depth + 1)?;
             expect(words, "]")?;
             below = below.max(index.height);
             Node::Element(Box::new(value), Box::new(index))
-        } else if words.take("(")? {
+        } else if words.take("(") {
             let (function, argument) = call(words, &value, depth)?;
             below = argument.height;
             Node::Call(function, Box::new(argument))
@@ -127,12 +128,12 @@ fn call(
     words: &mut Words<'_>,
     called: &Expression,
     depth: usize,
-) -> Result<(Function, Expression), ExpressionError> {
+) -> Result<(Conversion, Expression), ExpressionError> {
     let function = match &called.node {
         Node::Name(name) => match name.as_str() {
-            "str" => Function::Str,
-            "num" => Function::Num,
-            "bool" => Function::Bool,
+            "str" => Conversion::Str,
+            "num" => Conversion::Num,
+            "bool" => Conversion::Bool,
             _ => {
                 let message = format!("there is no function {name}; there are str, num and bool");
                 return Err(ExpressionError::new(called.at, message));
@@ -141,7 +142,7 @@ fn call(
         _ => return Err(ExpressionError::new(called.at, "this is no function")),
     };
     let argument = binary(words, 1, depth + 1)?;
-    words.take(",")?;
+    words.take(",");
     expect(words, ")")?;
     Ok((function, argument))
 }
@@ -151,7 +152,7 @@ fn primary(words: &mut Words<'_>, depth: usize) -> Result<Expression, Expression
     if is_closing(words) {
         return Err(ExpressionError::new(at, "an expression is missing"));
     }
-    let node = match words.next()? {
+    let node = match words.at_depth(depth).next()? {
         None => {
             return Err(ExpressionError::new(
                 at,
@@ -159,7 +160,10 @@ fn primary(words: &mut Words<'_>, depth: usize) -> Result<Expression, Expression
             ));
         }
         Some(Token::Number(number)) => Node::Number(number),
-        Some(Token::Text(parts)) => Node::Text(parts),
+        Some(Token::Text(parts)) => {
+            let below = parts.iter().map(Part::height).max();
+            return grown(at, Node::Text(parts), below.unwrap_or_default());
+        }
         Some(Token::Name(name)) => named(name, at)?,
         Some(Token::Sign("(")) => {
             let inner = binary(words, 1, depth + 1)?;
@@ -200,9 +204,9 @@ fn named(name: String, at: usize) -> Result<Node, ExpressionError> {
 
 fn array(words: &mut Words<'_>, depth: usize) -> Result<Vec<Expression>, ExpressionError> {
     let mut values = Vec::new();
-    while !words.take("]")? {
+    while !words.take("]") {
         values.push(binary(words, 1, depth + 1)?);
-        if !words.take(",")? {
+        if !words.take(",") {
             expect(words, "]")?;
             break;
         }
@@ -215,12 +219,12 @@ fn structure(
     depth: usize,
 ) -> Result<Vec<(Expression, Expression)>, ExpressionError> {
     let mut values = Vec::new();
-    while !words.take("}")? {
+    while !words.take("}") {
         let key = key(words, depth)?;
         expect(words, ":")?;
         let value = binary(words, 1, depth + 1)?;
         values.push((key, value));
-        if !words.take(",")? {
+        if !words.take(",") {
             expect(words, "}")?;
             break;
         }
@@ -231,12 +235,12 @@ fn structure(
 /// Reads a key: a bare name stands for itself.
 fn key(words: &mut Words<'_>, depth: usize) -> Result<Expression, ExpressionError> {
     let at = words.place();
-    if let Some(Token::Name(name)) = words.next_is()? {
-        words.next()?;
-        return grown(at, Node::Text(vec![Part::Text(name)]), 0);
-    }
-    match words.next_is()? {
-        Some(Token::Text(_) | Token::Sign("(")) => primary(words, depth + 1),
+    match words.first() {
+        Some(first) if first.is_ascii_alphabetic() || first == '_' => match words.next()? {
+            Some(Token::Name(name)) => grown(at, Node::Text(vec![Part::Text(name)]), 0),
+            _ => Err(ExpressionError::new(at, "a key is expected here")),
+        },
+        Some('"' | '\'' | '(') => primary(words, depth + 1),
         _ => Err(ExpressionError::new(
             at,
             "a key is expected here: a name, a text, or an expression in parentheses",
@@ -252,7 +256,7 @@ fn is_closing(words: &Words<'_>) -> bool {
 
 fn expect(words: &mut Words<'_>, sign: &str) -> Result<(), ExpressionError> {
     let at = words.place();
-    if words.take(sign)? {
+    if words.take(sign) {
         return Ok(());
     }
     Err(ExpressionError::new(at, format!("`{sign}` is missing")))

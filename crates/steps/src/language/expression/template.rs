@@ -7,6 +7,7 @@ use super::scope::Scope;
 use super::token::Words;
 use super::tree::Expression;
 use crate::language::value::{Kind, Value};
+use std::borrow::Cow;
 
 /// The longest text that may be made.
 pub(super) const LONGEST: usize = 16 * 1024 * 1024;
@@ -23,6 +24,16 @@ pub struct Template {
 pub(super) enum Part {
     Text(String),
     Expression(Expression),
+}
+
+impl Part {
+    /// Returns how high the tree of it is.
+    pub(super) const fn height(&self) -> usize {
+        match self {
+            Self::Text(_) => 0,
+            Self::Expression(expression) => expression.height,
+        }
+    }
 }
 
 impl Template {
@@ -69,7 +80,7 @@ impl Template {
     /// Says which expression has no value, and why.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Value, ExpressionError> {
         if let [Part::Expression(expression)] = &self.parts[..] {
-            return evaluate::value(expression, scope);
+            return evaluate::value(expression, scope).map(Cow::into_owned);
         }
         joined(&self.parts, scope)
     }
@@ -176,15 +187,11 @@ impl<'t> Reader<'t> {
                 let expression = parse::expression(&mut words)?;
                 let end = words.place();
                 if !words.closes() {
-                    let message = if words.next_is()?.is_some() {
-                        return Err(ExpressionError::new(
-                            end,
-                            "an operator or `}}` is expected here",
-                        ));
-                    } else {
-                        "this expression has no end: `}}` is missing"
+                    let error = match words.first() {
+                        Some(_) => (end, "an operator or `}}` is expected here"),
+                        None => (begin, "this expression has no end: `}}` is missing"),
                     };
-                    return Err(ExpressionError::new(begin, message));
+                    return Err(ExpressionError::new(error.0, error.1));
                 }
                 self.at = end + "}}".len();
                 self.end_text();

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 struct Names(BTreeMap<&'static str, Value>);
 
 impl Scope for Names {
-    fn get(&self, name: &str) -> Option<Value> {
-        self.0.get(name).cloned()
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -23,6 +23,7 @@ fn scope() -> Names {
     });
     let vars = [
         ("TOKEN", Value::text("hunter2").sensitive_if(true)),
+        ("PIN", Value::text("1234").sensitive_if(true)),
         ("CI_JOB_ID", Value::text("7")),
     ];
     Names(BTreeMap::from([
@@ -179,7 +180,7 @@ fn what_is_wrong_is_told_with_its_place() {
     );
     refused(
         "${{ a = b }}",
-        "'=' is no part of an expression, at character 7",
+        "an operator or `}}` is expected here, at character 7",
     );
     refused("${{ for }}", "`for` is a reserved word, at character 5");
     refused("${{ [1 }}", "`]` is missing, at character 8");
@@ -259,8 +260,17 @@ fn what_is_made_of_a_secret_is_one() {
     ] {
         assert!(!secret(text), "{text}");
     }
-    let error = value("${{ num(vars.TOKEN) }}").unwrap_err();
-    assert!(!error.contains("hunter2"), "{error}");
+    for text in [
+        "num(vars.TOKEN)",
+        "inputs[vars.TOKEN]",
+        "inputs.list[num(vars.PIN)]",
+    ] {
+        let error = value(&format!("${{{{ {text} }}}}")).unwrap_err();
+        assert!(
+            !error.contains("hunter2") && !error.contains("1234"),
+            "{error}"
+        );
+    }
 }
 
 #[test]
@@ -279,12 +289,30 @@ fn no_expression_exhausts_the_stack_or_the_memory() {
     ] {
         assert!(value(&nested(open, close)).is_err(), "{open}");
     }
+    let texts = |levels: usize| {
+        format!(
+            "${{{{ {}1{} }}}}",
+            "\"${{ ".repeat(levels),
+            " }}\"".repeat(levels)
+        )
+    };
+    check(&texts(20), json!("1"));
+    assert!(value(&texts(70)).is_err());
+    // A row of operators over a text over a row is one high tree.
+    let (open, close) = ("num(\"${{ ", format!(" }}}}\"){}", " + 1".repeat(60)));
+    let both = format!("${{{{ {}1{} }}}}", open.repeat(20), close.repeat(20));
+    assert!(value(&both).is_err());
     let quotes = "\"${{ ".repeat(5000);
     assert!(value(&format!("${{{{ {quotes}")).is_err());
     let row = vec!["'a'"; 200].join(" + ");
     check(&format!("${{{{ {row} }}}}"), json!("a".repeat(200)));
     let large = Names(BTreeMap::from([("a", Value::text("x".repeat(9 << 20)))]));
-    for text in ["${{ a + a }}", "${{ a }}${{ a }}", "${{ [a, a] }}"] {
+    for text in [
+        "${{ a + a }}",
+        "${{ a }}${{ a }}",
+        "${{ [a, a] }}",
+        "${{ {b: a, c: a} }}",
+    ] {
         let made = Template::parse(text).unwrap().evaluate(&large);
         assert!(made.is_err(), "{text}");
     }

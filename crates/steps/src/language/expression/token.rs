@@ -45,6 +45,12 @@ impl<'t> Words<'t> {
         self.depth
     }
 
+    /// Says how deep the next word is.
+    pub(super) const fn at_depth(&mut self, depth: usize) -> &mut Self {
+        self.depth = depth;
+        self
+    }
+
     /// Passes over `}}`, if it is next.
     pub(super) fn closes(&mut self) -> bool {
         let at = self.place();
@@ -55,19 +61,29 @@ impl<'t> Words<'t> {
         closes
     }
 
-    /// Returns the next one without passing over it; `None` at the end of the text.
-    pub(super) fn next_is(&self) -> Result<Option<Token>, ExpressionError> {
-        self.clone().next()
+    /// Returns the next one without passing over it, if it is a sign. Nothing else is looked at: a text may be long.
+    pub(super) fn sign(&mut self) -> Option<&'static str> {
+        self.place();
+        let is_here = |sign: &&&str| {
+            let rest = self.rest().iter().copied();
+            sign.chars().eq(rest.take(sign.len()))
+        };
+        SIGNS.iter().find(is_here).copied()
     }
 
     /// Passes over a sign, if it is next.
-    pub(super) fn take(&mut self, sign: &str) -> Result<bool, ExpressionError> {
-        let mut ahead = self.clone();
-        let is_next = matches!(ahead.next()?, Some(Token::Sign(found)) if found == sign);
+    pub(super) fn take(&mut self, sign: &str) -> bool {
+        let is_next = self.sign() == Some(sign);
         if is_next {
-            *self = ahead;
+            self.at += sign.len();
         }
-        Ok(is_next)
+        is_next
+    }
+
+    /// Returns the character that the next one begins with.
+    pub(super) fn first(&mut self) -> Option<char> {
+        self.place();
+        self.peek()
     }
 
     /// Passes over the next one.
@@ -92,11 +108,7 @@ impl<'t> Words<'t> {
         if first == '\'' {
             return self.raw(begin).map(Some);
         }
-        let is_here = |sign: &&&str| {
-            sign.chars()
-                .eq(self.rest().iter().copied().take(sign.len()))
-        };
-        let Some(sign) = SIGNS.iter().find(is_here) else {
+        let Some(sign) = self.sign() else {
             let words = format!("{first:?} is no part of an expression");
             return Err(ExpressionError::new(begin, words));
         };

@@ -23,13 +23,14 @@ pub(super) enum Node {
     Name(String),
     Property(Box<Expression>, String),
     Element(Box<Expression>, Box<Expression>),
-    Call(Function, Box<Expression>),
+    Call(Conversion, Box<Expression>),
     Unary(Unary, Box<Expression>),
     Binary(Binary, Box<Expression>, Box<Expression>),
 }
 
+/// A function; all of them convert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Function {
+pub(super) enum Conversion {
     Str,
     Num,
     Bool,

@@ -87,9 +87,13 @@ impl<'r> Engine<'r> {
             Ok(exchange) => exchange,
             Err(failure) => return Some(failure),
         };
+        let inputs = match bind_inputs(&function.inputs, BTreeMap::new()) {
+            Ok(inputs) => inputs,
+            Err(words) => return Some(wrong(words)),
+        };
         let mut frame = Frame {
             directory: PathBuf::from(&self.request.work_dir),
-            inputs: Value::named::<String>([]),
+            inputs,
             env: Env::new(),
             steps: BTreeMap::new(),
             exchange,

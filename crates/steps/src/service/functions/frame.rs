@@ -126,8 +126,8 @@ impl Names {
 }
 
 impl Scope for Names {
-    fn get(&self, name: &str) -> Option<Value> {
-        self.0.get(name).cloned()
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
     }
 
     fn names(&self) -> Vec<&str> {
