@@ -21,6 +21,9 @@ const PROGRAM: &str = "runwright-agent";
 /// The profile of the workspace it is built in.
 const PROFILE: &str = "agent";
 
+/// What it may weigh, in bytes: it is copied into each container.
+const LARGEST: u64 = 6 * 1024 * 1024;
+
 /// Where the agent goes.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Options {
@@ -33,14 +36,14 @@ pub(crate) struct Options {
 ///
 /// # Errors
 ///
-/// Fails when it cannot be built.
+/// Fails when it cannot be built, or is too large.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
     let built = build(workspace)?;
     let program = match &options.output {
         Some(directory) => put(&built, directory)?,
         None => built,
     };
-    let size = fs::metadata(&program).map_or(0, |program| program.len());
+    let size = size(&program)?;
     println!("{} ({} KiB)", program.display(), size.div_ceil(1024));
     Ok(())
 }
@@ -49,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
 ///
 /// # Errors
 ///
-/// Fails when it cannot be built, or where no static program can be.
+/// Fails when it cannot be built or is too large, or where no static program can be.
 pub(crate) fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     let target = target()?;
     let folder = workspace.target_directory.join("agent");
@@ -68,7 +71,25 @@ pub(crate) fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     if !program.is_file() {
         bail!("{} is not there after it was built", program.display());
     }
+    check_size(size(&program)?)?;
     Ok(program)
+}
+
+fn size(program: &Path) -> anyhow::Result<u64> {
+    let found = fs::metadata(program);
+    let found = found.with_context(|| format!("look at {}", program.display()))?;
+    Ok(found.len())
+}
+
+fn check_size(size: u64) -> anyhow::Result<()> {
+    if size > LARGEST {
+        bail!(
+            "the agent has {} KiB, and goes into each container: {} KiB is the most",
+            size.div_ceil(1024),
+            LARGEST / 1024
+        );
+    }
+    Ok(())
 }
 
 /// Returns the target of this machine whose C library can be linked into a program.
@@ -110,6 +131,16 @@ mod tests {
         assert_eq!(flags(Some(" ".to_owned())), "-C target-feature=+crt-static");
         let kept = flags(Some("-D warnings".to_owned()));
         assert_eq!(kept, "-D warnings -C target-feature=+crt-static");
+    }
+
+    #[test]
+    fn an_agent_that_is_too_large_is_refused() {
+        assert!(check_size(LARGEST).is_ok());
+        let error = check_size(LARGEST + 1).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the agent has 6145 KiB, and goes into each container: 6144 KiB is the most"
+        );
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn python(workspace: &Workspace, args: &[String]) -> Option<PathBuf> {
 }
 
 /// The packages whose tests start containers.
-const USES_ENGINE: [&str; 4] = ["cli", "executor-docker", "runwright", "steps"];
+const USES_ENGINE: [&str; 5] = ["cli", "examples", "executor-docker", "runwright", "steps"];
 
 /// Whether tests that are chosen so may start containers.
 fn wants_engine(args: &[String]) -> bool {
@@ -194,6 +194,7 @@ mod tests {
         check(&["-p", "trace"], false);
         check(&["-pcli", "masking"], true);
         check(&["--package=pipeline"], false);
+        check(&["-p", "examples"], true);
         check(&["--package", "executor-docker"], true);
     }
 }
