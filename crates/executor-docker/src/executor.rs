@@ -112,6 +112,7 @@ impl Executor for DockerExecutor {
             .made
             .insert(Made::new(engine.clone(), supervisor.clone()));
         let preparation = Preparation {
+            shared: Arc::clone(&self.shared),
             engine,
             images,
             supervisor,

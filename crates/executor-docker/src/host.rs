@@ -6,7 +6,7 @@ use crate::error::DockerError;
 use crate::image::Images;
 use crate::options::DockerOptions;
 use executor_core::{CancelCause, Cancellation, RunnerConfig};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     owner: String,
     /// Clients by address, with what they agreed on with the engine. Each connects anew where a connection broke.
     engines: Mutex<HashMap<String, (Engine, Images)>>,
+    /// Why jobs did not get the first choice of how stages are run.
+    told: Mutex<HashSet<String>>,
 }
 
 impl Shared {
@@ -29,12 +31,19 @@ impl Shared {
             options,
             owner,
             engines: Mutex::default(),
+            told: Mutex::default(),
         }
     }
 
     /// Returns the id of this run.
     pub(crate) fn owner(&self) -> &str {
         &self.owner
+    }
+
+    /// Whether no job has told of this reason yet; from now on one has.
+    pub(crate) fn is_news(&self, reason: &str) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(reason.to_owned())
     }
 
     /// Returns a number that no other attempt in this process has.

@@ -11,6 +11,7 @@ use crate::doubt::unless_stopped;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::executor::Prepared;
+use crate::host::SharedHost;
 use crate::image::{CredentialSources, Credentials, ImageInfo, ImageReference, Images};
 use crate::labels::Labels;
 use crate::made::Made;
@@ -38,6 +39,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 /// What is known before anything is made.
 #[derive(Debug)]
 pub(crate) struct Preparation {
+    pub(crate) shared: SharedHost,
     pub(crate) engine: Engine,
     /// Those of the engine, pulled as nobody in particular.
     pub(crate) images: Images,
@@ -300,11 +302,13 @@ impl Preparation {
             .await
     }
 
-    /// Decides how stages are run, and says so where it is not the first choice.
+    /// Decides how stages are run, and says so where it is not the first choice and nobody has said it in this run.
     fn tactic(&self, image: &ImageInfo) -> Result<Tactic, DockerError> {
         let choice = self.settings.engine;
         let (tactic, fallback) = tactic::choose(choice, steps::agent::find(), image)?;
-        if let Some(Fallback(reason)) = fallback {
+        if let Some(Fallback(reason)) = fallback
+            && self.shared.is_news(&reason)
+        {
             let words = format!("stages are run by exec, without the agent: {reason}");
             self.options.trace.system_line(&words);
         }

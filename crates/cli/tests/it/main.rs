@@ -66,3 +66,5 @@ mod variables;
 mod vendor;
 mod watch;
 mod wide;
+#[cfg(not(feature = "embedded-agent"))]
+mod without_agent;
