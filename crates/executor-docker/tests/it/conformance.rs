@@ -38,7 +38,7 @@ async fn check_parts(run: Run, image: &str) {
     report(run, image, PARTS).await.assert_part_passed();
 }
 
-/// The same, where an image has `tar`.
+/// The same, where files go by tar streams: the agent's, or those of an image's `tar`.
 async fn check_parts_and_files(run: Run, image: &str) {
     let parts = [PARTS, &["file_transfer"]].concat();
     report(run, image, &parts).await.assert_part_passed();
@@ -146,5 +146,5 @@ async fn agent_in_an_image_whose_user_is_not_root() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_with_files_in_a_volume() {
-    check_parts(Run::remote(with(EngineChoice::Agent)), NONROOT).await;
+    check_parts_and_files(Run::remote(with(EngineChoice::Agent)), NONROOT).await;
 }

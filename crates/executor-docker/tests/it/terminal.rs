@@ -42,8 +42,17 @@ async fn type_line(session: &mut Box<dyn TerminalSession>, line: &str, expect: &
     }
 }
 
+/// Waits until the terminal has this size, which comes by a call of its own.
+async fn has_size(session: &mut Box<dyn TerminalSession>, size: &str) {
+    let line = format!(
+        "until [ \"$(stty size)\" = '{size}' ]; do sleep 0.1; done; echo \"is now $(stty size)\""
+    );
+    type_line(session, &line, &format!("is now {size}")).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_typed_runs_in_the_jobs_container() {
+    // R-EXEC-65
     let run = Run::new(exec());
     let mut opened = run.open(job(NONROOT)).await;
     let project = opened.environment.workspace.dirs().project_dir.clone();
@@ -53,16 +62,14 @@ async fn what_is_typed_runs_in_the_jobs_container() {
     type_line(&mut session, "echo $((40+2))", "42").await;
     type_line(&mut session, "echo \"=$OF_THE_JOB=\"", "=it is=").await;
     type_line(&mut session, "echo \"<$PWD>\"", &format!("<{project}>")).await;
-    type_line(&mut session, "stty size", "30 100").await;
+    has_size(&mut session, "30 100").await;
     session
         .resize(TerminalSize {
             columns: 77,
             rows: 11,
         })
         .unwrap();
-    // The new size comes by a call of its own.
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    type_line(&mut session, "stty size", "11 77").await;
+    has_size(&mut session, "11 77").await;
     session.write_all(b"exit 7\n").await.unwrap();
     let ended = tokio::time::timeout(Duration::from_secs(20), session.ended()).await;
     assert_eq!(ended.unwrap(), Some(StageStatus::Exited(ExitCode(7))));

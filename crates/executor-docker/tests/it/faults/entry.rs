@@ -108,7 +108,6 @@ async fn one_whose_program_is_missing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_whom_nobody_knows_and_a_root_that_nobody_writes_to() {
-    // R-EXEC-54
     for choice in BOTH {
         for remote in [false, true] {
             let mut config = with(choice);
