@@ -122,7 +122,7 @@ const TABLE: &[Row] = &[
             "steps",
             "trace",
         ],
-        tests_import: &["job-runner"],
+        tests_import: &["content-store", "job-runner"],
     },
     // Wraps any executor and knows none; its tests put layers around a real one, below a real runner.
     Row {

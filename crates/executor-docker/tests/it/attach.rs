@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-fn attach() -> DockerConfig {
+pub(crate) fn attach() -> DockerConfig {
     DockerConfig {
         engine: EngineChoice::Attach,
         helper_image: Some(DEBIAN.to_owned()),
@@ -49,7 +49,7 @@ fn mount_of(container: &ContainerInspectResponse, path: &str) -> MountPoint {
 }
 
 /// Returns what the engine has done since `since` with what has this owner.
-async fn events(owner: &str, since: u64) -> Vec<EventMessage> {
+pub(crate) async fn events(owner: &str, since: u64) -> Vec<EventMessage> {
     let engine = engine().await;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let label = format!("dev.runwright.owner={owner}");

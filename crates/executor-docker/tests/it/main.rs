@@ -21,3 +21,4 @@ mod support;
 mod terminal;
 mod trouble;
 mod volumes;
+mod whole_job;
