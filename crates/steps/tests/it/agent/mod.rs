@@ -4,6 +4,7 @@ mod bootstrap;
 mod command;
 mod container;
 mod docker;
+mod expansion;
 mod proxy;
 mod python;
 mod serve;

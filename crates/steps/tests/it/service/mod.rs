@@ -6,6 +6,6 @@ mod idempotence;
 mod memory;
 mod odd_input;
 mod run;
-mod support;
+pub(crate) mod support;
 mod upstream;
 mod variables;
