@@ -32,7 +32,7 @@ pub(crate) struct AttachEngine {
     pub(crate) image: String,
     pub(crate) helper: Helper,
     pub(crate) timing: Timing,
-    /// What the engine was asked to start for a stage that was stopped before it answered.
+    /// What may still run, or be about to start, for a stage that nobody waits for any more.
     pub(crate) doubtful: Option<Execs>,
 }
 
@@ -82,13 +82,16 @@ impl AttachEngine {
         self.doubtful = Some(container.clone());
         let starting = attached::start(&container, image);
         let started = unless_stopped(stage.cancellation, starting).await;
-        if !matches!(started, Err(DockerError::Canceled(_))) {
+        if started.as_ref().is_err_and(is_refused) {
             self.doubtful = None;
         }
         let mut running = started?;
         let (end, stopped) = self
             .follow(&container, &mut running, text, output, stage)
             .await?;
+        if matches!(end, ContainerEnd::Ended { .. } | ContainerEnd::Removed) {
+            self.doubtful = None;
+        }
         let ContainerEnd::Ended {
             code, oom_killed, ..
         } = end
@@ -124,7 +127,9 @@ impl AttachEngine {
             let after = self.timing.kill_deadline;
             let ended = async {
                 // What was attached ends with a run.
-                attached::wake(container).await?;
+                if let Err(error) = attached::wake(container).await {
+                    return Err(attached::explain(container, error).await);
+                }
                 attached::signal(container, "KILL").await?;
                 // However it ended, it can be started again.
                 let ending = end_of_run(&container.engine, &container.container);
@@ -247,6 +252,11 @@ impl AttachEngine {
             }
         }
     }
+}
+
+/// Returns whether an error is the engine's answer that nothing was started; any other leaves open what it did.
+fn is_refused(error: &DockerError) -> bool {
+    matches!(error, DockerError::Api { .. } | DockerError::Config { .. })
 }
 
 /// Asks the shell and all it started to end.

@@ -86,6 +86,27 @@ async fn while_a_stage_is_started_it_is_an_error_of_the_exec_engine() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn while_a_stage_is_started_it_is_an_error_of_the_attach_engine_and_disturbs_no_other() {
+    // R-EXEC-63
+    let way = Way::new();
+    let run = run_behind(&way, EngineChoice::Attach);
+    let mut opened = run.open(job(BUSYBOX)).await;
+    for harm in ["POST /attach", "POST /start"] {
+        for when in [Harm::Before, Harm::After] {
+            way.harm(harm, when, 1);
+            let command = CommandBuilder::new("echo broken").working_dir("/");
+            let error = opened.run(command).await.unwrap_err();
+            assert_eq!(way.to_come(), 0, "{harm} {when:?}");
+            assert!(!error.is_temporary(), "{harm} {when:?}: {}", error.chain());
+            let printed = opened.print("echo after").await;
+            assert_eq!(printed, "after\n", "{harm} {when:?}");
+        }
+    }
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn while_a_stage_is_started_the_agent_is_asked_again() {
     for harm in ["POST /containers/", "POST /exec/"] {
         for when in [Harm::Before, Harm::After] {
@@ -139,6 +160,10 @@ async fn cut(choice: EngineChoice) {
     let trace = opened.trace.clone();
     let cut = async {
         trace.wait_for(TraceStream::STDOUT, "begun").await;
+        if choice == EngineChoice::Attach {
+            // Not even the request to end it gets through.
+            way.harm("POST /kill", Harm::Before, 1);
+        }
         way.cut();
         Instant::now()
     };
@@ -160,6 +185,7 @@ async fn cut(choice: EngineChoice) {
         "{choice:?}: {}",
         error.chain()
     );
+    assert_eq!(way.to_come(), 0, "{choice:?}");
     // What comes after finds none of it.
     let left = opened.print("ps | grep 'sleep 30[0]' || echo none").await;
     assert_eq!(left, "none\n");
