@@ -125,33 +125,33 @@ async fn pass_on(
     };
     let mut feeding = std::pin::pin!(feed(archive, input, longest_stall));
     let mut complaints = Complaints::default();
-    let mut fed = None;
+    let mut is_fed = false;
     loop {
         // An archive may be slow to read, so only then the other side is the one that is waited for.
         let next = async {
-            match &fed {
-                Some(_) => unless_stalled(longest_stall, output.next()).await,
-                None => Ok(output.next().await),
+            if is_fed {
+                unless_stalled(longest_stall, output.next()).await
+            } else {
+                Ok(output.next().await)
             }
         };
         tokio::select! {
-            ended = &mut feeding, if fed.is_none() => match ended {
+            ended = &mut feeding, if !is_fed => match ended {
                 Err(Unfed::Stalled(source)) => return Err(stalled(source).into()),
-                Err(Unfed::Unread(unread)) => fed = Some(Err(unread)),
-                Ok(()) => fed = Some(Ok(())),
+                // Nobody needs to hear what half of it was good for.
+                Err(Unfed::Unread(unread)) => {
+                    return Err(BuildError::system("docker", "read the archive", unread));
+                }
+                Ok(()) => is_fed = true,
             },
             piece = next => match piece.map_err(stalled)? {
                 Some(piece) => {
                     let piece = piece.map_err(|error| DockerError::from_api(doing, error))?;
                     complaints.take(&piece);
                 }
-                None => break,
+                None => return Ok(complaints),
             },
         }
-    }
-    match fed {
-        Some(Err(unread)) => Err(BuildError::system("docker", "read the archive", unread)),
-        _ => Ok(complaints),
     }
 }
 
@@ -359,6 +359,18 @@ mod tests {
             let waited = SLOW * u32::try_from(steps).unwrap() + STALL;
             assert!(begun.elapsed() <= waited, "{steps}: {:?}", begun.elapsed());
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_archive_that_cannot_be_read_is_told_at_once() {
+        let gone = futures_util::stream::iter([Err::<&[u8], _>(io::Error::other("gone"))]);
+        let (archive, input) = (archive(1).chain(StreamReader::new(gone)), tokio::io::sink());
+        let output = Box::pin(futures_util::stream::pending());
+        let passing = pass_on(Box::new(archive), Box::pin(input), output, "copy", STALL);
+        let begun = tokio::time::Instant::now();
+        let error = passing.await.unwrap_err().chain();
+        assert_eq!(error, "docker: read the archive: gone");
+        assert_eq!(begun.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
