@@ -4,13 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use executor_core::Cancellation;
+use executor_core::{Cancellation, ExitCode, StageStatus};
 use process::Stream;
 use steps::agent::{ARGV_VARIABLE, serve_command};
 use steps::{AgentInfo, ClientOptions, RunId, RunSpec, StepsClient};
+use tokio::time::timeout;
 
 use super::container::{Container, DIRECTORY, PROGRAM, docker_output, static_agent};
-use super::support::{errors, eventually};
+use super::support::{DEADLINE, errors, eventually};
 
 const TMPFS: [&str; 2] = ["--tmpfs", "/run/agent"];
 
@@ -79,6 +80,29 @@ async fn an_image_with_a_user_of_its_own_runs_steps() {
         run(&client, "a", "cd /work && id -u && echo x > y && cat y").await,
         "1000\nx\n"
     );
+}
+
+#[tokio::test]
+async fn a_log_without_room_is_told_and_the_rest_goes_on() {
+    let options = ["--tmpfs", "/run/agent:size=256k"];
+    let (_container, client, _) = hello(&options, "runwright-test/busybox:1").await;
+    let script = "yes 0123456789 | head -c 1000000; exit 3";
+    let full = RunSpec::script(RunId::new("full"), script);
+    let mut output = Vec::new();
+    let mut sink = |_: Stream, bytes: &[u8]| output.extend_from_slice(bytes);
+    let never = Cancellation::new();
+    let ended = timeout(DEADLINE, client.execute(&full, &mut sink, &never)).await;
+    let result = ended.expect("nothing hangs").unwrap();
+    assert_eq!(result.status, StageStatus::Exited(ExitCode(3)));
+    assert!(result.log_error.is_some(), "{result:?}");
+    // What there was room for is as it was written.
+    let whole = "0123456789\n".repeat(1_000_000 / 11 + 1).into_bytes();
+    let tail = String::from_utf8_lossy(&output[output.len().saturating_sub(200)..]);
+    assert!(output.len() < 256 * 1024, "{}", output.len());
+    assert!(whole.starts_with(&output), "{tail:?}");
+    assert!(!output.is_empty());
+    // The room is free again.
+    assert_eq!(run(&client, "small", "echo again").await, "again\n");
 }
 
 #[tokio::test]
