@@ -51,20 +51,32 @@ pub(crate) async fn show_tail(engine: &Engine, container: &str, trace: &dyn JobT
     }
 }
 
+/// From where on a log is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    Beginning,
+    /// Somebody has shown what was written before.
+    Now,
+}
+
 /// Writes all that the service writes into the log, each line with `name` before it, until the
 /// container ends.
 pub(crate) async fn follow(
     engine: &Engine,
     container: &str,
+    start: Start,
     trace: &dyn JobTrace,
-    index: u8,
-    name: &str,
+    (index, name): (u8, &str),
 ) {
+    let tail = match start {
+        Start::Beginning => "all",
+        Start::Now => "0",
+    };
     let options = LogsOptions {
         follow: true,
         stdout: true,
         stderr: true,
-        tail: "all".to_owned(),
+        tail: tail.to_owned(),
         ..LogsOptions::default()
     };
     let mut lines = [StreamKind::Stdout, StreamKind::Stderr].map(|kind| (kind, Lines::new(name)));

@@ -1,6 +1,7 @@
 //! Starting services.
 
 use super::ended::{Ended, ended};
+use super::logs::Start;
 use super::running::{self, Beginning, Running};
 use super::services::{Service, Services};
 use super::watching::is_over;
@@ -46,7 +47,8 @@ impl Services {
 
     /// Takes the containers that another process has started.
     ///
-    /// One that is not there any more is as one that has ended before: nobody is told.
+    /// One that is not there any more is as one that has ended before: nobody is told. What they wrote until now
+    /// is not shown again.
     pub(crate) async fn adopt(&self, network: &JobNetwork) {
         self.shared.begun.store(true, Ordering::SeqCst);
         let adoptions = self.shared.services.iter();
@@ -55,7 +57,7 @@ impl Services {
 
     async fn adopt_one(&self, service: &Service, network: &JobNetwork) {
         let name = self.shared.options.names.service(service.index);
-        if let Err(error) = self.attend(service, name, network).await {
+        if let Err(error) = self.attend(service, name, Start::Now, network).await {
             tracing::debug!(%error, "A service is not there any more.");
         }
     }
@@ -101,7 +103,8 @@ impl Services {
             doubt: &service.doubt,
         };
         let id = running::begin(beginning, body, cancellation).await?;
-        unless_stopped(cancellation, self.attend(service, id, network)).await
+        let attending = self.attend(service, id, Start::Beginning, network);
+        unless_stopped(cancellation, attending).await
     }
 
     /// Watches a container, and notes what is known of it.
@@ -109,6 +112,7 @@ impl Services {
         &self,
         service: &Service,
         id: String,
+        start: Start,
         network: &JobNetwork,
     ) -> Result<(), DockerError> {
         let options = &self.shared.options;
@@ -116,7 +120,7 @@ impl Services {
         let (tell, end) = watch::channel(None);
         self.watch_end(id.clone(), tell);
         if options.capture_logs {
-            self.capture(service.index, id.clone(), plan.name());
+            self.capture(service.index, id.clone(), start, plan.name());
         }
         let on_host = *network.mode() == NetworkMode::Host;
         let found = running::look_at(engine, &id, &title, on_host).await?;
@@ -148,11 +152,11 @@ impl Services {
         });
     }
 
-    fn capture(&self, index: usize, id: String, name: String) {
+    fn capture(&self, index: usize, id: String, start: Start, name: String) {
         let shared = Arc::clone(&self.shared);
         self.spawn(async move {
             let (engine, trace) = (&shared.options.engine, &*shared.options.trace);
-            logs::follow(engine, &id, trace, number(index), &name).await;
+            logs::follow(engine, &id, start, trace, (number(index), &name)).await;
         });
     }
 }

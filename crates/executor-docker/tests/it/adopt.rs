@@ -5,9 +5,13 @@ use crate::support::runner::{BUSYBOX, Opened, Run, job, settings};
 use bollard::exec::StartExecResults;
 use bollard::models::ExecConfig;
 use bollard::query_parameters::RemoveContainerOptions;
+use executor_core::JobVariable;
 use executor_core::ability::{ResumeHandle, ResumeObserver};
+use executor_core::job::{Image, Job};
 use executor_core::prelude::*;
+use executor_core::trace::StreamKind;
 use executor_docker::config::{DockerConfig, EngineChoice, NetworkChoice};
+use executor_docker::names::Names;
 use executor_docker::{DockerOptions, provider};
 use executor_testkit::{CommandBuilder, RecordingTrace};
 use futures_util::StreamExt;
@@ -31,6 +35,8 @@ struct Task {
     owner: String,
     /// Where its builds are; none: in volumes.
     builds: Option<String>,
+    /// What its service is called; none: it has none.
+    service: Option<String>,
     /// Where it writes its [`Note`]s.
     note: PathBuf,
 }
@@ -49,6 +55,22 @@ fn config() -> DockerConfig {
         network: NetworkChoice::PerJob,
         ..settings()
     }
+}
+
+/// Returns a job that shows what its service writes, if it has one.
+fn job_with(service: Option<&str>) -> Job {
+    let mut job = job(BUSYBOX);
+    if let Some(alias) = service {
+        let script = "echo begun; mkdir /www; echo it is > /www/word; exec httpd -f -p 80 -h /www";
+        job.variables = vec![JobVariable::public("CI_DEBUG_SERVICES", "true")];
+        job.services = vec![Image {
+            alias: Some(alias.to_owned()),
+            command: ["sh", "-c", script].map(str::to_owned).to_vec(),
+            variables: vec![JobVariable::public("RUNWRIGHT_READY_TCP", "80")],
+            ..Image::named(BUSYBOX)
+        }];
+    }
+    job
 }
 
 /// Writes a line now and then, and a file that tells how often it ran.
@@ -85,7 +107,8 @@ async fn run_until_killed(task: &str) {
         fs::rename(&partial, &task.note).unwrap();
     });
     let data = ExecutorData::new().with(observer);
-    let mut opened = run.open_with(job(BUSYBOX), &data, trace).await;
+    let job = job_with(task.service.as_deref());
+    let mut opened = run.open_with(job, &data, trace).await;
     opened.trace.clear();
     let ran = opened.run(script()).await;
     panic!("nobody killed this process: {ran:?}");
@@ -93,10 +116,16 @@ async fn run_until_killed(task: &str) {
 
 /// Starts a run in a process of its own, and kills it while its job writes.
 async fn killed(run: &Run) -> Note {
+    killed_beside(run, None).await
+}
+
+/// The same, with a service beside the job.
+async fn killed_beside(run: &Run, service: Option<&str>) -> Note {
     let note = run.directory.path().join("note");
     let task = Task {
         owner: run.owner.clone(),
         builds: run.config.host_builds_dir.clone(),
+        service: service.map(str::to_owned),
         note: note.clone(),
     };
     let mut child = start(&task);
@@ -129,14 +158,16 @@ fn start(task: &Task) -> Child {
 
 /// Goes on with the job of a run that was killed, as another run.
 async fn adopt(dead: &Run, note: &Note) -> Opened {
+    let opened = adopt_job(dead, note, job(BUSYBOX)).await;
+    opened.trace.clear();
+    opened
+}
+
+async fn adopt_job(dead: &Run, note: &Note, job: Job) -> Opened {
     let mut run = Run::new(config());
     run.config = dead.config.clone();
     let data = ExecutorData::new().with(note.handle.clone());
-    let opened = run
-        .open_with(job(BUSYBOX), &data, RecordingTrace::new())
-        .await;
-    opened.trace.clear();
-    opened
+    run.open_with(job, &data, RecordingTrace::new()).await
 }
 
 async fn is_clean(run: &Run, opened: &mut Opened) {
@@ -185,6 +216,37 @@ async fn a_job_that_ended_while_nobody_was_there_tells_its_result() {
     assert_eq!(result.status, StageStatus::Exited(ExitCode(7)));
     let after = opened.trace.text(TraceStream::STDOUT);
     assert_eq!(format!("{}{after}", note.shown), lines(LINES));
+    is_clean(&run, &mut opened).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn services_are_there_for_who_goes_on_and_what_they_wrote_is_not_shown_again() {
+    // R-EXEC-56, R-EXEC-68
+    let run = Run::new(config());
+    let note = killed_beside(&run, Some("web")).await;
+    let left = run.left().await;
+    assert_eq!(left.len(), 3, "two containers and a network: {left:?}");
+    let job = job_with(Some("web"));
+    let attempt = note.handle.fields.get("attempt").unwrap();
+    let service = Names::new(&run.owner, job.id, attempt.parse().unwrap()).service(0);
+    let mut opened = adopt_job(&run, &note, job).await;
+    let written = || {
+        let stream = |kind| opened.trace.text(TraceStream::service(0, kind));
+        stream(StreamKind::Stdout) + &stream(StreamKind::Stderr)
+    };
+    let shows = async {
+        while !written().contains("] later\n") {
+            inside(&service, "echo later > /proc/1/fd/1").await;
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let shows = tokio::time::timeout(Duration::from_mins(1), shows).await;
+    shows.expect("what a service writes is shown");
+    assert!(!written().contains("begun"), "{}", written());
+    let result = opened.run(script()).await.unwrap();
+    assert_eq!(result.status, StageStatus::Exited(ExitCode(7)));
+    let fetched = opened.print("wget -q -O - http://web/word").await;
+    assert_eq!(fetched, "it is\n");
     is_clean(&run, &mut opened).await;
 }
 
@@ -278,6 +340,11 @@ async fn cut(container: &str) -> usize {
     // The pattern does not match itself.
     let script = "for p in /proc/[0-9]*; do grep -q 'agent.[p]roxy' $p/cmdline 2>/dev/null \
                   && kill -9 ${p#/proc/} && echo cut; done; true";
+    inside(container, script).await.lines().count()
+}
+
+/// Runs a script in a container; returns what it said.
+async fn inside(container: &str, script: &str) -> String {
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();
     let config = ExecConfig {
         cmd: Some(command),
@@ -294,5 +361,5 @@ async fn cut(container: &str) -> usize {
     while let Some(Ok(piece)) = output.next().await {
         said += &String::from_utf8_lossy(piece.as_ref());
     }
-    said.lines().count()
+    said
 }
