@@ -4,26 +4,21 @@ use super::exchange::{Declared, Exchange};
 use super::frame::{Env, Frame, Names, Surroundings};
 use super::locate::{Located, locate};
 use super::result;
-use crate::language::expression::{ExpressionError, Template};
+use super::words::{env_of, hide, outputs_of, text_of, words_of, wrong};
 use crate::language::{
-    Action, Call, Exec, Function, Kind, Outputs, Place, Reference, Sequence, Target, Value,
-    bind_inputs, bind_outputs,
+    Action, Call, Function, Place, Reference, Sequence, Target, Value, bind_inputs,
 };
 use crate::service::course::Failure;
-use crate::service::log_output::{LogOutput, say};
+use crate::service::log_output::say;
 use crate::service::request::Request;
-use crate::service::shell;
-use crate::service::steps::{judge, stopped};
+use crate::service::steps::stopped;
 use crate::wire::v1::StepResult;
 use crate::wire::v1::result::ErrorKind;
-use crate::wire::v1::step_result::{ExecResult, Status};
+use crate::wire::v1::step_result::Status;
 use fail_point::fail_point;
-use process::{Command, ProcessTree, Timing};
+use process::{ProcessTree, Timing};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Functions that call each other deeper than this are ended: they would do so for ever.
@@ -44,10 +39,10 @@ pub(in crate::service) struct Setting {
 /// Runs the functions of one request.
 #[derive(Debug)]
 pub(in crate::service) struct Engine<'r> {
-    request: &'r Request,
-    tree: &'r ProcessTree,
-    surroundings: Surroundings,
-    timing: Timing,
+    pub(super) request: &'r Request,
+    pub(super) tree: &'r ProcessTree,
+    pub(super) surroundings: Surroundings,
+    pub(super) timing: Timing,
     quiet: bool,
     /// How many steps have begun.
     begun: usize,
@@ -312,77 +307,12 @@ impl<'r> Engine<'r> {
             .await)
     }
 
-    async fn script(
+    /// Takes what a process exports to all that come after it.
+    pub(super) fn export(
         &mut self,
-        script: &str,
-        layers: &Env,
         exchange: &Exchange,
         told: &mut StepResult,
-    ) -> Result<BTreeMap<String, Value>, Failure> {
-        if self.request.command.is_empty() {
-            return Err(Failure::new(ErrorKind::Start, shell::MISSING));
-        }
-        let path = exchange.script();
-        let write = || -> std::io::Result<()> {
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true).mode(0o600);
-            options.open(&path)?.write_all(script.as_bytes())
-        };
-        fail_point!("steps::script::write", write()).map_err(|error| {
-            let words = format!("cannot write script {}: {error}", path.display());
-            Failure::new(ErrorKind::Internal, words)
-        })?;
-        let mut command = self.request.command.clone();
-        command.push(path.display().to_string());
-        let env = self.surroundings.process_env([layers]);
-        self.tell_env(told, [layers]);
-        let work_dir = PathBuf::from(&self.request.work_dir);
-        Box::pin(self.process(command, work_dir, env, told)).await?;
-        let outputs = exchange.outputs(Declared::Nowhere).map_err(wrong)?;
-        self.export(exchange, told)?;
-        Ok(outputs)
-    }
-
-    /// Runs a process to its end.
-    async fn process(
-        &mut self,
-        words: Vec<String>,
-        work_dir: PathBuf,
-        env: Vec<(OsString, OsString)>,
-        told: &mut StepResult,
     ) -> Result<(), Failure> {
-        let (request, tree) = (self.request, self.tree);
-        let mut result = ExecResult {
-            command: words.iter().map(|word| request.log.masked(word)).collect(),
-            work_dir: work_dir.display().to_string(),
-            exit_code: 0,
-        };
-        let mut words = words.into_iter();
-        let command = Command::new(words.next().unwrap_or_default())
-            .args(words)
-            .envs(env)
-            .current_dir(work_dir);
-        let process = tree.spawn(&command).map_err(|error| {
-            Failure::new(ErrorKind::Start, crate::service::error::words(&error))
-        })?;
-        let outcome = process
-            .run(&mut LogOutput(request), &request.cancellation, &self.timing)
-            .await;
-        let outcome = outcome.map_err(|error| {
-            Failure::new(ErrorKind::Internal, crate::service::error::words(&error))
-        })?;
-        request.update(|course| course.add(&outcome));
-        let judged = judge(&outcome, &request.cancellation);
-        result.exit_code = judged.as_ref().err().map_or(0, |failure| failure.exit_code);
-        told.exec_result = Some(result);
-        judged.map_err(|failure| Failure {
-            is_told: true,
-            ..failure
-        })
-    }
-
-    /// Takes what a process exports to all that come after it.
-    fn export(&mut self, exchange: &Exchange, told: &mut StepResult) -> Result<(), Failure> {
         let exports = exchange.exports().map_err(wrong)?;
         for (name, value) in &exports {
             told.exports
@@ -392,7 +322,11 @@ impl<'r> Engine<'r> {
         Ok(())
     }
 
-    fn tell_env<'a>(&self, told: &mut StepResult, layers: impl IntoIterator<Item = &'a Env>) {
+    pub(super) fn tell_env<'a>(
+        &self,
+        told: &mut StepResult,
+        layers: impl IntoIterator<Item = &'a Env>,
+    ) {
         for (name, value) in layers.into_iter().flatten() {
             told.env
                 .insert(name.clone(), result::shown(value, self.request));
@@ -431,90 +365,5 @@ impl StepResult {
             .map(|(name, value)| (name.clone(), result::value(value)))
             .collect();
         self
-    }
-}
-
-/// Returns what a sequence gives.
-fn outputs_of(
-    function: &Function,
-    sequence: &Sequence,
-    frame: &Frame,
-    names: &Names,
-) -> Result<BTreeMap<String, Value>, Failure> {
-    let declared = match &function.outputs {
-        Outputs::Delegated => {
-            let step = sequence
-                .delegate
-                .as_deref()
-                .and_then(|step| frame.steps.get(step));
-            return match step.map(|outputs| &outputs.kind) {
-                Some(Kind::Struct(outputs)) => Ok(outputs.clone()),
-                _ => Ok(BTreeMap::new()),
-            };
-        }
-        Outputs::Declared(declared) => declared,
-    };
-    let mut given = BTreeMap::new();
-    for (name, argument) in &sequence.outputs {
-        let value = argument.evaluate(names);
-        let value = value.map_err(|error| wrong(format!("output \"{name}\": {error}")))?;
-        given.insert(name.clone(), value);
-    }
-    bind_outputs(declared, given).map_err(wrong)
-}
-
-/// Returns the words of a command, and its directory.
-fn words_of(exec: &Exec, names: &Names) -> Result<(Vec<String>, Option<String>), Failure> {
-    let words = exec
-        .command
-        .iter()
-        .map(|word| text_of(word, names, "command"));
-    let words = words.collect::<Result<Vec<_>, _>>()?;
-    let directory = exec.work_dir.as_ref();
-    let directory = directory
-        .map(|named| text_of(named, names, "work_dir"))
-        .transpose()?;
-    Ok((words, directory))
-}
-
-fn env_of(templates: &BTreeMap<String, Template>, names: &Names) -> Result<Env, Failure> {
-    let variable = |(name, template): (&String, &Template)| {
-        let value = evaluated(template, names, &format!("variable {name}"))?;
-        let is_sensitive = value.has_secrets();
-        let text = plain(&value, name)?;
-        Ok((name.clone(), Value::text(text).sensitive_if(is_sensitive)))
-    };
-    templates.iter().map(variable).collect()
-}
-
-fn text_of(template: &Template, names: &Names, what: &str) -> Result<String, Failure> {
-    plain(&evaluated(template, names, what)?, what)
-}
-
-fn plain(value: &Value, what: &str) -> Result<String, Failure> {
-    let text = value.to_text();
-    if text.contains('\0') {
-        return Err(wrong(format!("{what} would hold a NUL byte")));
-    }
-    Ok(text)
-}
-
-fn evaluated(template: &Template, names: &Names, what: &str) -> Result<Value, Failure> {
-    let value = template.evaluate(names);
-    value.map_err(|error: ExpressionError| wrong(format!("{what}: {error}")))
-}
-
-/// Returns the failure of what nobody could run.
-fn wrong(words: impl Into<String>) -> Failure {
-    Failure::new(ErrorKind::StepFailure, words)
-}
-
-fn hide(value: &Value, is_secret: bool, mask: &mut dyn FnMut(&str)) {
-    let is_secret = is_secret || value.is_sensitive;
-    match &value.kind {
-        Kind::Text(text) if is_secret => mask(text),
-        Kind::Array(values) => values.iter().for_each(|it| hide(it, is_secret, mask)),
-        Kind::Struct(values) => values.values().for_each(|it| hide(it, is_secret, mask)),
-        _ => {}
     }
 }

@@ -1,0 +1,102 @@
+//! What the texts of a function stand for when its turn comes.
+
+use super::frame::{Env, Frame, Names};
+use crate::language::expression::{ExpressionError, Template};
+use crate::language::{Exec, Function, Kind, Outputs, Sequence, Value, bind_outputs};
+use crate::service::course::Failure;
+use crate::wire::v1::result::ErrorKind;
+use std::collections::BTreeMap;
+
+/// Returns what a sequence gives.
+pub(super) fn outputs_of(
+    function: &Function,
+    sequence: &Sequence,
+    frame: &Frame,
+    names: &Names,
+) -> Result<BTreeMap<String, Value>, Failure> {
+    let declared = match &function.outputs {
+        Outputs::Delegated => {
+            let step = sequence
+                .delegate
+                .as_deref()
+                .and_then(|step| frame.steps.get(step));
+            return match step.map(|outputs| &outputs.kind) {
+                Some(Kind::Struct(outputs)) => Ok(outputs.clone()),
+                _ => Ok(BTreeMap::new()),
+            };
+        }
+        Outputs::Declared(declared) => declared,
+    };
+    let mut given = BTreeMap::new();
+    for (name, argument) in &sequence.outputs {
+        let value = argument.evaluate(names);
+        let value = value.map_err(|error| wrong(format!("output \"{name}\": {error}")))?;
+        given.insert(name.clone(), value);
+    }
+    bind_outputs(declared, given).map_err(wrong)
+}
+
+/// Returns the words of a command, and its directory.
+pub(super) fn words_of(
+    exec: &Exec,
+    names: &Names,
+) -> Result<(Vec<String>, Option<String>), Failure> {
+    let words = exec
+        .command
+        .iter()
+        .map(|word| text_of(word, names, "command"));
+    let words = words.collect::<Result<Vec<_>, _>>()?;
+    let directory = exec.work_dir.as_ref();
+    let directory = directory
+        .map(|named| text_of(named, names, "work_dir"))
+        .transpose()?;
+    Ok((words, directory))
+}
+
+/// Returns the variables that a step or a function sets.
+pub(super) fn env_of(
+    templates: &BTreeMap<String, Template>,
+    names: &Names,
+) -> Result<Env, Failure> {
+    let variable = |(name, template): (&String, &Template)| {
+        let value = evaluated(template, names, &format!("variable {name}"))?;
+        let is_sensitive = value.has_secrets();
+        let text = plain(&value, name)?;
+        Ok((name.clone(), Value::text(text).sensitive_if(is_sensitive)))
+    };
+    templates.iter().map(variable).collect()
+}
+
+/// Returns what a text stands for, as a text; `what` is its name in messages.
+pub(super) fn text_of(template: &Template, names: &Names, what: &str) -> Result<String, Failure> {
+    plain(&evaluated(template, names, what)?, what)
+}
+
+fn plain(value: &Value, what: &str) -> Result<String, Failure> {
+    let text = value.to_text();
+    if text.contains('\0') {
+        return Err(wrong(format!("{what} would hold a NUL byte")));
+    }
+    Ok(text)
+}
+
+fn evaluated(template: &Template, names: &Names, what: &str) -> Result<Value, Failure> {
+    let value = template.evaluate(names);
+    value.map_err(|error: ExpressionError| wrong(format!("{what}: {error}")))
+}
+
+/// Returns the failure of what nobody could run.
+pub(super) fn wrong(words: impl Into<String>) -> Failure {
+    Failure::new(ErrorKind::StepFailure, words)
+}
+
+/// Tells all texts of a value that are secrets, or all of them.
+pub(super) fn hide(value: &Value, is_secret: bool, mask: &mut dyn FnMut(&str)) {
+    let is_secret = is_secret || value.is_sensitive;
+    match &value.kind {
+        Kind::Text(text) if is_secret => mask(text),
+        Kind::Array(values) => values.iter().for_each(|it| hide(it, is_secret, mask)),
+        Kind::Struct(values) => values.values().for_each(|it| hide(it, is_secret, mask)),
+        _ => {}
+    }
+}
