@@ -10,6 +10,13 @@ use executor_testkit::{CommandBuilder, OptionsBuilder, RecordingTrace};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+async fn announced(planned: &PlannedWorkspace) -> Workspace {
+    let announced = timeout(Duration::from_mins(2), planned.announced()).await;
+    announced.expect("where the files are going to be is said")
+}
 
 fn exec() -> DockerConfig {
     DockerConfig {
@@ -30,7 +37,7 @@ async fn files_that_come_meanwhile_are_the_users_of_the_container() {
         .planned(planned.clone());
     let mut executor = run.provider.create(&ExecutorData::new()).unwrap();
     let comes = async {
-        let Workspace::Mounted { host, .. } = planned.announced().await else {
+        let Workspace::Mounted { host, .. } = announced(&planned).await else {
             panic!("files of this host are announced");
         };
         let project = Path::new(&host.project_dir);
@@ -40,7 +47,7 @@ async fn files_that_come_meanwhile_are_the_users_of_the_container() {
     let never = Cancellation::new();
     let (environment, ()) = tokio::join!(executor.prepare(options.build(), &never), comes);
     let workspace = environment.unwrap().workspace;
-    let said = planned.announced().await;
+    let said = announced(&planned).await;
     assert_eq!(said.dirs(), workspace.dirs());
     assert_eq!(said.host_dirs(), workspace.host_dirs());
     let script = "set -e; echo late >>kept; cat kept";

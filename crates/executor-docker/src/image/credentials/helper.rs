@@ -107,12 +107,24 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
+    /// Returns whether a process is there and not merely waits to be reaped.
+    fn runs(pid: &str) -> bool {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status
+            .lines()
+            .any(|line| line.starts_with("State:") && !line.contains('Z'))
+    }
+
     #[tokio::test]
     async fn one_that_hangs_is_killed_and_told_by_its_name() {
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join("docker-credential-hangs");
         // It holds its output, and so does what it starts.
-        let script = "#!/bin/sh\necho hunter2\nsleep 1000 &\nwait\n";
+        let pids = directory.path().join("pids");
+        let script = format!(
+            "#!/bin/sh\necho hunter2\nsleep 1000 &\necho $$ $! >'{}'\nwait\n",
+            pids.display()
+        );
         fs::write(&program, script).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let settings = Settings {
@@ -123,12 +135,23 @@ mod tests {
         let helpers = Helpers {
             tree: supervisor.tree(),
             path: Some(format!("{}:/usr/bin:/bin", directory.path().display()).into()),
-            deadline: Duration::from_secs(1),
+            deadline: Duration::from_secs(3),
         };
         let error = ask(&helpers, "hangs", "registry.test").await.unwrap_err();
         assert!(error.starts_with("docker-credential-hangs"), "{error}");
-        assert!(error.contains("did not end within 1"), "{error}");
+        assert!(error.contains("did not end within 3"), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
+        let pids = fs::read_to_string(pids).unwrap();
+        assert_eq!(pids.split_whitespace().count(), 2, "{pids}");
+        for pid in pids.split_whitespace() {
+            let ended = async {
+                while runs(pid) {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            };
+            let ended = tokio::time::timeout(Duration::from_mins(1), ended).await;
+            ended.expect("the helper and what it started are killed");
+        }
         supervisor.shutdown().await.unwrap();
     }
 
