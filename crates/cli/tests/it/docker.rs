@@ -8,7 +8,27 @@
 use crate::project::{Done, Project, wait_until};
 use crate::signals::interrupt;
 use crate::tmux::Terminal;
-use std::process::{Child, Command};
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+/// Runs the pipeline by a copy of the program that lies alone in a directory, with no agent that the environment names.
+pub(crate) fn run_alone(project: &Project) -> Done {
+    let alone = project.scratch().join("alone");
+    fs::create_dir(&alone).unwrap();
+    let program = alone.join("runwright");
+    fs::copy(env!("CARGO_BIN_EXE_runwright"), &program).unwrap();
+    Command::new(program)
+        .args(["run", "--executor", "docker"])
+        .current_dir(project.dir())
+        .env("RUNWRIGHT_HOME", project.home())
+        .env("DOCKER_HOST", address())
+        .env_remove("RUNWRIGHT_AGENT")
+        .env_remove("CLICOLOR_FORCE")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+        .into()
+}
 
 /// Returns where the engine of the tests is.
 pub(crate) fn address() -> String {
@@ -62,9 +82,9 @@ pub(crate) fn start(project: &Project, arguments: &[&str]) -> Child {
 
 /// Says this of containers in the user's settings.
 fn settings(project: &Project, line: &str) {
-    std::fs::create_dir_all(project.home()).unwrap();
+    fs::create_dir_all(project.home()).unwrap();
     let text = format!("[docker]\n{line}\n");
-    std::fs::write(project.home().join("config.toml"), text).unwrap();
+    fs::write(project.home().join("config.toml"), text).unwrap();
 }
 
 #[test]
@@ -284,9 +304,9 @@ fn the_working_tree_stays_its_owners_when_an_image_has_another_user() {
     let project = Project::with_pipeline(
         "job:\n  image: runwright-test/nonroot:1\n  script: [id -u, test -r .gitlab-ci.yml]\n",
     );
-    let everybody = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(project.dir(), everybody).unwrap();
-    let owner = |name: &str| std::fs::metadata(project.dir().join(name)).unwrap().uid();
+    let everybody = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(project.dir(), everybody).unwrap();
+    let owner = |name: &str| fs::metadata(project.dir().join(name)).unwrap().uid();
     let before = [owner("."), owner(".gitlab-ci.yml")];
     runwright(&project, &["run", "--executor", "docker", "--in-place"])
         .expect_code(0)

@@ -1,14 +1,7 @@
 //! A program for whose jobs no agent is found.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the tests drive the binary from outside"
-)]
-
-use crate::docker::{address, nothing_left};
-use crate::project::{Done, Project};
-use std::fs;
-use std::process::{Command, Stdio};
+use crate::docker::{nothing_left, run_alone};
+use crate::project::Project;
 
 #[test]
 fn jobs_run_by_exec_and_a_run_says_why_once() {
@@ -19,20 +12,7 @@ fn jobs_run_by_exec_and_a_run_says_why_once() {
          second:\n  needs: [first]\n\
         \x20 script: [cat file, 'test -e /.runwright/agent || echo \"by exec\"']\n",
     );
-    let alone = project.scratch().join("alone");
-    fs::create_dir(&alone).unwrap();
-    let program = alone.join("runwright");
-    fs::copy(env!("CARGO_BIN_EXE_runwright"), &program).unwrap();
-    let done: Done = Command::new(program)
-        .args(["run", "--executor", "docker"])
-        .current_dir(project.dir())
-        .env("RUNWRIGHT_HOME", project.home())
-        .env("DOCKER_HOST", address())
-        .env_remove("RUNWRIGHT_AGENT")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-        .into();
+    let done = run_alone(&project);
     done.expect_code(0)
         .expect_text("second | out")
         .expect_text("second | by exec");

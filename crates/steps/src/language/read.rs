@@ -8,7 +8,7 @@ use super::yaml::{self, Node};
 use std::collections::BTreeMap;
 
 /// More steps than this in one sequence are refused.
-const MOST_STEPS: usize = 100_000;
+pub(crate) const MOST_STEPS: usize = 100_000;
 
 impl Function {
     /// Reads the two documents of a file: the specification, and the definition.

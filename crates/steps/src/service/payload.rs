@@ -1,6 +1,6 @@
 //! The steps as a request brings them.
 
-use crate::language::{Action, Function, Target};
+use crate::language::{Action, Function, MOST_STEPS, Target};
 use serde::Deserialize;
 
 /// The steps of a request.
@@ -39,9 +39,18 @@ impl Steps {
         if steps.is_empty() {
             return Err("there are no steps".to_owned());
         }
-        let has_nul = |step: &ScriptStep| step.script.contains('\0');
-        if let Some(place) = steps.iter().position(has_nul) {
-            return Err(format!("step {}: `script` holds a NUL byte", place + 1));
+        if steps.len() > MOST_STEPS {
+            return Err(format!("there are more than {MOST_STEPS} steps"));
+        }
+        for (index, ScriptStep { name, script }) in steps.iter().enumerate() {
+            let wrong = if script.contains('\0') {
+                "`script` holds a NUL byte"
+            } else if name.is_empty() || name.len() > 255 || name.chars().any(char::is_control) {
+                "its name is empty, too long or holds control characters"
+            } else {
+                continue;
+            };
+            return Err(format!("step {}: {wrong}", index + 1));
         }
         Ok(Self::Scripts(steps))
     }
@@ -100,6 +109,10 @@ mod tests {
         check(
             r#"[{"name": "a", "script": "\u0000"}]"#,
             "step 1: `script` holds a NUL byte",
+        );
+        check(
+            r#"[{"name": "a", "script": ""}, {"name": "b\nc", "script": ""}]"#,
+            "step 2: its name is empty, too long or holds control characters",
         );
         let func = r#"[{"name": "a", "func": "./b"}]"#;
         check(

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use executor_core::{CancelCause, Cancellation};
 use fail_point::fail_point;
@@ -77,22 +77,34 @@ async fn run_step(
     tree: &ProcessTree,
     timing: &Timing,
 ) -> Result<(), Failure> {
-    let path = write_script(request, number, &step.script)?;
+    let path = request.directory.script(number);
+    write_script(&path, &step.script)?;
     let command = command.clone().arg(&path);
     // The script is in its file now.
     drop(step.script);
-    let start = |error: &ProcessError| Failure::new(ErrorKind::Start, words(error));
-    let process = tree.spawn(&command).map_err(|error| start(&error))?;
+    let ran = run_process(request, &command, tree, timing).await;
+    let _ = std::fs::remove_file(&path);
+    ran
+}
+
+/// Runs a process of a request to its end, and says why it did not succeed, if so.
+pub(super) async fn run_process(
+    request: &Request,
+    command: &Command,
+    tree: &ProcessTree,
+    timing: &Timing,
+) -> Result<(), Failure> {
+    let failed = |kind: ErrorKind| move |error: ProcessError| Failure::new(kind, words(&error));
+    let process = tree.spawn(command).map_err(failed(ErrorKind::Start))?;
     let outcome = process
         .run(&mut LogOutput(request), &request.cancellation, timing)
-        .await;
-    let outcome = outcome.map_err(|error| Failure::new(ErrorKind::Internal, words(&error)))?;
+        .await
+        .map_err(failed(ErrorKind::Internal))?;
     request.update(|course| course.add(&outcome));
-    let _ = std::fs::remove_file(&path);
     judge(&outcome, &request.cancellation)
 }
 
-pub(super) fn judge(outcome: &Outcome, cancellation: &Cancellation) -> Result<(), Failure> {
+fn judge(outcome: &Outcome, cancellation: &Cancellation) -> Result<(), Failure> {
     let exit_code = outcome.status.shell_code();
     if let Ended::Stopped { .. } = outcome.ended {
         return Err(Failure {
@@ -122,22 +134,15 @@ pub(super) fn stopped(cancellation: &Cancellation) -> Failure {
     Failure::new(kind, format!("stopped {cause}"))
 }
 
-fn write_script(request: &Request, number: usize, script: &str) -> Result<PathBuf, Failure> {
-    let path = request.directory.script(number);
+/// Writes a script to a new file, for its owner alone.
+pub(super) fn write_script(path: &Path, script: &str) -> Result<(), Failure> {
     let write = || -> std::io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
-        options.open(&path)?.write_all(script.as_bytes())
+        options.open(path)?.write_all(script.as_bytes())
     };
-    match fail_point!("steps::script::write", write()) {
-        Ok(()) => Ok(path),
-        Err(error) => Err(Failure::new(
-            ErrorKind::Internal,
-            write_words(&path, &error),
-        )),
-    }
-}
-
-fn write_words(path: &Path, error: &std::io::Error) -> String {
-    format!("cannot write script {}: {error}", path.display())
+    fail_point!("steps::script::write", write()).map_err(|error| {
+        let words = format!("cannot write script {}: {error}", path.display());
+        Failure::new(ErrorKind::Internal, words)
+    })
 }

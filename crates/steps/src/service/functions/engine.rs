@@ -204,10 +204,12 @@ impl<'r> Engine<'r> {
 
     /// Says in the log why a step failed that no process says it of.
     fn explained(&self, call: &Call, failure: Failure) -> Failure {
-        if failure.is_told {
+        if failure.is_told || failure.is_stop() {
             return failure;
         }
+        // A reference that is made of a secret may be in the words.
         let message = format!("step \"{}\": {}", call.name, failure.message);
+        let message = self.request.log.masked(&message);
         say(self.request, &format!("ERROR: {message}"));
         Failure {
             message,

@@ -6,20 +6,14 @@ use super::frame::Env;
 use super::words::wrong;
 use crate::language::Value;
 use crate::service::course::Failure;
-use crate::service::error::words as words_of;
-use crate::service::log_output::LogOutput;
 use crate::service::shell;
-use crate::service::steps::judge;
+use crate::service::steps::{run_process, write_script};
 use crate::wire::v1::StepResult;
 use crate::wire::v1::result::ErrorKind;
 use crate::wire::v1::step_result::ExecResult;
-use fail_point::fail_point;
 use process::Command;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 impl Engine<'_> {
@@ -35,15 +29,7 @@ impl Engine<'_> {
             return Err(Failure::new(ErrorKind::Start, shell::MISSING));
         }
         let path = exchange.script();
-        let write = || -> std::io::Result<()> {
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true).mode(0o600);
-            options.open(&path)?.write_all(script.as_bytes())
-        };
-        fail_point!("steps::script::write", write()).map_err(|error| {
-            let words = format!("cannot write script {}: {error}", path.display());
-            Failure::new(ErrorKind::Internal, words)
-        })?;
+        write_script(&path, script)?;
         let mut command = self.request.command.clone();
         command.push(path.display().to_string());
         let env = self.surroundings.process_env([layers]);
@@ -74,20 +60,12 @@ impl Engine<'_> {
             .args(words)
             .envs(env)
             .current_dir(work_dir);
-        let process = tree
-            .spawn(&command)
-            .map_err(|error| Failure::new(ErrorKind::Start, words_of(&error)))?;
-        let outcome = process
-            .run(&mut LogOutput(request), &request.cancellation, &self.timing)
-            .await;
-        let outcome =
-            outcome.map_err(|error| Failure::new(ErrorKind::Internal, words_of(&error)))?;
-        request.update(|course| course.add(&outcome));
-        let judged = judge(&outcome, &request.cancellation);
+        let judged = run_process(request, &command, tree, &self.timing).await;
         result.exit_code = judged.as_ref().err().map_or(0, |failure| failure.exit_code);
         told.exec_result = Some(result);
+        // Why a process ended its own output says; why it was not started nobody has said.
         judged.map_err(|failure| Failure {
-            is_told: true,
+            is_told: failure.kind == ErrorKind::StepFailure,
             ..failure
         })
     }
