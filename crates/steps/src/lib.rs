@@ -6,6 +6,7 @@ pub mod agent;
 pub mod client;
 mod files;
 pub mod language;
+mod library;
 pub mod proxy;
 pub mod service;
 pub mod wire;
@@ -14,4 +15,5 @@ pub use client::{
     AgentInfo, ClientOptions, Progress, RunId, RunResult, RunSpec, RunState, RunStatus, RunTiming,
     ScriptStep, StepsClient, StepsError, StepsErrorClass,
 };
+pub use library::{Asker, Fetched, Keep, Library, LibraryError, Published, Source};
 pub use service::{Inherit, Service, ServiceError, ServiceOptions};

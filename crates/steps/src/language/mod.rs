@@ -18,5 +18,6 @@ pub(crate) mod yaml;
 pub use bind::{bind_inputs, bind_outputs, exported, written};
 pub use function::{Action, Argument, Call, Declared, Exec, Function, Outputs, Sequence, Target};
 pub(crate) use read::MOST_STEPS;
+pub(crate) use reference::shown_url;
 pub use reference::{FILES, File, Place, Reference};
 pub use value::{Kind, Value, ValueType};

@@ -213,23 +213,26 @@ impl fmt::Display for File {
     }
 }
 
+/// Returns an address without the user's part: that may have a password.
+pub(crate) fn shown_url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (host, path) = match rest.split_once('/') {
+        Some((host, path)) => (host, format!("/{path}")),
+        None => (rest, String::new()),
+    };
+    let host = host.rsplit('@').next().unwrap_or(host);
+    format!("{scheme}://{host}{path}")
+}
+
 /// Shows it as it is written.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local(file) => write!(f, "{file}"),
             Self::Git { url, rev, file } => {
-                // The user's part may have a password.
-                let shown = match url.split_once("://") {
-                    Some((scheme, rest)) => match rest.split_once('/') {
-                        Some((host, path)) => {
-                            let host = host.rsplit('@').next().unwrap_or(host);
-                            format!("{scheme}://{host}/{path}")
-                        }
-                        None => url.clone(),
-                    },
-                    None => url.clone(),
-                };
+                let shown = shown_url(url);
                 write!(f, "{shown}@{rev}, {file}")
             }
             Self::Oci {
