@@ -26,6 +26,7 @@
 
 mod addresses;
 mod attempt;
+mod check;
 mod clients;
 mod credential;
 mod error;

@@ -47,6 +47,14 @@ impl Web {
         })
     }
 
+    pub(crate) fn clients(&self) -> &Clients {
+        &self.clients
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Sends a request and returns the answer, whatever its status.
     ///
     /// It is sent again when the server is overloaded, broken or silent, and what the last
