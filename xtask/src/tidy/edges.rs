@@ -124,6 +124,19 @@ const TABLE: &[Row] = &[
         ],
         tests_import: &["content-store", "job-runner"],
     },
+    // Where functions come from that are not in the environment: fills a port of the step-runner.
+    Row {
+        name: "step-library",
+        imports: &[
+            "archive",
+            "executor-core",
+            "fail-point",
+            "process",
+            "steps",
+            "web",
+        ],
+        tests_import: &["gitlab-testkit"],
+    },
     // Wraps any executor and knows none; its tests put layers around a real one, below a real runner.
     Row {
         name: "executor-layers",

@@ -1,0 +1,119 @@
+use process::ProcessError;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use steps::LibraryError;
+use web::WebError;
+
+/// Why something was not fetched or published. No message holds a secret.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// What was asked for cannot be asked for.
+    #[error("{what} {why}")]
+    Asked {
+        what: String,
+        why: String,
+        help: Option<String>,
+    },
+    /// A server lets nobody in, or has no such thing for whoever asks.
+    #[error("{0}")]
+    Refused(String, Option<String>),
+    /// A repository has no such tag, branch or commit.
+    #[error("{repository} has no tag, branch or commit `{rev}`")]
+    NoRevision { repository: String, rev: String },
+    /// An abbreviated commit means several.
+    #[error("`{rev}` may be {found} in {repository}")]
+    Ambiguous {
+        repository: String,
+        rev: String,
+        found: String,
+    },
+    /// It is not in the cache, and nobody may be asked.
+    #[error("{0} is not in the cache of functions")]
+    Offline(String),
+    /// A server does not answer as it should.
+    #[error("{server} did not answer git: {words}")]
+    Unavailable { server: String, words: String },
+    /// It took too long.
+    #[error("{what} did not come within {within:?}")]
+    Late { what: String, within: Duration },
+    /// Another program keeps it to itself.
+    #[error("another program is busy with {0}")]
+    Busy(String),
+    /// There is too much of it.
+    #[error("{what} has more than {limit} {unit}")]
+    TooLarge {
+        what: String,
+        limit: u64,
+        unit: &'static str,
+    },
+    /// The cache cannot be used.
+    #[error("the cache of functions: {action} {}", path.display())]
+    Cache {
+        action: &'static str,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// Git cannot be started.
+    #[error("git")]
+    Git(#[source] ProcessError),
+    /// A request over HTTP found no answer.
+    #[error("{0}")]
+    Web(#[from] WebError),
+}
+
+impl Error {
+    /// Returns what turns an error of the system into one that says what was attempted.
+    pub(crate) fn cache(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Cache {
+            action,
+            path,
+            source,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::Asked { help, .. } | Self::Refused(_, help) => help.clone(),
+            Self::Web(error) => error.help().map(str::to_owned),
+            Self::Ambiguous { .. } => Some("write more digits of the commit".to_owned()),
+            Self::Offline(_) => {
+                Some("it is to be fetched once without the setting `offline`".to_owned())
+            }
+            Self::Git(ProcessError::NotFound { .. }) => {
+                Some("install git on the machine that runs this program".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn is_temporary(&self) -> bool {
+        match self {
+            Self::Unavailable { .. } | Self::Late { .. } | Self::Busy(_) => true,
+            Self::Web(error) => error.is_temporary(),
+            _ => false,
+        }
+    }
+}
+
+impl From<Error> for LibraryError {
+    fn from(error: Error) -> Self {
+        let mut message = error.to_string();
+        // The log of a job shows the message alone.
+        let mut cause = std::error::Error::source(&error);
+        while let Some(behind) = cause {
+            message = format!("{message}: {behind}");
+            cause = behind.source();
+        }
+        if let Some(help) = error.help() {
+            message = format!("{message} ({help})");
+        }
+        Self {
+            message,
+            is_temporary: error.is_temporary(),
+            source: Some(Box::new(error)),
+        }
+    }
+}

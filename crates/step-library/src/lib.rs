@@ -1,0 +1,32 @@
+//! Functions of the step language that lie in git repositories and registries, and images of functions that go there.
+//!
+//! [`StepLibrary`] fills the port [`steps::Library`] for whoever follows a request.
+//!
+//! ```no_run
+//! use step_library::{LibraryOptions, StepLibrary};
+//! use steps::{Asker, Library, Source};
+//!
+//! # async fn fetch() -> Result<(), Box<dyn std::error::Error>> {
+//! let library = StepLibrary::new(LibraryOptions::new("/var/cache/runner/functions"))?;
+//! let source = Source::Git {
+//!     url: "https://gitlab.com/group/functions".to_owned(),
+//!     rev: "v1.2.0".to_owned(),
+//! };
+//! let fetched = library.fetch(&source, &Asker::default()).await?;
+//! println!("{} is in {}", fetched.identity, fetched.directory.display());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Why it is as it is, is said in `docs/design/steps.md`, "The library of functions".
+
+mod cache;
+mod error;
+mod git;
+mod library;
+mod options;
+mod tree;
+
+pub use cache::{Cleaned, Unused};
+pub use library::StepLibrary;
+pub use options::{GitOptions, LibraryOptions};

@@ -1,0 +1,75 @@
+use crate::support::{Home, fetch, git, text};
+use gitlab_testkit::GitLab;
+use std::time::Duration;
+use step_library::{StepLibrary, Unused};
+
+#[tokio::test]
+async fn what_is_in_use_is_not_removed() {
+    let gitlab = GitLab::start();
+    let project = gitlab.project("g/functions");
+    project.commit(&[("func.yml", "it")]);
+    let home = Home::new();
+    let library = home.library(&[&gitlab.url()]);
+    let fetched = fetch(&library, &git(&project.clone_url(), "main"))
+        .await
+        .unwrap();
+    // Another program's.
+    let other = home.library(&[&gitlab.url()]);
+    let cleaned = other.clean(Unused::Since(Duration::ZERO)).unwrap();
+    assert_eq!(cleaned.directories, 1, "the repository, which nobody uses");
+    assert_eq!(text(&fetched.directory, "func.yml"), "it");
+    let directory = fetched.directory.clone();
+    drop(fetched);
+    other.clean(Unused::Since(Duration::ZERO)).unwrap();
+    assert!(!directory.exists());
+}
+
+#[tokio::test]
+async fn what_was_used_least_goes_when_there_is_too_much() {
+    let gitlab = GitLab::start();
+    let project = gitlab.project("g/functions");
+    let commits = ["1", "2", "3"].map(|content| project.commit(&[("func.yml", content)]));
+    let home = Home::new();
+    let mut options = home.options(&[&gitlab.url()]);
+    options.budget = 0;
+    let library = StepLibrary::new(options).unwrap();
+    for commit in &commits {
+        let fetched = fetch(&library, &git(&project.clone_url(), commit)).await;
+        let directory = fetched.unwrap().directory;
+        assert!(directory.ends_with(directory.file_name().unwrap()));
+        assert_eq!(home.names("git/trees").len(), 1, "the one before is gone");
+    }
+}
+
+#[tokio::test]
+async fn what_a_killed_program_left_is_removed() {
+    let gitlab = GitLab::start();
+    let project = gitlab.project("g/functions");
+    project.commit(&[("func.yml", "it")]);
+    let home = Home::new();
+    let left = home.cache().join("git/trees/left.part");
+    std::fs::create_dir_all(left.join("a")).unwrap();
+    let library = home.library(&[&gitlab.url()]);
+    let fetched = fetch(&library, &git(&project.clone_url(), "main")).await;
+    fetched.unwrap();
+    assert!(!left.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_at_once_make_it_once() {
+    let gitlab = GitLab::start();
+    let project = gitlab.project("g/functions");
+    project.commit(&[("func.yml", "it")]);
+    let home = Home::new();
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..6 {
+        let library = home.library(&[&gitlab.url()]);
+        let source = git(&project.clone_url(), "main");
+        tasks.spawn(async move { fetch(&library, &source).await.unwrap().directory });
+    }
+    let directories = tasks.join_all().await;
+    assert!(directories.windows(2).all(|it| it[0] == it[1]));
+    // Each asks what the branch is; the commit is fetched by one.
+    let posts = gitlab.count("POST", "/g/functions.git/git-upload-pack");
+    assert_eq!(posts, 6 + 1);
+}

@@ -1,0 +1,7 @@
+//! Functions from real repositories and registries, on this machine.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
+
+mod cache;
+mod git;
+mod support;

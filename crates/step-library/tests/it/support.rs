@@ -1,0 +1,76 @@
+//! A library with a cache of the test's own.
+
+use std::ffi::OsString;
+use std::path::Path;
+use step_library::{LibraryOptions, StepLibrary};
+use steps::{Asker, Fetched, Library, LibraryError, Source};
+use tempfile::TempDir;
+use web::{Origin, Url};
+
+/// A home and a cache, both gone with this.
+pub(crate) struct Home {
+    directory: TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        Self { directory }
+    }
+
+    pub(crate) fn cache(&self) -> std::path::PathBuf {
+        self.directory.path().join("cache")
+    }
+
+    /// Returns options that let in the servers at these addresses, as if the user had named them.
+    pub(crate) fn options(&self, servers: &[&str]) -> LibraryOptions {
+        let mut options = LibraryOptions::new(self.cache());
+        let servers = servers.iter().map(|url| Url::parse(url).unwrap());
+        options.web.reach.named = servers.map(|url| Origin::of(&url).unwrap()).collect();
+        options.git.environment = Some(self.environment(&[]));
+        options
+    }
+
+    /// Returns an environment for git in which the user has no settings, and these variables.
+    pub(crate) fn environment(&self, more: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+        let home = self.directory.path().to_string_lossy().into_owned();
+        let path = std::env::var("PATH").unwrap();
+        let all = [&[("HOME", &*home), ("PATH", &*path)], more].concat();
+        let pair = |(name, value): (&str, &str)| (name.into(), value.into());
+        all.into_iter().map(pair).collect()
+    }
+
+    pub(crate) fn library(&self, servers: &[&str]) -> StepLibrary {
+        StepLibrary::new(self.options(servers)).unwrap()
+    }
+
+    /// Returns the names of what is in a directory of the cache, but for locks.
+    pub(crate) fn names(&self, directory: &str) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.cache().join(directory)) else {
+            return Vec::new();
+        };
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let is_lock = |name: &String| [".lock", ".used"].iter().any(|end| name.ends_with(end));
+        names.filter(|name| !is_lock(name)).collect()
+    }
+}
+
+pub(crate) fn git(url: &str, rev: &str) -> Source {
+    Source::Git {
+        url: url.to_owned(),
+        rev: rev.to_owned(),
+    }
+}
+
+pub(crate) async fn fetch(library: &StepLibrary, source: &Source) -> Result<Fetched, LibraryError> {
+    library.fetch(source, &Asker::default()).await
+}
+
+/// Returns why something was not fetched.
+pub(crate) async fn refusal(library: &StepLibrary, source: &Source) -> String {
+    fetch(library, source).await.unwrap_err().message
+}
+
+pub(crate) fn text(directory: &Path, name: &str) -> String {
+    std::fs::read_to_string(directory.join(name)).unwrap()
+}
