@@ -4,6 +4,7 @@
 //! brings what its steps refer to. How is this port's business; the service asks it through the client.
 
 use async_trait::async_trait;
+use executor_core::StageVariables;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -109,6 +110,24 @@ impl LibraryError {
             message: message.into(),
             is_temporary: false,
             source: None,
+        }
+    }
+}
+
+impl Asker {
+    /// Returns who asks for a job with these variables.
+    pub fn of(variables: &StageVariables) -> Self {
+        const NAME: &str = "DOCKER_AUTH_CONFIG";
+        let file = variables.files.iter().find(|file| file.key == NAME);
+        let mut environment = variables.environment.iter();
+        let docker_auth_config = match file {
+            Some(file) => String::from_utf8(file.content.clone()).ok(),
+            None => environment
+                .rfind(|(key, _)| key == NAME)
+                .map(|(_, value)| value.clone()),
+        };
+        Self {
+            docker_auth_config: docker_auth_config.filter(|text| !text.trim().is_empty()),
         }
     }
 }

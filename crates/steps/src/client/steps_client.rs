@@ -12,11 +12,15 @@ use super::run_result::RunResult;
 use super::run_spec::{Progress, RunSpec};
 use super::run_status::RunStatus;
 use super::stop;
+use super::wishes::{Patron, Wishes};
 use crate::files::RemoteFiles;
+use crate::library::{Asker, Library};
 use crate::wire::v1;
 use executor_core::ability::{FileTransfer, StepsConnector};
 use executor_core::{CancelCause, Cancellation};
 use process::OutputSink;
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs scripts through a service.
@@ -45,6 +49,8 @@ pub struct StepsClient {
     link: Arc<Link>,
     /// The service that answered last, as it names itself.
     instance: Arc<Mutex<Option<String>>>,
+    /// Who brings what steps need from outside, if there is somebody.
+    patron: Option<Patron>,
 }
 
 impl StepsClient {
@@ -53,7 +59,18 @@ impl StepsClient {
         Self {
             link: Arc::new(Link::new(connector, options)),
             instance: Arc::default(),
+            patron: None,
         }
+    }
+
+    /// Returns a client that brings functions of git repositories and registries, and sends images of them, while it
+    /// follows a request.
+    ///
+    /// A job's own credentials are in `asker`, or else in the variables of a [`RunSpec`].
+    #[must_use]
+    pub fn with_library(mut self, library: Arc<dyn Library>, asker: Asker) -> Self {
+        self.patron = Some(Patron { library, asker });
+        self
     }
 
     /// Waits until the service answers, and returns who it is.
@@ -100,9 +117,9 @@ impl StepsClient {
         }
         self.start(run, cancellation).await?;
         let limit = run.timing.timeout;
-        let ended = self
-            .watch(&run.id, 0, output, run.progress.as_ref(), cancellation)
-            .await;
+        let log = LogReader::new(output, 0, run.progress.as_ref());
+        let patron = self.patron.clone().map(|patron| patron.of(&run.variables));
+        let ended = self.watch(&run.id, log, patron, cancellation).await;
         match (ended, limit) {
             (Err(StepsError::TimedOut { .. }), Some(limit)) => Err(StepsError::TimedOut { limit }),
             (ended, _) => ended,
@@ -127,7 +144,8 @@ impl StepsClient {
         progress: Option<&Progress>,
         cancellation: &Cancellation,
     ) -> Result<RunResult, StepsError> {
-        self.watch(id, offset, output, progress, cancellation).await
+        let log = LogReader::new(output, offset, progress);
+        self.watch(id, log, self.patron.clone(), cancellation).await
     }
 
     /// Returns how one request is, or all that the service knows.
@@ -233,15 +251,20 @@ impl StepsClient {
     async fn watch(
         &self,
         id: &RunId,
-        offset: u64,
-        output: &mut dyn OutputSink,
-        progress: Option<&Progress>,
+        mut log: LogReader<'_>,
+        patron: Option<Patron>,
         cancellation: &Cancellation,
     ) -> Result<RunResult, StepsError> {
-        let mut log = LogReader::new(output, offset, progress);
+        let met = async {
+            if let Some(patron) = patron {
+                Wishes::new(&self.link, id, patron).meet().await;
+            }
+            pending::<Infallible>().await
+        };
         let ended = tokio::select! {
             ended = follow(&self.link, id, &mut log) => ended.and_then(answer::ended),
             error = stop::pass_on(&self.link, id, cancellation) => Err(error),
+            never = met => match never {},
         };
         let is_lost = |error: &StepsError| matches!(error.class(), StepsErrorClass::Lost);
         if !ended.as_ref().is_err_and(is_lost) {

@@ -8,7 +8,11 @@ mod pack;
 mod pipe;
 mod remote_files;
 mod server;
+mod single;
+mod tree;
 mod unpack;
 
 pub(crate) use remote_files::RemoteFiles;
 pub(crate) use server::{get, own, put};
+pub(crate) use single::single;
+pub(crate) use tree::packed;

@@ -4,7 +4,7 @@ use super::{owner, pack, unpack};
 use crate::wire::v1;
 use executor_core::{CancelCause, Cancellation};
 use rustix::fs::{Gid, Uid};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle, JoinSet};
@@ -16,15 +16,23 @@ use tonic::{Status, Streaming};
 /// What [`get`] answers with.
 pub(crate) type Pieces = crate::service::Answers<v1::GetFilesResponse>;
 
-/// Unpacks the archive of a `PutFiles` call.
+/// Unpacks the archive of a `PutFiles` call. Below `requests` are the directories of requests.
 pub(crate) async fn put(
     mut pieces: Streaming<v1::PutFilesRequest>,
     longest_stall: Duration,
+    requests: &Path,
 ) -> Result<(), Status> {
     let Some(first) = pieces.message().await? else {
         return Err(Status::invalid_argument("no directory is given"));
     };
     let directory = absolute(&first.directory)?;
+    let is_gone = directory.parent().is_some_and(|parent| !parent.is_dir());
+    if directory.starts_with(requests) && is_gone {
+        // Made now, nobody would remove it.
+        return Err(Status::failed_precondition(
+            "the request that it is for is gone",
+        ));
+    }
     let (sender, receiver) = mpsc::channel(DEPTH);
     // When the caller is gone the sender is dropped with this future, and the thread ends.
     let unpacked =

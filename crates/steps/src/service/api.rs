@@ -7,13 +7,14 @@ use tonic::{Request as Call, Response, Status, Streaming, async_trait};
 
 use super::follow::Piece;
 use super::server::Shared;
-use super::{Answers, answer, directory, follow, shell};
+use super::{Answers, answer, directory, follow, shell, wishes};
 use crate::files;
 use crate::wire::v1::cancel_request::Level;
 use crate::wire::v1::step_runner_server::StepRunner;
 use crate::wire::v1::{
     CancelRequest, CancelResponse, FinishRequest, FinishResponse, FollowLogsRequest,
-    FollowLogsResponse, FollowStepsRequest, FollowStepsResponse, GetFilesRequest, GetFilesResponse,
+    FollowLogsResponse, FollowStepsRequest, FollowStepsResponse, FollowWishesRequest,
+    FollowWishesResponse, GetFilesRequest, GetFilesResponse, GrantRequest, GrantResponse,
     HelloRequest, HelloResponse, OwnRequest, OwnResponse, PutFilesRequest, PutFilesResponse,
     RunRequest, RunResponse, StatusRequest, StatusResponse,
 };
@@ -108,7 +109,8 @@ impl StepRunner for Api {
         &self,
         call: Call<Streaming<PutFilesRequest>>,
     ) -> Result<Response<PutFilesResponse>, Status> {
-        files::put(call.into_inner(), self.0.options.longest_stall).await?;
+        let requests = &self.0.surroundings.requests;
+        files::put(call.into_inner(), self.0.options.longest_stall, requests).await?;
         Ok(Response::new(PutFilesResponse {}))
     }
 
@@ -125,5 +127,25 @@ impl StepRunner for Api {
     async fn own(&self, call: Call<OwnRequest>) -> Result<Response<OwnResponse>, Status> {
         files::own(call.into_inner()).await?;
         Ok(Response::new(OwnResponse {}))
+    }
+
+    type FollowWishesStream = Answers<FollowWishesResponse>;
+
+    async fn follow_wishes(
+        &self,
+        call: Call<FollowWishesRequest>,
+    ) -> Result<Response<Self::FollowWishesStream>, Status> {
+        let request = self.0.table.find(&call.into_inner().id)?;
+        Ok(Response::new(wishes::follow(request)))
+    }
+
+    async fn grant(&self, call: Call<GrantRequest>) -> Result<Response<GrantResponse>, Status> {
+        let GrantRequest {
+            id,
+            number,
+            outcome,
+        } = call.into_inner();
+        self.0.table.find(&id)?.grant(number, outcome)?;
+        Ok(Response::new(GrantResponse {}))
     }
 }

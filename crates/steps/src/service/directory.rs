@@ -72,6 +72,11 @@ impl Directory {
     pub(crate) fn exchange(&self, number: usize) -> PathBuf {
         self.path.join(format!("step-{number}"))
     }
+
+    /// Returns where somebody puts what he brings for a step.
+    pub(crate) fn brought(&self, number: u64) -> PathBuf {
+        self.path.join(format!("brought-{number}"))
+    }
 }
 
 impl Directory {

@@ -26,6 +26,7 @@ mod tasks;
 mod upstream;
 mod variable_files;
 mod variables;
+mod wishes;
 
 use std::pin::Pin;
 

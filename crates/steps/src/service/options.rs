@@ -36,6 +36,9 @@ pub struct ServiceOptions {
     pub longest_silence: Option<Duration>,
     /// How long the other side of a transfer of files may neither send nor take anything.
     pub longest_stall: Duration,
+    /// How long a step that needs something from outside the environment, such as a function of a git repository, waits for
+    /// somebody to follow who can bring it.
+    pub wish_within: Duration,
     /// How often the service looks for requests that were kept, or ran, for too long.
     pub scan_every: Duration,
 }
@@ -52,6 +55,7 @@ impl ServiceOptions {
             longest_run: Duration::from_hours(24 * 7),
             longest_silence: None,
             longest_stall: Duration::from_mins(5),
+            wish_within: Duration::from_mins(1),
             scan_every: Duration::from_secs(30),
         }
     }

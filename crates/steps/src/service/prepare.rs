@@ -19,6 +19,7 @@ use super::request::Request;
 use super::shell;
 use super::variable_files::{VariableFiles, Writers};
 use super::variables::Expanded;
+use super::wishes::Wishes;
 use crate::language::Value;
 use crate::wire::v1::{self, RunRequest};
 
@@ -34,6 +35,8 @@ pub(crate) struct Surroundings {
     /// Who wrote file variables where nobody said where they are to lie.
     pub(crate) writers: Arc<Writers>,
     pub(crate) timing: Timing,
+    /// How long a wish waits for somebody who follows.
+    pub(crate) wish_within: Duration,
 }
 
 /// What a request is about to do.
@@ -110,6 +113,7 @@ impl Surroundings {
             (command, work_dir),
             (log, reader),
             names,
+            Wishes::new(self.wish_within),
         );
         let asked = message.timing.unwrap_or_default();
         let plan = Plan {

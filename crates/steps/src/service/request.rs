@@ -11,6 +11,7 @@ use trace::{SpoolReader, TracePipeline};
 use super::course::{Course, Failure};
 use super::directory::Directory;
 use super::error::words;
+use super::wishes::Wishes;
 
 /// What is known of a request, shared by its task and by all who follow it.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(crate) struct Request {
     pub(crate) log_reader: SpoolReader,
     /// Whether it has a time limit of its own.
     pub(crate) limited: bool,
+    /// What its steps need from outside.
+    pub(crate) wishes: Wishes,
     pub(crate) began: SystemTime,
     pub(crate) began_at: Instant,
     course: Mutex<Course>,
@@ -49,6 +52,7 @@ impl Request {
         (command, work_dir): (Vec<String>, String),
         (log, log_reader): (TracePipeline, SpoolReader),
         step_names: Vec<String>,
+        wishes: Wishes,
     ) -> Self {
         let now = Instant::now();
         let times = Times {
@@ -64,6 +68,7 @@ impl Request {
             log,
             log_reader,
             limited: false,
+            wishes,
             began: SystemTime::now(),
             began_at: now,
             course: Mutex::new(Course::new(step_names)),

@@ -77,6 +77,7 @@ impl Service {
             environment,
             writers: Arc::default(),
             timing: options.timing,
+            wish_within: options.wish_within,
         };
         let shared = Shared {
             options,

@@ -65,6 +65,37 @@ impl fmt::Debug for v1::StepResult {
     }
 }
 
+impl fmt::Debug for v1::Wish {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Wish")
+            .field("number", &self.number)
+            .field("what", &self.what)
+            .field("directory", &self.directory)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for v1::wish::What {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Git(git) => git.fmt(formatter),
+            Self::Oci(oci) => oci.fmt(formatter),
+            Self::Publish(publish) => publish.fmt(formatter),
+        }
+    }
+}
+
+impl fmt::Debug for v1::wish::Git {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Git")
+            .field("url", &crate::language::shown_url(&self.url))
+            .field("rev", &self.rev)
+            .finish()
+    }
+}
+
 impl fmt::Debug for upstream::Variable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -113,9 +144,20 @@ mod tests {
             steps: "echo hunter2".to_owned(),
             ..v1::RunRequest::default()
         };
-        let text = format!("{request:?}");
+        let wish = v1::Wish {
+            what: Some(v1::wish::What::Git(v1::wish::Git {
+                url: "https://me:hunter2@example.com/a".to_owned(),
+                rev: "v1".to_owned(),
+            })),
+            docker_auth_config: "hunter2".to_owned(),
+            ..v1::Wish::default()
+        };
+        let text = format!("{request:?} {wish:?}");
         assert!(
-            text.contains("TOKEN") && text.contains("PASSWORD") && !text.contains("hunter2"),
+            text.contains("TOKEN")
+                && text.contains("PASSWORD")
+                && text.contains("example.com")
+                && !text.contains("hunter2"),
             "{text}"
         );
     }

@@ -474,6 +474,131 @@ pub struct OwnRequest {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct OwnResponse {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FollowWishesRequest {
+    /// The request.
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FollowWishesResponse {
+    /// A wish that is open.
+    #[prost(message, optional, tag = "1")]
+    pub wish: ::core::option::Option<Wish>,
+}
+/// What a step needs from outside of the environment.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[prost(skip_debug)]
+pub struct Wish {
+    /// Its number in the request.
+    #[prost(uint64, tag = "1")]
+    pub number: u64,
+    /// Where files are to be put, with `PutFiles`, in a directory in it that is new.
+    #[prost(string, tag = "5")]
+    pub directory: ::prost::alloc::string::String,
+    /// Credentials of registries that the steps have set, as in the variable `DOCKER_AUTH_CONFIG`. Empty: none but those
+    /// that the job has.
+    #[prost(string, tag = "6")]
+    pub docker_auth_config: ::prost::alloc::string::String,
+    #[prost(oneof = "wish::What", tags = "2, 3, 4")]
+    pub what: ::core::option::Option<wish::What>,
+}
+/// Nested message and enum types in `Wish`.
+pub mod wish {
+    /// All files of a git repository.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    #[prost(skip_debug)]
+    pub struct Git {
+        /// Where it is.
+        #[prost(string, tag = "1")]
+        pub url: ::prost::alloc::string::String,
+        /// A tag, a branch or a commit.
+        #[prost(string, tag = "2")]
+        pub rev: ::prost::alloc::string::String,
+    }
+    /// All files of an image in a registry.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Oci {
+        /// The registry's host, and its port.
+        #[prost(string, tag = "1")]
+        pub registry: ::prost::alloc::string::String,
+        /// The image's name there.
+        #[prost(string, tag = "2")]
+        pub repository: ::prost::alloc::string::String,
+        /// Its tag, or its digest.
+        #[prost(string, tag = "3")]
+        pub tag: ::prost::alloc::string::String,
+        /// The operating system and the architecture that are wanted, `linux/amd64`.
+        #[prost(string, tag = "4")]
+        pub platform: ::prost::alloc::string::String,
+    }
+    /// An image is to be sent to a registry.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Publish {
+        /// The file that holds it: an absolute path in the environment.
+        #[prost(string, tag = "1")]
+        pub archive: ::prost::alloc::string::String,
+        /// Where it goes: `REGISTRY/REPOSITORY`.
+        #[prost(string, tag = "2")]
+        pub to_repository: ::prost::alloc::string::String,
+    }
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    #[prost(skip_debug)]
+    pub enum What {
+        #[prost(message, tag = "2")]
+        Git(Git),
+        #[prost(message, tag = "3")]
+        Oci(Oci),
+        #[prost(message, tag = "4")]
+        Publish(Publish),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GrantRequest {
+    /// The request.
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    /// The wish.
+    #[prost(uint64, tag = "2")]
+    pub number: u64,
+    #[prost(oneof = "grant_request::Outcome", tags = "3, 4, 5")]
+    pub outcome: ::core::option::Option<grant_request::Outcome>,
+}
+/// Nested message and enum types in `GrantRequest`.
+pub mod grant_request {
+    /// Files are there.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Fetched {
+        /// The name of the directory in that of the wish.
+        #[prost(string, tag = "1")]
+        pub directory: ::prost::alloc::string::String,
+        /// The commit, or the image's digest.
+        #[prost(string, tag = "2")]
+        pub identity: ::prost::alloc::string::String,
+    }
+    /// An image was sent.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Published {
+        /// Its digest.
+        #[prost(string, tag = "1")]
+        pub digest: ::prost::alloc::string::String,
+        /// The tags that name it now.
+        #[prost(string, repeated, tag = "2")]
+        pub tags: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    }
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Outcome {
+        #[prost(message, tag = "3")]
+        Fetched(Fetched),
+        #[prost(message, tag = "4")]
+        Published(Published),
+        /// Why it cannot be met.
+        #[prost(string, tag = "5")]
+        Refused(::prost::alloc::string::String),
+    }
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GrantResponse {}
 /// One step in a definition.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Step {
@@ -1172,6 +1297,56 @@ pub mod step_runner_client {
                 .insert(GrpcMethod::new("runwright.steps.v1.StepRunner", "Own"));
             self.inner.unary(req, path, codec).await
         }
+        /// Tells what the steps of a request need from outside of the environment, until the request has ended. Whoever follows
+        /// late is told all that is still open.
+        pub async fn follow_wishes(
+            &mut self,
+            request: impl tonic::IntoRequest<super::FollowWishesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::FollowWishesResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/runwright.steps.v1.StepRunner/FollowWishes",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("runwright.steps.v1.StepRunner", "FollowWishes"),
+                );
+            self.inner.server_streaming(req, path, codec).await
+        }
+        /// Says how a wish was met. The first answer counts.
+        pub async fn grant(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GrantRequest>,
+        ) -> std::result::Result<tonic::Response<super::GrantResponse>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/runwright.steps.v1.StepRunner/Grant",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("runwright.steps.v1.StepRunner", "Grant"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -1254,6 +1429,26 @@ pub mod step_runner_server {
             &self,
             request: tonic::Request<super::OwnRequest>,
         ) -> std::result::Result<tonic::Response<super::OwnResponse>, tonic::Status>;
+        /// Server streaming response type for the FollowWishes method.
+        type FollowWishesStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::FollowWishesResponse, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// Tells what the steps of a request need from outside of the environment, until the request has ended. Whoever follows
+        /// late is told all that is still open.
+        async fn follow_wishes(
+            &self,
+            request: tonic::Request<super::FollowWishesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<Self::FollowWishesStream>,
+            tonic::Status,
+        >;
+        /// Says how a wish was met. The first answer counts.
+        async fn grant(
+            &self,
+            request: tonic::Request<super::GrantRequest>,
+        ) -> std::result::Result<tonic::Response<super::GrantResponse>, tonic::Status>;
     }
     /// Runs steps inside an execution environment. All calls but `Status` and `Hello` may be repeated without harm.
     #[derive(Debug)]
@@ -1750,6 +1945,93 @@ pub mod step_runner_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = OwnSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/runwright.steps.v1.StepRunner/FollowWishes" => {
+                    struct FollowWishesSvc<T: StepRunner>(pub Arc<T>);
+                    impl<
+                        T: StepRunner,
+                    > tonic::server::ServerStreamingService<super::FollowWishesRequest>
+                    for FollowWishesSvc<T> {
+                        type Response = super::FollowWishesResponse;
+                        type ResponseStream = T::FollowWishesStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::FollowWishesRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as StepRunner>::follow_wishes(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = FollowWishesSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/runwright.steps.v1.StepRunner/Grant" => {
+                    struct GrantSvc<T: StepRunner>(pub Arc<T>);
+                    impl<T: StepRunner> tonic::server::UnaryService<super::GrantRequest>
+                    for GrantSvc<T> {
+                        type Response = super::GrantResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GrantRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as StepRunner>::grant(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GrantSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -269,6 +269,71 @@ fn our_own_calls_have_the_numbers_they_were_given() {
 }
 
 #[test]
+fn wishes_have_the_numbers_they_were_given() {
+    use v1::grant_request::{Fetched, Outcome, Published};
+    use v1::wish::{Git, Oci, Publish, What};
+    check(&v1::FollowWishesRequest { id: text("i") }, b"\x0a\x01i");
+    let wish = |what| v1::Wish {
+        what: Some(what),
+        ..v1::Wish::default()
+    };
+    let git = v1::Wish {
+        number: 7,
+        directory: text("d"),
+        docker_auth_config: text("c"),
+        ..wish(What::Git(Git {
+            url: text("u"),
+            rev: text("r"),
+        }))
+    };
+    check(
+        &v1::FollowWishesResponse { wish: Some(git) },
+        b"\x0a\x10\x08\x07\x12\x06\x0a\x01u\x12\x01r\x2a\x01d\x32\x01c",
+    );
+    let oci = Oci {
+        registry: text("g"),
+        repository: text("p"),
+        tag: text("t"),
+        platform: text("l"),
+    };
+    check(
+        &wish(What::Oci(oci)),
+        b"\x1a\x0c\x0a\x01g\x12\x01p\x1a\x01t\x22\x01l",
+    );
+    let publish = Publish {
+        archive: text("a"),
+        to_repository: text("r"),
+    };
+    check(&wish(What::Publish(publish)), b"\x22\x06\x0a\x01a\x12\x01r");
+    let grant = |outcome| v1::GrantRequest {
+        id: text("i"),
+        number: 7,
+        outcome: Some(outcome),
+    };
+    let fetched = Fetched {
+        directory: text("d"),
+        identity: text("y"),
+    };
+    check(
+        &grant(Outcome::Fetched(fetched)),
+        b"\x0a\x01i\x10\x07\x1a\x06\x0a\x01d\x12\x01y",
+    );
+    let published = Published {
+        digest: text("d"),
+        tags: vec![text("1"), text("2")],
+    };
+    check(
+        &grant(Outcome::Published(published)),
+        b"\x0a\x01i\x10\x07\x22\x09\x0a\x01d\x12\x011\x12\x012",
+    );
+    check(
+        &grant(Outcome::Refused(text("w"))),
+        b"\x0a\x01i\x10\x07\x2a\x01w",
+    );
+    check(&v1::GrantResponse {}, b"");
+}
+
+#[test]
 fn the_other_shape_has_its_own_numbers() {
     let time = |seconds| Some(Timestamp { seconds, nanos: 0 });
     let status = upstream::Status {

@@ -15,11 +15,13 @@ const FILES: [(&str, &str); 2] = [
 ];
 
 /// What prints itself by hand, in `src/wire/debug.rs`, since its values are nobody's business.
-const HOLD_SECRETS: [&str; 6] = [
+const HOLD_SECRETS: [&str; 8] = [
     "runwright.steps.v1.Variable",
     "runwright.steps.v1.Masking",
     "runwright.steps.v1.RunRequest",
     "runwright.steps.v1.StepResult",
+    "runwright.steps.v1.Wish",
+    "runwright.steps.v1.Wish.Git",
     "proto.Variable",
     "proto.RunRequest",
 ];

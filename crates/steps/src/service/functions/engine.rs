@@ -2,12 +2,10 @@
 
 use super::exchange::{Declared, Exchange};
 use super::frame::{Env, Frame, Names, Surroundings};
-use super::locate::{Located, locate};
 use super::result;
-use super::words::{env_of, hide, outputs_of, text_of, words_of, wrong};
-use crate::language::{
-    Action, Call, Function, Place, Reference, Sequence, Target, Value, bind_inputs,
-};
+use super::tree::Trees;
+use super::words::{env_of, hide, outputs_of, words_of, wrong};
+use crate::language::{Action, Call, Function, Sequence, Value, bind_inputs};
 use crate::service::course::Failure;
 use crate::service::log_output::say;
 use crate::service::request::Request;
@@ -20,9 +18,6 @@ use process::{ProcessTree, Timing};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
-/// Functions that call each other deeper than this are ended: they would do so for ever.
-const DEEPEST: usize = 32;
 
 /// What the steps of a request start with.
 #[derive(Debug)]
@@ -43,16 +38,19 @@ pub(in crate::service) struct Engine<'r> {
     pub(super) tree: &'r ProcessTree,
     pub(super) surroundings: Surroundings,
     pub(super) timing: Timing,
-    quiet: bool,
+    /// What was brought from elsewhere.
+    pub(super) trees: Trees,
+    pub(super) quiet: bool,
     /// How many steps have begun.
     begun: usize,
 }
 
 /// How a step ended, and what it gave.
-struct Ended {
-    told: StepResult,
-    outputs: BTreeMap<String, Value>,
-    failure: Option<Failure>,
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) told: StepResult,
+    pub(super) outputs: BTreeMap<String, Value>,
+    pub(super) failure: Option<Failure>,
 }
 
 impl<'r> Engine<'r> {
@@ -71,6 +69,7 @@ impl<'r> Engine<'r> {
                 work_dir: request.work_dir.clone(),
             },
             timing: setting.timing,
+            trees: Trees::default(),
             quiet: setting.quiet,
             begun: 0,
         }
@@ -88,6 +87,7 @@ impl<'r> Engine<'r> {
         };
         let mut frame = Frame {
             directory: PathBuf::from(&self.request.work_dir),
+            tree: None,
             inputs,
             env: Env::new(),
             steps: BTreeMap::new(),
@@ -101,7 +101,7 @@ impl<'r> Engine<'r> {
     }
 
     /// Runs a function in its frame.
-    async fn function(
+    pub(super) async fn function(
         &mut self,
         function: &Function,
         frame: &mut Frame,
@@ -218,97 +218,6 @@ impl<'r> Engine<'r> {
         }
     }
 
-    async fn call(&mut self, call: &Call, frame: &Frame, own: &Env) -> Ended {
-        let mut told = result::called(call);
-        match Box::pin(self.called(call, frame, own, &mut told)).await {
-            Ok(ended) => ended,
-            Err(failure) => {
-                told.status = result::status(&failure).into();
-                Ended {
-                    told,
-                    outputs: BTreeMap::new(),
-                    failure: Some(failure),
-                }
-            }
-        }
-    }
-
-    async fn called(
-        &mut self,
-        call: &Call,
-        frame: &Frame,
-        own: &Env,
-        told: &mut StepResult,
-    ) -> Result<Ended, Failure> {
-        let exchange = self.exchange()?;
-        let mut layers = frame.env.clone();
-        let names = Names::new(&self.surroundings, frame, own, &frame.exchange);
-        let given = env_of(&call.env, &names)?;
-        layers.extend(
-            own.iter()
-                .map(|(name, value)| (name.clone(), value.clone())),
-        );
-        layers.extend(
-            given
-                .iter()
-                .map(|(name, value)| (name.clone(), value.clone())),
-        );
-        result::note_env(told, &given);
-        let reference = match &call.target {
-            Target::Script(script) => {
-                // Its own files, and what is set for it: nothing describes it but this.
-                let names = Names::new(&self.surroundings, frame, &layers, &exchange);
-                let script = text_of(script, &names, "script")?;
-                let outputs = Box::pin(self.script(&script, &layers, &exchange, told)).await?;
-                let told = std::mem::take(told).told_of(&outputs);
-                return Ok(Ended {
-                    told,
-                    outputs,
-                    failure: None,
-                });
-            }
-            Target::Function(reference) => reference,
-        };
-        let place = match reference {
-            Reference::Fixed(place) => place.clone(),
-            Reference::Dynamic(template) => {
-                let text = text_of(template, &names, "reference")?;
-                Place::parse(&text).map_err(wrong)?
-            }
-        };
-        let mut inputs = BTreeMap::new();
-        for (name, argument) in &call.inputs {
-            let value = argument.evaluate(&names);
-            let value = value.map_err(|error| wrong(format!("input \"{name}\": {error}")))?;
-            self.hide(&value);
-            inputs.insert(name.clone(), value);
-        }
-        drop(names);
-        result::note_inputs(told, &inputs);
-        if frame.depth >= DEEPEST {
-            return Err(wrong(format!(
-                "functions call each other more than {DEEPEST} deep"
-            )));
-        }
-        let Located {
-            function,
-            directory,
-        } = locate(&place, &frame.directory).map_err(wrong)?;
-        told.spec_definition = Some(result::described(&function));
-        let inputs = bind_inputs(&function.inputs, inputs).map_err(wrong)?;
-        let mut inner = Frame {
-            directory,
-            inputs,
-            env: layers,
-            steps: BTreeMap::new(),
-            exchange,
-            depth: frame.depth + 1,
-        };
-        Ok(self
-            .function(&function, &mut inner, std::mem::take(told))
-            .await)
-    }
-
     /// Takes what a process exports to all that come after it.
     pub(super) fn export(
         &mut self,
@@ -336,7 +245,7 @@ impl<'r> Engine<'r> {
     }
 
     /// Sees to it that no secret gets into the log.
-    fn hide(&self, value: &Value) {
+    pub(super) fn hide(&self, value: &Value) {
         hide(value, false, &mut |secret| {
             self.request.log.add_mask(secret);
         });
@@ -347,7 +256,7 @@ impl<'r> Engine<'r> {
         named.map_or_else(|| work_dir.to_owned(), |named| work_dir.join(named))
     }
 
-    fn exchange(&mut self) -> Result<Exchange, Failure> {
+    pub(super) fn exchange(&mut self) -> Result<Exchange, Failure> {
         let directory = self.request.directory.exchange(self.begun);
         self.begun += 1;
         let made = fail_point!("steps::exchange::create", Exchange::create(directory));
@@ -355,17 +264,5 @@ impl<'r> Engine<'r> {
             let words = format!("cannot make the directory of a step: {error}");
             Failure::new(ErrorKind::Internal, words)
         })
-    }
-}
-
-impl StepResult {
-    /// Returns it as that of a step that succeeded.
-    fn told_of(mut self, outputs: &BTreeMap<String, Value>) -> Self {
-        self.status = Status::Success.into();
-        let outputs = outputs.iter();
-        self.outputs = outputs
-            .map(|(name, value)| (name.clone(), result::value(value)))
-            .collect();
-        self
     }
 }

@@ -16,6 +16,8 @@ pub(super) type Env = BTreeMap<String, Value>;
 pub(super) struct Frame {
     /// The directory of the file that describes it.
     pub(super) directory: PathBuf,
+    /// What was brought from elsewhere that it is in: its relative references do not lead out of it.
+    pub(super) tree: Option<PathBuf>,
     /// A struct.
     pub(super) inputs: Value,
     /// What the steps around it set, the outer ones first, and whoever called it.

@@ -1,6 +1,12 @@
 //! From a reference to a function and its directory.
 
-use crate::language::{FILES, Function, Place};
+use super::engine::Engine;
+use super::frame::{Env, Frame};
+use super::tree::platform;
+use super::words::wrong;
+use crate::language::{FILES, File, Function, Place};
+use crate::library::Source;
+use crate::service::course::Failure;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,50 +18,132 @@ const LONGEST: u64 = 4 * 1024 * 1024;
 pub(super) struct Located {
     pub(super) function: Function,
     pub(super) directory: PathBuf,
+    /// What was brought from elsewhere that it is in.
+    pub(super) tree: Option<PathBuf>,
 }
 
-/// Finds a function. A relative path is one from `base`.
-pub(super) fn locate(place: &Place, base: &Path) -> Result<Located, String> {
-    match place {
-        Place::Local(file) => {
-            let directory = base.join(&file.directory);
-            read(&directory, file.name.as_deref())
+impl Engine<'_> {
+    /// Finds a function that the function of a frame refers to.
+    pub(super) async fn locate(
+        &mut self,
+        place: &Place,
+        frame: &Frame,
+        layers: &Env,
+    ) -> Result<Located, Failure> {
+        let (source, file) = match place {
+            Place::Local(file) => return self.local(file, frame).map_err(wrong),
+            Place::Git { url, rev, file } => {
+                let source = Source::Git {
+                    url: url.clone(),
+                    rev: rev.clone(),
+                };
+                (source, file)
+            }
+            Place::Oci {
+                registry,
+                repository,
+                tag,
+                file,
+            } => {
+                let source = Source::Oci {
+                    registry: registry.clone(),
+                    repository: repository.clone(),
+                    tag: tag.clone(),
+                    platform: platform(),
+                };
+                (source, file)
+            }
+            Place::Builtin(name) => {
+                return Err(wrong(format!(
+                    "builtin://{name}: functions that come with the step-runner are not there yet"
+                )));
+            }
+        };
+        let root = self.tree(source, layers).await?.root;
+        let located = in_tree(&root, &root.join(&file.directory), file.name.as_deref());
+        located.map_err(|words| wrong(format!("{place}: {words}")))
+    }
+
+    /// Finds a function in the environment. A relative path is one from the directory of the frame.
+    fn local(&self, file: &File, frame: &Frame) -> Result<Located, String> {
+        let directory = frame.directory.join(&file.directory);
+        let tree = if file.directory.starts_with('/') {
+            self.trees.around(&directory)
+        } else {
+            frame.tree.as_deref()
+        };
+        match tree {
+            Some(tree) => in_tree(tree, &directory, file.name.as_deref()),
+            None => read(&directory, &directory, file.name.as_deref()),
         }
-        Place::Git { .. } => Err(not_yet("functions of git repositories")),
-        Place::Oci { .. } => Err(not_yet("functions of images")),
-        Place::Builtin(_) => Err(not_yet("functions that come with the step-runner")),
     }
 }
 
-fn not_yet(what: &str) -> String {
-    format!("{what} are not there yet, only those of directories and scripts")
+/// Reads a function in a tree: neither `..` nor a link leads out of it.
+fn in_tree(tree: &Path, directory: &Path, name: Option<&str>) -> Result<Located, String> {
+    let shown = directory.strip_prefix(tree).unwrap_or(directory);
+    let real = match directory.canonicalize() {
+        Ok(real) => real,
+        Err(error) if is_missing(&error) => return Err(missing(shown, name)),
+        Err(error) => return Err(format!("cannot read {}: {error}", shown.display())),
+    };
+    for name in names(name) {
+        let leads_out = real.join(name).canonicalize();
+        let leads_out = leads_out.is_ok_and(|file| !file.starts_with(tree));
+        if leads_out || !real.starts_with(tree) {
+            let path = shown.join(name);
+            let path = path.display();
+            return Err(format!("{path} leads out of the repository or the image"));
+        }
+    }
+    let located = read(&real, shown, name)?;
+    Ok(Located {
+        tree: Some(tree.to_owned()),
+        ..located
+    })
 }
 
-fn read(directory: &Path, name: Option<&str>) -> Result<Located, String> {
-    let names: &[&str] = match &name {
-        Some(name) => &[name],
-        None => &FILES,
+fn names(name: Option<&str>) -> Vec<&str> {
+    name.map_or_else(|| FILES.to_vec(), |name| vec![name])
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn missing(directory: &Path, name: Option<&str>) -> String {
+    let directory = match clean(directory).display().to_string() {
+        directory if directory.is_empty() => "its root".to_owned(),
+        directory => directory,
     };
-    for name in names {
-        let path = directory.join(name);
-        match text_of(&path) {
+    format!(
+        "there is no {} in {directory}",
+        names(name).join(" and no ")
+    )
+}
+
+/// Reads a function in a directory, which messages show as `shown`.
+fn read(directory: &Path, shown: &Path, name: Option<&str>) -> Result<Located, String> {
+    for name in names(name) {
+        let path = shown.join(name);
+        match text_of(&directory.join(name)) {
             Ok(text) => {
                 let function = Function::parse(&text)
                     .map_err(|wrong| format!("{}: {wrong}", path.display()))?;
                 return Ok(Located {
                     function,
                     directory: clean(directory),
+                    tree: None,
                 });
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
         }
     }
-    Err(format!(
-        "there is no {} in {}",
-        names.join(" and no "),
-        clean(directory).display()
-    ))
+    Err(missing(shown, name))
 }
 
 fn text_of(path: &Path) -> io::Result<String> {

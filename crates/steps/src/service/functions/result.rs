@@ -2,7 +2,7 @@
 
 use crate::language::{
     Action, Argument, Call, Exec, File, Function, Kind, Outputs, Place, Reference, Sequence,
-    Target, Value, ValueType,
+    Target, Value, ValueType, shown_url,
 };
 use crate::service::course::Failure;
 use crate::service::request::Request;
@@ -240,7 +240,8 @@ fn reference(target: &Target) -> Option<step::Reference> {
         Place::Local(file) => (StepReferenceProtocol::Local, empty, Some(file)),
         Place::Git { url, rev, file } => {
             let reference = step::Reference {
-                url: url.clone(),
+                // A user's part may have a password.
+                url: shown_url(url),
                 version: rev.clone(),
                 ..empty
             };

@@ -314,11 +314,6 @@ async fn what_goes_wrong_is_told_with_the_step() {
         "its output file: line 1: this is no JSON object",
     )
     .await;
-    check(
-        "[{name: a, func: example.com/a/b@v1}]",
-        "functions of git repositories are not there yet",
-    )
-    .await;
     assert_eq!(
         check("[{name: a, func: ./exit}]", "exit status 42").await,
         42

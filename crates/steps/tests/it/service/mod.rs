@@ -1,6 +1,7 @@
 //! The service, over a real socket and through nothing but the generated client.
 
 mod cancel;
+mod fake_library;
 mod functions;
 mod idempotence;
 mod memory;
@@ -9,3 +10,4 @@ mod run;
 pub(crate) mod support;
 mod upstream;
 mod variables;
+mod wishes;

@@ -1,0 +1,181 @@
+//! A library that is a directory of this host. It says that it is a fake: it knows neither git nor registries.
+
+use async_trait::async_trait;
+use executor_core::ability::{Connection, StepsConnector};
+use executor_core::{BuildError, Cancellation};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use steps::wire::v1;
+use steps::{
+    Asker, ClientOptions, Fetched, Library, LibraryError, Published, RunId, RunResult, Source,
+    StepsClient, StepsError,
+};
+use tokio::net::UnixStream;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::support::Served;
+
+/// What somebody was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) what: String,
+    pub(crate) docker_auth_config: Option<String>,
+}
+
+/// Directories by the names of their sources; nothing else is known.
+#[derive(Debug, Default)]
+pub(crate) struct FakeLibrary {
+    pub(crate) trees: BTreeMap<String, PathBuf>,
+    /// What was asked for.
+    pub(crate) asked: Mutex<Vec<Asked>>,
+    /// The archives that were sent, by where they went.
+    pub(crate) sent: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// Lets what is asked for go on; without it nothing is held up.
+    pub(crate) gate: Option<CancellationToken>,
+    /// How many wait, or have been dropped.
+    pub(crate) held: watch::Sender<usize>,
+}
+
+impl FakeLibrary {
+    /// Returns a library with these sources and directories.
+    pub(crate) fn with(trees: &[(&str, &Path)]) -> Self {
+        let trees = trees.iter();
+        let trees = trees.map(|(name, path)| ((*name).to_owned(), path.to_path_buf()));
+        Self {
+            trees: trees.collect(),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn whats(&self) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        asked.iter().map(|asked| asked.what.clone()).collect()
+    }
+
+    async fn note(&self, what: String, asker: &Asker) {
+        self.asked.lock().unwrap().push(Asked {
+            what,
+            docker_auth_config: asker.docker_auth_config.clone(),
+        });
+        if let Some(gate) = &self.gate {
+            self.held.send_modify(|held| *held += 1);
+            let _counted = Counted(&self.held);
+            gate.cancelled().await;
+        }
+    }
+}
+
+/// Counts down when whoever waits goes on or is dropped.
+struct Counted<'a>(&'a watch::Sender<usize>);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|held| *held -= 1);
+    }
+}
+
+#[async_trait]
+impl Library for FakeLibrary {
+    async fn fetch(&self, source: &Source, asker: &Asker) -> Result<Fetched, LibraryError> {
+        let name = source.to_string();
+        self.note(name.clone(), asker).await;
+        let Some(directory) = self.trees.get(&name) else {
+            return Err(LibraryError::new("this fake library does not know it"));
+        };
+        Ok(Fetched {
+            directory: directory.clone(),
+            identity: "sha256:fake".to_owned(),
+            lease: None,
+        })
+    }
+
+    async fn publish(
+        &self,
+        archive: &Path,
+        repository: &str,
+        asker: &Asker,
+    ) -> Result<Published, LibraryError> {
+        self.note(format!("to {repository}"), asker).await;
+        let bytes = fs::read(archive).map_err(|error| LibraryError::new(error.to_string()))?;
+        self.sent
+            .lock()
+            .unwrap()
+            .insert(repository.to_owned(), bytes);
+        Ok(Published {
+            digest: "sha256:fake".to_owned(),
+            tags: vec!["1.2.3".to_owned(), "1".to_owned()],
+        })
+    }
+}
+
+/// A way to the socket of a service.
+#[derive(Debug)]
+struct Socket(PathBuf);
+
+#[async_trait]
+impl StepsConnector for Socket {
+    async fn connect(&self, _: &Cancellation) -> Result<Box<dyn Connection>, BuildError> {
+        let stream = UnixStream::connect(&self.0).await;
+        let stream = stream.map_err(|error| BuildError::system("test", "connect", error))?;
+        Ok(Box::new(stream))
+    }
+}
+
+/// How a request ended whose wishes a library meets.
+pub(crate) struct Ended {
+    pub(crate) log: String,
+    pub(crate) result: Result<RunResult, StepsError>,
+    pub(crate) steps: Vec<v1::StepResult>,
+}
+
+impl Ended {
+    pub(crate) fn succeeds(&self) -> bool {
+        self.result
+            .as_ref()
+            .is_ok_and(|result| result.status.is_success())
+    }
+}
+
+/// Returns a client that the library belongs to.
+pub(crate) fn client(served: &Served, library: &Arc<FakeLibrary>) -> StepsClient {
+    let socket = Socket(served.path("socket"));
+    let library: Arc<dyn Library> = Arc::clone(library) as _;
+    let asker = Asker {
+        docker_auth_config: Some("of the job".to_owned()),
+    };
+    StepsClient::new(Arc::new(socket), ClientOptions::default()).with_library(library, asker)
+}
+
+/// Starts a request and follows it to its end, with a client that the library belongs to.
+pub(crate) async fn run(
+    served: &Served,
+    library: &Arc<FakeLibrary>,
+    request: v1::RunRequest,
+    cancellation: &Cancellation,
+) -> Ended {
+    let mut plain = served.other_client().await;
+    let id = request.id.clone();
+    plain.run(request).await.unwrap();
+    let follow = v1::FollowStepsRequest { id: id.clone() };
+    let mut told = plain.follow_steps(follow).await.unwrap().into_inner();
+    let mut log = Vec::new();
+    let mut output = |_, bytes: &[u8]| log.extend_from_slice(bytes);
+    let (client, id) = (client(served, library), RunId::new(id));
+    let following = client.resume(&id, 0, &mut output, None, cancellation);
+    let telling = async {
+        let mut steps = Vec::new();
+        while let Ok(Some(answer)) = told.message().await {
+            steps.extend(answer.result);
+        }
+        steps
+    };
+    let (result, steps) = tokio::join!(following, telling);
+    Ended {
+        log: String::from_utf8(log).unwrap(),
+        result,
+        steps,
+    }
+}

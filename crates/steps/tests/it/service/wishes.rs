@@ -1,0 +1,394 @@
+//! Functions that are not in the environment: whoever follows the request brings them.
+
+use super::fake_library::{FakeLibrary, client, run};
+use super::support::{PATIENCE, Served};
+use executor_core::{CancelCause, Cancellation};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use steps::wire::v1;
+use steps::wire::v1::grant_request::{Fetched, Outcome};
+use steps::wire::v1::result::{ErrorKind, State};
+use steps::wire::v1::step_runner_client::StepRunnerClient;
+use steps::wire::v1::wish::What;
+use steps::{RunId, StepsError};
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+use tonic::{Code, Streaming};
+
+const GIT: &str = "https://example.com/group/lib@v1";
+const IMAGE: &str = "registry.example.com/org/lib:1.2";
+
+/// Returns a request of these steps, which are YAML.
+fn request(served: &Served, steps: &str) -> v1::RunRequest {
+    v1::RunRequest {
+        steps: steps.to_owned(),
+        ..served.request("1", "")
+    }
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A function that says a word, by a program beside it.
+fn say(word: &str) -> String {
+    format!(
+        "spec: {{outputs: {{said: {{type: string}}}}}}\n---\nexec:\n  command: [sh, '${{{{ func_dir }}}}/say.sh', {word}, \
+         '${{{{ output_file }}}}']\n"
+    )
+}
+
+const SAY: &str =
+    "echo \"$1\"; echo \"{\\\"name\\\":\\\"said\\\",\\\"value\\\":\\\"$1\\\"}\" >>\"$2\"\n";
+
+/// Writes a repository with a function that runs others beside it.
+fn repository(root: &Path) {
+    write(&root.join("steps/say/func.yml"), &say("hello"));
+    write(&root.join("steps/say/say.sh"), SAY);
+    let both = "spec: {outputs: {all: {type: string}}}\n---\nrun:\n- {name: one, func: ../say}\n\
+                - {name: two, func: '${{ func_dir }}/../say'}\n\
+                outputs: {all: '${{ steps.one.outputs.said }} ${{ steps.two.outputs.said }}'}\n";
+    write(&root.join("steps/both/func.yml"), both);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn functions_come_from_git_and_registries_and_have_others_beside_them() {
+    let served = Served::start().await;
+    let root = served.path("repository");
+    repository(&root);
+    let image = served.path("image");
+    write(&image.join("func.yml"), &say("world"));
+    write(&image.join("say.sh"), SAY);
+    let library = Arc::new(FakeLibrary::with(&[(GIT, &root), (IMAGE, &image)]));
+    let steps = r#"
+- {name: both, func: example.com/group/lib/-/both@v1}
+- {name: again, func: {git: {url: example.com/group/lib, rev: v1, dir: steps/say}}}
+- {name: image, func: "registry.example.com/org/lib:${{ num(\"1\") + 0.2 }}"}
+- {name: last, script: "echo ${{ steps.both.outputs.all }} ${{ steps.image.outputs.said }}"}
+"#;
+    let ended = run(
+        &served,
+        &library,
+        request(&served, steps),
+        &Cancellation::new(),
+    )
+    .await;
+    assert!(ended.succeeds(), "{}", ended.log);
+    assert_eq!(ended.log, "hello\nhello\nhello\nworld\nhello hello world\n");
+    // The same source once, whatever is in it.
+    assert_eq!(library.whats(), [GIT, IMAGE]);
+    let names: Vec<_> = ended
+        .steps
+        .iter()
+        .map(|it| it.step.clone().unwrap().name)
+        .collect();
+    let again = names.iter().rposition(|name| name == "again").unwrap();
+    let reference = ended.steps[again].step.clone().unwrap().step.unwrap();
+    assert_eq!(
+        (&*reference.url, &*reference.version),
+        ("https://example.com/group/lib", "v1")
+    );
+    // What was brought goes with the request.
+    let left = fs::read_dir(served.path("state/requests")).unwrap().count();
+    assert_eq!(left, 0);
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_leads_out_of_what_was_brought() {
+    let served = Served::start().await;
+    let root = served.path("repository");
+    repository(&root);
+    write(&served.path("work/here/func.yml"), &say("outside"));
+    write(
+        &root.join("steps/up/func.yml"),
+        "spec:\n---\nrun: [{name: a, func: ../../../../../../../work/here}]\n",
+    );
+    write(
+        &root.join("steps/absolute/func.yml"),
+        "spec:\n---\nrun: [{name: a, func: '${{ func_dir }}/../../../..'}]\n",
+    );
+    symlink(served.path("work/here"), root.join("steps/link")).unwrap();
+    symlink("say", root.join("steps/inner")).unwrap();
+    let library = Arc::new(FakeLibrary::with(&[(GIT, &root)]));
+    for name in ["up", "absolute", "link", "gone"] {
+        let steps = format!("[{{name: a, func: example.com/group/lib/-/{name}@v1}}]");
+        let ended = run(
+            &served,
+            &library,
+            request(&served, &steps),
+            &Cancellation::new(),
+        )
+        .await;
+        assert!(!ended.succeeds());
+        let expect = match name {
+            "gone" => "there is no func.yml and no step.yml in steps/gone",
+            _ => "leads out of the repository or the image",
+        };
+        assert!(ended.log.contains(expect), "{name}: {}", ended.log);
+    }
+    let steps = "[{name: a, func: example.com/group/lib/-/inner@v1}]";
+    let ended = run(
+        &served,
+        &library,
+        request(&served, steps),
+        &Cancellation::new(),
+    )
+    .await;
+    assert_eq!(ended.log, "hello\n");
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_library_says_is_in_the_log_with_the_step() {
+    let served = Served::start().await;
+    let library = Arc::new(FakeLibrary::default());
+    let steps = "[{name: ask, func: 'https://me:hunter2@example.com/group/lib@v1'}]";
+    let ended = run(
+        &served,
+        &library,
+        request(&served, steps),
+        &Cancellation::new(),
+    )
+    .await;
+    let expect = format!("ERROR: step \"ask\": {GIT}: this fake library does not know it\n");
+    assert_eq!(ended.log, expect);
+    assert!(!ended.succeeds());
+    let told = format!("{:?}", ended.steps.last().unwrap().step);
+    assert!(
+        told.contains("example.com") && !told.contains("hunter2"),
+        "{told}"
+    );
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn without_anybody_who_brings_it_a_step_fails_and_says_so() {
+    let within = Duration::from_millis(300);
+    let mut served = Served::with(|options| options.wish_within = within).await;
+    let steps = "[{name: ask, func: example.com/group/lib@v1}]";
+    let (log, status) = served.run(request(&served, steps)).await;
+    let expect = "ERROR: step \"ask\": nobody who follows this job can bring functions from git or registries";
+    assert!(log.starts_with(expect), "{log}");
+    let result = status.result.unwrap();
+    assert_eq!(
+        (result.state(), result.error_kind()),
+        (State::Failure, ErrorKind::StepFailure)
+    );
+    served.finish("1").await;
+    served.stop().await;
+}
+
+/// Follows the wishes of request 1.
+async fn follow(client: &mut StepRunnerClient<Channel>) -> Streaming<v1::FollowWishesResponse> {
+    let id = "1".to_owned();
+    let answer = client.follow_wishes(v1::FollowWishesRequest { id }).await;
+    answer.unwrap().into_inner()
+}
+
+async fn next(wishes: &mut Streaming<v1::FollowWishesResponse>) -> v1::Wish {
+    let answer = wishes.message().await.unwrap().unwrap();
+    answer.wish.unwrap()
+}
+
+fn grant(number: u64, outcome: Option<Outcome>) -> v1::GrantRequest {
+    let id = "1".to_owned();
+    v1::GrantRequest {
+        id,
+        number,
+        outcome,
+    }
+}
+
+fn fetched(directory: &str) -> Outcome {
+    Outcome::Fetched(Fetched {
+        directory: directory.to_owned(),
+        identity: String::new(),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wish_that_was_told_and_not_met_is_told_again() {
+    // Short enough that only who follows keeps it alive.
+    let within = Duration::from_millis(300);
+    let mut served = Served::with(|options| options.wish_within = within).await;
+    let steps = "[{name: a, func: example.com/group/lib/-/say@v1}]";
+    let mut request = request(&served, steps);
+    request.quiet = false;
+    served.client.run(request).await.unwrap();
+    let mut first = served.other_client().await;
+    let mut told = follow(&mut first).await;
+    let wish = next(&mut told).await;
+    let mut second = served.other_client().await;
+    let mut told_again = follow(&mut second).await;
+    drop((told, first));
+    assert_eq!(next(&mut told_again).await, wish);
+    let What::Git(git) = wish.what.clone().unwrap() else {
+        panic!("{wish:?}");
+    };
+    assert_eq!(
+        (&*git.url, &*git.rev),
+        ("https://example.com/group/lib", "v1")
+    );
+    tokio::time::sleep(within * 3).await;
+    repository(&Path::new(&wish.directory).join("x"));
+    for _ in 0..2 {
+        // The second one changes nothing.
+        second
+            .grant(grant(wish.number, Some(fetched("x"))))
+            .await
+            .unwrap();
+    }
+    let log = format!("Running step \"a\"\nFetching {GIT}\nhello\n");
+    assert_eq!(served.log("1").await, log);
+    // With the request the wishes end.
+    assert_eq!(told_again.message().await.unwrap(), None);
+    served.finish("1").await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn answers_that_fit_no_wish_are_refused() {
+    let mut served = Served::start().await;
+    let steps = "[{name: a, func: example.com/group/lib/-/say@v1}]";
+    served.client.run(request(&served, steps)).await.unwrap();
+    let mut client = served.other_client().await;
+    let mut told = follow(&mut client).await;
+    let wish = next(&mut told).await;
+    write(&served.path("outside/func.yml"), "");
+    symlink(
+        served.path("outside"),
+        Path::new(&wish.directory).join("link"),
+    )
+    .unwrap();
+    for name in ["", ".", "..", "../x", "/tmp", "a/b", "link", "gone"] {
+        let refused = client.grant(grant(wish.number, Some(fetched(name)))).await;
+        assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument, "{name}");
+    }
+    let published = Some(Outcome::Published(v1::grant_request::Published::default()));
+    for outcome in [None, published] {
+        let refused = client.grant(grant(wish.number, outcome)).await;
+        assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
+    }
+    let refused = client
+        .grant(grant(wish.number + 1, Some(fetched("x"))))
+        .await;
+    assert_eq!(refused.unwrap_err().code(), Code::NotFound);
+    let words = Some(Outcome::Refused("no such thing".to_owned()));
+    client.grant(grant(wish.number, words)).await.unwrap();
+    assert_eq!(served.log("1").await, "ERROR: step \"a\": no such thing\n");
+    assert!(!Path::new(&wish.directory).exists());
+    // Nothing is put where nobody would remove it.
+    served.finish("1").await;
+    let late = v1::PutFilesRequest {
+        directory: format!("{}/x", wish.directory),
+        last: true,
+        ..v1::PutFilesRequest::default()
+    };
+    let refused = client.put_files(tokio_stream::once(late)).await;
+    assert_eq!(refused.unwrap_err().code(), Code::FailedPrecondition);
+    drop(told);
+    served.stop().await;
+}
+
+/// Waits until so many are held up in the library.
+async fn until_held(library: &FakeLibrary, count: usize) {
+    let mut held = library.held.subscribe();
+    let waiting = held.wait_for(|held| *held == count);
+    tokio::time::timeout(PATIENCE, waiting)
+        .await
+        .unwrap()
+        .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_stopped_gives_up_what_is_brought_for_it() {
+    let served = Served::start().await;
+    let gate = CancellationToken::new();
+    let library = Arc::new(FakeLibrary {
+        gate: Some(gate),
+        ..FakeLibrary::default()
+    });
+    let steps = "[{name: a, func: example.com/group/lib@v1}]";
+    let cancellation = Cancellation::new();
+    let running = run(&served, &library, request(&served, steps), &cancellation);
+    let stopping = async {
+        until_held(&library, 1).await;
+        cancellation.cancel(CancelCause::User);
+        until_held(&library, 0).await;
+    };
+    let (ended, ()) = tokio::join!(running, stopping);
+    assert!(matches!(
+        ended.result,
+        Err(StepsError::Canceled(CancelCause::User))
+    ));
+    assert_eq!(ended.log, "");
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_client_goes_on_where_the_first_one_left() {
+    let mut served = Served::start().await;
+    let root = served.path("repository");
+    repository(&root);
+    let slow = Arc::new(FakeLibrary {
+        gate: Some(CancellationToken::new()),
+        ..FakeLibrary::with(&[(GIT, &root)])
+    });
+    let steps = "[{name: a, func: example.com/group/lib/-/say@v1}]";
+    served.client.run(request(&served, steps)).await.unwrap();
+    {
+        let (client, id) = (client(&served, &slow), RunId::new("1"));
+        let (mut output, never) = (|_, _: &[u8]| (), Cancellation::new());
+        tokio::select! {
+            ended = client.resume(&id, 0, &mut output, None, &never) => panic!("{ended:?}"),
+            () = until_held(&slow, 1) => {}
+        }
+    }
+    until_held(&slow, 0).await;
+    let library = Arc::new(FakeLibrary::with(&[(GIT, &root)]));
+    let (client, id) = (client(&served, &library), RunId::new("1"));
+    let mut log = Vec::new();
+    let mut output = |_, bytes: &[u8]| log.extend_from_slice(bytes);
+    let result = client
+        .resume(&id, 0, &mut output, None, &Cancellation::new())
+        .await;
+    assert!(result.unwrap().status.is_success());
+    assert_eq!(log, b"hello\n");
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_that_steps_set_go_before_those_of_the_job() {
+    let served = Served::start().await;
+    let image = served.path("image");
+    write(&image.join("func.yml"), &say("world"));
+    write(&image.join("say.sh"), SAY);
+    let other = "registry.example.com/org/other:1";
+    let library = Arc::new(FakeLibrary::with(&[(IMAGE, &image), (other, &image)]));
+    let steps = r#"
+- {name: a, func: "registry.example.com/org/lib:1.2"}
+- name: auth
+  script: 'echo "{\"name\":\"DOCKER_AUTH_CONFIG\",\"value\":\"of a step\"}" >>"${{ export_file }}"'
+- {name: b, func: "registry.example.com/org/other:1"}
+"#;
+    let ended = run(
+        &served,
+        &library,
+        request(&served, steps),
+        &Cancellation::new(),
+    )
+    .await;
+    assert!(ended.succeeds(), "{}", ended.log);
+    let asked = library.asked.lock().unwrap().clone();
+    let configs: Vec<_> = asked
+        .iter()
+        .map(|it| it.docker_auth_config.as_deref())
+        .collect();
+    assert_eq!(configs, [Some("of the job"), Some("of a step")]);
+    served.stop().await;
+}
