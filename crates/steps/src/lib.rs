@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod client;
 mod files;
+mod image;
 pub mod language;
 mod library;
 pub mod proxy;

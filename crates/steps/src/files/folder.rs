@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// A directory, and what is below it without following a link.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     root: OwnedFd,
     /// The directory below it that was asked for last; who comes in order asks for it again and again.
     last: Option<(PathBuf, OwnedFd)>,
@@ -27,14 +27,14 @@ const FOLDER: OFlags = OFlags::RDONLY
 
 impl Folder {
     /// Opens a directory wherever it is; the links to it are the caller's.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty())?;
         Ok(Self { root, last: None })
     }
 
     /// Opens a directory below; an empty path is the directory itself.
-    pub(super) fn below(&mut self, path: &Path) -> rustix::io::Result<BorrowedFd<'_>> {
+    pub(crate) fn below(&mut self, path: &Path) -> rustix::io::Result<BorrowedFd<'_>> {
         if path.as_os_str().is_empty() {
             return Ok(self.root.as_fd());
         }
@@ -48,7 +48,7 @@ impl Folder {
     }
 
     /// Makes a directory below and those above it, where they are missing.
-    pub(super) fn make(&mut self, path: &Path) -> io::Result<()> {
+    pub(crate) fn make(&mut self, path: &Path) -> io::Result<()> {
         if self.below(path).is_ok() {
             return Ok(());
         }
@@ -64,7 +64,7 @@ impl Folder {
     }
 
     /// Forgets what it has opened, since something is to be put in its place.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.last = None;
     }
 }
@@ -96,7 +96,7 @@ fn open_step_by_step(root: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<Ow
 }
 
 /// Splits a path into the directory it is in, and its name there.
-pub(super) fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
+pub(crate) fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => Ok((parent, name)),
         _ => Err(io::ErrorKind::InvalidInput.into()),

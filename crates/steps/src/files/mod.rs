@@ -12,6 +12,8 @@ mod single;
 mod tree;
 mod unpack;
 
+pub(crate) use folder::{Folder, parts};
+pub(crate) use name::path_of;
 pub(crate) use remote_files::RemoteFiles;
 pub(crate) use server::{get, own, put};
 pub(crate) use single::single;

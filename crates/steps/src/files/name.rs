@@ -7,7 +7,7 @@ const LONGEST: usize = 4096 - 1;
 
 /// Returns the path below a directory that a name means, or what is wrong with the name. `./` is the directory itself:
 /// an empty path.
-pub(super) fn path_of(name: &[u8]) -> Result<PathBuf, &'static str> {
+pub(crate) fn path_of(name: &[u8]) -> Result<PathBuf, &'static str> {
     if name.is_empty() {
         return Err("has no name");
     }

@@ -32,6 +32,11 @@ impl Exchange {
         self.0.join("export")
     }
 
+    /// Returns where the step may put what goes with it.
+    pub(super) fn directory(&self) -> &Path {
+        &self.0
+    }
+
     /// Returns where a script of the step may lie.
     pub(super) fn script(&self) -> PathBuf {
         self.0.join("script")

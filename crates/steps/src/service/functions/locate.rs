@@ -8,7 +8,7 @@ use crate::language::{FILES, File, Function, Place};
 use crate::library::Source;
 use crate::service::course::Failure;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The longest file that describes a function, in bytes.
 const LONGEST: u64 = 4 * 1024 * 1024;
@@ -53,11 +53,7 @@ impl Engine<'_> {
                 };
                 (source, file)
             }
-            Place::Builtin(name) => {
-                return Err(wrong(format!(
-                    "builtin://{name}: functions that come with the step-runner are not there yet"
-                )));
-            }
+            Place::Builtin(name) => return Err(wrong(format!("builtin://{name} has no files"))),
         };
         let root = self.tree(source, layers).await?.root;
         let located = in_tree(&root, &root.join(&file.directory), file.name.as_deref());
@@ -158,4 +154,20 @@ fn text_of(path: &Path) -> io::Result<String> {
 /// Returns a path without `.` in it.
 fn clean(path: &Path) -> PathBuf {
     path.components().collect()
+}
+
+/// Returns a path below a directory, which need not be there.
+///
+/// # Errors
+///
+/// Says that it leads out of the directory.
+pub(super) fn below(directory: &Path, path: &str) -> Result<PathBuf, String> {
+    let relative = Path::new(path);
+    let leads_out = relative.is_absolute()
+        || path.contains('\0')
+        || relative.components().any(|it| it == Component::ParentDir);
+    if leads_out {
+        return Err(format!("the path {path:?} leads out of its directory"));
+    }
+    Ok(clean(&directory.join(relative)))
 }

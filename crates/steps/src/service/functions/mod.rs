@@ -6,11 +6,13 @@
 //! | `call` | a step of a sequence: what it refers to, with what it is given |
 //! | `locate` | from a reference to a function and its directory |
 //! | `tree` | files that somebody outside of the environment has brought |
+//! | `builtin` | functions that come with the service |
 //! | `exchange` | the files by which a process gives outputs and exports |
 //! | `process` | the processes that functions run |
 //! | `words` | what texts stand for when their turn comes |
 //! | `result` | what `FollowSteps` tells of all this |
 
+mod builtin;
 mod call;
 mod engine;
 mod exchange;

@@ -1,5 +1,6 @@
 //! The service, over a real socket and through nothing but the generated client.
 
+mod builtin;
 mod cancel;
 mod fake_library;
 mod functions;

@@ -1,0 +1,305 @@
+//! Functions that come with the service: `builtin://NAME`, once `dist://NAME`.
+
+use super::engine::Engine;
+use super::exchange::Exchange;
+use super::frame::Env;
+use super::locate::below;
+use super::result;
+use super::tree::platform;
+use super::words::wrong;
+use crate::image::{self, Image};
+use crate::language::{
+    Declared, Function, Kind, Outputs, Value, ValueType, bind_inputs, bind_outputs,
+};
+use crate::library::Source;
+use crate::service::course::Failure;
+use crate::service::error::words;
+use crate::service::steps::stopped;
+use crate::service::wishes::Granted;
+use crate::wire::v1::StepResult;
+use crate::wire::v1::result::ErrorKind;
+use crate::wire::v1::wish::{Publish, What};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A function that comes with the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Builtin {
+    /// Runs lines for a shell.
+    Script,
+    /// Makes an archive with an image of a function.
+    Build,
+    /// Sends such an archive to a registry.
+    Publish,
+    /// Brings the files of an image.
+    Fetch,
+}
+
+/// The names, those of earlier step-runners too.
+const NAMES: [(&str, Builtin); 7] = [
+    ("script", Builtin::Script),
+    ("function/oci/build", Builtin::Build),
+    ("function/oci/publish", Builtin::Publish),
+    ("function/oci/fetch", Builtin::Fetch),
+    ("step/oci/build", Builtin::Build),
+    ("step/oci/publish", Builtin::Publish),
+    ("step/oci/fetch", Builtin::Fetch),
+];
+
+/// Those with which GitLab Runner hands over whole jobs.
+const OF_GITLAB_RUNNER: [&str; 2] = ["concrete", "script_legacy"];
+
+/// What a function takes and gives.
+type Values = BTreeMap<String, Value>;
+
+impl Builtin {
+    /// Returns the function of this name.
+    ///
+    /// # Errors
+    ///
+    /// Says which ones there are.
+    pub(super) fn named(name: &str) -> Result<Self, String> {
+        if let Some((_, builtin)) = NAMES.iter().find(|(known, _)| *known == name) {
+            return Ok(*builtin);
+        }
+        let hint = if OF_GITLAB_RUNNER.contains(&name) {
+            "it is a part of GitLab Runner's own helper, and is not here"
+        } else {
+            "there is none of this name"
+        };
+        let names = NAMES.iter().filter(|(name, _)| !name.starts_with("step/"));
+        let names: Vec<_> = names.map(|(name, _)| *name).collect();
+        Err(format!(
+            "builtin://{name}: {hint}; there are {}",
+            names.join(", ")
+        ))
+    }
+
+    /// Returns what it takes and gives.
+    fn described(self) -> Function {
+        use ValueType::{Array, Struct, Text};
+        let (inputs, outputs) = match self {
+            Self::Script => (vec![secret("script")], Vec::new()),
+            Self::Build => (
+                vec![
+                    needed("version", Text),
+                    needed("platforms", Struct),
+                    given("common", Value::named::<String>([])),
+                    given("archive", Value::text("function-image.tar")),
+                ],
+                vec![needed("archive", Text), needed("digest", Text)],
+            ),
+            Self::Publish => (
+                vec![needed("archive", Text), needed("to_repository", Text)],
+                vec![
+                    needed("digest", Text),
+                    needed("ref", Text),
+                    needed("tags", Array),
+                ],
+            ),
+            Self::Fetch => (
+                vec![
+                    needed("registry", Text),
+                    needed("repository", Text),
+                    needed("tag", Text),
+                    given("step_path", Value::text("")),
+                ],
+                vec![needed("fetched_step_path", Text), needed("ref", Text)],
+            ),
+        };
+        Function {
+            inputs: inputs.into_iter().collect(),
+            outputs: Outputs::Declared(outputs.into_iter().collect()),
+            ..Function::default()
+        }
+    }
+}
+
+fn declared(value_type: ValueType, default: Option<Value>) -> Declared {
+    Declared {
+        value_type,
+        default,
+        is_sensitive: false,
+    }
+}
+
+fn needed(name: &str, value_type: ValueType) -> (String, Declared) {
+    (name.to_owned(), declared(value_type, None))
+}
+
+fn given(name: &str, default: Value) -> (String, Declared) {
+    let value_type = default.value_type().unwrap_or(ValueType::Text);
+    (name.to_owned(), declared(value_type, Some(default)))
+}
+
+/// A text that secrets may be in, as in a `script:`.
+fn secret(name: &str) -> (String, Declared) {
+    let declared = Declared {
+        is_sensitive: true,
+        ..declared(ValueType::Text, None)
+    };
+    (name.to_owned(), declared)
+}
+
+impl Engine<'_> {
+    /// Runs a function that comes with the service.
+    pub(super) async fn builtin(
+        &mut self,
+        builtin: Builtin,
+        inputs: Values,
+        layers: &Env,
+        exchange: &Exchange,
+        told: &mut StepResult,
+    ) -> Result<Values, Failure> {
+        let function = builtin.described();
+        told.spec_definition = Some(result::described(&function));
+        let inputs = Given(bind_inputs(&function.inputs, inputs).map_err(wrong)?);
+        let outputs = match builtin {
+            Builtin::Script => {
+                return Box::pin(self.script(inputs.text("script"), layers, exchange, told)).await;
+            }
+            Builtin::Build => self.build(&inputs, exchange).await?,
+            Builtin::Publish => self.publish(&inputs, layers).await?,
+            Builtin::Fetch => self.fetch(&inputs, layers).await?,
+        };
+        match &function.outputs {
+            Outputs::Declared(declared) => bind_outputs(declared, outputs).map_err(wrong),
+            Outputs::Delegated => Ok(outputs),
+        }
+    }
+
+    async fn build(&mut self, inputs: &Given, exchange: &Exchange) -> Result<Values, Failure> {
+        let image = Image::read(
+            inputs.text("version"),
+            &inputs.json("common"),
+            &inputs.json("platforms"),
+        );
+        let image = image.map_err(|error| wrong(words(&error)))?;
+        let sources = PathBuf::from(&self.request.work_dir);
+        let archive = below(&sources, inputs.text("archive")).map_err(wrong)?;
+        let (scratch, target) = (exchange.directory().to_owned(), archive.clone());
+        let cancellation = self.request.cancellation.clone();
+        let built = tokio::task::spawn_blocking(move || {
+            image::build(&image, &sources, &scratch, &target, &cancellation)
+        });
+        let built = built.await.map_err(|error| {
+            let words = format!("the image was not built: {error}");
+            Failure::new(ErrorKind::Internal, words)
+        })?;
+        if self.request.cancellation.is_canceled() {
+            return Err(stopped(&self.request.cancellation));
+        }
+        let digest = built.map_err(|error| wrong(words(&error)))?;
+        Ok(named([
+            ("archive", Value::text(archive.display().to_string())),
+            ("digest", Value::text(digest)),
+        ]))
+    }
+
+    async fn publish(&mut self, inputs: &Given, layers: &Env) -> Result<Values, Failure> {
+        let archive = Path::new(&self.request.work_dir).join(inputs.text("archive"));
+        if !archive.is_file() {
+            let archive = archive.display();
+            return Err(wrong(format!(
+                "there is no archive {archive}; builtin://function/oci/build makes one"
+            )));
+        }
+        let repository = inputs.text("to_repository").trim();
+        let parts = repository.split_once('/');
+        if parts.is_none_or(|(registry, image)| registry.is_empty() || image.is_empty()) {
+            return Err(wrong("`to_repository` is REGISTRY/REPOSITORY"));
+        }
+        let what = What::Publish(Publish {
+            archive: archive.display().to_string(),
+            to_repository: repository.to_owned(),
+        });
+        let granted = self.request.wish(what, self.docker_auth_config(layers));
+        let Granted::Published { digest, tags } = granted.await? else {
+            return Err(wrong("an image was fetched instead of sent"));
+        };
+        let reference = Value::text(format!("{repository}@{digest}"));
+        let tags = tags.into_iter().map(Value::text).collect();
+        Ok(named([
+            ("digest", Value::text(digest)),
+            ("ref", reference),
+            ("tags", Value::array(tags)),
+        ]))
+    }
+
+    async fn fetch(&mut self, inputs: &Given, layers: &Env) -> Result<Values, Failure> {
+        let text = |name| inputs.text(name).trim().to_owned();
+        let source = Source::Oci {
+            registry: text("registry"),
+            repository: text("repository"),
+            tag: text("tag"),
+            platform: platform(),
+        };
+        let reference = source.to_string();
+        let tree = self.tree(source, layers).await?;
+        let image = format!("{}/{}", text("registry"), text("repository"));
+        let reference = match tree.identity.as_str() {
+            "" => reference,
+            digest => format!("{image}@{digest}"),
+        };
+        let directory = below(&tree.root, inputs.text("step_path")).map_err(wrong)?;
+        Ok(named([
+            (
+                "fetched_step_path",
+                Value::text(directory.display().to_string()),
+            ),
+            ("ref", Value::text(reference)),
+        ]))
+    }
+}
+
+fn named<const N: usize>(values: [(&str, Value); N]) -> Values {
+    values
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+/// What a function is given, of the types that it declares.
+struct Given(Value);
+
+impl Given {
+    fn value(&self, name: &str) -> Option<&Value> {
+        match &self.0.kind {
+            Kind::Struct(values) => values.get(name),
+            _ => None,
+        }
+    }
+
+    fn json(&self, name: &str) -> serde_json::Value {
+        self.value(name).map(Value::to_json).unwrap_or_default()
+    }
+
+    fn text(&self, name: &str) -> &str {
+        match self.value(name).map(|value| &value.kind) {
+            Some(Kind::Text(text)) => text,
+            _ => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_both_generations() {
+        let check = |name, expect: Result<Builtin, &str>| match (Builtin::named(name), expect) {
+            (Ok(found), Ok(expect)) => assert_eq!(found, expect),
+            (Err(words), Err(expect)) => assert!(words.contains(expect), "{words}"),
+            (found, expect) => panic!("{name}: {found:?}, not {expect:?}"),
+        };
+        check("script", Ok(Builtin::Script));
+        check("function/oci/build", Ok(Builtin::Build));
+        check("step/oci/fetch", Ok(Builtin::Fetch));
+        check("concrete", Err("GitLab Runner's own helper"));
+        check(
+            "function/oci/buid",
+            Err("there are script, function/oci/build, function/oci/publish, function/oci/fetch"),
+        );
+    }
+}
