@@ -142,9 +142,9 @@ impl Client {
     fn request(&self, method: Method, url: Url, etag: Option<&str>) -> Request {
         Request {
             method,
-            url,
             credential: self.token.as_ref().map(Token::credential),
             etag: etag.map(str::to_owned),
+            ..Request::get(url)
         }
     }
 

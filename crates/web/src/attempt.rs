@@ -2,7 +2,7 @@ use crate::clients::Clients;
 use crate::fault::fault;
 use crate::redirect::redirect;
 use crate::retry::{Ending, retry_after};
-use crate::{Limits, Method, Origin, Request, Response, WebError};
+use crate::{Body, Incoming, Limits, Method, Origin, Request, Response, WebError};
 use jiff::Timestamp;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 /// What an attempt came to.
-pub(crate) struct Outcome {
+pub(crate) struct Outcome<T> {
     /// What the caller gets if it was the last one.
-    pub(crate) result: Result<Response, WebError>,
+    pub(crate) result: Result<T, WebError>,
     /// What decides whether it is.
     pub(crate) ending: Ending,
 }
 
-impl From<(WebError, Ending)> for Outcome {
+impl<T> From<(WebError, Ending)> for Outcome<T> {
     fn from((error, ending): (WebError, Ending)) -> Self {
         Self {
             result: Err(error),
@@ -26,19 +26,43 @@ impl From<(WebError, Ending)> for Outcome {
     }
 }
 
-impl From<WebError> for Outcome {
+impl<T> From<WebError> for Outcome<T> {
     fn from(error: WebError) -> Self {
         (error, Ending::Settled).into()
     }
 }
 
-/// Sends a request once, and follows where it leads.
+/// Sends a request once, follows where it leads, and reads the answer.
 pub(crate) async fn attempt(
     clients: &Clients,
     limits: &Limits,
     request: &Request,
     within: Duration,
-) -> Outcome {
+) -> Outcome<Response> {
+    let until = after(within);
+    let opened = open(clients, limits, request, within).await;
+    let incoming = match opened.result {
+        Ok(incoming) => incoming,
+        Err(error) => return (error, opened.ending).into(),
+    };
+    let server = incoming.server.clone();
+    match timeout_at(until, incoming.whole(limits.bytes)).await {
+        Ok(Ok(answer)) => Outcome {
+            ending: opened.ending,
+            result: Ok(answer),
+        },
+        Ok(Err(broken)) => broken.into(),
+        Err(_) => (WebError::Late { server, within }, Ending::Late).into(),
+    }
+}
+
+/// Sends a request once, and follows where it leads, until an answer begins.
+pub(crate) async fn open(
+    clients: &Clients,
+    limits: &Limits,
+    request: &Request,
+    within: Duration,
+) -> Outcome<Incoming> {
     let until = after(within);
     let mut hop = Hop {
         url: request.url.clone(),
@@ -62,7 +86,7 @@ pub(crate) async fn attempt(
             Ok(Err((error, ending))) => return (told(error, from.as_ref()), ending).into(),
             Err(_) => return (WebError::Late { server, within }, Ending::Late).into(),
         };
-        let location = answer.headers.get("location");
+        let location = answer.headers().get("location");
         let location = location.and_then(|text| str::from_utf8(text.as_bytes()).ok());
         match redirect(&hop.url, &hop.method, answer.status, location) {
             Ok(None) => return finished(answer),
@@ -88,7 +112,7 @@ pub(crate) fn after(time: Duration) -> Instant {
     Instant::now() + time.min(YEAR)
 }
 
-fn finished(answer: Response) -> Outcome {
+fn finished(answer: Incoming) -> Outcome<Incoming> {
     let asked = answer.header("retry-after");
     let asked = asked.and_then(|value| retry_after(value, Timestamp::now()));
     Outcome {
@@ -140,7 +164,7 @@ impl Exchange<'_> {
         Ok(server)
     }
 
-    async fn ask(&self, server: &Origin) -> Result<Response, (WebError, Ending)> {
+    async fn ask(&self, server: &Origin) -> Result<Incoming, (WebError, Ending)> {
         let settled = |error| (error, Ending::Settled);
         let proxy = self.clients.routes.proxy(server);
         let failed = |error: reqwest::Error| fault(&error, server, proxy);
@@ -148,34 +172,28 @@ impl Exchange<'_> {
         let url = self.hop.url.clone();
         let asked = match &self.hop.method {
             Method::Get => client.get(url),
+            Method::Head => client.head(url),
             Method::PostJson(json) => client.post(url).body(json.clone()),
+            Method::Post(body) => client.post(url).body(opened(body).await.map_err(settled)?),
+            Method::Put(body) => client.put(url).body(opened(body).await.map_err(settled)?),
         };
         let asked = asked.headers(self.headers().map_err(settled)?);
-        let mut answer = asked.send().await.map_err(failed)?;
+        let answer = asked.send().await.map_err(failed)?;
         if let (407, Some(proxy)) = (answer.status().as_u16(), proxy) {
             let reason = format!("the proxy {proxy} wants a name and a password");
             let server = server.clone();
             return Err(settled(WebError::Unreachable { server, reason }));
         }
-        let too_long = || settled(WebError::TooLong(self.limits.bytes));
-        let limit = u64::try_from(self.limits.bytes).unwrap_or(u64::MAX);
-        if answer.content_length().is_some_and(|length| length > limit) {
-            return Err(too_long());
-        }
-        let mut body = Vec::new();
-        while let Some(piece) = answer.chunk().await.map_err(failed)? {
-            if piece.len() > self.limits.bytes - body.len() {
-                return Err(too_long());
-            }
-            body.extend_from_slice(&piece);
-        }
-        let response = Response {
+        let incoming = Incoming {
             status: answer.status().as_u16(),
-            body,
             url: self.hop.url.clone(),
-            headers: answer.headers().clone(),
+            server: server.clone(),
+            proxy: proxy.cloned(),
+            idle: self.limits.deadline,
+            is_head: self.hop.method == Method::Head,
+            answer,
         };
-        plain(server, response).map_err(settled)
+        Ok(incoming)
     }
 
     fn headers(&self) -> Result<HeaderMap, WebError> {
@@ -183,8 +201,24 @@ impl Exchange<'_> {
         let fixed = HeaderValue::from_static;
         // Nothing is unpacked here, so nothing small becomes large.
         headers.insert("accept-encoding", fixed("identity"));
-        if let Method::PostJson(_) = self.hop.method {
-            headers.insert("content-type", fixed("application/json"));
+        match &self.hop.method {
+            Method::PostJson(_) => {
+                headers.insert("content-type", fixed("application/json"));
+            }
+            Method::Post(body) | Method::Put(body) => {
+                headers.insert("content-length", body.length().into());
+                if let Ok(kind) = HeaderValue::from_str(&body.content_type)
+                    && !kind.is_empty()
+                {
+                    headers.insert("content-type", kind);
+                }
+            }
+            Method::Get | Method::Head => {}
+        }
+        if let Some(accept) = &self.request.accept
+            && let Ok(accept) = HeaderValue::from_str(accept)
+        {
+            headers.insert("accept", accept);
         }
         if !self.hop.own {
             return Ok(headers);
@@ -210,18 +244,7 @@ impl Exchange<'_> {
     }
 }
 
-/// Refuses what was packed although nobody asked for that.
-fn plain(server: &Origin, response: Response) -> Result<Response, WebError> {
-    match response.header("content-encoding") {
-        Some(encoding)
-            if !encoding.eq_ignore_ascii_case("identity") && !response.body.is_empty() =>
-        {
-            let encoding = encoding.chars().filter(char::is_ascii_graphic);
-            Err(WebError::Compressed {
-                server: server.clone(),
-                encoding: encoding.take(20).collect(),
-            })
-        }
-        _ => Ok(response),
-    }
+async fn opened(body: &Body) -> Result<reqwest::Body, WebError> {
+    let opened = body.open().await;
+    opened.map_err(|error| WebError::Setup(format!("what is to be sent cannot be read: {error}")))
 }

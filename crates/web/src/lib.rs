@@ -26,12 +26,14 @@
 
 mod addresses;
 mod attempt;
+mod body;
 mod check;
 mod clients;
 mod credential;
 mod error;
 mod fault;
 mod hosts;
+mod incoming;
 mod limits;
 mod options;
 mod origin;
@@ -48,9 +50,11 @@ mod send;
 mod trust;
 mod waiter;
 
+pub use body::{Body, Content};
 pub use credential::Credential;
 pub use error::WebError;
 pub use hosts::names_hosts;
+pub use incoming::Incoming;
 pub use limits::Limits;
 pub use options::WebOptions;
 pub use origin::Origin;

@@ -49,6 +49,7 @@ pub(crate) fn redirect(
     let _ = url.set_username(&user);
     let _ = url.set_password(password.as_deref());
     let method = match (method, status) {
+        (Method::Head, _) => Method::Head,
         (Method::Get, _) | (_, 303) => Method::Get,
         (post, 307 | 308) if to == server => post.clone(),
         (_, _) => {
@@ -98,9 +99,11 @@ mod tests {
             ("data:text/plain,x", "data:text/plain,x"),
         ] {
             for status in [301, 302, 303, 307, 308] {
-                let next = go(&Method::Get, status, location).expect("an address");
-                let next = next.expect("a redirect");
-                assert_eq!((next.url.as_str(), next.method), (expect, Method::Get));
+                for method in [Method::Get, Method::Head] {
+                    let next = go(&method, status, location).expect("an address");
+                    let next = next.expect("a redirect");
+                    assert_eq!((next.url.as_str(), next.method), (expect, method));
+                }
             }
         }
     }

@@ -1,5 +1,5 @@
-use crate::Credential;
 use crate::origin::shown;
+use crate::{Body, Credential};
 use std::fmt;
 use url::Url;
 
@@ -14,6 +14,8 @@ pub struct Request {
     pub credential: Option<Credential>,
     /// What the caller has already, as [`Response::etag`](crate::Response::etag) named it; a server then answers 304.
     pub etag: Option<String>,
+    /// Which kinds of answer the caller understands, as an `Accept` header; all where it is none.
+    pub accept: Option<String>,
 }
 
 /// What is wanted of a server.
@@ -21,8 +23,14 @@ pub struct Request {
 pub enum Method {
     /// To read something.
     Get,
+    /// To read what is known of something, without the thing itself.
+    Head,
     /// To read what becomes of a JSON text; nothing is changed by it, so it can be sent again.
     PostJson(String),
+    /// To take something. The server must not mind to be sent it twice, as an answer may be lost.
+    Post(Body),
+    /// To have something under this address. The server may be sent it twice.
+    Put(Body),
 }
 
 impl Request {
@@ -33,6 +41,7 @@ impl Request {
             url,
             credential: None,
             etag: None,
+            accept: None,
         }
     }
 }
@@ -45,6 +54,7 @@ impl fmt::Debug for Request {
             .field("url", &shown(&self.url))
             .field("credential", &self.credential)
             .field("etag", &self.etag)
+            .field("accept", &self.accept)
             .finish()
     }
 }
@@ -54,6 +64,9 @@ impl fmt::Debug for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Get => f.write_str("Get"),
+            Self::Head => f.write_str("Head"),
+            Self::Post(body) => write!(f, "Post({body:?})"),
+            Self::Put(body) => write!(f, "Put({body:?})"),
             Self::PostJson(json) => write!(f, "PostJson({} bytes)", json.len()),
         }
     }

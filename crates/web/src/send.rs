@@ -1,12 +1,13 @@
-use crate::attempt::{after, attempt};
+use crate::attempt::{after, attempt, open};
 use crate::clients::Clients;
-use crate::retry::wait;
+use crate::retry::{Ending, wait};
 use crate::route::Routes;
 use crate::rules::Rules;
 use crate::trust::Trust;
-use crate::{Limits, Request, Resolver, Response, SystemResolver, WebError, WebOptions};
+use crate::{Incoming, Limits, Request, Resolver, Response, SystemResolver, WebError, WebOptions};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// Sends requests; clones share their connections.
@@ -72,19 +73,83 @@ impl Web {
     ///
     /// Dropping the future ends the request.
     pub async fn send(&self, request: &Request) -> Result<Response, WebError> {
-        let until = after(self.limits.overall);
-        let mut number = 1;
+        let mut tries = Tries::new(&self.limits);
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let within = self.limits.deadline.min(left);
-            let outcome = attempt(&self.clients, &self.limits, request, within).await;
-            let left = until.saturating_duration_since(Instant::now());
-            let Some(pause) = wait(&self.limits, number, outcome.ending, left) else {
+            let outcome = attempt(&self.clients, &self.limits, request, tries.within()).await;
+            if !tries.again(outcome.ending).await {
                 return outcome.result;
-            };
-            sleep(pause).await;
-            number += 1;
+            }
         }
+    }
+
+    /// Sends a request and returns the answer when it begins, whatever its status.
+    ///
+    /// Until then all is as [`Web::send`] does it. The body may be of any length, and take any time, as long as
+    /// it goes on; what breaks there is not sent again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Web::send`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Web::send`].
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future ends the request, and so does dropping the answer.
+    pub async fn open(&self, request: &Request) -> Result<Incoming, WebError> {
+        let mut tries = Tries::new(&self.limits);
+        loop {
+            let outcome = open(&self.clients, &self.limits, request, tries.within()).await;
+            if !tries.again(outcome.ending).await {
+                return outcome.result;
+            }
+        }
+    }
+
+    /// Returns one with the same connections and rules, and these limits.
+    pub fn with_limits(&self, limits: Limits) -> Self {
+        Self {
+            clients: Arc::clone(&self.clients),
+            limits,
+        }
+    }
+}
+
+/// How often something was tried, and until when it may be.
+struct Tries<'a> {
+    limits: &'a Limits,
+    until: Instant,
+    number: usize,
+}
+
+impl<'a> Tries<'a> {
+    fn new(limits: &'a Limits) -> Self {
+        Self {
+            limits,
+            until: after(limits.overall),
+            number: 1,
+        }
+    }
+
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// Returns how long the next attempt may take.
+    fn within(&self) -> Duration {
+        self.limits.deadline.min(self.left())
+    }
+
+    /// Waits until there may be another attempt, and returns whether there is to be one.
+    async fn again(&mut self, ending: Ending) -> bool {
+        let Some(pause) = wait(self.limits, self.number, ending, self.left()) else {
+            return false;
+        };
+        sleep(pause).await;
+        self.number += 1;
+        true
     }
 }
 
