@@ -96,6 +96,11 @@ pub(crate) const TOOLS: &[Tool] = &[
         package: "docker-registry",
         optional: None,
     },
+    Tool {
+        program: "skopeo",
+        package: "skopeo",
+        optional: None,
+    },
 ];
 
 /// What an engine for tests is started and filled with.

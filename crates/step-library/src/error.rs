@@ -1,3 +1,4 @@
+use archive::ArchiveError;
 use process::ProcessError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,11 +56,28 @@ pub(crate) enum Error {
         #[source]
         source: io::Error,
     },
+    /// A server answers with what nobody asked for.
+    #[error("{server} answers {status} for {what}")]
+    Answer {
+        server: String,
+        what: String,
+        status: u16,
+    },
+    /// What a server gives is not what it should be.
+    #[error("{what}: {why}")]
+    Malformed { what: String, why: String },
+    /// A layer of an image cannot be unpacked.
+    #[error("a layer of {image}")]
+    Layer {
+        image: String,
+        #[source]
+        source: ArchiveError,
+    },
     /// Git cannot be started.
     #[error("git")]
     Git(#[source] ProcessError),
     /// A request over HTTP found no answer.
-    #[error("{0}")]
+    #[error(transparent)]
     Web(#[from] WebError),
 }
 
@@ -93,6 +111,7 @@ impl Error {
         match self {
             Self::Unavailable { .. } | Self::Late { .. } | Self::Busy(_) => true,
             Self::Web(error) => error.is_temporary(),
+            Self::Answer { status, .. } => *status == 429 || *status >= 500,
             _ => false,
         }
     }

@@ -24,9 +24,11 @@ mod cache;
 mod error;
 mod git;
 mod library;
+mod oci;
 mod options;
 mod tree;
 
 pub use cache::{Cleaned, Unused};
 pub use library::StepLibrary;
+pub use oci::{Credentials, RegistryLogin};
 pub use options::{GitOptions, LibraryOptions};

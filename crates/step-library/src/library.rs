@@ -1,6 +1,7 @@
-use crate::cache::{Cleaned, Unused, clean};
+use crate::cache::{Cleaned, Shelf, Unused, clean};
 use crate::error::Error;
 use crate::git::GitFetcher;
+use crate::oci::{ImageFetcher, ImageName, TREE, bare};
 use crate::options::LibraryOptions;
 use async_trait::async_trait;
 use process::make_private_dir;
@@ -18,6 +19,7 @@ pub struct StepLibrary {
     budget: u64,
     deadline: Duration,
     git: GitFetcher,
+    images: ImageFetcher,
     /// Whether what others left was removed.
     swept: OnceCell<()>,
 }
@@ -29,11 +31,18 @@ impl StepLibrary {
     ///
     /// When a file with certificates cannot be read, a proxy is none, or [`web::Reach`] names what is no host.
     pub fn new(options: LibraryOptions) -> Result<Self, LibraryError> {
-        let web = Web::new(options.web.clone()).map_err(Error::Web)?;
+        let mut web = options.web.clone();
+        // Without encryption only what is named so is asked, and it is that only where the rules let it in.
+        let plain = options.insecure_registries.iter();
+        let plain = plain.map(|host| bare(host).to_owned());
+        web.reach.plain.extend(plain);
+        web.reach.plain.extend(HERE.map(str::to_owned));
+        let web = Web::new(web).map_err(Error::Web)?;
         Ok(Self {
             directory: options.cache_dir.clone(),
             budget: options.budget,
             deadline: options.deadline,
+            images: ImageFetcher::new(options.clone(), &web),
             git: GitFetcher::new(options, web),
             swept: OnceCell::new(),
         })
@@ -45,13 +54,17 @@ impl StepLibrary {
     ///
     /// When the cache cannot be read or changed.
     pub fn clean(&self, unused: Unused) -> Result<Cleaned, LibraryError> {
-        let cleaned = clean(&[&self.git.trees, &self.git.mirrors], unused);
+        let cleaned = clean(
+            &[&self.git.trees, &self.git.mirrors, &self.images.trees],
+            unused,
+        );
         Ok(cleaned.map_err(Error::cache("clean", &self.directory))?)
     }
 
     /// Removes what programs left that were killed.
     async fn sweep(&self) -> Result<(), Error> {
-        let (directory, trees) = (self.directory.clone(), self.git.trees.clone());
+        let directory = self.directory.clone();
+        let shelves = [self.git.trees.clone(), self.images.trees.clone()];
         let sweep = move || {
             make_private_dir(&directory).map_err(Error::cache("make", &directory))?;
             let recovered = process::recover(&directory);
@@ -59,7 +72,9 @@ impl StepLibrary {
                 let error = &error as &dyn std::error::Error;
                 tracing::debug!(error, "What others left is left for now.");
             }
-            trees.sweep().map_err(Error::cache("sweep", &directory))
+            let mut each = shelves.iter();
+            let swept = each.try_for_each(Shelf::sweep);
+            swept.map_err(Error::cache("sweep", &directory))
         };
         // It ends by itself, soon.
         match tokio::task::spawn_blocking(sweep).await {
@@ -75,34 +90,47 @@ impl StepLibrary {
         }
     }
 
-    async fn bring(&self, source: &Source) -> Result<Fetched, Error> {
+    async fn bring(&self, source: &Source, asker: &Asker) -> Result<Fetched, Error> {
         self.swept.get_or_try_init(|| self.sweep()).await?;
-        let (lease, identity) = match source {
-            Source::Git { url, rev } => self.git.fetch(url, rev).await?,
-            Source::Oci { .. } => {
-                return Err(Error::Refused(
-                    "images are not fetched yet".to_owned(),
-                    None,
-                ));
+        let (lease, identity, directory) = match source {
+            Source::Git { url, rev } => {
+                let (lease, commit) = self.git.fetch(url, rev).await?;
+                let directory = lease.directory().to_owned();
+                (lease, commit, directory)
+            }
+            Source::Oci {
+                registry,
+                repository,
+                tag,
+                platform,
+            } => {
+                let image = ImageName::parse(registry, repository)?;
+                let fetched = self.images.fetch(&image, tag, platform, asker);
+                let (lease, digest) = fetched.await?;
+                let directory = lease.directory().join(TREE);
+                (lease, digest, directory)
             }
         };
         self.tidy();
         Ok(Fetched {
-            directory: lease.directory().to_owned(),
+            directory,
             identity,
             lease: Some(Box::new(lease)),
         })
     }
 }
 
+/// The hosts of this machine, which need no encryption.
+const HERE: [&str; 3] = ["localhost", "127.0.0.0/8", "::1"];
+
 #[async_trait]
 impl Library for StepLibrary {
-    async fn fetch(&self, source: &Source, _asker: &Asker) -> Result<Fetched, LibraryError> {
+    async fn fetch(&self, source: &Source, asker: &Asker) -> Result<Fetched, LibraryError> {
         let late = |_| Error::Late {
             what: source.to_string(),
             within: self.deadline,
         };
-        let brought = timeout(self.deadline, self.bring(source)).await;
+        let brought = timeout(self.deadline, self.bring(source, asker)).await;
         Ok(brought.map_err(late).flatten()?)
     }
 

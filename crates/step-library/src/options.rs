@@ -1,5 +1,7 @@
+use crate::Credentials;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use web::WebOptions;
 
@@ -12,6 +14,12 @@ pub struct LibraryOptions {
     pub web: WebOptions,
     /// How git is called.
     pub git: GitOptions,
+    /// Who the user of this program is to registries; a job's own credentials come first.
+    pub credentials: Option<Arc<dyn Credentials>>,
+    /// Registries that are asked without encryption, as those of this machine are: `host` or `host:port`.
+    ///
+    /// That they may be reached at all is for `web` to say.
+    pub insecure_registries: Vec<String>,
     /// Whether only what is in the cache is used. What a tag or branch was at last then counts.
     pub offline: bool,
     /// How many bytes the cache may keep; what was not used for the longest time goes. Default: 4 GiB.
@@ -40,6 +48,8 @@ impl LibraryOptions {
             cache_dir: cache_dir.into(),
             web: WebOptions::default(),
             git: GitOptions::default(),
+            credentials: None,
+            insecure_registries: Vec::new(),
             offline: false,
             budget: 4 << 30,
             max_bytes: 2 << 30,

@@ -13,3 +13,4 @@ pub(crate) use hold::Hold;
 pub(crate) use lease::Lease;
 pub(crate) use shelf::{Shelf, Turn};
 pub(crate) use staging::Staging;
+pub(crate) use staging::remove;

@@ -57,7 +57,7 @@ impl Drop for Staging {
 }
 
 /// Removes a directory that may be there.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match remove_tree(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

@@ -4,4 +4,7 @@
 
 mod cache;
 mod git;
+mod image;
+mod images;
+mod registry;
 mod support;

@@ -18,6 +18,10 @@ impl Home {
         Self { directory }
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
     pub(crate) fn cache(&self) -> std::path::PathBuf {
         self.directory.path().join("cache")
     }

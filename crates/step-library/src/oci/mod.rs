@@ -1,0 +1,21 @@
+//! Images with functions: fetched from registries, and published there.
+//!
+//! All that is asked goes through `web`, so its rules hold for registries, for who gives tokens for them and for
+//! wherever they redirect to.
+
+mod auth;
+mod blob;
+mod challenge;
+mod digest;
+mod docker_config;
+mod layer;
+mod login;
+mod manifest;
+mod name;
+mod platform;
+mod pull;
+mod registry;
+
+pub use login::{Credentials, RegistryLogin};
+pub(crate) use name::{ImageName, bare};
+pub(crate) use pull::{ImageFetcher, TREE};

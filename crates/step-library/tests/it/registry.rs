@@ -1,0 +1,172 @@
+//! A real registry of the test's own, and one that is a fake and does as it is told.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+
+/// Who may use a registry with a password.
+pub(crate) const USER: &str = "user";
+pub(crate) const PASSWORD: &str = "p~~~?>?~";
+/// The line of htpasswd for both.
+const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuumUsf5gSTVC1QCWHknP2XGS90aBP003K\n";
+
+/// A `docker-registry`, which ends with this.
+pub(crate) struct Registry {
+    child: Child,
+    pub(crate) host: String,
+    _directory: TempDir,
+}
+
+impl Registry {
+    /// Starts one for everybody.
+    pub(crate) fn start() -> Self {
+        Self::with("")
+    }
+
+    /// Starts one for [`USER`].
+    pub(crate) fn start_private() -> Self {
+        Self::with("auth: {htpasswd: {realm: test, path: ROOT/htpasswd}}\n")
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a server of the test's own")]
+    fn with(auth: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().to_string_lossy().into_owned();
+        std::fs::write(directory.path().join("htpasswd"), HTPASSWD).unwrap();
+        let config = format!(
+            "version: 0.1\nlog: {{level: info, accesslog: {{disabled: true}}}}\n\
+             storage: {{filesystem: {{rootdirectory: {root}/data}}}}\n\
+             http: {{addr: '127.0.0.1:0'}}\n{}",
+            auth.replace("ROOT", &root)
+        );
+        let path = directory.path().join("config.yml");
+        std::fs::write(&path, config).unwrap();
+        let mut child = Command::new("docker-registry")
+            .arg("serve")
+            .arg(path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("docker-registry is installed: run the tests by `cargo xtask test`");
+        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+        let host = log.find_map(|line| {
+            let line = line.unwrap();
+            let (_, rest) = line.split_once("listening on ")?;
+            Some(rest.split([',', '"', ' ']).next()?.to_owned())
+        });
+        // What it says later is read too, so that it never waits for a reader.
+        std::thread::spawn(move || log.for_each(drop));
+        Self {
+            child,
+            host: host.expect("the registry says where it listens"),
+            _directory: directory,
+        }
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        // A registry that has ended by itself shows in the tests.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns a text for `DOCKER_AUTH_CONFIG`.
+pub(crate) fn auth_config(host: &str, password: &str) -> String {
+    let auth = serde_json::json!({ "username": USER, "password": password });
+    serde_json::json!({ "auths": { host: auth } }).to_string()
+}
+
+/// A request as the fake sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) authorization: Option<String>,
+    pub(crate) body: String,
+}
+
+/// What the fake answers: a status, headers, and a body.
+pub(crate) type Answer = (u16, Vec<(&'static str, String)>, Vec<u8>);
+
+/// A fake: it answers what a function says, one request for a connection.
+pub(crate) struct Fake {
+    pub(crate) host: String,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl Fake {
+    pub(crate) fn start(answer: impl Fn(&Seen, &str) -> Answer + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (own, log) = (host.clone(), Arc::clone(&seen));
+        // It ends with the test's process.
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                // A client may go before it has its answer.
+                let _ = serve(&stream.unwrap(), &log, |seen| answer(seen, &own));
+            }
+        });
+        Self { host, seen }
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+fn serve(
+    stream: &TcpStream,
+    log: &Mutex<Vec<Seen>>,
+    answer: impl Fn(&Seen) -> Answer,
+) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let mut words = line.split(' ');
+    let mut seen = Seen {
+        method: words.next().unwrap_or_default().to_owned(),
+        path: words.next().unwrap_or_default().to_owned(),
+        authorization: None,
+        body: String::new(),
+    };
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        match line.trim_end().split_once(": ") {
+            Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
+                seen.authorization = Some(value.to_owned());
+            }
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                length = value.parse().unwrap();
+            }
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    seen.body = String::from_utf8_lossy(&body).into_owned();
+    let (status, headers, body) = answer(&seen);
+    let is_head = seen.method == "HEAD";
+    log.lock().unwrap().push(seen);
+    let mut head = format!(
+        "HTTP/1.1 {status} x\r\nconnection: close\r\ncontent-length: {}\r\n",
+        body.len()
+    );
+    for (name, value) in headers {
+        head.push_str(&[name, ": ", &value, "\r\n"].concat());
+    }
+    let mut stream = stream;
+    stream.write_all(format!("{head}\r\n").as_bytes())?;
+    if !is_head {
+        stream.write_all(&body)?;
+    }
+    Ok(())
+}
