@@ -16,6 +16,7 @@ mod run_spec;
 mod run_status;
 mod steps_client;
 mod stop;
+mod transfer;
 mod wishes;
 
 pub use agent_info::AgentInfo;

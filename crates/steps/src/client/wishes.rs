@@ -3,17 +3,15 @@
 use super::call::{Attempts, Failure};
 use super::link::Link;
 use super::run_id::RunId;
-use crate::files::{RemoteFiles, packed, single};
+use super::transfer;
 use crate::library::{Asker, Library, Source};
 use crate::wire::v1::grant_request::{Fetched, Outcome, Published};
 use crate::wire::v1::wish::{Publish, What};
 use crate::wire::v1::{FollowWishesRequest, GrantRequest, Wish};
-use executor_core::ability::FileTransfer;
 use executor_core::panics::caught;
-use executor_core::{BoxError, Cancellation, StageVariables};
+use executor_core::{Cancellation, StageVariables};
 use fail_point::fail_point;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use std::hash::{BuildHasher, RandomState};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,12 +28,6 @@ const LONGEST_NAME: usize = 4096;
 
 /// The longest message that goes to the log of a job.
 const LONGEST_MESSAGE: usize = 4096;
-
-/// The longest archive that is published.
-const LONGEST_ARCHIVE: u64 = 4 << 30;
-
-/// How often files are sent, or fetched, when the connection breaks meanwhile.
-const TRANSFERS: usize = 5;
 
 /// Whoever brings what is wished for, and for whom.
 #[derive(Debug, Clone)]
@@ -188,30 +180,23 @@ impl<'a> Wishes<'a> {
         absolute(directory)?;
         let fetched = self.patron.library.fetch(source, asker).await;
         let fetched = fetched.map_err(|error| format!("{source}: {error}"))?;
-        let files = RemoteFiles::new(Arc::clone(self.link));
-        let mut problem = String::new();
-        for _ in 0..TRANSFERS {
-            // A name of its own for each attempt, so that no two of them, or two clients, meet.
-            let name = format!("{:016x}", RandomState::new().hash_one(0));
-            let archive = packed(fetched.directory.clone());
-            let target = format!("{directory}/{name}");
-            match files.put(&target, archive, &Cancellation::new()).await {
-                Ok(()) => {
-                    return Ok(Outcome::Fetched(Fetched {
-                        directory: name,
-                        identity: fetched.identity,
-                    }));
-                }
-                Err(error) => problem = executor_core::chain(&error),
-            }
-        }
-        Err(format!("{source}: its files could not be sent: {problem}"))
+        let sent = transfer::send(self.link, &fetched.directory, directory).await;
+        let name =
+            sent.map_err(|words| format!("{source}: its files could not be sent: {words}"))?;
+        Ok(Outcome::Fetched(Fetched {
+            directory: name,
+            identity: fetched.identity,
+        }))
     }
 
     async fn publish(&self, publish: Publish, asker: &Asker) -> Result<Outcome, String> {
         let archive = absolute(&publish.archive)?;
         let repository = named(publish.to_repository)?;
-        let file = self.archive(&archive).await?;
+        let file = transfer::receive(self.link, &archive).await;
+        let file = file.map_err(|words| {
+            let archive = archive.display();
+            format!("the archive {archive} could not be fetched: {words}")
+        })?;
         // It has no name, so that nothing of it is left whatever happens to this process.
         let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
         let library = &self.patron.library;
@@ -222,32 +207,6 @@ impl<'a> Wishes<'a> {
             digest: published.digest,
             tags: published.tags,
         }))
-    }
-
-    /// Fetches a file of the environment to this host.
-    async fn archive(&self, path: &Path) -> Result<std::fs::File, String> {
-        let files = RemoteFiles::new(Arc::clone(self.link));
-        let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
-        let name = text(path.file_name().and_then(|name| name.to_str()));
-        let directory = text(path.parent().and_then(Path::to_str));
-        let mut problem = String::new();
-        for _ in 0..TRANSFERS {
-            let fetched: Result<_, BoxError> = async {
-                let names = [name.clone()];
-                let archive = files.get(&directory, &names, &Cancellation::new()).await?;
-                let target = fail_point!("steps::client::archive", tempfile::tempfile())?;
-                Ok(single(archive, name.clone(), target, LONGEST_ARCHIVE).await?)
-            }
-            .await;
-            match fetched {
-                Ok(file) => return Ok(file),
-                Err(error) => problem = executor_core::chain(&*error),
-            }
-        }
-        let path = path.display();
-        Err(format!(
-            "the archive {path} could not be fetched: {problem}"
-        ))
     }
 
     async fn grant(&self, number: u64, outcome: Outcome) -> Result<(), super::StepsError> {

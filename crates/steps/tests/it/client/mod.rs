@@ -8,4 +8,4 @@ mod log;
 mod proxy;
 mod ssh;
 mod stop;
-mod support;
+pub(crate) mod support;

@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use steps::wire::v1;
 use steps::{
-    Asker, ClientOptions, Fetched, Library, LibraryError, Published, RunId, RunResult, Source,
-    StepsClient, StepsError,
+    Asker, Fetched, Library, LibraryError, Published, RunId, RunResult, Source, StepsClient,
+    StepsError,
 };
 use tokio::net::UnixStream;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::support::Served;
+use crate::client::support::quick;
 
 /// What somebody was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,12 +142,16 @@ impl Ended {
 
 /// Returns a client that the library belongs to.
 pub(crate) fn client(served: &Served, library: &Arc<FakeLibrary>) -> StepsClient {
-    let socket = Socket(served.path("socket"));
+    client_by(Arc::new(Socket(served.path("socket"))), library)
+}
+
+/// Returns a client that the library belongs to, with its own way to the service.
+pub(crate) fn client_by(way: Arc<dyn StepsConnector>, library: &Arc<FakeLibrary>) -> StepsClient {
     let library: Arc<dyn Library> = Arc::clone(library) as _;
     let asker = Asker {
         docker_auth_config: Some("of the job".to_owned()),
     };
-    StepsClient::new(Arc::new(socket), ClientOptions::default()).with_library(library, asker)
+    StepsClient::new(way, quick()).with_library(library, asker)
 }
 
 /// Starts a request and follows it to its end, with a client that the library belongs to.

@@ -1,12 +1,14 @@
 //! Functions that are not in the environment: whoever follows the request brings them.
 
-use super::fake_library::{FakeLibrary, client, run};
+use super::fake_library::{FakeLibrary, client, client_by, run};
 use super::support::{PATIENCE, Served};
+use crate::client::support::{Plan, Way};
 use executor_core::{CancelCause, Cancellation};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use steps::wire::v1;
 use steps::wire::v1::grant_request::{Fetched, Outcome};
@@ -391,4 +393,52 @@ async fn credentials_that_steps_set_go_before_those_of_the_job() {
         .collect();
     assert_eq!(configs, [Some("of the job"), Some("of a step")]);
     served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wishes_are_met_over_connections_that_break() {
+    // Only who follows keeps a wish alive, and cuts do not make it nobody.
+    let mut served = Served::start().await;
+    let root = served.path("repository");
+    repository(&root);
+    fs::write(root.join("steps/say/more"), vec![7; 20_000]).unwrap();
+    sources(&served.path("work"));
+    let library = Arc::new(FakeLibrary::with(&[(GIT, &root)]));
+    let steps = r#"
+- {name: a, func: example.com/group/lib/-/both@v1}
+- name: build
+  func: builtin://function/oci/build
+  inputs: {version: "1.2.3", platforms: {linux/amd64: {files: [tool]}}}
+- name: publish
+  func: builtin://function/oci/publish
+  inputs: {archive: function-image.tar, to_repository: r.example.com/a}
+"#;
+    let (mut cuts, mut number) = (0, 0);
+    while cuts < 100 {
+        number += 1;
+        let seed = 0x9e37_79b9_7f4a_7c15 ^ (number * 0x1000_0001);
+        println!("seed {seed:#x}");
+        let way = Arc::new(Way::planned(served.path("socket"), Plan::Random(seed)));
+        let client = client_by(Arc::clone(&way) as _, &library);
+        served.client.run(request(&served, steps)).await.unwrap();
+        let (id, mut log) = (RunId::new("1"), Vec::new());
+        let mut output = |_, bytes: &[u8]| log.extend_from_slice(bytes);
+        let never = Cancellation::new();
+        let result = client.resume(&id, 0, &mut output, None, &never).await;
+        assert!(result.unwrap().status.is_success(), "seed {seed:#x}");
+        assert_eq!(log, b"hello\nhello\n", "seed {seed:#x}");
+        let archive = fs::read(served.path("work/function-image.tar")).unwrap();
+        let sent = library.sent.lock().unwrap().remove("r.example.com/a");
+        assert!(sent == Some(archive), "seed {seed:#x}");
+        cuts += way.cuts.load(Ordering::Relaxed);
+    }
+    // However often it is told, the library is asked once for each.
+    let asked = library.whats().len();
+    assert_eq!(asked, usize::try_from(number).unwrap() * 2);
+    served.stop().await;
+}
+
+fn sources(work: &Path) {
+    fs::create_dir_all(work).unwrap();
+    fs::write(work.join("tool"), vec![9; 15_000]).unwrap();
 }
