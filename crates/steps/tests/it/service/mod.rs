@@ -7,6 +7,7 @@ mod functions;
 mod idempotence;
 mod memory;
 mod odd_input;
+mod references;
 mod run;
 pub(crate) mod support;
 mod upstream;

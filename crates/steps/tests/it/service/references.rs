@@ -1,0 +1,118 @@
+//! What steps refer to, and whose outputs they give.
+
+use super::support::Served;
+use prost_types::value::Kind;
+use std::fs;
+use std::path::Path;
+use steps::wire::v1::result::State;
+use steps::wire::v1::{self, step_result};
+
+fn request(served: &Served, steps: &str) -> v1::RunRequest {
+    v1::RunRequest {
+        steps: steps.to_owned(),
+        ..served.request("1", "")
+    }
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A function that says a word.
+fn says(word: &str) -> String {
+    format!("spec:\n---\nexec: {{command: [echo, {word}]}}\n")
+}
+
+#[tokio::test]
+async fn a_reference_is_found_out_when_its_turn_comes() {
+    let mut served = Served::start().await;
+    write(&served.path("work/one/func.yml"), &says("one"));
+    write(&served.path("work/two/func.yml"), &says("two"));
+    let chooses = "spec: {inputs: {which: {type: string}}}\n---\n\
+                   run: [{name: chosen, func: '../${{ inputs.which }}'}]\n";
+    write(&served.path("work/chooses/func.yml"), chooses);
+    let steps = r#"
+- name: decide
+  script: echo '{"name":"which","value":"two"}' >>${{ output_file }}
+- {name: direct, func: "./${{ steps.decide.outputs.which }}"}
+- {name: inner, func: ./chooses, inputs: {which: one}}
+- {name: late, script: mkdir three && printf 'spec:\n---\nexec:\n  command:\n  - echo\n  - three' >three/func.yml}
+- {name: made, func: ./three}
+"#;
+    let (log, _) = served.run(request(&served, steps)).await;
+    assert_eq!(log, "two\none\nthree\n");
+    served.finish("1").await;
+    let steps = "[{name: a, func: '${{ \"echo\" }}'}]";
+    let (log, _) = served.run(request(&served, steps)).await;
+    assert!(
+        log.starts_with("ERROR: step \"a\": `echo` is no reference"),
+        "{log}"
+    );
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_reference_is_an_absolute_path_or_names_a_file() {
+    let mut served = Served::start().await;
+    write(&served.path("elsewhere/func.yml"), &says("elsewhere"));
+    write(&served.path("elsewhere/other.yml"), &says("other"));
+    write(&served.path("elsewhere/old/step.yml"), &says("old"));
+    let elsewhere = served.path("elsewhere").display().to_string();
+    let inner = "spec:\n---\nrun: [{name: a, func: ./old}, {name: b, func: '${{ work_dir }}/../elsewhere'}]\n";
+    write(&served.path("elsewhere/inner.yml"), inner);
+    let steps = format!(
+        "[{{name: a, func: {elsewhere}}}, {{name: b, step: {elsewhere}/other.yml}}, {{name: c, func: {elsewhere}/inner.yml}}]"
+    );
+    let (log, status) = served.run(request(&served, &steps)).await;
+    assert_eq!(log, "elsewhere\nother\nold\nelsewhere\n");
+    assert_eq!(status.result.unwrap().state(), State::Success);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_process_may_give_the_result_of_a_whole_step() {
+    let mut served = Served::start().await;
+    let whole = r#"
+spec: {outputs: delegate}
+---
+exec:
+  command: [sh, -c, 'echo "{\"status\": \"success\", \"outputs\": {\"text\": \"made\", \"list\": [1, \"two\"]}}" >"$1"', sh, "${{ output_file }}"]
+"#;
+    write(&served.path("work/whole/func.yml"), whole);
+    let outer = "spec: {outputs: delegate}\n---\nrun:\n- {name: before, script: 'true'}\n- {name: whole, func: ../whole}\n\
+                 delegate: whole\n";
+    write(&served.path("work/outer/func.yml"), outer);
+    let steps = r#"
+- {name: a, func: ./outer}
+- {name: b, script: "echo ${{ steps.a.outputs.text }} ${{ steps.a.outputs.list[1] }}"}
+"#;
+    let (log, _) = served.run(request(&served, steps)).await;
+    assert_eq!(log, "made two\n");
+    let id = "1".to_owned();
+    let follow = v1::FollowStepsRequest { id };
+    let mut told = served
+        .client
+        .follow_steps(follow)
+        .await
+        .unwrap()
+        .into_inner();
+    let mut outputs = None;
+    while let Some(answer) = told.message().await.unwrap() {
+        let step = answer.result.unwrap();
+        if step.status() == step_result::Status::Success && outputs.is_none() {
+            outputs = Some(step.outputs);
+        }
+    }
+    let text = outputs.unwrap()["text"].kind.clone();
+    assert_eq!(text, Some(Kind::StringValue("made".to_owned())));
+    drop(told);
+    served.finish("1").await;
+
+    let wrong = whole.replace("{\\\"status", "[{\\\"status");
+    write(&served.path("work/whole/func.yml"), &wrong);
+    let (log, _) = served.run(request(&served, steps)).await;
+    let expect = "its output file: it is no JSON of a step's result";
+    assert!(log.contains(expect), "{log}");
+    served.stop().await;
+}
