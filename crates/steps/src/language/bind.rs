@@ -1,5 +1,6 @@
 //! Values that go into a function and come out of it, by what it declares.
 
+use super::error::LanguageError;
 use super::expression::{ExpressionError, Scope};
 use super::function::{Argument, Declared};
 use super::value::{Kind, Value, ValueType};
@@ -37,12 +38,12 @@ impl Argument {
 pub fn bind_inputs(
     declared: &BTreeMap<String, Declared>,
     mut given: BTreeMap<String, Value>,
-) -> Result<Value, String> {
+) -> Result<Value, LanguageError> {
     if let Some(name) = given.keys().find(|name| !declared.contains_key(*name)) {
-        return Err(format!(
+        return Err(LanguageError::new(format!(
             "it does not accept input with name \"{name}\"{}",
             known(declared.keys())
-        ));
+        )));
     }
     let mut bound = BTreeMap::new();
     for (name, input) in declared {
@@ -68,12 +69,12 @@ pub fn bind_inputs(
 pub fn bind_outputs(
     declared: &BTreeMap<String, Declared>,
     mut given: BTreeMap<String, Value>,
-) -> Result<BTreeMap<String, Value>, String> {
+) -> Result<BTreeMap<String, Value>, LanguageError> {
     if let Some(name) = given.keys().find(|name| !declared.contains_key(*name)) {
-        return Err(format!(
+        return Err(LanguageError::new(format!(
             "it declares no output \"{name}\"{}",
             known(declared.keys())
-        ));
+        )));
     }
     let mut bound = BTreeMap::new();
     for (name, output) in declared {
@@ -108,17 +109,17 @@ fn checked(
     value: Value,
     value_type: ValueType,
     may_be_secret: bool,
-) -> Result<Value, String> {
+) -> Result<Value, LanguageError> {
     if value.value_type() != Some(value_type) {
-        return Err(format!(
+        return Err(LanguageError::new(format!(
             "{what} \"{name}\" is a {}, not a {value_type}",
             value.type_name()
-        ));
+        )));
     }
     if value.has_secrets() && !may_be_secret {
-        return Err(format!(
+        return Err(LanguageError::new(format!(
             "{what} \"{name}\" would be a secret, and is not declared with `sensitive: true`"
-        ));
+        )));
     }
     Ok(value.sensitive_if(may_be_secret))
 }
@@ -129,11 +130,11 @@ fn checked(
 /// # Errors
 ///
 /// Says which line is none. No value is in the words.
-pub fn written(text: &str) -> Result<BTreeMap<String, Value>, String> {
+pub fn written(text: &str) -> Result<BTreeMap<String, Value>, LanguageError> {
     let mut values = BTreeMap::new();
     let lines = text.lines().enumerate();
     for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-        let wrong = |words: &str| format!("line {}: {words}", index + 1);
+        let wrong = |words: &str| LanguageError::at(index + 1, None, words);
         let json = serde_json::from_str::<serde_json::Value>(line);
         let json = json.map_err(|_| wrong("this is no JSON object with `name` and `value`"))?;
         let name = json.get("name").and_then(serde_json::Value::as_str);
@@ -153,21 +154,23 @@ pub fn written(text: &str) -> Result<BTreeMap<String, Value>, String> {
 /// # Errors
 ///
 /// Says which value cannot be one.
-pub fn exported(values: BTreeMap<String, Value>) -> Result<BTreeMap<String, String>, String> {
+pub fn exported(
+    values: BTreeMap<String, Value>,
+) -> Result<BTreeMap<String, String>, LanguageError> {
     let variable = |(name, value): (String, Value)| {
         let text = match value.kind {
             Kind::Text(_) | Kind::Number(_) | Kind::Boolean(_) => value.to_text(),
             _ => {
                 let of = value.type_name();
-                return Err(format!(
+                return Err(LanguageError::new(format!(
                     "variable \"{name}\" is a {of}, and only strings, numbers and booleans are exported"
-                ));
+                )));
             }
         };
         if name.contains(['=', '\0']) || text.contains('\0') {
-            return Err(format!(
+            return Err(LanguageError::new(format!(
                 "variable {name:?} has a name or a value that no environment can hold"
-            ));
+            )));
         }
         Ok((name, text))
     };
@@ -221,7 +224,12 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_told() {
         let check = |given: serde_json::Value, expect: &str| {
-            assert_eq!(bind_inputs(&inputs(), values(&given)).unwrap_err(), expect);
+            assert_eq!(
+                bind_inputs(&inputs(), values(&given))
+                    .unwrap_err()
+                    .to_string(),
+                expect
+            );
         };
         check(
             json!({}),
@@ -241,12 +249,14 @@ mod tests {
         );
         let secret = BTreeMap::from([("name".to_owned(), Value::text("s").sensitive_if(true))]);
         assert_eq!(
-            bind_inputs(&inputs(), secret).unwrap_err(),
+            bind_inputs(&inputs(), secret).unwrap_err().to_string(),
             "input \"name\" would be a secret, and is not declared with `sensitive: true`"
         );
         let none = BTreeMap::new();
         assert_eq!(
-            bind_outputs(&none, values(&json!({"a": 1}))).unwrap_err(),
+            bind_outputs(&none, values(&json!({"a": 1})))
+                .unwrap_err()
+                .to_string(),
             "it declares no output \"a\"; there are none"
         );
         let output = Declared {
@@ -265,7 +275,8 @@ mod tests {
         let text = "{\"name\":\"a\",\"value\":1}\n\n {\"name\":\"b\",\"value\":[\"x\"]}\r\n{\"name\":\"a\",\"value\":2}";
         let read = Value::named(written(text).unwrap());
         assert_eq!(read.to_json(), json!({"a": 2, "b": ["x"]}));
-        let check = |text: &str, expect: &str| assert_eq!(written(text).unwrap_err(), expect);
+        let check =
+            |text: &str, expect: &str| assert_eq!(written(text).unwrap_err().to_string(), expect);
         check(
             "a=b",
             "line 1: this is no JSON object with `name` and `value`",

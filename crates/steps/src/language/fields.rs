@@ -1,5 +1,6 @@
 //! Mappings whose keys are all known, and words for what is wrong in them.
 
+use super::error::LanguageError;
 use super::expression::Template;
 use super::function::Argument;
 use super::value::Kind;
@@ -17,7 +18,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    pub(super) fn of(place: &str, node: Node) -> Result<Self, String> {
+    pub(super) fn of(place: &str, node: Node) -> Result<Self, LanguageError> {
         let place = if place.is_empty() {
             String::new()
         } else {
@@ -29,13 +30,15 @@ impl Fields {
                 place,
                 map: BTreeMap::new(),
             }),
-            _ => Err(format!("{place}it is no mapping of keys to values")),
+            _ => Err(LanguageError::new(format!(
+                "{place}it is no mapping of keys to values"
+            ))),
         }
     }
 
     /// Returns words for what is wrong here.
-    pub(super) fn wrong(&self, words: impl std::fmt::Display) -> String {
-        format!("{}{words}", self.place)
+    pub(super) fn wrong(&self, words: impl std::fmt::Display) -> LanguageError {
+        LanguageError::new(format_args!("{}{words}", self.place))
     }
 
     pub(super) fn take(&mut self, key: &str) -> Option<Node> {
@@ -46,7 +49,7 @@ impl Fields {
         self.map.get(key).is_some_and(|node| *node != Node::Null)
     }
 
-    pub(super) fn take_text(&mut self, key: &str) -> Result<Option<String>, String> {
+    pub(super) fn take_text(&mut self, key: &str) -> Result<Option<String>, LanguageError> {
         let Some(node) = self.take(key) else {
             return Ok(None);
         };
@@ -58,7 +61,7 @@ impl Fields {
         Ok(Some(text))
     }
 
-    pub(super) fn take_flag(&mut self, key: &str) -> Result<bool, String> {
+    pub(super) fn take_flag(&mut self, key: &str) -> Result<bool, LanguageError> {
         let Some(node) = self.take(key) else {
             return Ok(false);
         };
@@ -68,7 +71,7 @@ impl Fields {
         }
     }
 
-    pub(super) fn take_template(&mut self, key: &str) -> Result<Option<Template>, String> {
+    pub(super) fn take_template(&mut self, key: &str) -> Result<Option<Template>, LanguageError> {
         let Some(text) = self.take_text(key)? else {
             return Ok(None);
         };
@@ -79,7 +82,7 @@ impl Fields {
     }
 
     /// Takes a list of texts.
-    pub(super) fn take_templates(&mut self, key: &str) -> Result<Vec<Template>, String> {
+    pub(super) fn take_templates(&mut self, key: &str) -> Result<Vec<Template>, LanguageError> {
         let values = match self.take(key) {
             None => return Ok(Vec::new()),
             Some(Node::List(nodes)) => nodes,
@@ -96,7 +99,7 @@ impl Fields {
     }
 
     /// Takes variables for an environment.
-    pub(super) fn take_env(&mut self) -> Result<BTreeMap<String, Template>, String> {
+    pub(super) fn take_env(&mut self) -> Result<BTreeMap<String, Template>, LanguageError> {
         let map = match self.take("env") {
             None => return Ok(BTreeMap::new()),
             Some(Node::Map(map)) => map,
@@ -123,7 +126,7 @@ impl Fields {
     pub(super) fn take_arguments(
         &mut self,
         key: &str,
-    ) -> Result<BTreeMap<String, Argument>, String> {
+    ) -> Result<BTreeMap<String, Argument>, LanguageError> {
         let map = match self.take(key) {
             None => return Ok(BTreeMap::new()),
             Some(Node::Map(map)) => map,
@@ -141,7 +144,7 @@ impl Fields {
     }
 
     /// Says so if there is a key that nobody took.
-    pub(super) fn end(self) -> Result<(), String> {
+    pub(super) fn end(self) -> Result<(), LanguageError> {
         match self.map.iter().find(|(_, node)| **node != Node::Null) {
             Some((key, _)) => Err(self.wrong(format_args!("`{}` is unknown", shown(key)))),
             None => Ok(()),
@@ -150,7 +153,7 @@ impl Fields {
 }
 
 /// Reads a value with expressions in its texts.
-pub(super) fn argument(node: Node) -> Result<Argument, String> {
+pub(super) fn argument(node: Node) -> Result<Argument, LanguageError> {
     Ok(match node {
         Node::Plain(text) | Node::Text(text) if text.contains("${{") => {
             Argument::Text(Template::parse(&text).map_err(|error| error.to_string())?)
@@ -162,14 +165,14 @@ pub(super) fn argument(node: Node) -> Result<Argument, String> {
         Node::Map(nodes) => {
             let values = nodes.into_iter();
             let values = values.map(|(name, node)| Ok((name, argument(node)?)));
-            Argument::Struct(values.collect::<Result<_, String>>()?)
+            Argument::Struct(values.collect::<Result<_, LanguageError>>()?)
         }
         plain => Argument::Plain(plain.to_value()),
     })
 }
 
 /// Says so if this names no step, input, output or variable.
-pub(super) fn check_name(name: &str) -> Result<(), String> {
+pub(super) fn check_name(name: &str) -> Result<(), LanguageError> {
     let mut characters = name.chars();
     let begins = characters
         .next()
@@ -180,10 +183,10 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     {
         return Ok(());
     }
-    Err(format!(
+    Err(LanguageError::new(format!(
         "`{}` is no name: letters, digits and underscores, and no digit first",
         shown(name)
-    ))
+    )))
 }
 
 /// Returns a name as it may stand in a message.

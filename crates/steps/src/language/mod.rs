@@ -5,6 +5,7 @@
 //! reads a file or runs a process.
 
 mod bind;
+mod error;
 pub mod expression;
 mod fields;
 mod function;
@@ -16,6 +17,7 @@ mod value;
 pub(crate) mod yaml;
 
 pub use bind::{bind_inputs, bind_outputs, exported, written};
+pub use error::LanguageError;
 pub use function::{Action, Argument, Call, Declared, Exec, Function, Outputs, Sequence, Target};
 pub(crate) use read::MOST_STEPS;
 pub(crate) use reference::shown_url;

@@ -1,5 +1,6 @@
 //! From the text of a file to what it describes.
 
+use super::error::LanguageError;
 use super::fields::{Fields, check_name, shown};
 use super::function::{Action, Call, Declared, Exec, Function, Outputs, Sequence, Target};
 use super::reference::{File, Place, Reference, with_scheme};
@@ -16,18 +17,17 @@ impl Function {
     /// # Errors
     ///
     /// Says what is wrong, and where. No text of a script is in the words.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, LanguageError> {
         let mut documents = yaml::documents(text)?.into_iter();
         match (documents.next(), documents.next(), documents.next()) {
             (Some(spec), Some(definition), None) => Self::of(spec, definition),
-            _ => Err(
-                "it has two documents: `spec:`, and behind a line `---` what the step does"
-                    .to_owned(),
-            ),
+            _ => Err(LanguageError::new(
+                "it has two documents: `spec:`, and behind a line `---` what the step does",
+            )),
         }
     }
 
-    fn of(spec: Node, definition: Node) -> Result<Self, String> {
+    fn of(spec: Node, definition: Node) -> Result<Self, LanguageError> {
         let mut document = Fields::of("", spec)?;
         let mut spec = Fields::of("spec", document.take("spec").unwrap_or(Node::Null))?;
         document.end()?;
@@ -42,12 +42,14 @@ impl Function {
     }
 
     /// Reads what a step does, which takes and gives nothing.
-    pub(super) fn definition(definition: Node) -> Result<Self, String> {
+    pub(super) fn definition(definition: Node) -> Result<Self, LanguageError> {
         let mut fields = Fields::of("", definition)?;
         let env = fields.take_env()?;
         let action = match (fields.take("exec"), fields.has("run")) {
             (Some(_), true) => {
-                return Err("it has both `exec` and `run`, and does one of them".to_owned());
+                return Err(LanguageError::new(
+                    "it has both `exec` and `run`, and does one of them",
+                ));
             }
             (Some(exec), false) => Action::Exec(self::exec(exec)?),
             (None, true) => Action::Run(Sequence {
@@ -56,7 +58,9 @@ impl Function {
                 delegate: fields.take_text("delegate")?,
             }),
             (None, false) => {
-                return Err("it has neither `exec` nor `run`, and does nothing".to_owned());
+                return Err(LanguageError::new(
+                    "it has neither `exec` nor `run`, and does nothing",
+                ));
             }
         };
         fields.end()?;
@@ -72,12 +76,12 @@ impl Function {
     /// # Errors
     ///
     /// As [`parse`](Self::parse).
-    pub fn of_job(text: &str) -> Result<Self, String> {
+    pub fn of_job(text: &str) -> Result<Self, LanguageError> {
         let mut documents = yaml::documents(text)?;
         let (spec, definition) = match (documents.pop(), documents.pop(), documents.is_empty()) {
             (Some(definition), spec, true) => (spec.unwrap_or(Node::Null), definition),
-            (None, ..) => return Err("there are no steps".to_owned()),
-            _ => return Err("there are more than two documents".to_owned()),
+            (None, ..) => return Err(LanguageError::new("there are no steps")),
+            _ => return Err(LanguageError::new("there are more than two documents")),
         };
         let is_step = |map: &BTreeMap<String, Node>| {
             let mut keys = ["script", "step", "func"].into_iter();
@@ -94,24 +98,27 @@ impl Function {
     }
 
     /// Says so if what it gives is not what it does.
-    fn agrees(&self) -> Result<(), String> {
+    fn agrees(&self) -> Result<(), LanguageError> {
         let Action::Run(sequence) = &self.action else {
             return Ok(());
         };
         match (&self.outputs, &sequence.delegate) {
-            (Outputs::Delegated, None) => {
-                Err("`outputs: delegate` needs a `delegate: STEP` behind the `---`".to_owned())
-            }
-            (Outputs::Declared(_), Some(_)) => {
-                Err("`delegate` needs `outputs: delegate` in the specification".to_owned())
-            }
-            (Outputs::Delegated, Some(_)) if !sequence.outputs.is_empty() => {
-                Err("it has both `outputs` and `delegate`, and gives one of them".to_owned())
-            }
+            (Outputs::Delegated, None) => Err(LanguageError::new(
+                "`outputs: delegate` needs a `delegate: STEP` behind the `---`",
+            )),
+            (Outputs::Declared(_), Some(_)) => Err(LanguageError::new(
+                "`delegate` needs `outputs: delegate` in the specification",
+            )),
+            (Outputs::Delegated, Some(_)) if !sequence.outputs.is_empty() => Err(
+                LanguageError::new("it has both `outputs` and `delegate`, and gives one of them"),
+            ),
             (Outputs::Delegated, Some(step)) => {
                 let is_there = sequence.steps.iter().any(|call| call.name == *step);
                 let missing = || format!("`delegate`: there is no step `{}`", shown(step));
-                is_there.then_some(()).ok_or_else(missing)
+                is_there
+                    .then_some(())
+                    .ok_or_else(missing)
+                    .map_err(LanguageError::new)
             }
             (Outputs::Declared(declared), None) => {
                 let unknown = sequence
@@ -119,7 +126,9 @@ impl Function {
                     .keys()
                     .find(|name| !declared.contains_key(*name));
                 match unknown {
-                    Some(name) => Err(format!("`outputs.{name}` is not in the specification")),
+                    Some(name) => Err(LanguageError::new(format!(
+                        "`outputs.{name}` is not in the specification"
+                    ))),
                     None => Ok(()),
                 }
             }
@@ -128,11 +137,15 @@ impl Function {
 }
 
 /// Reads what inputs or outputs are.
-fn declared(of: &str, node: Option<Node>) -> Result<BTreeMap<String, Declared>, String> {
+fn declared(of: &str, node: Option<Node>) -> Result<BTreeMap<String, Declared>, LanguageError> {
     let map = match node {
         None => return Ok(BTreeMap::new()),
         Some(Node::Map(map)) => map,
-        Some(_) => return Err(format!("spec: `{of}` is no mapping of names to types")),
+        Some(_) => {
+            return Err(LanguageError::new(format!(
+                "spec: `{of}` is no mapping of names to types"
+            )));
+        }
     };
     let read = |(name, node): (String, Node)| {
         check_name(&name).map_err(|wrong| format!("{of}: {wrong}"))?;
@@ -166,14 +179,14 @@ fn declared(of: &str, node: Option<Node>) -> Result<BTreeMap<String, Declared>, 
     map.into_iter().map(read).collect()
 }
 
-fn outputs(node: Option<Node>) -> Result<Outputs, String> {
+fn outputs(node: Option<Node>) -> Result<Outputs, LanguageError> {
     match node {
         Some(Node::Plain(word) | Node::Text(word)) if word == "delegate" => Ok(Outputs::Delegated),
         node => declared("outputs", node).map(Outputs::Declared),
     }
 }
 
-fn exec(node: Node) -> Result<Exec, String> {
+fn exec(node: Node) -> Result<Exec, LanguageError> {
     let mut fields = Fields::of("exec", node)?;
     let command = fields.take_templates("command")?;
     if command.is_empty() {
@@ -184,15 +197,17 @@ fn exec(node: Node) -> Result<Exec, String> {
     Ok(Exec { command, work_dir })
 }
 
-fn calls(node: Node) -> Result<Vec<Call>, String> {
+fn calls(node: Node) -> Result<Vec<Call>, LanguageError> {
     let Node::List(list) = node else {
-        return Err("`run` is no list".to_owned());
+        return Err(LanguageError::new("`run` is no list"));
     };
     if list.is_empty() {
-        return Err("there are no steps".to_owned());
+        return Err(LanguageError::new("there are no steps"));
     }
     if list.len() > MOST_STEPS {
-        return Err(format!("there are more than {MOST_STEPS} steps"));
+        return Err(LanguageError::new(format!(
+            "there are more than {MOST_STEPS} steps"
+        )));
     }
     let steps = list.into_iter().enumerate();
     steps
@@ -200,9 +215,11 @@ fn calls(node: Node) -> Result<Vec<Call>, String> {
         .collect()
 }
 
-fn call(place: &str, node: Node) -> Result<Call, String> {
+fn call(place: &str, node: Node) -> Result<Call, LanguageError> {
     if !matches!(node, Node::Map(_)) {
-        return Err(format!("{place}: it is no mapping of keys to values"));
+        return Err(LanguageError::new(format!(
+            "{place}: it is no mapping of keys to values"
+        )));
     }
     let mut fields = Fields::of(place, node)?;
     let name = fields.take_text("name")?;
@@ -237,7 +254,7 @@ fn call(place: &str, node: Node) -> Result<Call, String> {
     })
 }
 
-fn reference(node: Node) -> Result<Reference, String> {
+fn reference(node: Node) -> Result<Reference, LanguageError> {
     match node {
         Node::Plain(text) | Node::Text(text) => Reference::parse(&text),
         Node::Map(_) => {
@@ -245,16 +262,18 @@ fn reference(node: Node) -> Result<Reference, String> {
             let place = match (fields.take("git"), fields.take("oci")) {
                 (Some(git), None) => self::git(git)?,
                 (None, Some(oci)) => self::oci(oci)?,
-                _ => return Err("a reference has one of `git` and `oci`".to_owned()),
+                _ => return Err(LanguageError::new("a reference has one of `git` and `oci`")),
             };
             fields.end()?;
             Ok(Reference::Fixed(place))
         }
-        _ => Err("a reference is a text, or has `git` or `oci`".to_owned()),
+        _ => Err(LanguageError::new(
+            "a reference is a text, or has `git` or `oci`",
+        )),
     }
 }
 
-fn git(node: Node) -> Result<Place, String> {
+fn git(node: Node) -> Result<Place, LanguageError> {
     let mut fields = Fields::of("git", node)?;
     let url = needed(&mut fields, "url")?;
     let rev = needed(&mut fields, "rev")?;
@@ -267,7 +286,7 @@ fn git(node: Node) -> Result<Place, String> {
     })
 }
 
-fn oci(node: Node) -> Result<Place, String> {
+fn oci(node: Node) -> Result<Place, LanguageError> {
     let mut fields = Fields::of("oci", node)?;
     let place = Place::Oci {
         registry: needed(&mut fields, "registry")?,
@@ -279,12 +298,12 @@ fn oci(node: Node) -> Result<Place, String> {
     Ok(place)
 }
 
-fn needed(fields: &mut Fields, key: &str) -> Result<String, String> {
+fn needed(fields: &mut Fields, key: &str) -> Result<String, LanguageError> {
     let text = fields.take_text(key)?.filter(|text| !text.is_empty());
     text.ok_or_else(|| fields.wrong(format_args!("`{key}` is missing")))
 }
 
-fn file(fields: &mut Fields) -> Result<File, String> {
+fn file(fields: &mut Fields) -> Result<File, LanguageError> {
     let directory = fields.take_text("dir")?.unwrap_or_default();
     let name = fields.take_text("file")?;
     let leads_out = |path: &str| path.starts_with('/') || path.split('/').any(|part| part == "..");

@@ -111,7 +111,8 @@ fn the_steps_of_a_job_come_in_several_forms() {
 #[test]
 fn what_is_wrong_in_a_file_is_told() {
     let check = |text: &str, expect: &str| {
-        assert_eq!(Function::parse(text), Err(expect.to_owned()), "{text}");
+        let read = Function::parse(text).map_err(|error| error.to_string());
+        assert_eq!(read, Err(expect.to_owned()), "{text}");
     };
     let two = "it has two documents: `spec:`, and behind a line `---` what the step does";
     check("", two);
@@ -197,7 +198,7 @@ fn scalars_that_are_wanted_as_texts_are_as_they_were_written() {
 fn what_is_wrong_with_a_step_is_told() {
     let check = |text: &str, expect: &str| {
         let wrong = Function::of_job(text).expect_err(text);
-        assert_eq!(wrong, expect, "{text}");
+        assert_eq!(wrong.to_string(), expect, "{text}");
     };
     check("", "there are no steps");
     check(

@@ -1,6 +1,7 @@
 //! Where a step is described.
 
-use super::expression::{ExpressionError, Template};
+use super::error::LanguageError;
+use super::expression::Template;
 use std::fmt;
 
 /// The names of the file that describes a step, the first that is there counts.
@@ -59,12 +60,12 @@ impl Reference {
     /// # Errors
     ///
     /// Says what is no reference.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, LanguageError> {
         if !text.contains("${{") {
             return Place::parse(text).map(Self::Fixed);
         }
-        let template = Template::parse(text).map_err(|error: ExpressionError| error.to_string());
-        template.map(Self::Dynamic)
+        let template = Template::parse(text)?;
+        Ok(Self::Dynamic(template))
     }
 }
 
@@ -74,10 +75,12 @@ impl Place {
     /// # Errors
     ///
     /// Says what is no reference.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, LanguageError> {
         let text = text.trim();
         if text.is_empty() || text.chars().any(|c| c.is_control() || c == '\0') {
-            return Err("a reference is empty or holds control characters".to_owned());
+            return Err(LanguageError::new(
+                "a reference is empty or holds control characters",
+            ));
         }
         if text.starts_with(['.', '/']) {
             return Ok(Self::Local(File::of(text)));
@@ -97,15 +100,15 @@ impl Place {
 }
 
 /// Reads `host/group/project[/-/dir[/file.yml]]@rev`. In such a reference steps are below `steps`.
-fn git(address: &str, rev: &str) -> Result<Place, String> {
+fn git(address: &str, rev: &str) -> Result<Place, LanguageError> {
     let (project, inside) = match address.split_once("/-/") {
         Some((project, inside)) => (project, inside),
         None => (address, ""),
     };
     if project.is_empty() || rev.is_empty() {
-        return Err(format!(
+        return Err(LanguageError::new(format!(
             "{address}@{rev} names no repository, or no revision of it"
-        ));
+        )));
     }
     if !project.contains("://")
         && project
@@ -113,9 +116,9 @@ fn git(address: &str, rev: &str) -> Result<Place, String> {
             .next()
             .is_some_and(|host| host.contains('@'))
     {
-        return Err(format!(
+        return Err(LanguageError::new(format!(
             "a git repository over ssh is written ssh://USER@HOST/PATH@{rev}"
-        ));
+        )));
     }
     let mut file = File::inside(inside)?;
     file.directory = match file.directory.as_str() {
@@ -137,19 +140,19 @@ pub(super) fn with_scheme(project: &str) -> String {
 }
 
 /// Reads `registry/repository:tag`.
-fn oci_with_tag(text: &str, inside: &str) -> Result<Place, String> {
+fn oci_with_tag(text: &str, inside: &str) -> Result<Place, LanguageError> {
     let last = text.rfind('/').map_or(0, |slash| slash + 1);
     match text[last..].find(':') {
         Some(colon) => oci(&text[..last + colon], &text[last + colon + 1..], inside),
-        None => Err(format!(
+        None => Err(LanguageError::new(format!(
             "`{text}` is no reference: a directory begins with `.` or `/`, an image ends with `:TAG`, a git \
              repository with `@REVISION`"
-        )),
+        ))),
     }
 }
 
 /// Reads an image; `inside` is `dir[/file.yml]`.
-fn oci(image: &str, tag: &str, inside: &str) -> Result<Place, String> {
+fn oci(image: &str, tag: &str, inside: &str) -> Result<Place, LanguageError> {
     match image.split_once('/') {
         Some((registry, repository)) if ![registry, repository, tag].contains(&"") => {
             Ok(Place::Oci {
@@ -159,9 +162,9 @@ fn oci(image: &str, tag: &str, inside: &str) -> Result<Place, String> {
                 file: File::inside(inside.trim())?,
             })
         }
-        _ => Err(format!(
+        _ => Err(LanguageError::new(format!(
             "{image} names no image: it is REGISTRY/REPOSITORY:TAG"
-        )),
+        ))),
     }
 }
 
@@ -171,9 +174,11 @@ impl File {
     /// # Errors
     ///
     /// Says that it leads out of there.
-    fn inside(path: &str) -> Result<Self, String> {
+    fn inside(path: &str) -> Result<Self, LanguageError> {
         if path.starts_with('/') || path.split('/').any(|part| part == "..") {
-            return Err(format!("the path {path} leads out of where the step is"));
+            return Err(LanguageError::new(format!(
+                "the path {path} leads out of where the step is"
+            )));
         }
         Ok(Self::of(path))
     }
@@ -261,7 +266,7 @@ mod tests {
     fn references_are_told_apart_by_how_they_begin_and_end() {
         let check = |text: &str, expect: &str| {
             let place = Place::parse(text).map(|place| format!("{place:?}"));
-            let place = place.unwrap_or_else(|wrong| wrong);
+            let place = place.unwrap_or_else(|wrong| wrong.to_string());
             assert_eq!(place, expect, "{text}");
         };
         let file = |directory: &str, name: &str| {
@@ -330,7 +335,7 @@ mod tests {
     fn what_is_no_reference_is_told() {
         let check = |text: &str, expect: &str| {
             let wrong = Place::parse(text).expect_err(text);
-            assert!(wrong.contains(expect), "{text}: {wrong}");
+            assert!(wrong.message.contains(expect), "{text}: {wrong}");
         };
         check("", "is empty");
         check("a\nb", "control characters");

@@ -1,5 +1,6 @@
 //! YAML documents as trees that keep how a scalar was written.
 
+use super::error::LanguageError;
 use super::value::Value;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ impl Node {
 /// Reads all documents of a text.
 ///
 /// Anchors and tags are refused: no step needs them, and a few lines of them can stand for gigabytes.
-pub(crate) fn documents(text: &str) -> Result<Vec<Node>, String> {
+pub(crate) fn documents(text: &str) -> Result<Vec<Node>, LanguageError> {
     let mut reader = Reader {
         parser: Parser::new_from_str(text),
     };
@@ -75,18 +76,24 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    fn next(&mut self) -> Result<Event<'t>, String> {
+    fn next(&mut self) -> Result<Event<'t>, LanguageError> {
         match self.parser.next_event() {
             Some(Ok((event, _))) => Ok(event),
             // The words of the parser hold none of the text.
-            Some(Err(error)) => Err(format!("line {}: {}", error.marker().line(), error.info())),
+            Some(Err(error)) => {
+                let marker = error.marker();
+                let column = marker.col() + 1;
+                Err(LanguageError::at(marker.line(), Some(column), error.info()))
+            }
             None => Ok(Event::StreamEnd),
         }
     }
 
-    fn node(&mut self, event: Event<'t>, depth: usize) -> Result<Node, String> {
+    fn node(&mut self, event: Event<'t>, depth: usize) -> Result<Node, LanguageError> {
         if depth > DEEPEST {
-            return Err(format!("it is nested deeper than {DEEPEST} levels"));
+            return Err(LanguageError::new(format!(
+                "it is nested deeper than {DEEPEST} levels"
+            )));
         }
         match event {
             Event::Scalar(text, style, 0, None) => Ok(scalar(&text, style)),
@@ -105,18 +112,20 @@ impl<'t> Reader<'t> {
                     let key = match self.next()? {
                         Event::MappingEnd => return Ok(Node::Map(map)),
                         Event::Scalar(text, _, 0, None) => text.into_owned(),
-                        _ => return Err("a key is no plain text".to_owned()),
+                        _ => return Err(LanguageError::new("a key is no plain text")),
                     };
                     let value = self.next()?;
                     let value = self.node(value, depth + 1)?;
                     if map.contains_key(&key) {
-                        return Err("a key is there twice".to_owned());
+                        return Err(LanguageError::new("a key is there twice"));
                     }
                     map.insert(key, value);
                 }
             }
-            Event::StreamEnd => Err("it ends too early".to_owned()),
-            _ => Err("it has an anchor, an alias or a tag, which steps may not have".to_owned()),
+            Event::StreamEnd => Err(LanguageError::new("it ends too early")),
+            _ => Err(LanguageError::new(
+                "it has an anchor, an alias or a tag, which steps may not have",
+            )),
         }
     }
 }

@@ -30,7 +30,8 @@ impl Steps {
     /// Says in words what is wrong, without the text of any script.
     pub(crate) fn read(text: &str, verbatim: bool) -> Result<Self, String> {
         if !verbatim {
-            return Function::of_job(text).map(|function| Self::Function(Box::new(function)));
+            let function = Function::of_job(text).map_err(|error| error.to_string())?;
+            return Ok(Self::Function(Box::new(function)));
         }
         let steps = serde_json::from_str::<Vec<ScriptStep>>(text).map_err(|error| {
             let (line, column) = (error.line(), error.column());

@@ -50,17 +50,20 @@ impl Exchange {
         let text = read(&self.output()).map_err(|wrong| format!("its output file: {wrong}"))?;
         let outputs = match declared {
             Declared::By(Outputs::Delegated) => delegated(&text),
-            Declared::By(Outputs::Declared(declared)) => {
-                written(&text).and_then(|given| bind_outputs(declared, given))
-            }
-            Declared::Nowhere => written(&text),
+            Declared::By(Outputs::Declared(declared)) => written(&text)
+                .and_then(|given| bind_outputs(declared, given))
+                .map_err(|error| error.to_string()),
+            Declared::Nowhere => written(&text).map_err(|error| error.to_string()),
         };
         outputs.map_err(|wrong| format!("its output file: {wrong}"))
     }
 
     /// Reads what the process exports.
     pub(super) fn exports(&self) -> Result<BTreeMap<String, String>, String> {
-        let exports = read(&self.export()).and_then(|text| exported(written(&text)?));
+        let exports = read(&self.export()).and_then(|text| {
+            let exports = written(&text).and_then(exported);
+            exports.map_err(|error| error.to_string())
+        });
         exports.map_err(|wrong| format!("its export file: {wrong}"))
     }
 }

@@ -6,6 +6,7 @@ use crate::language::{Exec, Function, Kind, Outputs, Sequence, Value, bind_outpu
 use crate::service::course::Failure;
 use crate::wire::v1::result::ErrorKind;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Returns what a sequence gives.
 pub(super) fn outputs_of(
@@ -86,8 +87,8 @@ fn evaluated(template: &Template, names: &Names, what: &str) -> Result<Value, Fa
 }
 
 /// Returns the failure of what nobody could run.
-pub(super) fn wrong(words: impl Into<String>) -> Failure {
-    Failure::new(ErrorKind::StepFailure, words)
+pub(super) fn wrong(words: impl fmt::Display) -> Failure {
+    Failure::new(ErrorKind::StepFailure, words.to_string())
 }
 
 /// Tells all texts of a value that are secrets, or all of them.
