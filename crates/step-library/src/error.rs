@@ -19,6 +19,12 @@ pub(crate) enum Error {
     /// A server lets nobody in, or has no such thing for whoever asks.
     #[error("{0}")]
     Refused(String, Option<String>),
+    /// A registry has no such image for whoever asks.
+    #[error("{0}")]
+    Absent(String, &'static str),
+    /// What is to be published is not as it should be.
+    #[error("the archive {}: {why}", path.display())]
+    Archive { path: PathBuf, why: String },
     /// A repository has no such tag, branch or commit.
     #[error("{repository} has no tag, branch or commit `{rev}`")]
     NoRevision { repository: String, rev: String },
@@ -96,6 +102,7 @@ impl Error {
         match self {
             Self::Asked { help, .. } | Self::Refused(_, help) => help.clone(),
             Self::Web(error) => error.help().map(str::to_owned),
+            Self::Absent(_, help) => Some((*help).to_owned()),
             Self::Ambiguous { .. } => Some("write more digits of the commit".to_owned()),
             Self::Offline(_) => {
                 Some("it is to be fetched once without the setting `offline`".to_owned())
@@ -107,7 +114,7 @@ impl Error {
         }
     }
 
-    fn is_temporary(&self) -> bool {
+    pub(crate) fn is_temporary(&self) -> bool {
         match self {
             Self::Unavailable { .. } | Self::Late { .. } | Self::Busy(_) => true,
             Self::Web(error) => error.is_temporary(),

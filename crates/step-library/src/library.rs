@@ -1,7 +1,7 @@
 use crate::cache::{Cleaned, Shelf, Unused, clean};
 use crate::error::Error;
 use crate::git::GitFetcher;
-use crate::oci::{ImageFetcher, ImageName, TREE, bare};
+use crate::oci::{ImageFetcher, ImageName, ImagePublisher, Registries, TREE, bare};
 use crate::options::LibraryOptions;
 use async_trait::async_trait;
 use process::make_private_dir;
@@ -20,6 +20,8 @@ pub struct StepLibrary {
     deadline: Duration,
     git: GitFetcher,
     images: ImageFetcher,
+    publisher: ImagePublisher,
+    offline: bool,
     /// Whether what others left was removed.
     swept: OnceCell<()>,
 }
@@ -38,11 +40,14 @@ impl StepLibrary {
         web.reach.plain.extend(plain);
         web.reach.plain.extend(HERE.map(str::to_owned));
         let web = Web::new(web).map_err(Error::Web)?;
+        let registries = Registries::new(&options, &web);
         Ok(Self {
             directory: options.cache_dir.clone(),
             budget: options.budget,
             deadline: options.deadline,
-            images: ImageFetcher::new(options.clone(), &web),
+            images: ImageFetcher::new(options.clone(), registries.clone()),
+            publisher: ImagePublisher::new(registries, options.deadline),
+            offline: options.offline,
             git: GitFetcher::new(options, web),
             swept: OnceCell::new(),
         })
@@ -118,6 +123,44 @@ impl StepLibrary {
             lease: Some(Box::new(lease)),
         })
     }
+
+    async fn send(
+        &self,
+        archive: &Path,
+        repository: &str,
+        asker: &Asker,
+    ) -> Result<Published, Error> {
+        let image = repository_of(repository)?;
+        if self.offline {
+            let why = "nobody is asked while the setting `offline` holds".to_owned();
+            return Err(Error::Refused(format!("{image}: {why}"), None));
+        }
+        self.publisher.publish(archive, &image, asker).await
+    }
+}
+
+/// Reads `REGISTRY/REPOSITORY`.
+fn repository_of(text: &str) -> Result<ImageName, Error> {
+    let wrong = |what: &str, why: &str, help: String| Error::Asked {
+        what: format!("`{what}`"),
+        why: why.to_owned(),
+        help: Some(help),
+    };
+    let Some((registry, name)) = text.split_once('/') else {
+        // What stands before an `@` may be secret.
+        let shown = text.rsplit('@').next().unwrap_or_default();
+        let help = "write registry.example.com/group/name".to_owned();
+        return Err(wrong(shown, "is no REGISTRY/REPOSITORY", help));
+    };
+    if let Some((bare, _)) = name.split_once([':', '@']) {
+        let help = format!("write {bare} alone");
+        return Err(wrong(
+            name,
+            "has a tag, and those come from the version",
+            help,
+        ));
+    }
+    ImageName::parse(registry, name)
 }
 
 /// The hosts of this machine, which need no encryption.
@@ -136,10 +179,15 @@ impl Library for StepLibrary {
 
     async fn publish(
         &self,
-        _archive: &Path,
-        _repository: &str,
-        _asker: &Asker,
+        archive: &Path,
+        repository: &str,
+        asker: &Asker,
     ) -> Result<Published, LibraryError> {
-        Err(LibraryError::new("images are not published yet"))
+        let late = |_| Error::Late {
+            what: repository.to_owned(),
+            within: self.deadline,
+        };
+        let sent = timeout(self.deadline, self.send(archive, repository, asker)).await;
+        Ok(sent.map_err(late).flatten()?)
     }
 }

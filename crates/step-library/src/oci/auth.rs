@@ -69,10 +69,12 @@ impl Auth {
                 service,
                 scope: asked,
             }) => {
+                // What is asked first is often only to be read, and one token is to do for all.
+                let asked = asked.as_deref().filter(|_| !scope.ends_with("push"));
                 let question = Question {
                     realm: realm_of(&realm, registry)?,
                     service: service.as_deref(),
-                    scope: asked.as_deref().unwrap_or(scope),
+                    scope: asked.unwrap_or(scope),
                 };
                 self.token(web, &question).await?
             }

@@ -3,6 +3,7 @@ use super::name::ImageName;
 use super::platform::Platform;
 use crate::error::Error;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// The kinds of manifests that are understood, as registries are told.
 pub(super) const ACCEPT: &str = "application/vnd.oci.image.index.v1+json, \
@@ -17,9 +18,11 @@ pub(super) const LONGEST: usize = 4 << 20;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Manifest {
+    pub(super) media_type: Option<String>,
     pub(super) config: Option<Descriptor>,
     pub(super) layers: Option<Vec<Descriptor>>,
     pub(super) manifests: Option<Vec<Descriptor>>,
+    pub(super) annotations: Option<BTreeMap<String, String>>,
 }
 
 /// What says of something where it is and what it is.
@@ -31,6 +34,7 @@ pub(super) struct Descriptor {
     pub(super) digest: String,
     pub(super) size: u64,
     pub(super) platform: Option<Platform>,
+    pub(super) annotations: Option<BTreeMap<String, String>>,
 }
 
 /// What of an image's configuration says for what it is.

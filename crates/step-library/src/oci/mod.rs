@@ -3,6 +3,7 @@
 //! All that is asked goes through `web`, so its rules hold for registries, for who gives tokens for them and for
 //! wherever they redirect to.
 
+mod archive;
 mod auth;
 mod blob;
 mod challenge;
@@ -13,9 +14,15 @@ mod login;
 mod manifest;
 mod name;
 mod platform;
+mod publish;
 mod pull;
+mod registries;
 mod registry;
+mod tags;
+mod upload;
 
 pub use login::{Credentials, RegistryLogin};
 pub(crate) use name::{ImageName, bare};
+pub(crate) use publish::ImagePublisher;
 pub(crate) use pull::{ImageFetcher, TREE};
+pub(crate) use registries::Registries;

@@ -24,7 +24,9 @@ impl ImageName {
             url.path() == "/" && registry.chars().all(plain) && !registry.is_empty()
         });
         if !is_host {
-            return Err(wrong(registry, "is no host of a registry"));
+            // What stands before an `@` may be secret.
+            let shown = registry.rsplit('@').next().unwrap_or_default();
+            return Err(wrong(shown, "is no host of a registry"));
         }
         if !is_repository(repository) {
             return Err(wrong(

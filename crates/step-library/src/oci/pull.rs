@@ -1,10 +1,9 @@
-use super::auth::Auth;
 use super::digest::Digest;
 use super::layer::Layer;
-use super::login::{Credentials, login};
 use super::manifest::{Config, Descriptor, LONGEST, Manifest, no_platform};
 use super::name::{ImageName, Label};
 use super::platform::Platform;
+use super::registries::Registries;
 use super::registry::{Access, Registry};
 use crate::LibraryOptions;
 use crate::cache::{Lease, Shelf, Staging, Turn};
@@ -16,11 +15,8 @@ use process::make_private_dir;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 use steps::Asker;
 use tokio::time::Instant;
-use web::{Limits, Web};
 
 /// The most layers of an image.
 const MOST_LAYERS: usize = 256;
@@ -28,14 +24,11 @@ const MOST_LAYERS: usize = 256;
 /// Where in a directory of the cache the files are; beside them is what they were made from, for a while.
 pub(crate) const TREE: &str = "tree";
 
-/// How long a registry may take to begin an answer, and be silent in it.
-const SILENCE: Duration = Duration::from_mins(1);
-
 /// Fetches images into the cache.
 #[derive(Debug)]
 pub(crate) struct ImageFetcher {
     options: LibraryOptions,
-    web: Web,
+    registries: Registries,
     /// The files of images.
     pub(crate) trees: Shelf,
     noted: PathBuf,
@@ -49,16 +42,10 @@ struct Wanted<'a> {
 }
 
 impl ImageFetcher {
-    pub(crate) fn new(options: LibraryOptions, web: &Web) -> Self {
+    pub(crate) fn new(options: LibraryOptions, registries: Registries) -> Self {
         let directory = options.cache_dir.join("oci");
-        let limits = Limits {
-            deadline: SILENCE,
-            overall: options.deadline,
-            bytes: LONGEST,
-            ..Limits::default()
-        };
         Self {
-            web: web.with_limits(limits),
+            registries,
             trees: Shelf::new(directory.join("trees")),
             noted: directory.join("names"),
             options,
@@ -82,7 +69,7 @@ impl ImageFetcher {
         if self.options.offline {
             return self.here(&wanted);
         }
-        let registry = self.registry(image, asker, Access::Pull).await?;
+        let registry = self.registries.open(image, asker, Access::Pull).await?;
         // Also for what is in the cache: whether this asker may have it, the registry knows alone.
         let digest = registry.resolve(&label).await?;
         let name = name_of(&digest, &platform);
@@ -96,22 +83,6 @@ impl ImageFetcher {
             Turn::Make(staging) => self.make(&registry, &wanted, &digest, staging).await?,
         };
         Ok((lease, digest.to_string()))
-    }
-
-    pub(super) async fn registry(
-        &self,
-        image: &ImageName,
-        asker: &Asker,
-        access: Access,
-    ) -> Result<Registry, Error> {
-        let credentials: Option<&Arc<dyn Credentials>> = self.options.credentials.as_ref();
-        Ok(Registry {
-            web: self.web.clone(),
-            base: image.base(&self.options.insecure_registries)?,
-            image: image.clone(),
-            auth: Auth::new(login(image, asker, credentials).await?),
-            access,
-        })
     }
 
     /// Returns what is in the cache, without asking anybody.

@@ -10,6 +10,7 @@ use web::{Incoming, Method, Request, Response, Web};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Pull,
+    Push,
 }
 
 /// A repository of images, as one asks it.
@@ -53,6 +54,7 @@ impl Registry {
     fn scope(&self) -> String {
         let actions = match self.access {
             Access::Pull => "pull",
+            Access::Push => "pull,push",
         };
         format!("repository:{}:{actions}", self.image.repository)
     }
@@ -72,6 +74,18 @@ impl Registry {
             Some(digest) => Ok(digest),
             // Not every registry answers that.
             None => Ok(self.manifest(label).await?.0),
+        }
+    }
+
+    /// Returns the digest of what a tag names, if it names something.
+    pub(super) async fn find(&self, label: &Label) -> Result<Option<Digest>, Error> {
+        if let Some(digest) = self.head(label).await? {
+            return Ok(Some(digest));
+        }
+        match self.manifest(label).await {
+            Ok((digest, _)) => Ok(Some(digest)),
+            Err(Error::Absent(..)) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -144,6 +158,7 @@ impl Registry {
     fn verb(&self) -> &'static str {
         match self.access {
             Access::Pull => "pull from",
+            Access::Push => "publish to",
         }
     }
 
@@ -151,11 +166,9 @@ impl Registry {
     pub(super) fn unexpected(&self, status: u16, label: &Label) -> Error {
         match status {
             401 | 403 => self.denied(),
-            404 => Error::Refused(
+            404 => Error::Absent(
                 format!("{} has no image {}{label}", self.image, sign(label)),
-                Some(
-                    "look at its tags; a registry says so too of what it does not show".to_owned(),
-                ),
+                "look at its tags; a registry says so too of what it does not show",
             ),
             status => Error::Answer {
                 server: server(&self.base),

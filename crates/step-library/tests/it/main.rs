@@ -6,5 +6,6 @@ mod cache;
 mod git;
 mod image;
 mod images;
+mod publish;
 mod registry;
 mod support;

@@ -1,0 +1,55 @@
+use super::auth::Auth;
+use super::login::{Credentials, login};
+use super::manifest::LONGEST;
+use super::name::ImageName;
+use super::registry::{Access, Registry};
+use crate::LibraryOptions;
+use crate::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+use steps::Asker;
+use web::{Limits, Web};
+
+/// How long a registry may take to begin an answer, and be silent in it.
+const SILENCE: Duration = Duration::from_mins(1);
+
+/// Knows how registries are asked, and who asks them.
+#[derive(Debug, Clone)]
+pub(crate) struct Registries {
+    web: Web,
+    credentials: Option<Arc<dyn Credentials>>,
+    insecure: Vec<String>,
+}
+
+impl Registries {
+    pub(crate) fn new(options: &LibraryOptions, web: &Web) -> Self {
+        let limits = Limits {
+            deadline: SILENCE,
+            overall: options.deadline,
+            bytes: LONGEST,
+            ..Limits::default()
+        };
+        Self {
+            web: web.with_limits(limits),
+            credentials: options.credentials.clone(),
+            insecure: options.insecure_registries.clone(),
+        }
+    }
+
+    /// Returns a repository as somebody asks it.
+    pub(super) async fn open(
+        &self,
+        image: &ImageName,
+        asker: &Asker,
+        access: Access,
+    ) -> Result<Registry, Error> {
+        let login = login(image, asker, self.credentials.as_ref()).await?;
+        Ok(Registry {
+            web: self.web.clone(),
+            base: image.base(&self.insecure)?,
+            image: image.clone(),
+            auth: Auth::new(login),
+            access,
+        })
+    }
+}
