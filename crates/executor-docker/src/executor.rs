@@ -5,6 +5,7 @@ use crate::container::tree::{Owner, Tree};
 use crate::container::{JobContainer, agent_place};
 use crate::doubt::unless_stopped;
 use crate::error::DockerError;
+use crate::garbage::JobLeases;
 use crate::host::{Shared, SharedHost};
 use crate::made::Made;
 use crate::own;
@@ -45,6 +46,8 @@ pub struct DockerExecutor {
     observer: Option<ResumeObserver>,
     made: Option<Made>,
     prepared: Option<Prepared>,
+    /// Until the job is cleaned up, what it uses is not removed.
+    leases: Option<JobLeases>,
 }
 
 /// A container that waits for stages.
@@ -82,6 +85,7 @@ impl DockerExecutor {
             observer: data.get::<ResumeObserver>().cloned(),
             made: None,
             prepared: None,
+            leases: None,
         }
     }
 }
@@ -108,6 +112,7 @@ impl Executor for DockerExecutor {
         };
         let (engine, images) = self.shared.engine(&settings, cancellation).await?;
         let supervisor = self.shared.options.supervisor.clone();
+        self.leases = self.shared.leases(&engine, &options.job.job_info.name);
         let made = self
             .made
             .insert(Made::new(engine.clone(), supervisor.clone()));
@@ -115,6 +120,7 @@ impl Executor for DockerExecutor {
             shared: Arc::clone(&self.shared),
             engine,
             images,
+            leases: self.leases.clone(),
             supervisor,
             settings,
             owner,
@@ -204,6 +210,7 @@ impl Executor for DockerExecutor {
         if let Some(made) = &mut self.made {
             made.remove().await?;
         }
+        self.leases = None;
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use crate::config::DockerConfig;
 use crate::engine::{DockerHost, Engine, HostSettings};
 use crate::error::DockerError;
+use crate::garbage::JobLeases;
 use crate::image::Images;
 use crate::options::DockerOptions;
 use executor_core::{CancelCause, Cancellation, RunnerConfig};
@@ -50,6 +51,13 @@ impl Shared {
     pub(crate) fn next_attempt() -> u32 {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Returns the leases of a job in this engine, where somebody keeps a ledger of it.
+    pub(crate) fn leases(&self, engine: &Engine, job: &str) -> Option<JobLeases> {
+        let ledger = self.options.ledger.as_ref();
+        let ledger = ledger.filter(|ledger| ledger.is_of(engine))?;
+        Some(JobLeases::new(ledger.clone(), job))
     }
 
     /// Returns the settings of a runner.

@@ -8,6 +8,7 @@ pub mod config;
 pub mod create;
 pub mod engine;
 pub mod error;
+pub mod garbage;
 pub mod image;
 pub mod labels;
 pub mod names;

@@ -1,6 +1,7 @@
 //! What a provider of this executor is made with.
 
 use crate::config::DockerConfig;
+use crate::garbage::Ledger;
 use process::Supervisor;
 
 /// How a provider runs jobs in containers.
@@ -25,6 +26,8 @@ pub struct DockerOptions {
     pub owner: Option<String>,
     /// Has the journal that notes directories on this host, so that they go away when the runner dies.
     pub supervisor: Option<Supervisor>,
+    /// Notes what jobs bring into the engine that it is of, and keeps that from being removed while they use it.
+    pub ledger: Option<Ledger>,
 }
 
 impl DockerOptions {
@@ -51,6 +54,13 @@ impl DockerOptions {
     #[must_use]
     pub fn with_supervisor(mut self, supervisor: Supervisor) -> Self {
         self.supervisor = Some(supervisor);
+        self
+    }
+
+    /// Returns the same with this ledger.
+    #[must_use]
+    pub fn with_ledger(mut self, ledger: Ledger) -> Self {
+        self.ledger = Some(ledger);
         self
     }
 }

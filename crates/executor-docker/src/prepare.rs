@@ -11,6 +11,7 @@ use crate::doubt::unless_stopped;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::executor::Prepared;
+use crate::garbage::JobLeases;
 use crate::host::SharedHost;
 use crate::image::{CredentialSources, Credentials, ImageInfo, ImageReference, Images};
 use crate::labels::Labels;
@@ -43,6 +44,8 @@ pub(crate) struct Preparation {
     pub(crate) engine: Engine,
     /// Those of the engine, pulled as nobody in particular.
     pub(crate) images: Images,
+    /// Keep what the job uses from being removed.
+    pub(crate) leases: Option<JobLeases>,
     /// Starts the helpers that tell credentials.
     pub(crate) supervisor: Option<Supervisor>,
     pub(crate) settings: DockerConfig,
@@ -232,7 +235,8 @@ impl Preparation {
         if let Some(supervisor) = &self.supervisor {
             credentials = credentials.with_helpers(supervisor.tree());
         }
-        self.images.for_job(credentials)
+        let images = self.images.for_job(credentials);
+        images.with_leases(self.leases.clone())
     }
 
     /// Sees to it that the engine has the job's image.

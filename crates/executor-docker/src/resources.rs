@@ -66,7 +66,8 @@ pub(crate) fn network_mode(
 /// Returns the volumes that the settings ask for, none of them made.
 pub(crate) fn volumes(preparation: &Preparation, names: &Names) -> Result<JobVolumes, DockerError> {
     let plan = volume_plan(preparation, names)?;
-    Ok(JobVolumes::planned(&preparation.engine, plan))
+    let volumes = JobVolumes::planned(&preparation.engine, plan);
+    Ok(volumes.with_leases(preparation.leases.clone()))
 }
 
 /// Returns the volumes that another process has made for the same job.

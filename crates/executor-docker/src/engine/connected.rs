@@ -23,6 +23,7 @@ pub struct Engine {
 }
 
 struct Shared {
+    transport: Transport,
     host: DockerHost,
     version: EngineVersion,
     options: EngineOptions,
@@ -61,6 +62,7 @@ impl Engine {
         Ok(Self {
             api: docker(&transport, version.api, options.call)?,
             shared: Arc::new(Shared {
+                transport,
                 host: host.clone(),
                 version,
                 options,
@@ -71,6 +73,10 @@ impl Engine {
     /// Returns its verbs.
     pub fn api(&self) -> &Docker {
         &self.api
+    }
+
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.shared.transport
     }
 
     /// Returns where it is.

@@ -5,6 +5,7 @@ mod connected;
 mod connection;
 mod connector;
 mod context;
+mod get;
 mod host;
 mod options;
 mod ssh;

@@ -1,5 +1,6 @@
 use crate::engine::Engine;
 use crate::error::DockerError;
+use crate::garbage::{Before, JobLeases};
 use crate::image::credentials::{Credentials, Login, fingerprint};
 use crate::image::fault::PullFault;
 use crate::image::info::ImageInfo;
@@ -9,6 +10,7 @@ use crate::image::pull::{PullFailure, pull};
 use crate::image::reference::ImageReference;
 use crate::image::retry::{PullRetry, chance};
 use crate::image::turn::{PullKey, Turns};
+use bollard::query_parameters::ListImagesOptions;
 use executor_core::{CancelCause, Cancellation, HumanDuration, JobTrace, JobTraceExt};
 
 /// Brings images to the engine. Cheap to clone; the clones share what is being pulled.
@@ -20,6 +22,7 @@ pub struct Images {
     credentials: Credentials,
     retry: PullRetry,
     turns: Turns,
+    leases: Option<JobLeases>,
 }
 
 impl Images {
@@ -30,7 +33,15 @@ impl Images {
             credentials: Credentials::default(),
             retry: PullRetry::default(),
             turns: Turns::default(),
+            leases: None,
         }
+    }
+
+    /// Returns the same for a job whose images are not to be removed as long as these leases last.
+    #[must_use]
+    pub fn with_leases(mut self, leases: Option<JobLeases>) -> Self {
+        self.leases = leases;
+        self
     }
 
     /// Returns the same with the credentials of a job.
@@ -97,9 +108,10 @@ impl Images {
             platform,
             trace,
         };
-        // Nothing of ours is half done when this is dropped: the engine keeps what it has whole.
+        // Nothing of ours is half done when this is dropped: the engine keeps what it has whole. It is
+        // boxed, since a job has it several times, and it is large.
         tokio::select! {
-            ensured = self.by_policies(&wanted, policies) => ensured,
+            ensured = Box::pin(self.by_policies(&wanted, policies)) => ensured,
             () = cancellation.canceled() => canceled(),
         }
     }
@@ -112,6 +124,10 @@ impl Images {
         let Wanted {
             reference, trace, ..
         } = wanted;
+        // Before anybody looks whether the image is there: from now on nobody removes it.
+        if let Some(leases) = &self.leases {
+            leases.image(reference).await;
+        }
         let mut failed: Vec<(PullPolicy, DockerError)> = Vec::new();
         for (index, policy) in policies.iter().enumerate() {
             if let Some((before, error)) = failed.last() {
@@ -164,6 +180,9 @@ impl Images {
                         "Using locally found version of {reference} due to \"if-not-present\" pull policy"
                     ));
                 }
+                if let Some(leases) = &self.leases {
+                    leases.used(&info).await;
+                }
                 return Ok(info);
             }
         }
@@ -171,10 +190,41 @@ impl Images {
             let message = "the engine does not have it, and the pull policy is \"never\"";
             return Err(PullFailure::new(PullFault::NotFound, message).into_error(reference));
         }
-        self.pull(wanted).await?;
-        self.find(reference).await?.ok_or_else(|| {
-            let message = "the engine does not have it after the pull";
-            PullFailure::new(PullFault::Engine, message).into_error(reference)
+        let pulled = async {
+            self.pull(wanted).await?;
+            self.find(reference).await?.ok_or_else(|| {
+                let message = "the engine does not have it after the pull";
+                PullFailure::new(PullFault::Engine, message).into_error(reference)
+            })
+        };
+        let Some(leases) = &self.leases else {
+            return pulled.await;
+        };
+        let pulling = leases.pulling().await;
+        // Without an answer it is taken for somebody else's, and stays.
+        let before = self.before(reference).await.ok();
+        let info = pulled.await?;
+        match before {
+            Some(before) => leases.pulled(&info, before).await,
+            None => leases.used(&info).await,
+        }
+        drop(pulling);
+        Ok(info)
+    }
+
+    /// Returns what the engine has before a pull, to know afterwards whether that brought the image.
+    async fn before(&self, reference: &ImageReference) -> Result<Before, DockerError> {
+        let named = self.find(reference);
+        let options = ListImagesOptions {
+            all: true,
+            ..ListImagesOptions::default()
+        };
+        let all = self.engine.api().list_images(Some(options));
+        let all = self.engine.call("list images", all);
+        let (named, all) = tokio::try_join!(named, all)?;
+        Ok(Before {
+            named: named.map(|info| info.id),
+            ids: all.into_iter().map(|image| image.id).collect(),
         })
     }
 

@@ -3,6 +3,7 @@ use crate::config::DockerConfig;
 use crate::doubt::{Doubt, Removal, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
+use crate::garbage::JobLeases;
 use crate::labels::{Labels, Role};
 use bollard::models::VolumeCreateRequest;
 use bollard::query_parameters::{RemoveVolumeOptions, UploadToContainerOptionsBuilder};
@@ -17,6 +18,7 @@ pub struct JobVolumes {
     engine: Engine,
     binds: Vec<String>,
     volumes: Vec<JobVolume>,
+    leases: Option<JobLeases>,
 }
 
 /// A volume that is made where it is not there yet.
@@ -44,7 +46,15 @@ impl JobVolumes {
             engine: engine.clone(),
             binds: plan.binds,
             volumes: volumes.collect(),
+            leases: None,
         }
+    }
+
+    /// Returns the same for a job whose volumes are not to be removed as long as these leases last.
+    #[must_use]
+    pub fn with_leases(mut self, leases: Option<JobLeases>) -> Self {
+        self.leases = leases;
+        self
     }
 
     /// Returns those that another process has made after the same plan.
@@ -72,6 +82,12 @@ impl JobVolumes {
         cancellation: &Cancellation,
     ) -> Result<(), DockerError> {
         let engine = &self.engine;
+        if let Some(leases) = &self.leases {
+            let kept = self.volumes.iter().filter(|volume| volume.planned.kept);
+            for volume in kept {
+                leases.volume(&volume.planned.name).await;
+            }
+        }
         let volumes = self.volumes.iter_mut();
         let makings = volumes.map(|volume| volume.make(engine, config, labels, cancellation));
         join_all(makings).await.into_iter().collect()

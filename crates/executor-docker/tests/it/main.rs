@@ -8,6 +8,7 @@ mod conformance;
 mod create;
 mod engine;
 mod faults;
+mod garbage;
 mod granted;
 mod images;
 mod network;

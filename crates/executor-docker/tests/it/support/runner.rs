@@ -53,6 +53,11 @@ pub(crate) fn job(image: &str) -> Job {
 impl Run {
     /// Returns a run with these settings whose builds are mounted from this host.
     pub(crate) fn new(settings: DockerConfig) -> Self {
+        Self::with_options(settings, DockerOptions::new())
+    }
+
+    /// As [`new`](Self::new), with more that is known of the run.
+    pub(crate) fn with_options(settings: DockerConfig, options: DockerOptions) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let owner = format!("executor-test-{}-{number}", std::process::id());
@@ -61,7 +66,7 @@ impl Run {
         config.settings = ExecutorSettings::of(settings);
         config.host_builds_dir = Some(directory.path().to_str().unwrap().to_owned());
         config.graceful_kill_timeout = Duration::from_secs(2);
-        let options = DockerOptions::new().with_owner(&owner);
+        let options = options.with_owner(&owner);
         Self {
             provider: provider(options),
             owner,

@@ -1,0 +1,273 @@
+use super::Budget;
+use super::item::{Item, ItemKind, Stays, Verdict};
+use super::layers::Stack;
+use super::ledger::{Ledger, now};
+use super::names::others;
+use super::notes::{ImageNote, Notes};
+use super::policy::{Thing, decide};
+use super::removal::Removal;
+use super::usage::{FoundImage, Usage};
+use crate::engine::Engine;
+use crate::error::DockerError;
+use crate::image::ImageReference;
+use crate::policy::Pattern;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::time::{Instant, timeout_at};
+
+/// Removes from an engine what a budget has no room for, of what jobs brought there.
+#[derive(Debug, Clone)]
+pub struct Collector {
+    engine: Engine,
+    ledger: Ledger,
+    budget: Budget,
+}
+
+/// What a collector found, and what it did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Collection {
+    /// All that jobs have used and that is there, what was used least recently first.
+    pub items: Vec<Item>,
+    /// How many bytes of that are ours, what several images have counted once; before anything went.
+    pub held: u64,
+}
+
+/// A thing, and what is needed to remove it.
+struct Known {
+    thing: Thing,
+    names: Vec<String>,
+    used: u64,
+}
+
+impl Collector {
+    /// Returns one that follows `budget`.
+    pub fn new(engine: Engine, ledger: Ledger, budget: Budget) -> Self {
+        Self {
+            engine,
+            ledger,
+            budget,
+        }
+    }
+
+    /// Returns what it follows.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Returns what would go, and removes nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the engine does not tell what it has, or the ledger cannot be read.
+    pub async fn look(&self) -> Result<Collection, DockerError> {
+        let (mut known, others) = self.survey().await?;
+        Ok(self.decide(&mut known, &others).0)
+    }
+
+    /// Removes what is to go, as long as nothing is pulled; after `limit` it begins no other removal.
+    ///
+    /// # Errors
+    ///
+    /// When the engine does not tell in that time what it has, or breaks off. That a thing is in use is no error, and in the result.
+    ///
+    /// # Cancellation
+    ///
+    /// Must not be dropped while it waits: a job could take what the engine is still removing.
+    pub async fn collect(&self, limit: Duration) -> Result<Collection, DockerError> {
+        let end = Instant::now() + limit;
+        let surveyed = timeout_at(end, self.survey()).await;
+        let (mut known, others) = surveyed.map_err(|_| DockerError::Deadline {
+            doing: "ask what takes room".to_owned(),
+            after: limit,
+        })??;
+        let (mut collection, order) = self.decide(&mut known, &others);
+        for index in order {
+            let item = &mut collection.items[index];
+            let Verdict::Goes(because) = item.verdict else {
+                continue;
+            };
+            let stays = self.remove(&known[index], end).await?;
+            item.verdict = stays.map_or(Verdict::Gone(because), Verdict::Stays);
+        }
+        self.ledger.change(|notes| notes.collected = now())?;
+        Ok(collection)
+    }
+
+    /// Returns how long ago things were removed last.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read.
+    pub fn idle_for(&self) -> Result<Duration, DockerError> {
+        let last = self.ledger.read()?.collected;
+        Ok(Duration::from_secs(now().saturating_sub(last)))
+    }
+
+    async fn remove(&self, known: &Known, end: Instant) -> Result<Option<Stays>, DockerError> {
+        if Instant::now() >= end {
+            return Ok(Some(Stays::NoTime));
+        }
+        if self.ledger.is_pulling()? {
+            return Ok(Some(Stays::PullsGoOn));
+        }
+        let thing = &known.thing;
+        let removal = Removal {
+            engine: &self.engine,
+            ledger: &self.ledger,
+            kind: thing.kind,
+            id: match thing.kind {
+                ItemKind::Image => &thing.stack.id,
+                ItemKind::Volume => &thing.name,
+            },
+            names: &known.names,
+            used: known.used,
+        };
+        removal.perform().await
+    }
+
+    /// Decides about what is known; returns that in its order, and what goes in that order.
+    fn decide(&self, known: &mut [Known], others: &[Stack]) -> (Collection, Vec<usize>) {
+        known.sort_by(|a, b| (a.used, &a.thing.name).cmp(&(b.used, &b.thing.name)));
+        let things: Vec<Thing> = known.iter().map(|it| it.thing.clone()).collect();
+        let decision = decide(&things, others, &self.budget, SystemTime::now());
+        let items = things.into_iter().zip(decision.verdicts);
+        let items = items.map(|(thing, verdict)| Item {
+            kind: thing.kind,
+            bytes: thing.stack.alone(),
+            name: thing.name,
+            used: thing.used,
+            verdict,
+        });
+        let collection = Collection {
+            items: items.collect(),
+            held: decision.held,
+        };
+        (collection, decision.order)
+    }
+
+    /// Returns what jobs have used and is there, and the other images.
+    async fn survey(&self) -> Result<(Vec<Known>, Vec<Stack>), DockerError> {
+        // Podman tells no such events, and who has pulled by hand is a matter of good will anyway.
+        if let Err(error) = self.ledger.notice_pulls(&self.engine).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::debug!(error, "Who pulled images by hand is not known.");
+        }
+        // In this order: what a job notes meanwhile is not taken for something that is gone.
+        let noted = self.ledger.read()?;
+        let usage = Usage::ask(&self.engine).await?;
+        self.forget(&noted, &usage)?;
+        let mut known = Vec::new();
+        let mut strangers = Vec::new();
+        for image in &usage.images {
+            match self.known_image(&noted, image)? {
+                Some(found) => known.push(found),
+                None => strangers.push(image.stack.clone()),
+            }
+        }
+        for volume in &usage.volumes {
+            if let Some(note) = noted.volumes.get(&volume.name) {
+                let stays = if volume.has_container {
+                    Some(Stays::InContainer)
+                } else {
+                    self.in_use(ItemKind::Volume, &volume.name, &note.job)?
+                };
+                let stack = Stack {
+                    size: volume.bytes,
+                    ..Stack::default()
+                };
+                known.push(Known {
+                    thing: Thing {
+                        kind: ItemKind::Volume,
+                        name: volume.name.clone(),
+                        stack,
+                        used: moment(note.used),
+                        stays,
+                    },
+                    names: vec![volume.name.clone()],
+                    used: note.used,
+                });
+            }
+        }
+        Ok((known, strangers))
+    }
+
+    fn known_image(&self, noted: &Notes, image: &FoundImage) -> Result<Option<Known>, DockerError> {
+        let names = image.names.iter();
+        let uses: Vec<(&String, &ImageNote)> = names
+            .filter_map(|name| Some((name, noted.images.get(name)?)))
+            .filter(|(_, note)| note.id == image.stack.id)
+            .collect();
+        let Some((name, last)) = uses.iter().max_by_key(|(_, note)| note.used) else {
+            return Ok(None);
+        };
+        let ours = uses.iter().filter(|(_, note)| note.pulled.is_some());
+        let ours: Vec<&str> = ours.map(|(name, _)| name.as_str()).collect();
+        let stays = if let Some(stays) = self.claimed(image, &ours) {
+            Some(stays)
+        } else if image.has_container {
+            Some(Stays::InContainer)
+        } else {
+            let mut names = ours.iter();
+            names
+                .find_map(|name| self.in_use(ItemKind::Image, name, &last.job).transpose())
+                .transpose()?
+        };
+        Ok(Some(Known {
+            thing: Thing {
+                kind: ItemKind::Image,
+                name: familiar(name),
+                stack: image.stack.clone(),
+                used: moment(last.used),
+                stays,
+            },
+            names: ours.into_iter().map(str::to_owned).collect(),
+            used: last.used,
+        }))
+    }
+
+    /// Returns why an image is not ours to remove, or not to be removed.
+    fn claimed(&self, image: &FoundImage, ours: &[&str]) -> Option<Stays> {
+        if ours.is_empty() {
+            return Some(Stays::NotOurs);
+        }
+        if let Some(other) = others(&image.names, ours).first() {
+            return Some(Stays::OtherName(familiar(other)));
+        }
+        let is_kept = |name: &&str| {
+            let familiar = familiar(name);
+            let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&familiar);
+            self.budget.keep_images.iter().any(matches)
+        };
+        ours.iter().any(is_kept).then_some(Stays::Kept)
+    }
+
+    fn in_use(&self, kind: ItemKind, name: &str, job: &str) -> Result<Option<Stays>, DockerError> {
+        let is_leased = self.ledger.is_leased(kind, name)?;
+        Ok(is_leased.then(|| Stays::Leased(job.to_owned())))
+    }
+
+    /// Forgets what was noted and is there no more.
+    fn forget(&self, noted: &Notes, usage: &Usage) -> Result<(), DockerError> {
+        let has_image = |name: &str, id: &str| {
+            let is_it = |it: &FoundImage| it.stack.id == id && it.names.iter().any(|it| it == name);
+            usage.images.iter().any(is_it)
+        };
+        let has_volume = |name: &str| usage.volumes.iter().any(|it| it.name == name);
+        self.ledger.change(|notes| {
+            // What was noted since is newer than what the engine said.
+            let is_new = |name: &str, id: &str| noted.images.get(name).is_none_or(|it| it.id != id);
+            notes.forget(
+                |name, id| is_new(name, id) || has_image(name, id),
+                |name| !noted.volumes.contains_key(name) || has_volume(name),
+            );
+        })
+    }
+}
+
+fn familiar(name: &str) -> String {
+    ImageReference::parse(name).map_or_else(|_| name.to_owned(), |it| it.familiar())
+}
+
+fn moment(seconds: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(seconds)
+}

@@ -1,0 +1,182 @@
+use super::ItemKind;
+use super::lease::{Lease, Seizure, is_held};
+use super::notes::Notes;
+use crate::engine::Engine;
+use crate::error::DockerError;
+use fail_point::fail_point;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The directory of the state with one for each engine.
+const DIRECTORY: &str = "engines";
+
+/// What is known of the images and volumes that jobs used in one engine, for all processes that share a state
+/// directory. Cheap to clone.
+///
+/// ```text
+/// engines/<engine>/ledger.json   what is known
+/// engines/<engine>/lock          held for a moment by who changes it
+/// engines/<engine>/leases/       a file for each thing in use, locked by who uses it
+/// engines/<engine>/pulling       locked by who pulls
+/// ```
+#[derive(Debug, Clone)]
+pub struct Ledger(Arc<Place>);
+
+#[derive(Debug)]
+struct Place {
+    directory: PathBuf,
+    host: String,
+    /// How many seconds the engine's clock is ahead.
+    ahead: i64,
+}
+
+impl Ledger {
+    /// Opens what is kept in the state directory `state` of an engine, and makes the place for it.
+    ///
+    /// # Errors
+    ///
+    /// When the engine does not answer, or the directory cannot be made.
+    pub async fn open(state: &Path, engine: &Engine) -> Result<Self, DockerError> {
+        let info = engine.info().await?;
+        let host = engine.host().to_string();
+        // Podman has another id each time it is asked.
+        let id = match info.id.filter(|_| engine.version().name == "Docker") {
+            Some(id) if !id.is_empty() => id,
+            _ => host.clone(),
+        };
+        let there = info.system_time.and_then(|it| it.parse::<Timestamp>().ok());
+        let ahead = there.map_or(0, |there| there.as_second() - Timestamp::now().as_second());
+        let directory = state.join(DIRECTORY).join(hash(&id));
+        fs::create_dir_all(directory.join("leases")).map_err(failed("keep a list of images"))?;
+        Ok(Self(Arc::new(Place {
+            directory,
+            host,
+            ahead,
+        })))
+    }
+
+    /// Returns whether it is of this engine.
+    pub(crate) fn is_of(&self, engine: &Engine) -> bool {
+        self.0.host == engine.host().to_string()
+    }
+
+    /// Returns what is known.
+    pub(super) fn read(&self) -> Result<Notes, DockerError> {
+        let notes = self.load().map_err(failed("read the list of images"))?;
+        if notes.version > Notes::VERSION {
+            return Err(DockerError::config(format!(
+                "a newer Runwright keeps the list of images in {}; update this one",
+                self.file().display()
+            )));
+        }
+        Ok(notes)
+    }
+
+    /// Changes what is known. Blocks, for a moment.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Notes) -> T) -> Result<T, DockerError> {
+        let lock = File::create(self.0.directory.join("lock"));
+        let lock = lock.map_err(failed("lock the list of images"))?;
+        lock.lock().map_err(failed("lock the list of images"))?;
+        let old = self.read()?;
+        let mut notes = old.clone();
+        let result = change(&mut notes);
+        notes.version = Notes::VERSION;
+        notes.engine.clone_from(&self.0.host);
+        if notes != old {
+            fail_point!("executor_docker::garbage::note", self.save(&notes))
+                .map_err(failed("write the list of images"))?;
+        }
+        Ok(result)
+    }
+
+    /// Keeps a thing from being removed; waits while it is.
+    pub(super) async fn lease(&self, kind: ItemKind, name: &str) -> Result<Lease, DockerError> {
+        let lease = Lease::take(&self.lease_of(kind, name)).await;
+        lease.map_err(|error| failed("keep a thing from being removed")(error))
+    }
+
+    /// Returns whether somebody uses a thing.
+    pub(super) fn is_leased(&self, kind: ItemKind, name: &str) -> Result<bool, DockerError> {
+        let held = is_held(&self.lease_of(kind, name));
+        held.map_err(failed("find out who uses a thing"))
+    }
+
+    /// Returns the right to remove a thing; `None` where somebody uses it.
+    pub(super) fn seize(&self, kind: ItemKind, name: &str) -> Result<Option<Seizure>, DockerError> {
+        let seizure = Seizure::take(&self.lease_of(kind, name));
+        seizure.map_err(failed("find out who uses a thing"))
+    }
+
+    /// Says that something is pulled until the result is dropped.
+    pub(super) async fn pulling(&self) -> Result<Lease, DockerError> {
+        let lease = Lease::take(&self.0.directory.join("pulling")).await;
+        lease.map_err(failed("say that an image is pulled"))
+    }
+
+    /// Returns whether something is pulled.
+    pub(super) fn is_pulling(&self) -> Result<bool, DockerError> {
+        let held = is_held(&self.0.directory.join("pulling"));
+        held.map_err(failed("find out whether images are pulled"))
+    }
+
+    /// Returns how many seconds the engine's clock is ahead.
+    pub(super) fn ahead(&self) -> i64 {
+        self.0.ahead
+    }
+
+    fn lease_of(&self, kind: ItemKind, name: &str) -> PathBuf {
+        let file = hash(&format!("{kind} {name}"));
+        self.0.directory.join("leases").join(file)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.directory.join("ledger.json")
+    }
+
+    fn load(&self) -> io::Result<Notes> {
+        let text = match fs::read(self.file()) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Notes::default()),
+            Err(error) => return Err(error),
+        };
+        // What nobody can read is nobody's: then all that is there stays.
+        Ok(serde_json::from_slice(&text).unwrap_or_else(|error| {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "The list of images is torn, and begins anew.");
+            Notes::default()
+        }))
+    }
+
+    fn save(&self, notes: &Notes) -> io::Result<()> {
+        let unnamed = self.0.directory.join(".ledger.json");
+        fs::write(&unnamed, serde_json::to_vec_pretty(notes)?)?;
+        fs::rename(&unnamed, self.file())
+    }
+}
+
+/// Returns the seconds since 1970.
+pub(super) fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |since| since.as_secs())
+}
+
+fn hash(text: &str) -> String {
+    let mut out = String::with_capacity(32);
+    for byte in &Sha256::digest(text)[..16] {
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
+}
+
+fn failed(doing: &'static str) -> impl FnOnce(io::Error) -> DockerError {
+    move |source| DockerError::Broken {
+        doing: doing.to_owned(),
+        source: source.into(),
+    }
+}

@@ -1,0 +1,233 @@
+//! What the ledger says of an engine, and how it comes to say it.
+
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashSet};
+
+/// How long after we noted a pull its event in the engine may be, in seconds: clocks differ.
+const SLACK: u64 = 2;
+
+/// What is known of an engine. Times are seconds since 1970.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Notes {
+    /// Of this layout.
+    pub(crate) version: u32,
+    /// Where the engine is, for people.
+    pub(crate) engine: String,
+    /// When things were removed last.
+    pub(crate) collected: u64,
+    /// Images that jobs have used, by their names in full.
+    pub(crate) images: BTreeMap<String, ImageNote>,
+    /// Volumes that jobs have used and that outlive them, by name.
+    pub(crate) volumes: BTreeMap<String, VolumeNote>,
+}
+
+/// What is known of the name of an image.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ImageNote {
+    /// The image.
+    pub(crate) id: String,
+    /// Its name by its digest.
+    pub(crate) digest: Option<String>,
+    /// When we pulled it; none where it is somebody else's.
+    pub(crate) pulled: Option<u64>,
+    pub(crate) used: u64,
+    /// The job that used it last.
+    pub(crate) job: String,
+}
+
+/// What is known of a volume.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct VolumeNote {
+    pub(crate) used: u64,
+    /// The job that used it last.
+    pub(crate) job: String,
+}
+
+/// What the engine had before a pull.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Before {
+    /// The image that had the name.
+    pub(crate) named: Option<String>,
+    /// All images.
+    pub(crate) ids: HashSet<String>,
+}
+
+/// A pull, as the engine told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SeenPull {
+    /// The name in full.
+    pub(crate) name: String,
+    pub(crate) at: u64,
+}
+
+impl Notes {
+    /// The layout that is written here.
+    pub(crate) const VERSION: u32 = 1;
+
+    /// Notes that a job uses an image which the engine had.
+    pub(crate) fn use_image(&mut self, name: &str, used: ImageNote) {
+        match self.images.get_mut(name) {
+            Some(note) if note.id == used.id => {
+                (note.used, note.job) = (used.used, used.job);
+            }
+            // Somebody else gave the name to another image.
+            _ => {
+                let theirs = ImageNote {
+                    pulled: None,
+                    ..used
+                };
+                self.images.insert(name.to_owned(), theirs);
+            }
+        }
+    }
+
+    /// Notes that a job pulled an image; it is ours if neither the name nor the image was there, or both were ours.
+    pub(crate) fn pull_image(&mut self, name: &str, before: &Before, pulled: ImageNote) {
+        let old = self.images.get(name).cloned();
+        let was_named = before.named.as_ref();
+        let had_name = match (&old, was_named) {
+            (_, None) => true,
+            (Some(old), Some(id)) => old.pulled.is_some() && old.id == *id,
+            (None, Some(_)) => false,
+        };
+        let is_known = |note: &ImageNote| note.id == pulled.id && note.pulled.is_some();
+        let had_image = !before.ids.contains(&pulled.id) || self.images.values().any(is_known);
+        if !(had_name && had_image) {
+            // Another job of ours may know better, who pulled it at the same time.
+            self.use_image(name, pulled);
+            return;
+        }
+        if let Some(old) = old.filter(|old| old.pulled.is_some() && old.id != pulled.id)
+            && let Some(digest) = &old.digest
+            && was_named.is_some()
+        {
+            // What had the name until now is still there, and has no other.
+            self.images.insert(digest.clone(), old);
+        }
+        self.images.insert(name.to_owned(), pulled);
+    }
+
+    /// Notes that a job uses a volume.
+    pub(crate) fn use_volume(&mut self, name: &str, note: VolumeNote) {
+        self.volumes.insert(name.to_owned(), note);
+    }
+
+    /// Notes which images somebody else has pulled: he wants them, so they are his from now on.
+    pub(crate) fn see_pulls(&mut self, seen: &[SeenPull]) {
+        for pull in seen {
+            if let Some(note) = self.images.get_mut(&pull.name)
+                && note.pulled.is_some_and(|ours| pull.at > ours + SLACK)
+            {
+                note.pulled = None;
+            }
+        }
+    }
+
+    /// Forgets images whose names lead elsewhere now, and volumes that are gone.
+    pub(crate) fn forget(
+        &mut self,
+        mut has_image: impl FnMut(&str, &str) -> bool,
+        mut has_volume: impl FnMut(&str) -> bool,
+    ) {
+        self.images.retain(|name, note| has_image(name, &note.id));
+        self.volumes.retain(|name, _| has_volume(name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: &str = "docker.io/library/app:1";
+
+    fn note(id: &str, at: u64) -> ImageNote {
+        ImageNote {
+            id: id.to_owned(),
+            digest: Some(format!("docker.io/library/app@{id}")),
+            pulled: Some(at),
+            used: at,
+            job: "build".to_owned(),
+        }
+    }
+
+    fn before(named: Option<&str>, ids: &[&str]) -> Before {
+        Before {
+            named: named.map(str::to_owned),
+            ids: ids.iter().map(|&id| id.to_owned()).collect(),
+        }
+    }
+
+    fn is_ours(notes: &Notes, name: &str) -> bool {
+        notes.images[name].pulled.is_some()
+    }
+
+    #[test]
+    fn an_image_is_ours_if_nobody_had_it_before() {
+        let check = |before: Before, expect: bool| {
+            let mut notes = Notes::default();
+            notes.pull_image(NAME, &before, note("new", 5));
+            assert_eq!(is_ours(&notes, NAME), expect, "{before:?}");
+        };
+        check(before(None, &["other"]), true);
+        // He had that name, for this image or an older one.
+        check(before(Some("new"), &["new"]), false);
+        check(before(Some("old"), &["old"]), false);
+        // He had that image by another name.
+        check(before(None, &["new"]), false);
+    }
+
+    #[test]
+    fn what_is_ours_stays_so_when_it_is_pulled_again() {
+        let mut notes = Notes::default();
+        notes.pull_image(NAME, &before(None, &[]), note("one", 5));
+        notes.pull_image(NAME, &before(Some("one"), &["one"]), note("one", 6));
+        assert!(is_ours(&notes, NAME));
+        // The tag means another image now; the old one is still there.
+        notes.pull_image(NAME, &before(Some("one"), &["one"]), note("two", 7));
+        assert!(is_ours(&notes, NAME));
+        assert_eq!(notes.images[NAME].id, "two");
+        assert_eq!(notes.images["docker.io/library/app@one"].id, "one");
+        // Another name of it is ours as well.
+        let other = "docker.io/library/app:latest";
+        notes.pull_image(other, &before(None, &["one", "two"]), note("two", 8));
+        assert!(is_ours(&notes, other));
+    }
+
+    #[test]
+    fn a_name_that_somebody_else_gave_away_is_his() {
+        let mut notes = Notes::default();
+        notes.pull_image(NAME, &before(None, &[]), note("one", 5));
+        notes.use_image(NAME, note("one", 6));
+        assert!(is_ours(&notes, NAME));
+        assert_eq!(notes.images[NAME].used, 6);
+        notes.use_image(NAME, note("built", 7));
+        assert!(!is_ours(&notes, NAME));
+        notes.pull_image(NAME, &before(Some("built"), &["built"]), note("two", 8));
+        assert!(!is_ours(&notes, NAME));
+    }
+
+    #[test]
+    fn who_came_a_moment_later_does_not_undo_what_the_first_knows() {
+        let mut notes = Notes::default();
+        // It was there when the second looked, and the first had not noted it yet.
+        notes.use_image(NAME, note("one", 5));
+        notes.pull_image(NAME, &before(None, &[]), note("one", 5));
+        notes.pull_image(NAME, &before(Some("one"), &["one"]), note("one", 6));
+        assert!(is_ours(&notes, NAME));
+    }
+
+    #[test]
+    fn who_pulls_by_hand_has_it() {
+        let mut notes = Notes::default();
+        notes.pull_image(NAME, &before(None, &[]), note("one", 5));
+        let pull = |name: &str, at| SeenPull {
+            name: name.to_owned(),
+            at,
+        };
+        notes.see_pulls(&[pull(NAME, 4), pull(NAME, 7), pull("other", 100)]);
+        assert!(is_ours(&notes, NAME));
+        notes.see_pulls(&[pull(NAME, 8)]);
+        assert!(!is_ours(&notes, NAME));
+    }
+}

@@ -1,0 +1,163 @@
+use super::*;
+
+const DAY: Duration = Duration::from_hours(24);
+
+fn now() -> SystemTime {
+    SystemTime::UNIX_EPOCH + 1000 * DAY
+}
+
+fn thing(name: &str, days: u32, size: u64) -> Thing {
+    Thing {
+        kind: ItemKind::Volume,
+        name: name.to_owned(),
+        stack: Stack {
+            size,
+            ..Stack::default()
+        },
+        used: now() - days * DAY,
+        stays: None,
+    }
+}
+
+fn image(layers: &[(&str, u64)], shared: u64, days: u32) -> Thing {
+    let names: Vec<String> = layers.iter().map(|(name, _)| (*name).to_owned()).collect();
+    Thing {
+        kind: ItemKind::Image,
+        stack: Stack {
+            id: names.concat(),
+            size: layers.iter().map(|(_, size)| size).sum(),
+            layers: names,
+            shared,
+        },
+        ..thing(layers[layers.len() - 1].0, days, 0)
+    }
+}
+
+fn stays(thing: Thing, why: Stays) -> Thing {
+    Thing {
+        stays: Some(why),
+        ..thing
+    }
+}
+
+fn budget(disk: impl Into<Option<u64>>, days: impl Into<Option<u32>>) -> Budget {
+    Budget {
+        disk: disk.into(),
+        unused_for: days.into().map(|days| days * DAY),
+        ..Budget::default()
+    }
+}
+
+/// Checks which go, in their order.
+fn check(things: &[Thing], others: &[Stack], budget: &Budget, expect: &[&str]) -> Decision {
+    let decision = decide(things, others, budget, now());
+    let gone = decision
+        .order
+        .iter()
+        .map(|&index| things[index].name.as_str());
+    assert_eq!(gone.collect::<Vec<_>>(), expect, "{budget:?}");
+    for &index in &decision.order {
+        assert!(matches!(decision.verdicts[index], Verdict::Goes(_)));
+    }
+    decision
+}
+
+#[test]
+fn the_least_recently_used_goes_until_the_rest_has_room() {
+    let things = [thing("b", 2, 10), thing("c", 3, 10), thing("a", 1, 10)];
+    check(&things, &[], &budget(30, None), &[]);
+    check(&things, &[], &budget(29, None), &["c"]);
+    check(&things, &[], &budget(10, None), &["c", "b"]);
+    let all = check(&things, &[], &budget(0, None), &["c", "b", "a"]);
+    assert_eq!(all.held, 30);
+    assert_eq!(all.verdicts[0], Verdict::Goes(Because::OverBudget));
+}
+
+#[test]
+fn what_nobody_used_for_too_long_goes_first() {
+    let things = [
+        thing("new", 1, 50),
+        thing("old", 20, 1),
+        thing("older", 30, 1),
+    ];
+    let decision = check(&things, &[], &budget(None, 14), &["older", "old"]);
+    assert_eq!(
+        decision.verdicts[1],
+        Verdict::Goes(Because::Unused(20 * DAY))
+    );
+    assert_eq!(decision.verdicts[0], Verdict::Stays(Stays::WithinBudget));
+    // There is room when they are gone.
+    check(&things, &[], &budget(50, 14), &["older", "old"]);
+    check(&things, &[], &budget(None, 30), &[]);
+}
+
+#[test]
+fn without_a_limit_nothing_goes() {
+    let decision = check(&[thing("a", 900, 1 << 40)], &[], &Budget::default(), &[]);
+    assert_eq!(decision.verdicts, [Verdict::Stays(Stays::NoLimit)]);
+    assert_eq!(decision.held, 1 << 40);
+}
+
+#[test]
+fn what_must_stay_stays_and_counts_if_it_is_ours() {
+    let leased = || Stays::Leased("build".to_owned());
+    let things = [
+        stays(thing("leased", 9, 10), leased()),
+        stays(thing("theirs", 8, 100), Stays::NotOurs),
+        stays(
+            thing("named", 7, 100),
+            Stays::OtherName("mine:1".to_owned()),
+        ),
+        thing("free", 1, 5),
+    ];
+    // What a job has takes the room of the others.
+    let decision = check(&things, &[], &budget(12, None), &["free"]);
+    assert_eq!(decision.held, 15);
+    assert_eq!(decision.verdicts[0], Verdict::Stays(leased()));
+    assert_eq!(decision.verdicts[1], Verdict::Stays(Stays::NotOurs));
+    check(&things, &[], &budget(15, None), &[]);
+    check(&things, &[], &budget(0, 1), &["free"]);
+}
+
+#[test]
+fn layers_of_several_images_count_once() {
+    let one = image(&[("base", 100), ("one", 10)], 100, 3);
+    let two = image(&[("base", 100), ("two", 10)], 100, 2);
+    let things = [one, two];
+    let decision = check(&things, &[], &budget(120, None), &[]);
+    assert_eq!(decision.held, 120);
+    check(&things, &[], &budget(115, None), &["one"]);
+    // The base goes with the last that has it.
+    check(&things, &[], &budget(109, None), &["one", "two"]);
+    // Somebody else has the base, so it is neither ours nor free.
+    let theirs = [image(&[("base", 100), ("x", 1)], 100, 0).stack];
+    let decision = check(&things, &theirs, &budget(20, None), &[]);
+    assert_eq!(decision.held, 20);
+}
+
+#[test]
+fn what_frees_nothing_does_not_go_for_want_of_room() {
+    let base = image(&[("base", 100)], 100, 9);
+    let leased = stays(
+        image(&[("base", 100), ("app", 10)], 100, 1),
+        Stays::InContainer,
+    );
+    let things = [base, leased];
+    let decision = check(&things, &[], &budget(50, None), &[]);
+    assert_eq!(decision.held, 110);
+    assert_eq!(decision.verdicts[0], Verdict::Stays(Stays::FreesNothing));
+    // When the one above it may go, it goes, and then the base.
+    let things = [
+        things[0].clone(),
+        image(&[("base", 100), ("app", 10)], 100, 1),
+    ];
+    check(&things, &[], &budget(50, None), &["app", "base"]);
+    check(&things, &[], &budget(100, None), &["app"]);
+}
+
+#[test]
+fn a_clock_that_was_set_back_makes_nothing_old() {
+    let mut future = thing("a", 0, 1);
+    future.used = now() + 100 * DAY;
+    check(&[future], &[], &budget(None, 1), &[]);
+}

@@ -1,0 +1,153 @@
+//! Removing one thing, if it still is what it was taken for.
+
+use super::ItemKind;
+use super::item::Stays;
+use super::ledger::Ledger;
+use super::names::{in_full, others};
+use crate::engine::Engine;
+use crate::error::DockerError;
+use crate::labels::{KEEP, MANAGED};
+use bollard::query_parameters::{RemoveImageOptions, RemoveVolumeOptions};
+use fail_point::fail_point;
+use std::collections::HashMap;
+
+/// A thing that is to go.
+#[derive(Debug)]
+pub(super) struct Removal<'r> {
+    pub(super) engine: &'r Engine,
+    pub(super) ledger: &'r Ledger,
+    pub(super) kind: ItemKind,
+    /// The image's id, or the volume's name.
+    pub(super) id: &'r str,
+    /// What it is known as.
+    pub(super) names: &'r [String],
+    /// When it was used last, as far as was known when it was decided about, in seconds since 1970.
+    pub(super) used: u64,
+}
+
+impl Removal<'_> {
+    /// Removes it, or says why it stays after all. Nobody gets a lease of it meanwhile.
+    pub(super) async fn perform(&self) -> Result<Option<Stays>, DockerError> {
+        let mut seizures = Vec::new();
+        for name in self.names {
+            match self.ledger.seize(self.kind, name)? {
+                Some(seizure) => seizures.push(seizure),
+                None => return Ok(Some(Stays::Leased(self.last_job()?))),
+            }
+        }
+        if self.was_used()? {
+            return Ok(Some(Stays::WithinBudget));
+        }
+        let stays = match self.kind {
+            ItemKind::Image => self.remove_image().await?,
+            ItemKind::Volume => self.remove_volume().await?,
+        };
+        if stays.is_none() {
+            self.ledger.change(|notes| {
+                for name in self.names {
+                    match self.kind {
+                        ItemKind::Image => drop(notes.images.remove(name)),
+                        ItemKind::Volume => drop(notes.volumes.remove(name)),
+                    }
+                }
+            })?;
+        }
+        drop(seizures);
+        Ok(stays)
+    }
+
+    /// Returns whether a job has used it since it was decided about, and is done with it.
+    fn was_used(&self) -> Result<bool, DockerError> {
+        let notes = self.ledger.read()?;
+        let last = self.names.iter().filter_map(|name| match self.kind {
+            ItemKind::Image => notes.images.get(name).map(|it| it.used),
+            ItemKind::Volume => notes.volumes.get(name).map(|it| it.used),
+        });
+        Ok(last.max().is_some_and(|last| last > self.used))
+    }
+
+    fn last_job(&self) -> Result<String, DockerError> {
+        let notes = self.ledger.read()?;
+        let jobs = self.names.iter().filter_map(|name| match self.kind {
+            ItemKind::Image => notes.images.get(name).map(|it| (it.used, it.job.clone())),
+            ItemKind::Volume => notes.volumes.get(name).map(|it| (it.used, it.job.clone())),
+        });
+        Ok(jobs.max().map(|(_, job)| job).unwrap_or_default())
+    }
+
+    /// Takes our names off an image. Nothing is forced, so the engine refuses what a container has.
+    async fn remove_image(&self) -> Result<Option<Stays>, DockerError> {
+        let found = self.engine.api().inspect_image(self.id);
+        let found = match self.engine.call("look for an image", found).await {
+            Ok(found) => found,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let names = found.repo_tags.iter().chain(&found.repo_digests).flatten();
+        let names: Vec<String> = names.filter_map(|name| in_full(name)).collect();
+        let ours: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        if let Some(other) = others(&names, &ours).first() {
+            return Ok(Some(Stays::OtherName((*other).to_owned())));
+        }
+        // One by its digest goes with the last tag of its repository.
+        for name in self.names.iter().filter(|name| names.contains(name)) {
+            // Parents that nobody gave a name may be the user's.
+            let options = RemoveImageOptions {
+                noprune: true,
+                ..RemoveImageOptions::default()
+            };
+            let removed = self.engine.api().remove_image(name, Some(options), None);
+            let removed = fail_point!(
+                "executor_docker::garbage::remove_image",
+                self.engine
+                    .call(format!("remove image {name}"), removed)
+                    .await
+            );
+            if let Some(stays) = refused(removed.map(drop))? {
+                return Ok(Some(stays));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn remove_volume(&self) -> Result<Option<Stays>, DockerError> {
+        let found = self.engine.api().inspect_volume(self.id);
+        let found = match self.engine.call("look for a volume", found).await {
+            Ok(found) => found,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if !is_ours(&found.labels) {
+            return Ok(Some(Stays::NotOurs));
+        }
+        let options = RemoveVolumeOptions { force: false };
+        let removed = self.engine.api().remove_volume(self.id, Some(options));
+        let removed = fail_point!(
+            "executor_docker::garbage::remove_volume",
+            self.engine
+                .call(format!("remove volume {}", self.id), removed)
+                .await
+        );
+        refused(removed)
+    }
+}
+
+/// Returns whether a volume has the labels of what we keep for later jobs.
+fn is_ours(labels: &HashMap<String, String>) -> bool {
+    let has = |label: &str| labels.get(label).is_some_and(|value| value == "true");
+    has(MANAGED) && has(KEEP)
+}
+
+/// Returns the engine's words where it does not remove a thing because somebody has it.
+fn refused(removed: Result<(), DockerError>) -> Result<Option<Stays>, DockerError> {
+    match removed {
+        Ok(()) => Ok(None),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(DockerError::Api {
+            status: 409,
+            message,
+            ..
+        }) => Ok(Some(Stays::Refused(message))),
+        Err(error) => Err(error),
+    }
+}
