@@ -1,6 +1,7 @@
 //! Requests to real servers on this machine, over real sockets.
 
 mod authority;
+mod bodies;
 mod limits;
 mod names;
 mod proxies;
