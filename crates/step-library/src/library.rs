@@ -59,17 +59,14 @@ impl StepLibrary {
     ///
     /// When the cache cannot be read or changed.
     pub fn clean(&self, unused: Unused) -> Result<Cleaned, LibraryError> {
-        let cleaned = clean(
-            &[&self.git.trees, &self.git.mirrors, &self.images.trees],
-            unused,
-        );
+        let cleaned = clean(&self.shelves(), unused);
         Ok(cleaned.map_err(Error::cache("clean", &self.directory))?)
     }
 
     /// Removes what programs left that were killed.
     async fn sweep(&self) -> Result<(), Error> {
         let directory = self.directory.clone();
-        let shelves = [self.git.trees.clone(), self.images.trees.clone()];
+        let shelves = self.shelves();
         let sweep = move || {
             make_private_dir(&directory).map_err(Error::cache("make", &directory))?;
             let recovered = process::recover(&directory);
@@ -88,11 +85,25 @@ impl StepLibrary {
         }
     }
 
-    /// Keeps the cache within its budget.
-    fn tidy(&self) {
-        if let Err(error) = self.clean(Unused::Above(self.budget)) {
-            tracing::warn!(%error, "The cache of functions may become too large.");
-        }
+    /// Keeps the cache within its budget, and free of what was given up.
+    async fn tidy(&self) {
+        let (shelves, budget) = (self.shelves(), self.budget);
+        let tidy = move || {
+            shelves.iter().try_for_each(Shelf::sweep)?;
+            clean(&shelves, Unused::Above(budget))
+        };
+        // It ends by itself, soon.
+        let error = match tokio::task::spawn_blocking(tidy).await {
+            Ok(Ok(_)) => return,
+            Ok(Err(error)) => error,
+            Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+        };
+        tracing::warn!(%error, "The cache of functions may become too large.");
+    }
+
+    fn shelves(&self) -> [Shelf; 3] {
+        let git = &self.git;
+        [&git.trees, &git.mirrors, &self.images.trees].map(Shelf::clone)
     }
 
     async fn bring(&self, source: &Source, asker: &Asker) -> Result<Fetched, Error> {
@@ -116,7 +127,7 @@ impl StepLibrary {
                 (lease, digest, directory)
             }
         };
-        self.tidy();
+        self.tidy().await;
         Ok(Fetched {
             directory,
             identity,

@@ -22,10 +22,10 @@ pub struct Cleaned {
 }
 
 /// Removes what is not used from some shelves together.
-pub(crate) fn clean(shelves: &[&Shelf], unused: Unused) -> io::Result<Cleaned> {
+pub(crate) fn clean(shelves: &[Shelf], unused: Unused) -> io::Result<Cleaned> {
     let mut entries: Vec<(&Shelf, Entry)> = Vec::new();
     for shelf in shelves {
-        entries.extend(shelf.entries()?.into_iter().map(|entry| (*shelf, entry)));
+        entries.extend(shelf.entries()?.into_iter().map(|entry| (shelf, entry)));
     }
     entries.sort_by_key(|(_, entry)| entry.used);
     let mut left: u64 = entries.iter().map(|(_, entry)| entry.bytes).sum();

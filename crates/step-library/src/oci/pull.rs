@@ -67,7 +67,7 @@ impl ImageFetcher {
             platform: &platform,
         };
         if self.options.offline {
-            return self.here(&wanted);
+            return self.here(&wanted).await;
         }
         let registry = self.registries.open(image, asker, Access::Pull).await?;
         // Also for what is in the cache: whether this asker may have it, the registry knows alone.
@@ -86,23 +86,21 @@ impl ImageFetcher {
     }
 
     /// Returns what is in the cache, without asking anybody.
-    fn here(&self, wanted: &Wanted<'_>) -> Result<(Lease, String), Error> {
+    async fn here(&self, wanted: &Wanted<'_>) -> Result<(Lease, String), Error> {
+        let noted = || fs::read_to_string(self.noted_file(wanted));
         let digest = match wanted.label {
             Label::Digest(digest) => Some(digest.clone()),
-            Label::Tag(_) => fs::read_to_string(self.noted_file(wanted))
-                .ok()
-                .and_then(|text| Digest::parse(&text)),
+            Label::Tag(_) => noted().ok().and_then(|text| Digest::parse(&text)),
         };
-        let lease = digest.map(|digest| {
-            let name = name_of(&digest, wanted.platform);
-            let lease = self.trees.lease(&name);
-            lease.map(|lease| lease.map(|lease| (lease, digest.to_string())))
-        });
-        let lease = lease
-            .transpose()
-            .map_err(Error::cache("read", &self.noted))?;
         let absent = || Error::Offline(format!("{} {}", wanted.image, wanted.label));
-        lease.flatten().ok_or_else(absent)
+        let digest = digest.ok_or_else(absent)?;
+        let until = Instant::now() + self.options.deadline;
+        let name = name_of(&digest, wanted.platform);
+        let turn = self.trees.turn(&name, until).await;
+        match turn.map_err(|error| self.busy(wanted.image, error))? {
+            Turn::There(lease) => Ok((lease, digest.to_string())),
+            Turn::Make(_) => Err(absent()),
+        }
     }
 
     /// Notes what a tag is, for when nobody may be asked.

@@ -159,7 +159,7 @@ async fn a_private_registry_wants_to_know_who_asks_each_time() {
 }
 
 /// Returns what a registry has of an image with one file: a manifest and blobs by their paths.
-fn contents() -> (String, Layout) {
+pub(crate) fn contents() -> (String, Layout) {
     let mut layout = Layout::default();
     let single = layout.image(
         "linux/amd64",

@@ -4,6 +4,7 @@
 
 mod cache;
 mod git;
+mod given_up;
 mod image;
 mod images;
 mod publish;

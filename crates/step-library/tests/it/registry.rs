@@ -127,7 +127,10 @@ fn serve(
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
-    reader.read_line(&mut line)?;
+    if reader.read_line(&mut line)? == 0 {
+        // Who gave up before it asked.
+        return Ok(());
+    }
     let mut words = line.split(' ');
     let mut seen = Seen {
         method: words.next().unwrap_or_default().to_owned(),

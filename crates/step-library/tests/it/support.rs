@@ -1,7 +1,8 @@
 //! A library with a cache of the test's own.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use step_library::{LibraryOptions, StepLibrary};
 use steps::{Asker, Fetched, Library, LibraryError, Source};
 use tempfile::TempDir;
@@ -9,21 +10,33 @@ use web::{Origin, Url};
 
 /// A home and a cache, both gone with this.
 pub(crate) struct Home {
-    directory: TempDir,
+    path: PathBuf,
+    _directory: Option<TempDir>,
 }
 
 impl Home {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        Self { directory }
+        Self {
+            path: directory.path().to_owned(),
+            _directory: Some(directory),
+        }
+    }
+
+    /// Returns one that is somebody else's.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            _directory: None,
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.directory.path()
+        &self.path
     }
 
-    pub(crate) fn cache(&self) -> std::path::PathBuf {
-        self.directory.path().join("cache")
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.path.join("cache")
     }
 
     /// Returns options that let in the servers at these addresses, as if the user had named them.
@@ -37,7 +50,7 @@ impl Home {
 
     /// Returns an environment for git in which the user has no settings, and these variables.
     pub(crate) fn environment(&self, more: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
-        let home = self.directory.path().to_string_lossy().into_owned();
+        let home = self.path.to_string_lossy().into_owned();
         let path = std::env::var("PATH").unwrap();
         let all = [&[("HOME", &*home), ("PATH", &*path)], more].concat();
         let pair = |(name, value): (&str, &str)| (name.into(), value.into());
@@ -77,4 +90,13 @@ pub(crate) async fn refusal(library: &StepLibrary, source: &Source) -> String {
 
 pub(crate) fn text(directory: &Path, name: &str) -> String {
     std::fs::read_to_string(directory.join(name)).unwrap()
+}
+
+/// Waits until something is so; the test fails if it never is.
+pub(crate) fn until(what: &str, mut look: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_mins(1);
+    while !look() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }

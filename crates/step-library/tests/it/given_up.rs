@@ -1,0 +1,145 @@
+//! Fetches that nobody waits for any more: dropped, or of a program that is killed.
+
+use crate::images::{contents, image};
+use crate::registry::Fake;
+use crate::support::{Home, fetch, git, text, until};
+use gitlab_testkit::GitLab;
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc;
+use std::time::Duration;
+use step_library::StepLibrary;
+use steps::{Asker, Library, Source};
+
+/// Names the directory of a program that is to be killed.
+const DIRECTORY: &str = "RUNWRIGHT_TEST_LIBRARY_DIRECTORY";
+
+/// A registry with an image, which gives the bytes of its layer once something is sent or dropped.
+fn slow_registry() -> (Fake, mpsc::Sender<()>) {
+    let (digest, layout) = contents();
+    let (release, released) = mpsc::channel();
+    let fake = Fake::start(move |seen, _| {
+        if seen.path.contains("/blobs/") {
+            // An error says that nobody holds it back any more.
+            let _ = released.recv();
+        }
+        let hex = seen.path.rsplit([':', '/']).next().unwrap();
+        let hex = if hex == "1" {
+            &digest["sha256:".len()..]
+        } else {
+            hex
+        };
+        let told = vec![("docker-content-digest", digest.clone())];
+        (200, told, layout.blobs[hex].clone())
+    });
+    (fake, release)
+}
+
+/// Polls until something is so, and drops what is polled then.
+async fn drop_when(library: &StepLibrary, source: &Source, mut look: impl FnMut() -> bool) {
+    let asker = Asker::default();
+    let mut fetching = library.fetch(source, &asker);
+    let mut turns = tokio::time::interval(Duration::from_millis(5));
+    while !look() {
+        tokio::select! {
+            fetched = &mut fetching => panic!("it is held back: {fetched:?}"),
+            _ = turns.tick() => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_image_that_is_given_up_leaves_nothing() {
+    let (fake, release) = slow_registry();
+    let home = Home::new();
+    let library = home.library(&[&format!("http://{}", fake.host)]);
+    let source = image(&fake.host, "1");
+    // The configuration of the image is the first blob.
+    release.send(()).unwrap();
+    drop_when(&library, &source, || !home.names("oci/trees").is_empty()).await;
+    assert_eq!(home.names("oci/trees"), [""; 0]);
+    drop(release);
+    let fetched = fetch(&library, &source).await.unwrap();
+    assert_eq!(text(&fetched.directory, "func.yml"), "it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_program_began_is_gone_after_the_next_start() {
+    let gitlab = GitLab::start();
+    let project = gitlab.project("g/functions");
+    project.commit(&[("func.yml", "it")]);
+    let path = "/g/functions.git/git-upload-pack";
+    let (fake, release) = slow_registry();
+    let url = project.clone_url();
+    let sources = [git(&url, "main"), image(&fake.host, "1")];
+    for (source, line) in sources
+        .iter()
+        .zip([format!("git {url}"), format!("oci {}", fake.host)])
+    {
+        let home = Home::new();
+        std::fs::write(home.path().join("source"), line).unwrap();
+        let trees = if matches!(source, Source::Git { .. }) {
+            "git/trees"
+        } else {
+            "oci/trees"
+        };
+        let held = gitlab.hold(path);
+        gitlab.reset_count();
+        let mut child = program(home.path()).spawn().unwrap();
+        let is_there = || match source {
+            // The list of references is asked for first, by the same path.
+            Source::Git { .. } => gitlab.count("POST", path) > 0,
+            Source::Oci { .. } => !home.names(trees).is_empty(),
+        };
+        if trees == "oci/trees" {
+            release.send(()).unwrap();
+        }
+        until("the program begins", is_there);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        held.release();
+        until("its guardian ends what it left", || {
+            let journal = std::fs::read_dir(home.cache().join("journal"));
+            journal.is_ok_and(|it| it.count() == 0) || trees == "oci/trees"
+        });
+        if trees == "oci/trees" {
+            // Enough for both programs.
+            for _ in 0..4 {
+                release.send(()).unwrap();
+            }
+        }
+        let servers = [gitlab.url(), format!("http://{}", fake.host)];
+        let library = home.library(&[&servers[0], &servers[1]]);
+        let fetched = fetch(&library, source).await.unwrap();
+        assert_eq!(text(&fetched.directory, "func.yml"), "it");
+        assert_eq!(home.names(trees).len(), 1, "{:?}", home.names(trees));
+    }
+}
+
+/// Returns this test binary as a program that fetches what is written in a directory.
+#[expect(clippy::disallowed_methods, reason = "it is to be killed")]
+fn program(directory: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "given_up::acts_as_program"])
+        .env(DIRECTORY, directory);
+    command
+}
+
+/// Not a case of its own.
+#[tokio::test]
+async fn acts_as_program() {
+    let Some(directory) = std::env::var_os(DIRECTORY) else {
+        assert!(Path::new("/").is_dir(), "started by a case only");
+        return;
+    };
+    let directory = Path::new(&directory);
+    let written = text(directory, "source");
+    let (kind, rest) = written.split_once(' ').unwrap();
+    let (source, server) = match kind {
+        "git" => (git(rest, "main"), rest.to_owned()),
+        _ => (image(rest, "1"), format!("http://{rest}")),
+    };
+    let library = Home::at(directory).library(&[&server]);
+    fetch(&library, &source).await.unwrap();
+}
