@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 ///
 /// - the driver alone makes and fills `project_dir`, and may begin before `prepare` returns: the executor
 ///   neither makes nor changes it;
+/// - `temp_dir` of this host may turn out to be another: nothing is brought there before;
 /// - a plan may come to nothing. When `prepare` fails, or returns an environment whose directories are
 ///   others, the driver removes what it has made.
 ///

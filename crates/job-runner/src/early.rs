@@ -67,8 +67,16 @@ impl EarlySources {
     /// Returns whether they are what this environment is to get.
     pub(crate) fn are_for(&self, environment: &Environment, build: &Build<'_>) -> bool {
         let (planned, found) = (&self.workspace, &environment.workspace);
+        // Sources do not come to the private directory, and have nothing in it.
+        let places = |workspace: &Workspace| {
+            let mut places = workspace.host_dirs().cloned();
+            if let Some(host) = &mut places {
+                host.temp_dir.clear();
+            }
+            places
+        };
         planned.dirs() == found.dirs()
-            && planned.host_dirs() == found.host_dirs()
+            && places(planned) == places(found)
             && planned.is_local() == found.is_local()
             && environment.variables.is_empty()
             && !build.has_script_before(&environment.shell)
