@@ -5,7 +5,7 @@ use crate::container::watch::{ContainerEnd, look};
 use crate::container::{JobContainer, fault};
 use crate::error::DockerError;
 use crate::executor::Prepared;
-use crate::labels::{ATTEMPT, JOB_ID, Labels, OWNER, ROLE, Role};
+use crate::labels::{ATTEMPT, JOB_ID, Labels, OWNER, ROLE, Role, WARM};
 use crate::made::Made;
 use crate::names::Names;
 use crate::network::JobNetwork;
@@ -53,7 +53,8 @@ pub(crate) async fn adopt(
         Err(error) if error.is_not_found() => None,
         Err(error) => return Err(error),
     };
-    if found.as_ref().is_some_and(|found| !is_of(found, &place)) {
+    let is_other = |found: &ContainerInspectResponse| !is_of(found, &place, &names);
+    if found.as_ref().is_some_and(is_other) {
         return Err(DockerError::config(format!(
             "container {} is not that of the job to go on with",
             place.container
@@ -104,7 +105,9 @@ pub(crate) async fn adopt(
 }
 
 /// Returns whether a container is the one that is meant: ids come from a journal, which may be wrong.
-fn is_of(found: &ContainerInspectResponse, place: &Place) -> bool {
+fn is_of(found: &ContainerInspectResponse, place: &Place, names: &Names) -> bool {
+    let name = found.name.as_deref().unwrap_or_default();
+    let is_named = name.trim_start_matches('/') == names.build();
     let labels = found.config.as_ref().and_then(|it| it.labels.as_ref());
     let has = |key: &str, value: &str| {
         labels
@@ -112,9 +115,11 @@ fn is_of(found: &ContainerInspectResponse, place: &Place) -> bool {
             .map(String::as_str)
             == Some(value)
     };
+    // One that was ready before there was the job has the job's name, and no label of it.
+    let is_labeled =
+        has(JOB_ID, &place.job.to_string()) && has(ATTEMPT, &place.attempt.to_string());
     has(OWNER, &place.owner)
-        && has(JOB_ID, &place.job.to_string())
-        && has(ATTEMPT, &place.attempt.to_string())
+        && (is_labeled || is_named && has(WARM, "true"))
         && has(ROLE, Role::Build.as_str())
 }
 
@@ -132,7 +137,8 @@ fn find_files(
     let root = options.config.host_builds_dir.as_deref().ok_or_else(|| {
         DockerError::config("the files of the job to go on with are on another host")
     })?;
-    let files = JobFiles::mounted(Path::new(root), dirs, options, names)?;
+    let private = place.private.as_deref().unwrap_or(names.base());
+    let files = JobFiles::mounted(Path::new(root), dirs, options, private)?;
     if let Some(host) = &files.host {
         made.directory(Path::new(&host.temp_dir))?;
     }

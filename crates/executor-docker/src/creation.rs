@@ -99,20 +99,8 @@ impl Creation<'_> {
         let doubt = made.container(&name);
         let create =
             |body| JobContainer::create(engine, &name, platform, body, &doubt, cancellation);
-        let root = options.config.host_builds_dir.as_deref();
-        let may_mount = match settings.sources {
-            SourcesChoice::Copy => false,
-            SourcesChoice::Auto if engine.may_make_sources() => false,
-            // Without the right to give files away, those of this host are no use to another user.
-            SourcesChoice::Auto if options.project_dir.is_none() => {
-                let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
-                own::may_give() || own::is_root_or(user, own::ourselves())
-            }
-            _ => true,
-        };
-        if let Some(root) = root.filter(|_| may_mount) {
-            let root = Path::new(root);
-            let files = JobFiles::mounted(root, dirs, options, self.names)?;
+        if let Some(root) = self.root_to_mount() {
+            let files = JobFiles::mounted(root, dirs, options, self.names.base())?;
             let body = self.with_this_host(root, &files, made)?;
             match create(body).await {
                 Ok(container) => return Ok((container, files)),
@@ -142,6 +130,28 @@ impl Creation<'_> {
         Ok((container, files))
     }
 
+    /// Returns the directory of this host below which the container's files are to be, if the engine sees it.
+    pub(crate) fn root_to_mount(&self) -> Option<&Path> {
+        let Preparation {
+            engine,
+            settings,
+            options,
+            ..
+        } = self.preparation;
+        let may_mount = match settings.sources {
+            SourcesChoice::Copy => false,
+            SourcesChoice::Auto if engine.may_make_sources() => false,
+            // Without the right to give files away, those of this host are no use to another user.
+            SourcesChoice::Auto if options.project_dir.is_none() => {
+                let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
+                own::may_give() || own::is_root_or(user, own::ourselves())
+            }
+            _ => true,
+        };
+        let root = options.config.host_builds_dir.as_deref();
+        root.filter(|_| may_mount).map(Path::new)
+    }
+
     /// Makes the directories on this host, and returns what a container that sees them is created from.
     fn with_this_host(
         &self,
@@ -161,7 +171,13 @@ impl Creation<'_> {
         Ok(self.body(files, more, made))
     }
 
-    fn body(&self, files: &JobFiles, more: Vec<Mount>, made: &Made) -> ContainerCreateBody {
+    /// Returns what the engine is asked for, with these files and mounts.
+    pub(crate) fn body(
+        &self,
+        files: &JobFiles,
+        more: Vec<Mount>,
+        made: &Made,
+    ) -> ContainerCreateBody {
         let settings = &self.preparation.settings;
         let job = &self.preparation.options.job.image;
         let (command, mut environment) = match self.tactic {
@@ -284,7 +300,8 @@ impl Creation<'_> {
 fn common_plan(made: &Made) -> ContainerPlan {
     let attachment = match (&made.services, &made.network) {
         (Some(services), Some(network)) => services.attachment(network),
-        _ => Attachment::default(),
+        (None, Some(network)) => Attachment::of(network),
+        (_, None) => Attachment::default(),
     };
     ContainerPlan {
         binds: made

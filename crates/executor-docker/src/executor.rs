@@ -15,6 +15,7 @@ use crate::run::helper::Helper;
 use crate::run::{Stage, StageEngine, Timing};
 use crate::service::Services;
 use crate::terminal::DockerTerminal;
+use crate::warm::Pool;
 use crate::workspace::JobFiles;
 use executor_core::ability::{
     FileTransfer, PortProxy, Resumable, ResumeHandle, ResumeObserver, StepsConnector, Suspend,
@@ -41,6 +42,7 @@ const TAKE_BACK: Duration = Duration::from_mins(1);
 pub struct DockerExecutor {
     base: AbstractExecutor,
     shared: SharedHost,
+    pool: Pool,
     /// What another process has begun.
     resumed: Option<ResumeHandle>,
     observer: Option<ResumeObserver>,
@@ -70,7 +72,7 @@ pub(crate) struct Prepared {
 }
 
 impl DockerExecutor {
-    pub(crate) fn new(shared: SharedHost, data: &ExecutorData) -> Self {
+    pub(crate) fn new(shared: SharedHost, pool: Pool, data: &ExecutorData) -> Self {
         let base = AbstractExecutor::new(AbstractExecutorOptions {
             default_builds_dir: "/builds".to_owned(),
             default_cache_dir: "/cache".to_owned(),
@@ -81,6 +83,7 @@ impl DockerExecutor {
         Self {
             base,
             shared,
+            pool,
             resumed: data.get::<ResumeHandle>().cloned(),
             observer: data.get::<ResumeObserver>().cloned(),
             made: None,
@@ -105,6 +108,7 @@ impl Executor for DockerExecutor {
         let dirs = self.base.prepare(options)?.clone();
         let options = self.base.options()?.clone();
         let settings = self.shared.settings(&options.config).clone();
+        let _preparing = self.pool.preparing();
         let resumed = self.resumed.as_ref().map(resume::read).transpose()?;
         let (owner, attempt) = match &resumed {
             Some((place, _)) => (place.owner.clone(), place.attempt),
@@ -131,7 +135,7 @@ impl Executor for DockerExecutor {
             observer: self.observer.clone(),
         };
         let prepared = match resumed {
-            None => prepare(&preparation, made, cancellation).await?,
+            None => prepare(&preparation, &self.pool, made, cancellation).await?,
             Some((place, runs)) => {
                 let adoption = Adoption { place, runs };
                 let adopted = adopt(&preparation, adoption, made, cancellation).await;

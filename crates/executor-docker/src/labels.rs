@@ -24,6 +24,9 @@ pub const ROLE: &str = "dev.runwright.role";
 /// The label of what outlives the job that made it, with the value `true`.
 pub const KEEP: &str = "dev.runwright.keep";
 
+/// The label of what was made before there was a job for it, with the value `true`.
+pub const WARM: &str = "dev.runwright.warm";
+
 /// What GitLab Runner's labels begin with; tools that clean up or measure look for them.
 pub const GITLAB_PREFIX: &str = "com.gitlab.gitlab-runner.";
 
@@ -128,6 +131,23 @@ impl Labels {
             common: common
                 .filter_map(|(key, value)| Some((key, value.filter(|value| !value.is_empty())?)))
                 .collect(),
+            containers: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the labels of what the run `owner` makes before it has a job for it.
+    ///
+    /// Labels stay as they are: which job gets it is told by its name alone, as [`Names`](crate::names::Names)
+    /// are then.
+    pub fn of_nobody(owner: &str) -> Self {
+        let common = [
+            (MANAGED.to_owned(), "true".to_owned()),
+            (OWNER.to_owned(), owner.to_owned()),
+            (WARM.to_owned(), "true".to_owned()),
+            (format!("{GITLAB_PREFIX}managed"), "true".to_owned()),
+        ];
+        Self {
+            common: common.into(),
             containers: BTreeMap::new(),
         }
     }

@@ -62,6 +62,22 @@ impl Made {
         Ok(())
     }
 
+    /// Notes a container by its id instead of its name: it keeps that when it is called something else.
+    pub(crate) fn knows(&mut self, name: &str, id: &str) {
+        for (noted, doubt) in &mut self.containers {
+            if noted == name {
+                id.clone_into(noted);
+                *doubt = Doubt::default();
+            }
+        }
+    }
+
+    /// Notes the containers and directories of another as this one's.
+    pub(crate) fn take_over(&mut self, mut other: Self) {
+        self.containers.append(&mut other.containers);
+        self.directories.append(&mut other.directories);
+    }
+
     /// Removes all of it. What cannot be removed stays noted.
     pub(crate) async fn remove(&mut self) -> Result<(), DockerError> {
         let mut removals = JoinSet::new();

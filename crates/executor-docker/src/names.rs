@@ -40,6 +40,13 @@ impl Names {
         }
     }
 
+    /// Returns the names of what `owner` makes ahead of any job, as number `number`.
+    pub fn warm(owner: &str, number: u32) -> Self {
+        Self {
+            base: format!("runwright-{}-warm-{number}", owner_part(owner)),
+        }
+    }
+
     /// Returns the name of the job's container.
     pub fn build(&self) -> String {
         self.base.clone()
@@ -115,6 +122,13 @@ mod tests {
         );
         assert_eq!(names, Names::new("20261122-0514_a.b", JobId(7), 2));
         assert_ne!(names.volume("/a"), names.volume("/b"));
+    }
+
+    #[test]
+    fn what_has_no_job_yet_has_no_jobs_name() {
+        let warm = Names::warm("a", 7);
+        assert_eq!(warm.build(), "runwright-a-warm-7");
+        assert_ne!(warm, Names::new("a", JobId(7), 0));
     }
 
     #[test]

@@ -21,7 +21,9 @@ impl Preparation {
             return;
         };
         // What is wrong with the directories is told when they are made.
-        if let Ok(files) = JobFiles::mounted(Path::new(root), &self.dirs, &self.options, names) {
+        if let Ok(files) =
+            JobFiles::mounted(Path::new(root), &self.dirs, &self.options, names.base())
+        {
             planned.announce(files.workspace(None));
         }
     }

@@ -1,6 +1,6 @@
 //! Making a job's container and all that it needs.
 
-use crate::assemble::{AgentParts, Parts, Way, reach_agent};
+use crate::assemble::{AgentParts, Parts, Way};
 use crate::config::{DockerConfig, EngineChoice, ImageOptions};
 use crate::container::JobContainer;
 use crate::container::fault;
@@ -19,11 +19,14 @@ use crate::made::Made;
 use crate::names::Names;
 use crate::network::JobNetwork;
 use crate::policy;
+use crate::readied::Readied;
 use crate::resources;
 use crate::resume::{Ledger, Place, Runs};
 use crate::run::mark::new_mark;
 use crate::service::Services;
 use crate::tactic::{self, Fallback, Tactic};
+use crate::warm::{Blueprint, Pool};
+use crate::workspace::JobFiles;
 use executor_core::ability::ResumeObserver;
 use executor_core::{
     BuildDirs, CancelCause, Cancellation, Dialect, JobTraceExt, PrepareOptions, ShellInfo,
@@ -64,6 +67,7 @@ pub(crate) struct Preparation {
 /// Makes the container and waits until stages can run in it.
 pub(crate) async fn prepare(
     preparation: &Preparation,
+    pool: &Pool,
     made: &mut Made,
     cancellation: &Cancellation,
 ) -> Result<Prepared, DockerError> {
@@ -112,27 +116,23 @@ pub(crate) async fn prepare(
         grant: &grant,
         mark: &mark,
     };
-    let beside = network.resolves_names();
-    if !beside {
-        // The job's container is told where they are.
-        services.start(&network, cancellation).await?;
-    }
-    let started = start_if(beside, &services, &network, cancellation);
-    let begun = creation.begin(made, cancellation);
-    let (started, begun) = tokio::join!(started, begun);
-    let (container, files, line) = begun?;
-    started?;
-    let name = image.reference.familiar();
-    let (inside, agent) = match &tactic {
-        Tactic::Exec | Tactic::Attach => (Inside::read(&line), None),
-        Tactic::Agent(_) => {
-            let mounted = files.host.is_some();
-            let place = place(preparation, &container, &network, mounted);
-            let reached = reach_agent(&container, &files, cancellation).await?;
-            let (inside, agent) = with_agent(preparation, reached, place, &names);
-            (inside, Some(agent))
-        }
+    let kind = creation.kind(services.len(), made)?;
+    let taken = pool.take(&creation, kind.as_ref(), made, cancellation);
+    let readied = match taken.await? {
+        Some(readied) => readied,
+        None => ready(&creation, &services, &network, made, cancellation).await?,
     };
+    let Readied {
+        container,
+        files,
+        inside,
+        client,
+    } = readied;
+    let name = image.reference.familiar();
+    let agent = client.map(|client| {
+        let place = place(preparation, &container, &network, &files);
+        with_agent(preparation, client, place, &names)
+    });
     let inside = inside.ok_or_else(|| DockerError::config(fault::no_shell(&name)))?;
     let owner = inside.owner();
     let read_only = preparation.settings.read_only;
@@ -152,6 +152,8 @@ pub(crate) async fn prepare(
         }
         (None, _) => Way::Exec,
     };
+    let wanted = kind.filter(|_| files.host.is_some());
+    let wanted = wanted.map(|kind| Blueprint::of(&creation, kind, made));
     let parts = Parts {
         container,
         files,
@@ -160,11 +162,35 @@ pub(crate) async fn prepare(
         way,
         rescuer,
     };
-    parts.assemble(preparation, &name)
+    let prepared = parts.assemble(preparation, &name)?;
+    if let Some(blueprint) = wanted {
+        pool.want(blueprint);
+    }
+    Ok(prepared)
+}
+
+/// Makes the container, and starts the services: before it where it is told where they are, else beside it.
+async fn ready(
+    creation: &Creation<'_>,
+    services: &Services,
+    network: &JobNetwork,
+    made: &mut Made,
+    cancellation: &Cancellation,
+) -> Result<Readied, DockerError> {
+    let beside = network.resolves_names();
+    if !beside {
+        services.start(network, cancellation).await?;
+    }
+    let started = start_if(beside, services, network, cancellation);
+    let begun = creation.ready(made, cancellation);
+    let (started, begun) = tokio::join!(started, begun);
+    let readied = begun?;
+    started?;
+    Ok(readied)
 }
 
 /// Returns what the container says when it is ready.
-fn mark_of(tactic: &Tactic) -> String {
+pub(crate) fn mark_of(tactic: &Tactic) -> String {
     match tactic {
         Tactic::Agent(_) => READY.to_owned(),
         Tactic::Exec | Tactic::Attach => new_mark(),
@@ -176,7 +202,7 @@ fn place(
     preparation: &Preparation,
     container: &JobContainer,
     network: &JobNetwork,
-    mounted: bool,
+    files: &JobFiles,
 ) -> Place {
     Place {
         container: container.id().to_owned(),
@@ -184,25 +210,25 @@ fn place(
         job: preparation.options.job.id,
         attempt: preparation.attempt,
         network: network.name().to_owned(),
-        mounted,
+        mounted: files.host.is_some(),
+        private: files.private(),
     }
 }
 
-/// Adds to an agent that answers what is noted of it; returns what it says of its place, too.
+/// Adds to an agent that answers what is noted of it.
 fn with_agent(
     preparation: &Preparation,
-    (client, inside): (StepsClient, Option<Inside>),
+    client: StepsClient,
     place: Place,
     names: &Names,
-) -> (Option<Inside>, AgentParts) {
+) -> AgentParts {
     let ledger = Ledger::new(place, Runs::default(), preparation.observer.clone());
     let prefix = names.base().to_owned();
-    let parts = AgentParts {
+    AgentParts {
         client,
         prefix,
         ledger,
-    };
-    (inside, parts)
+    }
 }
 
 async fn start_if(

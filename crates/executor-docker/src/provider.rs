@@ -3,24 +3,107 @@
 use crate::executor::DockerExecutor;
 use crate::host::Shared;
 use crate::options::DockerOptions;
-use executor_core::{DefaultExecutorProvider, Dialect, FeaturesInfo};
+use crate::warm::Pool;
+use async_trait::async_trait;
+use executor_core::{
+    AcquireError, BuildError, Cancellation, ConfigInfo, DefaultExecutorProvider, Dialect, Executor,
+    ExecutorData, ExecutorProvider, FeaturesInfo, ProviderError, RunnerConfig,
+};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The executor's name in a registry.
 pub const NAME: &str = "docker";
 
-/// Returns the provider: jobs share the connection to their engine and nothing else.
+/// Returns the provider: jobs share the connection to their engine, and containers that are ready ahead of them.
 ///
 /// Scripts are for bash; a job whose image has `sh` alone gets that. Nothing is connected to before the
 /// first job is prepared. There is no limit to how many jobs run at once; put a layer on it where there
 /// shall be.
-pub fn provider(options: DockerOptions) -> DefaultExecutorProvider {
+pub fn provider(options: DockerOptions) -> DockerProvider {
     let shared = Arc::new(Shared::new(options));
     let told = Arc::clone(&shared);
-    DefaultExecutorProvider::new(Dialect::Bash)
-        .with_creator(move |data| Ok(Box::new(DockerExecutor::new(Arc::clone(&shared), data))))
+    let pool = Pool::default();
+    let of_jobs = pool.clone();
+    let create = move |data: &ExecutorData| -> Result<Box<dyn Executor>, BuildError> {
+        let (shared, pool) = (Arc::clone(&shared), of_jobs.clone());
+        Ok(Box::new(DockerExecutor::new(shared, pool, data)))
+    };
+    let base = DefaultExecutorProvider::new(Dialect::Bash)
+        .with_creator(create)
         .with_features(add_features)
-        .with_config_info(move |config, info| told.settings(config).report(info))
+        .with_config_info(move |config, info| told.settings(config).report(info));
+    DockerProvider { base, pool }
+}
+
+/// Makes executors for containers. Made by [`provider`].
+///
+/// With [`warm`](crate::config::DockerConfig::warm) it keeps containers ready. They are removed by
+/// [`shutdown`](ExecutorProvider::shutdown), and by the next start where nobody called it.
+#[derive(Debug)]
+pub struct DockerProvider {
+    base: DefaultExecutorProvider,
+    pool: Pool,
+}
+
+impl DockerProvider {
+    /// Returns how many containers are ready that no job has.
+    pub fn warm(&self) -> usize {
+        self.pool.ready()
+    }
+
+    /// Waits until no container is being made ahead of its job.
+    pub async fn settled(&self) {
+        self.pool.settled().await;
+    }
+}
+
+#[async_trait]
+impl ExecutorProvider for DockerProvider {
+    fn can_create(&self) -> Result<(), ProviderError> {
+        self.base.can_create()
+    }
+
+    fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
+        self.base.create(data)
+    }
+
+    async fn acquire(
+        &self,
+        config: &RunnerConfig,
+        cancellation: &Cancellation,
+    ) -> Result<ExecutorData, AcquireError> {
+        self.base.acquire(config, cancellation).await
+    }
+
+    async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
+        self.base.release(config, data).await;
+    }
+
+    fn features(&self, features: &mut FeaturesInfo) -> Result<(), ProviderError> {
+        self.base.features(features)
+    }
+
+    fn config_info(&self, config: &RunnerConfig, info: &mut ConfigInfo) {
+        self.base.config_info(config, info);
+    }
+
+    fn default_shell(&self) -> Option<Dialect> {
+        self.base.default_shell()
+    }
+
+    fn init(&self) -> Result<(), ProviderError> {
+        self.base.init()
+    }
+
+    async fn shutdown(&self, deadline: Duration) -> Result<(), ProviderError> {
+        if self.pool.close(deadline).await {
+            return Ok(());
+        }
+        Err(ProviderError::new(
+            "not all containers that were ready could be removed; the next start removes them",
+        ))
+    }
 }
 
 fn add_features(features: &mut FeaturesInfo) {

@@ -4,11 +4,13 @@ use crate::container;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::labels::{ATTEMPT, JOB_ID, KEEP, MANAGED, OWNER};
+use crate::names::Names;
 use crate::provider::NAME;
 use bollard::query_parameters::{
     ListContainersOptions, ListNetworksOptions, ListVolumesOptions, RemoveVolumeOptions,
 };
 use executor_core::ability::ResumeHandle;
+use executor_core::job::JobId;
 use fail_point::fail_point;
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -53,16 +55,19 @@ pub struct Belongs<'a> {
     pub job: &'a str,
     /// The attempt of that job.
     pub attempt: &'a str,
+    /// What a container is called: one that was ready before there was a job has no job in its labels.
+    pub name: &'a str,
 }
 
 impl<'a> Belongs<'a> {
     /// Reads labels; `None` where they name no owner.
-    fn read(labels: &'a HashMap<String, String>) -> Option<Self> {
+    fn read(labels: &'a HashMap<String, String>, name: &'a str) -> Option<Self> {
         let value = |key: &str| labels.get(key).map_or("", String::as_str);
         Some(Self {
             owner: labels.get(OWNER)?,
             job: value(JOB_ID),
             attempt: value(ATTEMPT),
+            name,
         })
     }
 
@@ -71,8 +76,16 @@ impl<'a> Belongs<'a> {
         let is = |key: &str, value: &str| handle.fields.get(key).is_some_and(|it| it == value);
         handle.executor == NAME
             && is("owner", self.owner)
-            && is("job", self.job)
-            && is("attempt", self.attempt)
+            && (is("job", self.job) && is("attempt", self.attempt) || self.has_name_of(handle))
+    }
+
+    fn has_name_of(&self, handle: &ResumeHandle) -> bool {
+        let number = |key: &str| handle.fields.get(key)?.parse::<u64>().ok();
+        let (Some(job), Some(attempt)) = (number("job"), number("attempt")) else {
+            return false;
+        };
+        let attempt = u32::try_from(attempt).unwrap_or(u32::MAX);
+        self.name == Names::new(self.owner, JobId(job), attempt).build()
     }
 }
 
@@ -90,10 +103,10 @@ pub async fn sweep(
     needed: impl Fn(&Belongs<'_>) -> bool,
 ) -> Result<Swept, DockerError> {
     let until = Instant::now() + DEADLINE;
-    let dead = |labels: Option<&HashMap<String, String>>| {
+    let dead = |labels: Option<&HashMap<String, String>>, name: &str| {
         let Some(labels) = labels else { return false };
         let kept = labels.get(KEEP).is_some_and(|keep| keep == "true");
-        !kept && Belongs::read(labels).is_some_and(|belongs| !needed(&belongs))
+        !kept && Belongs::read(labels, name).is_some_and(|belongs| !needed(&belongs))
     };
     let label = vec![format!("{MANAGED}=true")];
     let filters = HashMap::from([("label".to_owned(), label)]);
@@ -106,7 +119,6 @@ pub async fn sweep(
     };
     let found = engine.api().list_containers(Some(options));
     let found = engine.call("list containers", found).await?.into_iter();
-    let found = found.filter(|found| dead(found.labels.as_ref()));
     let found = found.filter_map(|found| {
         let id = found.id?;
         let name = found.names.and_then(|names| names.into_iter().next());
@@ -114,7 +126,7 @@ pub async fn sweep(
             || id.clone(),
             |name| name.trim_start_matches('/').to_owned(),
         );
-        Some((name, id))
+        dead(found.labels.as_ref(), &name).then_some((name, id))
     });
     let remove = |id: String| async move { container::remove(engine, &id).await.map(drop) };
     let removed = remove_all(found.collect(), remove, until).await;
@@ -125,7 +137,7 @@ pub async fn sweep(
     };
     let found = engine.api().list_networks(Some(options));
     let found = engine.call("list networks", found).await?.into_iter();
-    let found = found.filter(|found| dead(found.labels.as_ref()));
+    let found = found.filter(|found| dead(found.labels.as_ref(), ""));
     let found = found.filter_map(|found| {
         let name = found.name?;
         let id = found.id.unwrap_or_else(|| name.clone());
@@ -147,7 +159,7 @@ pub async fn sweep(
     let found = engine.api().list_volumes(Some(options));
     let found = engine.call("list volumes", found).await?;
     let found = found.volumes.unwrap_or_default().into_iter();
-    let found = found.filter(|found| dead(Some(&found.labels)));
+    let found = found.filter(|found| dead(Some(&found.labels), ""));
     let found = found.map(|found| (found.name.clone(), found.name));
     let remove = |name: String| async move {
         let options = RemoveVolumeOptions { force: true };
@@ -242,7 +254,7 @@ mod tests {
         let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let labels = [(OWNER, "3f9c"), (JOB_ID, "7"), (ATTEMPT, "0")];
         let labels = labels.map(|(key, value)| label(key, value)).into();
-        let belongs = Belongs::read(&labels).expect("it has an owner");
+        let belongs = Belongs::read(&labels, "").expect("it has an owner");
         let check = |executor: &str, owner: &str, job: &str, attempt: &str, expect| {
             let fields = [("owner", owner), ("job", job), ("attempt", attempt)];
             let handle = ResumeHandle {
@@ -256,6 +268,16 @@ mod tests {
         check(NAME, "3f9c", "8", "0", false);
         check(NAME, "3f9d", "7", "0", false);
         check("shell", "3f9c", "7", "0", false);
-        assert_eq!(Belongs::read(&HashMap::new()), None);
+        let labels = [(OWNER.to_owned(), "3f9c".to_owned())].into();
+        let belongs = Belongs::read(&labels, "runwright-3f9c-7-0").expect("it has an owner");
+        let handle = |job: &str| ResumeHandle {
+            executor: NAME.to_owned(),
+            fields: [("owner", "3f9c"), ("job", job), ("attempt", "0")]
+                .map(|(key, value)| label(key, value))
+                .into(),
+        };
+        assert!(belongs.is_of(&handle("7")), "by its name");
+        assert!(!belongs.is_of(&handle("8")));
+        assert_eq!(Belongs::read(&HashMap::new(), ""), None);
     }
 }

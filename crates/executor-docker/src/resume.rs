@@ -23,6 +23,8 @@ pub(crate) struct Place {
     pub(crate) network: String,
     /// Whether its files are mounted from the runner's host.
     pub(crate) mounted: bool,
+    /// What its private directory is called there, where that does not follow from the job.
+    pub(crate) private: Option<String>,
 }
 
 /// What became of the requests to the agent, by their ids.
@@ -145,6 +147,7 @@ impl Ledger {
         let place = &self.0.place;
         // Numbers and plain texts: it cannot fail.
         let runs = serde_json::to_string(&*self.runs()).unwrap_or_default();
+        let private = place.private.clone().unwrap_or_default();
         let fields = [
             ("container", place.container.clone()),
             ("owner", place.owner.clone()),
@@ -152,6 +155,7 @@ impl Ledger {
             ("attempt", place.attempt.to_string()),
             ("network", place.network.clone()),
             ("mounted", place.mounted.to_string()),
+            ("private", private),
             ("runs", runs),
         ];
         ResumeHandle {
@@ -186,10 +190,20 @@ pub(crate) fn read(handle: &ResumeHandle) -> Result<(Place, Runs), DockerError> 
         attempt: field(handle, "attempt")?,
         network: field(handle, "network")?,
         mounted: field(handle, "mounted")?,
+        private: private(handle)?,
     };
     let runs: String = field(handle, "runs")?;
     let runs = serde_json::from_str(&runs).map_err(|_| unreadable("runs"))?;
     Ok((place, runs))
+}
+
+/// Returns a name that is no way out of its directory: notes may be wrong.
+fn private(handle: &ResumeHandle) -> Result<Option<String>, DockerError> {
+    let name = handle.fields.get("private").filter(|it| !it.is_empty());
+    if name.is_some_and(|it| it.starts_with('.') || it.contains(['/', '\0'])) {
+        return Err(unreadable("private"));
+    }
+    Ok(name.cloned())
 }
 
 fn field<T: std::str::FromStr>(handle: &ResumeHandle, key: &str) -> Result<T, DockerError> {
@@ -245,6 +259,7 @@ mod tests {
             attempt: 2,
             network: "bridge".to_owned(),
             mounted: true,
+            private: Some("runwright-3f9c-warm-0".to_owned()),
         }
     }
 
@@ -308,6 +323,10 @@ mod tests {
         check(
             |it| drop(it.fields.insert("attempt".to_owned(), "-1".to_owned())),
             "\"attempt\"",
+        );
+        check(
+            |it| drop(it.fields.insert("private".to_owned(), "../x".to_owned())),
+            "\"private\"",
         );
         check(
             |it| drop(it.fields.insert("runs".to_owned(), "[".to_owned())),

@@ -4,7 +4,6 @@ use crate::container::JobContainer;
 use crate::container::tree::{Owner, Tree};
 use crate::error::DockerError;
 use crate::labels::{Labels, Role};
-use crate::names::Names;
 use bollard::models::{Mount, MountType, MountVolumeOptions};
 use executor_core::ability::FileTransfer;
 use executor_core::{BuildDirs, PlannedWorkspace, PrepareOptions, Workspace};
@@ -29,13 +28,13 @@ pub(crate) struct JobFiles {
 impl JobFiles {
     /// Decides for directories of this host below `root`.
     ///
-    /// The temporary directory has a name that nobody else has: a container with it can only be
+    /// The temporary directory is called `private`, as nobody else's is: a container with it can only be
     /// created by an engine that sees the files of this host.
     pub(crate) fn mounted(
         root: &Path,
         dirs: &BuildDirs,
         options: &PrepareOptions,
-        names: &Names,
+        private: &str,
     ) -> Result<Self, DockerError> {
         let inside = inside(dirs);
         let project = options.job.job_info.project_id;
@@ -54,7 +53,7 @@ impl JobFiles {
             Some(there) => PathBuf::from(there),
             None => own.clone(),
         };
-        let temp_dir = root.join(".tmp").join(names.base());
+        let temp_dir = root.join(".tmp").join(private);
         let host = BuildDirs {
             builds_dir: text(&builds)?,
             cache_dir: text(&root.join(".cache"))?,
@@ -84,6 +83,13 @@ impl JobFiles {
                 .as_ref()
                 .is_some_and(PlannedWorkspace::is_announced),
         })
+    }
+
+    /// Returns what its private directory on this host is called, if it has one.
+    pub(crate) fn private(&self) -> Option<String> {
+        let directory = Path::new(&self.host.as_ref()?.temp_dir);
+        let name = directory.file_name()?.to_str()?;
+        Some(name.to_owned())
     }
 
     /// Returns where this host has the agent's socket and what it spools, if it has.

@@ -61,6 +61,13 @@ pub struct DockerConfig {
     /// it, then its agent ends, and its container with it. 0 or less: as long as it likes. Default:
     /// [`DockerConfig::DEFAULT_ORPHAN_GRACE`]. Ours.
     pub orphan_grace: i64,
+    /// How many containers are kept ready ahead of jobs, for each kind that a job had. Default: none. Ours.
+    pub warm: u32,
+    /// How many are kept ready for all kinds together. Default: [`DockerConfig::DEFAULT_WARM_LIMIT`]. Ours.
+    pub warm_limit: u32,
+    /// How long one is kept that no job takes, in seconds. Default: [`DockerConfig::DEFAULT_WARM_IDLE`].
+    /// Ours.
+    pub warm_idle: u64,
 
     // Images.
     /// The image of jobs that name none.
@@ -252,6 +259,17 @@ impl DockerConfig {
     /// How many seconds a job goes on without a runner, unless `orphan_grace` is set.
     pub const DEFAULT_ORPHAN_GRACE: i64 = 3600;
 
+    /// How many containers are kept ready for all kinds together, unless `warm_limit` is set.
+    pub const DEFAULT_WARM_LIMIT: u32 = 8;
+
+    /// How many seconds a container is kept that no job takes, unless `warm_idle` is set.
+    pub const DEFAULT_WARM_IDLE: u64 = 300;
+
+    /// Returns how long a container is kept that no job takes.
+    pub fn warm_idle(&self) -> Duration {
+        Duration::from_secs(self.warm_idle)
+    }
+
     /// Returns how long a job goes on without a runner; `None` is as long as it likes.
     pub fn orphan_grace(&self) -> Option<Duration> {
         let seconds = u64::try_from(self.orphan_grace).ok()?;
@@ -284,6 +302,9 @@ impl Default for DockerConfig {
             engine: EngineChoice::default(),
             sources: SourcesChoice::default(),
             orphan_grace: Self::DEFAULT_ORPHAN_GRACE,
+            warm: 0,
+            warm_limit: Self::DEFAULT_WARM_LIMIT,
+            warm_idle: Self::DEFAULT_WARM_IDLE,
             image: None,
             allowed_images: Vec::new(),
             pull_policy: Vec::new(),

@@ -8,7 +8,8 @@ use crate::error::DockerError;
 use bollard::body_full;
 use bollard::models::ContainerCreateBody;
 use bollard::query_parameters::{
-    CreateContainerOptions, RemoveContainerOptions, UploadToContainerOptions,
+    CreateContainerOptions, RemoveContainerOptions, RenameContainerOptions,
+    UploadToContainerOptions,
 };
 use executor_core::Cancellation;
 use fail_point::fail_point;
@@ -95,6 +96,21 @@ impl JobContainer {
         };
         unless_stopped(cancellation, starting).await?;
         self.watch();
+        Ok(())
+    }
+
+    /// Gives it another name.
+    pub(crate) async fn rename(&mut self, name: &str) -> Result<(), DockerError> {
+        let doing = format!("rename container {}", self.name);
+        let options = RenameContainerOptions {
+            name: name.to_owned(),
+        };
+        let renamed = fail_point!(
+            "executor_docker::container::rename",
+            self.engine.api().rename_container(&self.id, options).await
+        );
+        renamed.map_err(|error| DockerError::from_api(doing, error))?;
+        name.clone_into(&mut self.name);
         Ok(())
     }
 

@@ -15,19 +15,26 @@ pub struct Attachment {
     pub extra_hosts: Vec<String>,
 }
 
+impl Attachment {
+    /// Returns how a container is attached that has no services.
+    pub(crate) fn of(network: &JobNetwork) -> Self {
+        Self {
+            network: NetworkPlan {
+                mode: Some(network.name().to_owned()),
+                aliases: Vec::new(),
+            },
+            ..Self::default()
+        }
+    }
+}
+
 impl Services {
     /// Returns how the job's container is to be attached so that it finds the services by their names.
     ///
     /// Where they are found by links, they must have been started.
     pub fn attachment(&self, network: &JobNetwork) -> Attachment {
         let options = &self.shared.options;
-        let mut attachment = Attachment {
-            network: NetworkPlan {
-                mode: Some(network.name().to_owned()),
-                aliases: Vec::new(),
-            },
-            ..Attachment::default()
-        };
+        let mut attachment = Attachment::of(network);
         if network.resolves_names() {
             return attachment;
         }

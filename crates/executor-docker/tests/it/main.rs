@@ -22,4 +22,5 @@ mod support;
 mod terminal;
 mod trouble;
 mod volumes;
+mod warm;
 mod whole_job;

@@ -7,7 +7,7 @@ mod resources;
 mod rights;
 mod storage;
 
-use super::{DockerConfig, KeyStyle};
+use super::{DockerConfig, EngineChoice, KeyStyle};
 use crate::error::DockerError;
 use std::fmt;
 
@@ -74,6 +74,11 @@ impl DockerConfig {
     fn unsupported(&self, problems: &mut Problems) {
         if !matches!(self.isolation.as_deref(), None | Some("" | "default")) {
             problems.error("isolation", "is of Windows containers, which are not run");
+        }
+        if self.warm > 0 && self.engine == EngineChoice::Attach {
+            let text =
+                "has no effect with engine = \"attach\", whose containers end with each stage";
+            problems.warning("warm", text);
         }
         if self.helper_image_flavor.is_some() {
             let text = "has no effect: no helper image is needed";

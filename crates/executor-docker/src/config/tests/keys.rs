@@ -54,6 +54,17 @@ fn keys_of_the_engine_and_of_images() {
     );
     check("orphan_grace", "0", &Good);
     check("orphan_grace", r#""1h""#, &Unread("expected i64"));
+    check("warm", "2", &Good);
+    check("warm", "-1", &Unread("invalid value: integer `-1`"));
+    check_with(
+        "engine = \"attach\"",
+        "warm",
+        "1",
+        &Told("has no effect with engine"),
+    );
+    check("warm_limit", "4", &Good);
+    check("warm_idle", "60", &Good);
+    check("warm_idle", r#""1m""#, &Unread("expected u64"));
     check("runtime", r#""runsc""#, &Good);
     check("isolation", r#""default""#, &Good);
     check("isolation", r#""hyperv""#, &Wrong("Windows"));

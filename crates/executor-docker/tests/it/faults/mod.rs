@@ -6,4 +6,5 @@ mod entry;
 mod lost;
 mod rights;
 mod stop;
+mod warm;
 mod way;

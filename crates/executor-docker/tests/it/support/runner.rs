@@ -2,13 +2,13 @@
 
 use crate::support::{address, engine};
 use bollard::query_parameters::{ListContainersOptions, ListNetworksOptions, ListVolumesOptions};
+use executor_core::ExecutorSettings;
 use executor_core::job::{Image, Job};
 use executor_core::prelude::*;
-use executor_core::{DefaultExecutorProvider, ExecutorSettings};
 use executor_docker::config::DockerConfig;
 use executor_docker::image::PullPolicy;
 use executor_docker::labels::OWNER;
-use executor_docker::{DockerOptions, provider};
+use executor_docker::{DockerOptions, DockerProvider, provider};
 use executor_testkit::{CommandBuilder, JobBuilder, OptionsBuilder, RecordingTrace};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) const NONROOT: &str = "runwright-test/nonroot:1";
 
 /// One run of the program: its provider, its settings, and a directory for its builds.
 pub(crate) struct Run {
-    pub(crate) provider: DefaultExecutorProvider,
+    pub(crate) provider: DockerProvider,
     pub(crate) owner: String,
     pub(crate) config: RunnerConfig,
     pub(crate) directory: tempfile::TempDir,

@@ -28,6 +28,10 @@ use pipeline::{Driver, EventSink, PipelineReport, Plan};
 use process::{Supervisor, TempDir};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the provider may take to give up what it has ready for further jobs.
+const SHUTDOWN: Duration = Duration::from_secs(20);
 
 /// A pipeline that is ready to run.
 ///
@@ -168,7 +172,7 @@ impl LocalRun {
         }
     }
 
-    /// Runs the pipeline; `executor` is the name of the provider's kind.
+    /// Runs the pipeline; `executor` is the name of the provider's kind. At the end the provider is shut down.
     ///
     /// # Errors
     ///
@@ -194,9 +198,17 @@ impl LocalRun {
             Ok((builds, journal)) => {
                 let household = self.household(executor, events);
                 let sink: Arc<dyn EventSink> = Arc::clone(&journal) as _;
-                let mut driver = self.driver(executor, provider, sink, &builds);
+                let jobs = Arc::clone(&provider);
+                let mut driver = self.driver(executor, jobs, sink, &builds);
                 driver.downstream = Some(Arc::new(self.downstream(&household)));
                 let report = self.drive(driver, cancellation).await;
+                // What it has ready for further jobs has directories below the builds.
+                if let Err(error) = provider.shutdown(SHUTDOWN).await {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "Something is left for the next run to remove."
+                    );
+                }
                 isolation::discard(&self.sources).await;
                 household.discard().await;
                 if let Err(error) = builds.remove().await {

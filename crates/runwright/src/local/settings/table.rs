@@ -313,6 +313,25 @@ const DOCKER: SettingSection = SettingSection {
         )
         .default("\"auto\""),
         Key::new(
+            "warm",
+            Count,
+            "how many containers are kept [ready ahead of jobs](docker.md#containers-that-are-ready), for each \
+             kind that a job had; else none",
+        )
+        .example("1"),
+        Key::new(
+            "warm-limit",
+            Count,
+            "how many are kept ready for all kinds together",
+        )
+        .default("8"),
+        Key::new(
+            "warm-idle",
+            Count,
+            "how long one is kept that no job takes, in seconds",
+        )
+        .default("300"),
+        Key::new(
             "allowed-images",
             Texts,
             "the images that jobs may name, as patterns; else all",

@@ -1,0 +1,198 @@
+//! What a container is made from ahead of its job.
+
+use super::anchors::Anchors;
+use super::key::{Key, warm_labels};
+use super::relay::Relay;
+use super::shelf::Limits;
+use super::spare::Spare;
+use crate::config::ImageOptions;
+use crate::create::Grant;
+use crate::creation::Creation;
+use crate::error::DockerError;
+use crate::host::Shared;
+use crate::image::ImageInfo;
+use crate::made::Made;
+use crate::names::Names;
+use crate::network::JobNetwork;
+use crate::prepare::{PATIENCE, Preparation, mark_of};
+use crate::readied::Readied;
+use crate::tactic::Tactic;
+use crate::volume::{JobVolumes, VolumePlan};
+use bollard::models::{Mount, MountType};
+use executor_core::job::{Job, JobInfo};
+use executor_core::{Cancellation, JobVariables, PrepareOptions};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The plan of a job's container without what is of the job: no variable, no credential, no log.
+#[derive(Debug)]
+pub(crate) struct Blueprint {
+    pub(super) key: Key,
+    pub(super) limits: Limits,
+    preparation: Preparation,
+    image: ImageInfo,
+    tactic: Tactic,
+    said: ImageOptions,
+    grant: Grant,
+    network: Option<Arc<JobNetwork>>,
+    binds: Vec<String>,
+}
+
+impl Blueprint {
+    /// Takes it from a job whose container is there.
+    pub(crate) fn of(creation: &Creation<'_>, key: Key, made: &Made) -> Self {
+        let settings = &creation.preparation.settings;
+        let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        Self {
+            key,
+            limits: Limits {
+                each: size(settings.warm),
+                all: size(settings.warm_limit),
+                idle: settings.warm_idle(),
+            },
+            preparation: without_job(creation.preparation),
+            image: creation.image.clone(),
+            tactic: creation.tactic.clone(),
+            said: creation.said.clone(),
+            grant: creation.grant.clone(),
+            network: made.network.clone(),
+            binds: binds_of(made),
+        }
+    }
+
+    /// Makes the container, starts it, and waits until it is ready. What fails leaves nothing.
+    pub(super) async fn make(mut self, cancellation: &Cancellation) -> Result<Spare, DockerError> {
+        let Preparation {
+            engine, supervisor, ..
+        } = &self.preparation;
+        let mut made = Made::new(engine.clone(), supervisor.clone());
+        let log = Arc::new(Relay::default());
+        self.preparation.options.trace = Arc::clone(&log) as _;
+        // As no other of this owner: what fails is removed by its name.
+        let names = Names::warm(&self.preparation.owner, Shared::next_attempt());
+        let beginning = self.begin(&names, &mut made, cancellation);
+        let begun = tokio::time::timeout(self.patience(), beginning).await;
+        let begun = begun.unwrap_or_else(|_| {
+            Err(DockerError::Deadline {
+                doing: format!("make container {}", names.build()),
+                after: self.patience(),
+            })
+        });
+        match begun {
+            Ok(readied) => {
+                made.knows(&names.build(), readied.container.id());
+                let mounts = readied.files.mounts.iter();
+                Ok(Spare {
+                    anchors: Anchors::of(self.sources(mounts)),
+                    container: readied.container,
+                    inside: readied.inside,
+                    client: readied.client,
+                    private: names.base().to_owned(),
+                    log,
+                    made,
+                })
+            }
+            Err(error) => {
+                // What is left is told with the job's owner, and removed by the next start.
+                if let Err(left) = made.remove().await {
+                    tracing::warn!(error = %left, "A container that was made ahead is left.");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn begin(
+        &self,
+        names: &Names,
+        made: &mut Made,
+        cancellation: &Cancellation,
+    ) -> Result<Readied, DockerError> {
+        made.network.clone_from(&self.network);
+        let plan = VolumePlan {
+            binds: self.binds.clone(),
+            made: Vec::new(),
+        };
+        made.volumes = Some(JobVolumes::planned(&self.preparation.engine, plan));
+        let mark = mark_of(&self.tactic);
+        let labels = warm_labels(&self.preparation);
+        let creation = Creation {
+            preparation: &self.preparation,
+            image: &self.image,
+            tactic: &self.tactic,
+            labels: &labels,
+            names,
+            said: &self.said,
+            grant: &self.grant,
+            mark: &mark,
+        };
+        let readied = creation.ready(made, cancellation).await?;
+        if readied.files.host.is_none() {
+            return Err(DockerError::config(
+                "the engine does not see this host's files",
+            ));
+        }
+        Ok(readied)
+    }
+
+    fn patience(&self) -> Duration {
+        let limit = self.preparation.options.config.prepare_timeout;
+        limit.unwrap_or(PATIENCE)
+    }
+
+    /// Returns what the container is shown of this host.
+    fn sources<'m>(&self, mounts: impl Iterator<Item = &'m Mount>) -> Vec<PathBuf> {
+        let files = mounts.filter(|mount| mount.typ == Some(MountType::BIND));
+        let files = files.filter_map(|mount| mount.source.as_deref());
+        let binds = self.binds.iter().filter(|bind| bind.starts_with('/'));
+        let binds = binds.filter_map(|bind| bind.split(':').next());
+        let agent = match &self.tactic {
+            Tactic::Agent(agent) => agent.path(),
+            Tactic::Exec | Tactic::Attach => None,
+        };
+        let agent = agent.map(PathBuf::from);
+        let paths = files.chain(binds).map(PathBuf::from);
+        paths.chain(agent).collect()
+    }
+}
+
+fn binds_of(made: &Made) -> Vec<String> {
+    let volumes = made.volumes.as_ref();
+    volumes.map_or_else(Vec::new, |volumes| volumes.binds().to_vec())
+}
+
+/// Returns what is known of the runner and of the kind of job.
+fn without_job(preparation: &Preparation) -> Preparation {
+    let options = &preparation.options;
+    let info = &options.job.job_info;
+    let job = Job {
+        image: options.job.image.clone(),
+        job_info: JobInfo {
+            project_id: info.project_id,
+            ..JobInfo::default()
+        },
+        ..Job::default()
+    };
+    Preparation {
+        options: PrepareOptions {
+            config: Arc::clone(&options.config),
+            job: Arc::new(job),
+            variables: Arc::new(JobVariables::default()),
+            trace: Arc::new(Relay::default()),
+            slot: options.slot,
+            project_dir: options.project_dir.clone(),
+            planned: None,
+        },
+        shared: Arc::clone(&preparation.shared),
+        engine: preparation.engine.clone(),
+        images: preparation.images.clone(),
+        supervisor: preparation.supervisor.clone(),
+        settings: preparation.settings.clone(),
+        owner: preparation.owner.clone(),
+        attempt: 0,
+        dirs: preparation.dirs.clone(),
+        shell: preparation.shell.clone(),
+        observer: None,
+    }
+}

@@ -1,0 +1,200 @@
+//! What makes two containers the same kind.
+
+use crate::config::DockerConfig;
+use crate::creation::Creation;
+use crate::engine::DockerHost;
+use crate::error::DockerError;
+use crate::labels::Labels;
+use crate::made::Made;
+use crate::names::Names;
+use crate::network::NetworkMode;
+use crate::prepare::Preparation;
+use crate::tactic::Tactic;
+use crate::volume::JobVolumes;
+use crate::workspace::JobFiles;
+use bollard::models::ContainerCreateBody;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// All that the engine is asked for when the container of a job is created, but for what is of the job: so what
+/// two jobs do not have in common, their containers need not have either.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Key(Arc<Parts>);
+
+#[derive(Debug, PartialEq)]
+struct Parts {
+    engine: DockerHost,
+    platform: Option<String>,
+    /// What stages are run by; none is the container's shell.
+    agent: Option<AgentSource>,
+    body: ContainerCreateBody,
+}
+
+#[derive(Debug, PartialEq)]
+enum AgentSource {
+    /// It is in this program.
+    Own,
+    File(PathBuf),
+}
+
+impl Creation<'_> {
+    /// Returns the kind of the job's container; `None` where it must be of the job alone.
+    ///
+    /// What the job has made is known by now, and that it has no services.
+    pub(crate) fn kind(&self, services: usize, made: &Made) -> Result<Option<Key>, DockerError> {
+        let Some(root) = self.root_to_mount() else {
+            return Ok(None);
+        };
+        if self.preparation.settings.warm == 0 || services > 0 || !self.is_of_no_job(made) {
+            return Ok(None);
+        }
+        let preparation = self.preparation;
+        // Any number will do: it is in no container.
+        let names = Names::warm(&preparation.owner, 0);
+        let labels = warm_labels(preparation);
+        let likeness = Creation {
+            names: &names,
+            labels: &labels,
+            mark: "",
+            ..*self
+        };
+        let (dirs, options) = (&preparation.dirs, &preparation.options);
+        let files = JobFiles::mounted(root, dirs, options, names.base())?;
+        let agent = match self.tactic {
+            Tactic::Agent(agent) => Some(match agent.path() {
+                Some(path) => AgentSource::File(path.to_owned()),
+                None => AgentSource::Own,
+            }),
+            Tactic::Exec | Tactic::Attach => None,
+        };
+        Ok(Some(Key(Arc::new(Parts {
+            engine: preparation.engine.host().clone(),
+            platform: self.said.platform.clone(),
+            agent,
+            body: likeness.body(&files, Vec::new(), made),
+        }))))
+    }
+
+    /// Returns whether its container could be any other job's of the kind: it hangs on nothing that ends with a job.
+    fn is_of_no_job(&self, made: &Made) -> bool {
+        let network = made.network.as_ref();
+        let lasts = matches!(
+            network.map(|network| network.mode()),
+            Some(
+                NetworkMode::Links | NetworkMode::Named(_) | NetworkMode::Host | NetworkMode::None
+            )
+        );
+        let base = self.names.base();
+        let mut binds = made.volumes.iter().flat_map(JobVolumes::binds);
+        !matches!(self.tactic, Tactic::Attach)
+            && lasts
+            && !binds.any(|bind| bind.starts_with(base))
+            && !needs_others(&self.preparation.settings)
+    }
+}
+
+/// Returns the labels of a container that has no job yet.
+pub(super) fn warm_labels(preparation: &Preparation) -> Labels {
+    let labels = Labels::of_nobody(&preparation.owner);
+    labels.with_container_labels(&preparation.settings.container_labels)
+}
+
+/// Returns whether jobs use what another container has: another may have its name later.
+fn needs_others(settings: &DockerConfig) -> bool {
+    let is_other = |mode: &Option<String>| {
+        let mode = mode.as_deref().unwrap_or_default();
+        mode.starts_with("container:")
+    };
+    !settings.volumes_from.is_empty()
+        || !settings.links.is_empty()
+        || is_other(&settings.pid_mode)
+        || is_other(&settings.ipcmode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::create::{ContainerPlan, Entrypoint, build_container};
+
+    fn parts(config: &DockerConfig, plan: &ContainerPlan) -> Parts {
+        Parts {
+            engine: DockerHost::parse("unix:///run/docker.sock").unwrap(),
+            platform: None,
+            agent: Some(AgentSource::Own),
+            body: build_container(config, plan),
+        }
+    }
+
+    fn of_settings(text: &str) -> Parts {
+        let config: DockerConfig = toml::from_str(text).unwrap();
+        parts(&config, &ContainerPlan::default())
+    }
+
+    #[test]
+    fn settings_that_a_container_is_made_from_make_another_kind() {
+        let usual = of_settings("");
+        assert_eq!(usual, of_settings("pull_policy = 'always'\nwarm = 3"));
+        for setting in [
+            "memory = '64m'",
+            "cpus = '0.5'",
+            "pids_limit = 10",
+            "shm_size = '1m'",
+            "privileged = true",
+            "cap_add = ['NET_ADMIN']",
+            "no_new_privileges = false",
+            "read_only = true",
+            "hostname = 'here'",
+            "dns = ['9.9.9.9']",
+            "network_mode = 'host'",
+            "ulimit = {nofile = '1:2'}",
+            "tmpfs = {'/x' = 'rw'}",
+            "container_labels = {}\ndevices = ['/dev/null']",
+        ] {
+            let config: DockerConfig = toml::from_str(setting).unwrap();
+            let plan = ContainerPlan {
+                privileged: config.privileged,
+                ..ContainerPlan::default()
+            };
+            assert_ne!(usual, parts(&config, &plan), "{setting}");
+            assert_eq!(parts(&config, &plan), parts(&config, &plan), "{setting}");
+        }
+    }
+
+    #[test]
+    fn what_a_job_asks_for_makes_another_kind() {
+        let config = DockerConfig::default();
+        let usual = parts(&config, &ContainerPlan::default());
+        let check = |change: fn(&mut ContainerPlan)| {
+            let mut plan = ContainerPlan::default();
+            change(&mut plan);
+            assert_ne!(usual, parts(&config, &plan), "{plan:?}");
+        };
+        check(|it| "sha256:1".clone_into(&mut it.image));
+        check(|it| it.entrypoint = Entrypoint::Instead(Vec::new()));
+        check(|it| it.user = Some("1000".to_owned()));
+        check(|it| it.binds = vec!["/certs:/certs:ro".to_owned()]);
+        check(|it| it.network.mode = Some("mine".to_owned()));
+        check(|it| it.extra_hosts = vec!["a:10.0.0.1".to_owned()]);
+        let other = Parts {
+            platform: Some("linux/arm64".to_owned()),
+            ..parts(&config, &ContainerPlan::default())
+        };
+        assert_ne!(usual, other);
+    }
+
+    #[test]
+    fn what_another_container_has_is_in_no_container_ahead() {
+        assert!(!needs_others(&DockerConfig::default()));
+        for setting in [
+            "volumes_from = ['data']",
+            "links = ['db:db']",
+            "pid_mode = 'container:a'",
+            "ipcmode = 'container:a'",
+        ] {
+            let config = toml::from_str(setting).unwrap();
+            assert!(needs_others(&config), "{setting}");
+        }
+        let own = toml::from_str("pid_mode = 'host'\nipcmode = 'private'").unwrap();
+        assert!(!needs_others(&own));
+    }
+}

@@ -1,0 +1,15 @@
+//! Containers that are ready before a job wants them, each used once.
+//!
+//! `docs/design/docker.md` tells what is of the job and what is of the container.
+
+mod anchors;
+mod blueprint;
+mod claim;
+mod key;
+mod pool;
+mod relay;
+mod shelf;
+mod spare;
+
+pub(crate) use blueprint::Blueprint;
+pub(crate) use pool::Pool;

@@ -1,0 +1,266 @@
+//! The containers of a provider that are ready ahead of their jobs.
+
+use super::blueprint::Blueprint;
+use super::key::Key;
+use super::shelf::{Shelf, Taken};
+use super::spare::Spare;
+use crate::container::ended;
+use crate::creation::Creation;
+use crate::doubt::unless_stopped;
+use crate::error::DockerError;
+use crate::made::Made;
+use crate::readied::Readied;
+use executor_core::{CancelCause, Cancellation, JobTraceExt};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// How long a job waits for a container that is being made: longer than that, something is wrong with it.
+const COMING: Duration = Duration::from_secs(15);
+
+/// Keeps containers ready. Clones are the same pool.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pool {
+    state: Arc<State>,
+    /// One for each container, as long as no job has it.
+    keepers: Arc<Mutex<JoinSet<()>>>,
+}
+
+#[derive(Debug)]
+struct State {
+    shelf: Mutex<Shelf<Key, Spare>>,
+    /// Changes with the shelf.
+    version: watch::Sender<u64>,
+    /// How many jobs are being prepared: they come first.
+    preparing: watch::Sender<usize>,
+    /// One container at a time is made.
+    turn: Semaphore,
+    stop: Cancellation,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            shelf: Mutex::default(),
+            version: watch::Sender::new(0),
+            preparing: watch::Sender::new(0),
+            turn: Semaphore::new(1),
+            stop: Cancellation::new(),
+        }
+    }
+}
+
+/// A job that is being prepared, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Preparing(Arc<State>);
+
+impl Drop for Preparing {
+    fn drop(&mut self) {
+        self.0.preparing.send_modify(|count| *count -= 1);
+    }
+}
+
+/// A job that waits for a container, until this is dropped.
+struct Waiting<'w> {
+    state: &'w State,
+    key: &'w Key,
+    is_noted: bool,
+}
+
+impl Waiting<'_> {
+    /// Looks again.
+    fn take(&mut self) -> Taken<Spare> {
+        let mut places = self.state.shelf();
+        places.leave(self.key);
+        let taken = places.take_or_wait(self.key);
+        self.is_noted = matches!(taken, Taken::Coming);
+        taken
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.is_noted {
+            self.state.shelf().leave(self.key);
+        }
+    }
+}
+
+impl Pool {
+    /// Notes that a job is being prepared: meanwhile no container is begun for another.
+    pub(crate) fn preparing(&self) -> Preparing {
+        self.state.preparing.send_modify(|count| *count += 1);
+        Preparing(Arc::clone(&self.state))
+    }
+
+    /// Gives the job a container of its kind that is ready, or soon will be; `None` when there is none.
+    ///
+    /// # Errors
+    ///
+    /// Only when the job is stopped: a container that is of no use is none.
+    pub(crate) async fn take(
+        &self,
+        creation: &Creation<'_>,
+        key: Option<&Key>,
+        made: &mut Made,
+        cancellation: &Cancellation,
+    ) -> Result<Option<Readied>, DockerError> {
+        let Some(key) = key else {
+            return Ok(None);
+        };
+        while let Some(spare) = self.next(key, cancellation).await? {
+            if let Some(readied) = creation.claim(spare, made, cancellation).await? {
+                let trace = &creation.preparation.options.trace;
+                trace.system_line("Using a container that was ready.");
+                return Ok(Some(readied));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn next(
+        &self,
+        key: &Key,
+        cancellation: &Cancellation,
+    ) -> Result<Option<Spare>, DockerError> {
+        let state = &self.state;
+        let mut version = state.version.subscribe();
+        match state.change(|shelf| shelf.take_or_wait(key)) {
+            Taken::Ready(spare) => return Ok(Some(spare)),
+            Taken::Nothing => return Ok(None),
+            Taken::Coming => {}
+        }
+        let mut waiting = Waiting {
+            state,
+            key,
+            is_noted: true,
+        };
+        let coming = async {
+            loop {
+                // The sender is in the state.
+                let _ = version.changed().await;
+                match waiting.take() {
+                    Taken::Coming => {}
+                    Taken::Ready(spare) => return Some(spare),
+                    Taken::Nothing => return None,
+                }
+            }
+        };
+        let coming = async { Ok(timeout(COMING, coming).await.ok().flatten()) };
+        unless_stopped(cancellation, coming).await
+    }
+
+    /// Sees to it that the next job of this kind finds a container.
+    pub(crate) fn want(&self, blueprint: Blueprint) {
+        let (key, limits) = (blueprint.key.clone(), blueprint.limits);
+        let planned = self.state.change(|shelf| shelf.plan(&key, limits));
+        let Some((id, home)) = planned else {
+            return;
+        };
+        let mut keepers = self.keepers();
+        // Those that are done.
+        while keepers.try_join_next().is_some() {}
+        let state = Arc::clone(&self.state);
+        keepers.spawn(Box::pin(async move {
+            state.keep(id, blueprint, home).await;
+        }));
+    }
+
+    /// Returns how many containers are ready that no job has.
+    pub(crate) fn ready(&self) -> usize {
+        self.state.shelf().ready()
+    }
+
+    /// Waits until no container is being made ahead, nor to be.
+    pub(crate) async fn settled(&self) {
+        let mut version = self.state.version.subscribe();
+        let is_settled = |_: &u64| !self.state.shelf().is_busy();
+        // The sender is in the state.
+        let _ = version.wait_for(is_settled).await;
+    }
+
+    /// Removes all that no job has; from now on none are made. Returns whether that was done in time.
+    pub(crate) async fn close(&self, deadline: Duration) -> bool {
+        self.state.stop.abort(CancelCause::Shutdown);
+        self.state.change(Shelf::close);
+        let mut keepers = std::mem::take(&mut *self.keepers());
+        let ending = async { while keepers.join_next().await.is_some() {} };
+        timeout(deadline, ending).await.is_ok()
+    }
+
+    fn keepers(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn shelf(&self) -> MutexGuard<'_, Shelf<Key, Spare>> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Shelf<Key, Spare>) -> T) -> T {
+        let changed = change(&mut self.shelf());
+        self.version.send_modify(|version| *version += 1);
+        changed
+    }
+
+    /// Makes one container, and removes it when no job takes it.
+    async fn keep(&self, id: u64, blueprint: Blueprint, home: oneshot::Receiver<Spare>) {
+        let idle = blueprint.limits.idle;
+        let made = Box::pin(self.make(id, blueprint)).await;
+        let spare = match made {
+            Ok(Some(spare)) => self.put_and_watch(id, spare, home, idle).await,
+            Ok(None) => None,
+            Err(error) => {
+                // Jobs do without it, and who has the same trouble says so.
+                tracing::debug!(error = %executor_core::chain(&error), "No container could be made ahead.");
+                None
+            }
+        };
+        self.change(|shelf| shelf.give_up(id));
+        if let Some(spare) = spare
+            && let Err(error) = spare.remove().await
+        {
+            tracing::warn!(error = %executor_core::chain(&error), "A container that no job took is left.");
+        }
+    }
+
+    /// Makes it in its turn; `None` when nobody wants it any more.
+    async fn make(&self, id: u64, blueprint: Blueprint) -> Result<Option<Spare>, DockerError> {
+        let turn = async {
+            let turn = self.turn.acquire().await;
+            let mut preparing = self.preparing.subscribe();
+            let _ = preparing.wait_for(|count| *count == 0).await;
+            Ok(turn)
+        };
+        let _turn = unless_stopped(&self.stop, turn).await?;
+        if !self.change(|shelf| shelf.begin(id)) {
+            return Ok(None);
+        }
+        blueprint.make(&self.stop).await.map(Some)
+    }
+
+    /// Offers it to jobs; returns it when it is to be removed.
+    async fn put_and_watch(
+        &self,
+        id: u64,
+        spare: Spare,
+        mut home: oneshot::Receiver<Spare>,
+        idle: Duration,
+    ) -> Option<Spare> {
+        let mut end = spare.container.end();
+        if let Some(unwanted) = self.change(|shelf| shelf.put(id, spare)) {
+            return Some(unwanted);
+        }
+        tokio::select! {
+            // A job has it when nothing comes.
+            back = &mut home => return back.ok(),
+            () = sleep(idle) => {}
+            _ = ended(&mut end) => {}
+        }
+        let back = self.change(|shelf| shelf.give_up(id));
+        back.or_else(|| home.try_recv().ok())
+    }
+}

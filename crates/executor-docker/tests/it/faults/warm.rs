@@ -1,0 +1,149 @@
+//! A container that was ready is of no use when a job wants it.
+
+use super::way::{Harm, Way};
+use crate::support::engine;
+use crate::support::runner::{BUSYBOX, Opened, Run, job, left_of, settings, shown};
+use bollard::query_parameters::{KillContainerOptions, RemoveContainerOptions};
+use executor_core::prelude::*;
+use executor_docker::Engine;
+use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_testkit::{OptionsBuilder, RecordingTrace};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+const WAS_READY: &str = "Using a container that was ready.";
+
+fn warm() -> DockerConfig {
+    DockerConfig {
+        engine: EngineChoice::Agent,
+        warm: 1,
+        ..settings()
+    }
+}
+
+/// Lets a job run, and returns the name of what is ready for the next one.
+async fn fill(run: &Run) -> String {
+    let mut first = run.open(job(BUSYBOX)).await;
+    first.executor.cleanup().await.unwrap();
+    run.provider.settled().await;
+    let left = left_of(&run.owner).await;
+    let name = left.iter().find_map(|it| it.split('"').nth(1));
+    name.expect("one is ready")
+        .trim_start_matches('/')
+        .to_owned()
+}
+
+async fn runs_anew(run: &Run, what: &str) -> Opened {
+    let mut opened = run.open(job(BUSYBOX)).await;
+    assert!(!shown(&opened.trace).contains(WAS_READY), "{what}");
+    assert_eq!(opened.print("echo it runs").await, "it runs\n", "{what}");
+    opened
+}
+
+async fn end(run: &Run, opened: &mut Opened, what: &str) {
+    opened.executor.cleanup().await.unwrap();
+    let ended = run.provider.shutdown(Duration::from_secs(30)).await;
+    ended.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new(), "{what}");
+    let private = std::fs::read_dir(run.directory.path().join(".tmp"));
+    let private: Vec<PathBuf> = private.unwrap().flatten().map(|it| it.path()).collect();
+    assert!(private.is_empty(), "{what}: {private:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_died_was_removed_or_is_paused_is_no_jobs() {
+    type Harming = fn(Engine, String) -> futures_util::future::BoxFuture<'static, ()>;
+    let harms: [(&str, Harming); 3] = [
+        ("killed", |engine, name| {
+            Box::pin(async move {
+                let none = None::<KillContainerOptions>;
+                engine.api().kill_container(&name, none).await.unwrap();
+            })
+        }),
+        ("removed", |engine, name| {
+            Box::pin(async move {
+                let options = RemoveContainerOptions {
+                    force: true,
+                    ..RemoveContainerOptions::default()
+                };
+                let removed = engine.api().remove_container(&name, Some(options));
+                removed.await.unwrap();
+            })
+        }),
+        ("paused", |engine, name| {
+            Box::pin(async move { engine.api().pause_container(&name).await.unwrap() })
+        }),
+    ];
+    for (what, harm) in harms {
+        let run = Run::new(warm());
+        let name = fill(&run).await;
+        harm(engine().await, name).await;
+        let mut opened = runs_anew(&run, what).await;
+        end(&run, &mut opened, what).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_whose_directories_were_replaced_is_no_jobs() {
+    let run = Run::new(warm());
+    fill(&run).await;
+    let builds = std::fs::read_dir(run.directory.path()).unwrap().flatten();
+    let builds = builds.map(|it| it.path()).find(|path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        !name.starts_with('.')
+    });
+    std::fs::remove_dir_all(builds.unwrap()).unwrap();
+    let mut opened = runs_anew(&run, "replaced").await;
+    end(&run, &mut opened, "replaced").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_fails_when_it_is_taken_makes_another() {
+    for when in [Harm::Before, Harm::After] {
+        let way = Way::new();
+        let run = Run::new(DockerConfig {
+            host: Some(way.address()),
+            ..warm()
+        });
+        fill(&run).await;
+        way.harm("POST /rename", when, 1);
+        let mut opened = runs_anew(&run, "renamed").await;
+        assert_eq!(way.to_come(), 0);
+        end(&run, &mut opened, "renamed").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_is_stopped_while_it_takes_one_leaves_nothing() {
+    for when in [Harm::Deaf, Harm::Late(0)] {
+        let way = Way::new();
+        let run = Run::new(DockerConfig {
+            host: Some(way.address()),
+            ..warm()
+        });
+        fill(&run).await;
+        way.harm("POST /rename", when, 1);
+        let cancellation = Cancellation::new();
+        let mut executor = run.provider.create(&ExecutorData::new()).unwrap();
+        let trace = RecordingTrace::new();
+        let options = OptionsBuilder::new()
+            .config(run.config.clone())
+            .job(job(BUSYBOX))
+            .trace(Arc::new(trace.clone()))
+            .build();
+        let stop = async {
+            let done = tokio::time::timeout(Duration::from_mins(1), way.done(1)).await;
+            done.expect("it is taken");
+            cancellation.cancel(CancelCause::User);
+        };
+        let (prepared, ()) = tokio::join!(executor.prepare(options, &cancellation), stop);
+        let error = prepared.unwrap_err();
+        let is_stopped = matches!(error, BuildError::Canceled(CancelCause::User));
+        assert!(is_stopped, "{when:?}: {}", error.chain());
+        executor.cleanup().await.unwrap();
+        assert_eq!(run.left().await, Vec::<String>::new(), "{when:?}");
+        let ended = run.provider.shutdown(Duration::from_secs(30)).await;
+        ended.unwrap();
+    }
+}

@@ -1,0 +1,320 @@
+//! Containers that are ready before a job wants them.
+
+use crate::support::engine;
+use crate::support::runner::{BUSYBOX, DEBIAN, NONROOT, Opened, Run, job, settings, shown};
+use bollard::models::ContainerInspectResponse;
+use bollard::query_parameters::{RemoveImageOptions, TagImageOptions};
+use executor_core::job::{Image, JobId};
+use executor_core::prelude::*;
+use executor_core::{ExecutorSettings, JobVariable};
+use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_docker::labels::{JOB_ID, WARM};
+use executor_docker::recovery::{Belongs, sweep};
+use executor_testkit::RecordingTrace;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// What the log says of such a container.
+const WAS_READY: &str = "Using a container that was ready.";
+const BOTH: [EngineChoice; 2] = [EngineChoice::Agent, EngineChoice::Exec];
+
+fn warm(engine: EngineChoice) -> DockerConfig {
+    DockerConfig {
+        engine,
+        warm: 1,
+        ..settings()
+    }
+}
+
+fn was_ready(opened: &Opened) -> bool {
+    shown(&opened.trace).contains(WAS_READY)
+}
+
+async fn inspect(container: &str) -> ContainerInspectResponse {
+    let engine = engine().await;
+    let found = engine.api().inspect_container(container, None);
+    found.await.unwrap()
+}
+
+async fn end(opened: &mut Opened) {
+    opened.executor.cleanup().await.unwrap();
+}
+
+/// Lets a job run, so that the next of its kind finds a container.
+async fn fill(run: &Run, image: &str) {
+    let mut first = run.open(job(image)).await;
+    assert!(!was_ready(&first), "{}", shown(&first.trace));
+    end(&mut first).await;
+    run.provider.settled().await;
+    assert_eq!(run.provider.warm(), 1);
+}
+
+async fn shut_down(run: &Run) {
+    let ended = run.provider.shutdown(Duration::from_secs(30)).await;
+    ended.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(private(run), Vec::<String>::new());
+}
+
+/// Returns the private directories that there are.
+fn private(run: &Run) -> Vec<String> {
+    let entries = std::fs::read_dir(run.directory.path().join(".tmp"));
+    let entries = entries.into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_job_gets_a_container_that_nobody_had() {
+    for (image, choice) in [(BUSYBOX, BOTH[0]), (BUSYBOX, BOTH[1]), (NONROOT, BOTH[0])] {
+        let run = Run::new(warm(choice));
+        fill(&run, image).await;
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            let mut opened = run.open(job(image)).await;
+            assert!(
+                was_ready(&opened),
+                "{image} {choice:?}: {}",
+                shown(&opened.trace)
+            );
+            let script = "ls /tmp; touch /tmp/mine; echo file >here; cat here";
+            assert_eq!(opened.print(script).await, "file\n", "{image} {choice:?}");
+            let found = inspect(&opened.environment.hostname).await;
+            let name = found.name.unwrap();
+            assert!(
+                name.starts_with(&format!("/runwright-{}-1-", run.owner)),
+                "{name}"
+            );
+            seen.push(found.id.unwrap());
+            end(&mut opened).await;
+            run.provider.settled().await;
+        }
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), 3, "each had its own");
+        assert_eq!(run.left().await.len(), 1, "the one that is ready");
+        shut_down(&run).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_a_job_is_in_the_container_of_the_next_one() {
+    let run = Run::new(warm(EngineChoice::Agent));
+    let mut first = job(BUSYBOX);
+    first.variables = vec![JobVariable::masked("TOKEN", "quite-a-secret")];
+    let mut first = run.open(first).await;
+    first
+        .print("export LEFT=1; touch /tmp/left; sleep 1000 >/dev/null 2>&1 &")
+        .await;
+    run.provider.settled().await;
+    let spare = run.left().await;
+    let spare = spare
+        .iter()
+        .find(|it| it.contains("-warm-"))
+        .expect("there is one");
+    let found = inspect(spare.split('"').nth(1).unwrap().trim_start_matches('/')).await;
+    let config = found.config.unwrap();
+    let labels = config.labels.clone().unwrap();
+    assert_eq!(labels[WARM], "true");
+    assert!(!labels.contains_key(JOB_ID));
+    assert!(!format!("{config:?}").contains("quite-a-secret"));
+    // Both are there at the same time.
+    let mut second = job(BUSYBOX);
+    second.id = JobId(2);
+    let mut second = run.open(second).await;
+    assert!(was_ready(&second));
+    assert_ne!(second.environment.hostname, first.environment.hostname);
+    let script = "ls /tmp; echo \"<$LEFT$TOKEN>\"; ps | grep -c '[s]leep 1000' || :";
+    assert_eq!(second.print(script).await, "<>\n0\n");
+    end(&mut first).await;
+    assert_eq!(second.print("echo it lives").await, "it lives\n");
+    end(&mut second).await;
+    shut_down(&run).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_with_other_limits_gets_another_container() {
+    let mut run = Run::new(warm(EngineChoice::Agent));
+    fill(&run, BUSYBOX).await;
+    run.config.settings = ExecutorSettings::of(DockerConfig {
+        memory: Some("64m".parse().unwrap()),
+        ..warm(EngineChoice::Agent)
+    });
+    for is_ready in [false, true] {
+        let mut opened = run.open(job(BUSYBOX)).await;
+        assert_eq!(was_ready(&opened), is_ready, "{}", shown(&opened.trace));
+        let found = inspect(&opened.environment.hostname).await;
+        assert_eq!(found.host_config.unwrap().memory, Some(64 << 20));
+        end(&mut opened).await;
+        run.provider.settled().await;
+    }
+    assert_eq!(run.provider.warm(), 2, "one for each kind");
+    let mut entry = job(BUSYBOX);
+    entry.image.entrypoint = vec![String::new()];
+    let mut entry = run.open(entry).await;
+    assert!(!was_ready(&entry));
+    end(&mut entry).await;
+    shut_down(&run).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_that_has_changed_is_not_taken_for_what_it_was() {
+    let run = Run::new(warm(EngineChoice::Agent));
+    let engine = engine().await;
+    let name = format!("runwright-test/moves-{}", std::process::id());
+    let image = format!("{name}:1");
+    let tag = async |from: &str| {
+        let options = TagImageOptions {
+            repo: Some(name.clone()),
+            tag: Some("1".to_owned()),
+        };
+        engine.api().tag_image(from, Some(options)).await.unwrap();
+    };
+    tag(BUSYBOX).await;
+    fill(&run, &image).await;
+    tag(DEBIAN).await;
+    let mut opened = run.open(job(&image)).await;
+    let log = shown(&opened.trace);
+    let system = opened.print("grep -c debian /etc/os-release || :").await;
+    end(&mut opened).await;
+    run.provider.settled().await;
+    let mut next = run.open(job(&image)).await;
+    let is_ready = was_ready(&next);
+    let of_next = next.print("grep -c debian /etc/os-release || :").await;
+    end(&mut next).await;
+    shut_down(&run).await;
+    let untag = engine
+        .api()
+        .remove_image(&image, None::<RemoveImageOptions>, None);
+    untag.await.unwrap();
+    assert!(!log.contains(WAS_READY), "{log}");
+    assert_ne!(system, "0\n");
+    assert!(is_ready);
+    assert_eq!(of_next, system);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_with_a_network_of_its_own_gets_a_container_of_its_own() {
+    let run = Run::new(warm(EngineChoice::Agent));
+    let mut with_network = job(BUSYBOX);
+    let own = JobVariable::public("FF_NETWORK_PER_BUILD", "true");
+    with_network.variables = vec![own];
+    let mut with_service = job(BUSYBOX);
+    with_service.services = vec![Image {
+        command: ["sleep", "300"].map(str::to_owned).to_vec(),
+        alias: Some("beside".to_owned()),
+        ..Image::named(BUSYBOX)
+    }];
+    for job in [with_network, with_service] {
+        let mut opened = run.open(job).await;
+        run.provider.settled().await;
+        assert_eq!(run.provider.warm(), 0);
+        end(&mut opened).await;
+        assert_eq!(run.left().await, Vec::<String>::new());
+    }
+    shut_down(&run).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_nobody_takes_is_removed_after_its_time() {
+    let run = Run::new(DockerConfig {
+        warm_idle: 1,
+        ..warm(EngineChoice::Exec)
+    });
+    let mut first = run.open(job(BUSYBOX)).await;
+    end(&mut first).await;
+    run.provider.settled().await;
+    let gone = async {
+        while !run.left().await.is_empty() || !private(&run).is_empty() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(Duration::from_mins(1), gone)
+        .await
+        .expect("it goes");
+    assert_eq!(run.provider.warm(), 0);
+    let mut next = run.open(job(BUSYBOX)).await;
+    assert!(!was_ready(&next));
+    end(&mut next).await;
+    shut_down(&run).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_the_end_jobs_get_containers_as_ever() {
+    let run = Run::new(DockerConfig {
+        warm: 2,
+        ..warm(EngineChoice::Agent)
+    });
+    fill(&run, BUSYBOX).await;
+    let mut second = run.open(job(BUSYBOX)).await;
+    // While one is being made.
+    let ended = run.provider.shutdown(Duration::from_secs(30)).await;
+    ended.unwrap();
+    assert_eq!(run.left().await.len(), 1, "that of the job");
+    assert_eq!(second.print("echo it lives").await, "it lives\n");
+    end(&mut second).await;
+    let mut third = run.open(job(BUSYBOX)).await;
+    assert!(!was_ready(&third));
+    end(&mut third).await;
+    run.provider.settled().await;
+    shut_down(&run).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_run_had_ready_that_was_killed_is_removed_by_the_next_one() {
+    let run = Run::new(warm(EngineChoice::Agent));
+    fill(&run, BUSYBOX).await;
+    let owner = run.owner.clone();
+    // As a process that is killed: nothing is cleaned up.
+    drop(run);
+    let swept = sweep(&engine().await, |other| other.owner != owner)
+        .await
+        .unwrap();
+    assert_eq!(swept.failures, Vec::<String>::new());
+    assert_eq!(swept.containers.len(), 1, "{swept:?}");
+    assert!(swept.containers[0].contains("-warm-"), "{swept:?}");
+    assert_eq!(
+        crate::support::runner::left_of(&owner).await,
+        Vec::<String>::new()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_in_such_a_container_can_be_gone_on_with() {
+    let run = Run::new(warm(EngineChoice::Agent));
+    fill(&run, BUSYBOX).await;
+    let mut opened = run.open(job(BUSYBOX)).await;
+    assert!(was_ready(&opened));
+    opened.print("echo first >word").await;
+    let handle = opened
+        .executor
+        .resumable()
+        .unwrap()
+        .resume_handle()
+        .unwrap();
+    let (hostname, workspace) = {
+        let environment = &opened.environment;
+        (environment.hostname.clone(), environment.workspace.clone())
+    };
+    // As a process that is killed.
+    drop(opened);
+    let is_needed = |other: &Belongs<'_>| other.is_of(&handle) || other.owner != run.owner;
+    let swept = sweep(&engine().await, is_needed).await.unwrap();
+    let mut swept_names = swept.containers.iter();
+    assert!(swept_names.all(|it| it.contains("-warm-")), "{swept:?}");
+    let data = ExecutorData::new().with(handle);
+    let mut again = run
+        .open_with(job(BUSYBOX), &data, RecordingTrace::new())
+        .await;
+    assert_eq!(again.environment.hostname, hostname);
+    assert_eq!(
+        again.environment.workspace.host_dirs(),
+        workspace.host_dirs()
+    );
+    // What has run does not run again.
+    assert_eq!(again.print("echo again >word").await, "");
+    assert_eq!(again.print("cat word").await, "first\n");
+    end(&mut again).await;
+    shut_down(&run).await;
+}
