@@ -19,11 +19,12 @@ mod means;
 mod prepare;
 mod removal;
 mod stage;
+mod warm;
 
 use anyhow::Context as _;
 use tokio::runtime::Builder;
 
-const PARTS: [&str; 5] = ["stage", "job", "prepare", "removal", "log"];
+const PARTS: [&str; 6] = ["stage", "job", "warm", "prepare", "removal", "log"];
 
 fn main() -> anyhow::Result<()> {
     let chosen: Vec<String> = std::env::args().skip(1).collect();
@@ -37,6 +38,7 @@ fn main() -> anyhow::Result<()> {
             let measured = match part {
                 "stage" => stage::measure().await,
                 "job" => job::measure().await,
+                "warm" => warm::measure().await,
                 "prepare" => prepare::measure().await,
                 "removal" => removal::measure().await,
                 _ => log::measure().await,

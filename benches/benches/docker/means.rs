@@ -34,6 +34,16 @@ pub(crate) async fn engine() -> anyhow::Result<Engine> {
     Ok(Engine::connect(&DockerHost::parse(&address()?)?).await?)
 }
 
+/// Returns the settings of everything that is measured.
+pub(crate) fn settings(engine: EngineChoice) -> anyhow::Result<DockerConfig> {
+    Ok(DockerConfig {
+        host: Some(address()?),
+        pull_policy: vec![PullPolicy::Never],
+        engine,
+        ..DockerConfig::default()
+    })
+}
+
 /// A job that is prepared, with its directories on this host.
 pub(crate) struct Opened {
     pub(crate) executor: Box<dyn Executor>,
@@ -55,12 +65,7 @@ impl Opened {
         let directory = tempfile::tempdir()?;
         let mut config = RunnerConfig::new("bench", "docker");
         config.host_builds_dir = directory.path().to_str().map(str::to_owned);
-        config.settings = ExecutorSettings::of(DockerConfig {
-            host: Some(address()?),
-            pull_policy: vec![PullPolicy::Never],
-            engine,
-            ..DockerConfig::default()
-        });
+        config.settings = ExecutorSettings::of(settings(engine)?);
         let mut job = JobBuilder::new(u64::from(number)).name("bench");
         if network_per_job {
             job = job.variable(executor_core::variable::JobVariable::public(

@@ -1,0 +1,159 @@
+//! A job whose container was ready before it came, against `docker run` of nothing.
+
+use crate::means::{IMAGE, address, against, heading, row, settings};
+use anyhow::Context as _;
+use benches::Bench;
+use benches::statistics::ratio;
+use executor_core::job::Image;
+use executor_core::{
+    Cancellation, ExecutorData, ExecutorProvider as _, ExecutorSettings, RunnerConfig,
+};
+use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_docker::{DockerOptions, DockerProvider, provider};
+use executor_testkit::{CommandBuilder, JobBuilder, OptionsBuilder};
+use jiff::Timestamp;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const ROUNDS: usize = 12;
+const GOAL: f64 = 0.35;
+
+/// The first job gives the pool the time to make a container, and the second takes it.
+const PIPELINE: &str = "
+stages: [first, second]
+first: {stage: first, script: [sleep 2]}
+second: {stage: second, script: ['true']}
+";
+
+/// Times of one kind, and their ratios to the floor of the same round.
+#[derive(Default)]
+struct Measured {
+    times: Vec<Duration>,
+    ratios: Vec<f64>,
+}
+
+impl Measured {
+    fn add(&mut self, time: Duration, floor: Duration) {
+        self.times.push(time);
+        self.ratios.push(ratio(time, floor));
+    }
+}
+
+pub(crate) async fn measure() -> anyhow::Result<()> {
+    let (bench, address) = (Bench::start()?, address()?);
+    let docker = ["--host", &address, "run", "--rm", IMAGE, "true"];
+    let docker = bench.command("docker").args(docker);
+    let pool = Pool::new()?;
+    pool.job().await?;
+    let home = tempfile::tempdir()?;
+    std::fs::write(home.path().join("config.toml"), "[docker]\nwarm = 1\n")?;
+    let project = bench.project_of(PIPELINE).await?;
+    let events = project.root().with_extension("events");
+    let events_path = events.to_str().context("a plain path")?;
+    let options = ["run", "--executor", "docker", "--image", IMAGE, "--events"];
+    let runwright = bench.runwright().await?.env("DOCKER_HOST", &address);
+    let runwright = match std::env::var_os("RUNWRIGHT_AGENT") {
+        Some(agent) => runwright.env("RUNWRIGHT_AGENT", agent),
+        None => runwright,
+    };
+    let pipeline = runwright
+        .env("RUNWRIGHT_HOME", home.path())
+        .run_with(&[&options[..], &[events_path]].concat())
+        .command(&bench, &project);
+
+    let mut floors = Vec::new();
+    let (mut scripts, mut wholes, mut seconds) = (
+        Measured::default(),
+        Measured::default(),
+        Measured::default(),
+    );
+    for round in 0..=ROUNDS {
+        pool.provider.settled().await;
+        anyhow::ensure!(pool.provider.warm() == 1, "a container is ready");
+        let floor = bench.run(&docker).await?.succeeded()?.wall;
+        let (script, whole) = pool.job().await?;
+        pool.provider.settled().await;
+        bench.run(&pipeline).await?.succeeded()?;
+        let second = second_job(&events)?;
+        if round > 0 {
+            floors.push(floor);
+            scripts.add(script, floor);
+            wholes.add(whole, floor);
+            seconds.add(second, floor);
+        }
+    }
+    pool.provider.shutdown(Duration::from_secs(30)).await?;
+    heading(&format!(
+        "warm: a job that does nothing and whose container is ready, {ROUNDS} rounds in turn, medians"
+    ));
+    row("docker run --rm IMAGE true", &floors);
+    let rows = [
+        ("from prepare to the end of its script", &scripts),
+        ("from prepare to nothing left", &wholes),
+        ("in a run: job_started to job_finished", &seconds),
+    ];
+    for (what, measured) in rows {
+        against(what, &measured.times, &measured.ratios, GOAL);
+    }
+    Ok(())
+}
+
+/// A provider with a container that is ready.
+struct Pool {
+    provider: DockerProvider,
+    config: RunnerConfig,
+    _directory: tempfile::TempDir,
+}
+
+impl Pool {
+    fn new() -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir()?;
+        let mut config = RunnerConfig::new("bench", "docker");
+        config.host_builds_dir = directory.path().to_str().map(str::to_owned);
+        config.settings = ExecutorSettings::of(DockerConfig {
+            warm: 1,
+            ..settings(EngineChoice::Agent)?
+        });
+        let owner = format!("bench-warm-{}", std::process::id());
+        Ok(Self {
+            provider: provider(DockerOptions::new().with_owner(owner)),
+            config,
+            _directory: directory,
+        })
+    }
+
+    /// Runs a job; returns how long it took to the end of its script, and until nothing of it was left.
+    async fn job(&self) -> anyhow::Result<(Duration, Duration)> {
+        let job = JobBuilder::new(1).name("bench");
+        let job = job.with(|job| job.image = Image::named(IMAGE)).build();
+        let options = OptionsBuilder::new().config(self.config.clone()).job(job);
+        let begun = Instant::now();
+        let mut executor = self.provider.create(&ExecutorData::new())?;
+        let never = Cancellation::new();
+        let environment = executor.prepare(options.build(), &never).await?;
+        let builds = &environment.workspace.dirs().builds_dir;
+        let command = CommandBuilder::new("true").working_dir(builds.as_str());
+        let status = executor.run(command.build(), &never).await?.status;
+        let script = begun.elapsed();
+        anyhow::ensure!(status.is_success(), "{status:?}");
+        executor.cleanup().await?;
+        Ok((script, begun.elapsed()))
+    }
+}
+
+/// Returns how long the second job of a run took, as its events tell.
+fn second_job(events: &Path) -> anyhow::Result<Duration> {
+    let events = std::fs::read_to_string(events)?;
+    let at = |kind: &str| -> anyhow::Result<Timestamp> {
+        let (kind, job) = (format!(r#""type":"{kind}""#), r#""job":"second""#);
+        let mut events = events.lines();
+        let event = events.find(|line| line.contains(&kind) && line.contains(job));
+        let (_, rest) = event
+            .and_then(|event| event.split_once(r#""at":""#))
+            .with_context(|| format!("there is {kind}"))?;
+        let (at, _) = rest.split_once('"').context("it has a time")?;
+        Ok(at.parse()?)
+    };
+    let took = at("job_finished")?.duration_since(at("job_started")?);
+    Ok(Duration::try_from(took)?)
+}
