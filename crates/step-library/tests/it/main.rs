@@ -9,4 +9,5 @@ mod image;
 mod images;
 mod publish;
 mod registry;
+mod service;
 mod support;
