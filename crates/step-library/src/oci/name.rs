@@ -49,18 +49,21 @@ impl ImageName {
         })
     }
 
-    /// Returns the address of the registry's API; `insecure` are hosts that are asked without encryption, as those of
-    /// this machine are.
-    pub(super) fn base(&self, insecure: &[String]) -> Result<Url, Error> {
+    /// Returns the address of the registry's API, and the one without encryption where that may be used: on this machine,
+    /// and of hosts in `insecure`.
+    pub(super) fn bases(&self, insecure: &[String]) -> Result<(Url, Option<Url>), Error> {
         let host = match self.registry.as_str() {
             "docker.io" => "registry-1.docker.io",
             registry => registry,
         };
         let bare = bare(host);
         let is_plain = is_here(bare) || insecure.iter().any(|it| it == host || it == bare);
-        let scheme = if is_plain { "http" } else { "https" };
-        let url = Url::parse(&format!("{scheme}://{host}/v2/"));
-        url.map_err(|_| wrong(host, "is no host of a registry"))
+        let address = |scheme: &str| {
+            let url = Url::parse(&format!("{scheme}://{host}/v2/"));
+            url.map_err(|_| wrong(host, "is no host of a registry"))
+        };
+        let plain = is_plain.then(|| address("http")).transpose()?;
+        Ok((address("https")?, plain))
     }
 }
 
@@ -144,7 +147,8 @@ mod tests {
         let check = |registry: &str, repository: &str, expect: Option<(&str, &str)>| {
             let image = ImageName::parse(registry, repository);
             let base = image.as_ref().ok().map(|image| {
-                let base = image.base(&["plain.example".to_owned()]).unwrap();
+                let bases = image.bases(&["plain.example".to_owned()]).unwrap();
+                let base = bases.1.unwrap_or(bases.0);
                 (base.to_string(), image.repository.clone())
             });
             let base = base.as_ref().map(|(base, name)| (&**base, &**name));

@@ -8,10 +8,14 @@ use crate::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 use steps::Asker;
-use web::{Limits, Web};
+use url::Url;
+use web::{Limits, Request, Web, WebError};
 
 /// How long a registry may take to begin an answer, and be silent in it.
 const SILENCE: Duration = Duration::from_mins(1);
+
+/// How long to wait for a sign that a registry encrypts.
+const GREETING: Duration = Duration::from_secs(5);
 
 /// Knows how registries are asked, and who asks them.
 #[derive(Debug, Clone)]
@@ -46,10 +50,28 @@ impl Registries {
         let login = login(image, asker, self.credentials.as_ref()).await?;
         Ok(Registry {
             web: self.web.clone(),
-            base: image.base(&self.insecure)?,
+            base: self.base(image).await?,
             image: image.clone(),
             auth: Auth::new(login),
             access,
         })
+    }
+
+    /// Returns the address of a registry. One that may be asked without encryption is, where it has none.
+    async fn base(&self, image: &ImageName) -> Result<Url, Error> {
+        let (encrypted, plain) = image.bases(&self.insecure)?;
+        let Some(plain) = plain else {
+            return Ok(encrypted);
+        };
+        let short = self.web.with_limits(Limits {
+            deadline: GREETING,
+            overall: GREETING,
+            attempts: 1,
+            ..Limits::default()
+        });
+        match short.open(&Request::get(encrypted.clone())).await {
+            Ok(_) | Err(WebError::Untrusted { .. }) => Ok(encrypted),
+            Err(_) => Ok(plain),
+        }
     }
 }

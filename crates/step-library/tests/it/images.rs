@@ -18,7 +18,7 @@ fn image_for(registry: &str, tag: &str, platform: &str) -> Source {
     }
 }
 
-fn asker(host: &str, password: &str) -> Asker {
+pub(crate) fn asker(host: &str, password: &str) -> Asker {
     Asker {
         docker_auth_config: Some(auth_config(host, password)),
     }
@@ -357,44 +357,4 @@ async fn nobody_is_asked_who_may_not_be_reached() {
     // A registry elsewhere is asked with encryption, unless it is named.
     let message = refusal(&library, &image("registry.invalid:80", "1")).await;
     assert!(message.contains("https://registry.invalid:80"), "{message}");
-}
-
-#[tokio::test]
-async fn who_asks_is_not_told_elsewhere() {
-    let (digest, layout) = contents();
-    let blobs = layout.blobs.clone();
-    let storage = Fake::start(move |seen, _| {
-        let hex = seen.path.rsplit('/').next().unwrap();
-        (200, vec![], blobs[hex].clone())
-    });
-    let to = storage.host.clone();
-    let fake = Fake::start(move |seen, _| {
-        if seen.authorization.is_none() {
-            let basic = "Basic realm=\"x\"".to_owned();
-            return (401, vec![("www-authenticate", basic)], vec![]);
-        }
-        let hex = seen.path.rsplit([':', '/']).next().unwrap();
-        if seen.path.contains("/blobs/") {
-            return (
-                307,
-                vec![("location", format!("http://{to}/{hex}"))],
-                vec![],
-            );
-        }
-        let bytes = layout.blobs[&digest["sha256:".len()..]].clone();
-        (200, vec![("docker-content-digest", digest.clone())], bytes)
-    });
-    let home = Home::new();
-    let servers = [&fake.host, &storage.host].map(|host| format!("http://{host}"));
-    let library = home.library(&[&servers[0], &servers[1]]);
-    let source = image(&fake.host, "1");
-    let fetched = library.fetch(&source, &asker(&fake.host, PASSWORD)).await;
-    assert_eq!(text(&fetched.unwrap().directory, "func.yml"), "it");
-    assert!(!storage.seen().is_empty());
-    assert!(storage.seen().iter().all(|it| it.authorization.is_none()));
-    // Sent there, but not let in.
-    let library = Home::new().library(&[&servers[0]]);
-    let error = library.fetch(&source, &asker(&fake.host, PASSWORD)).await;
-    let message = error.unwrap_err().message;
-    assert!(message.contains("redirects"), "{message}");
 }

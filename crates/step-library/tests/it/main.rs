@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 mod cache;
+mod credentials;
 mod git;
 mod given_up;
 mod image;

@@ -1,7 +1,9 @@
 //! A real registry of the test's own, and one that is a fake and does as it is told.
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
@@ -16,29 +18,56 @@ const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuumUsf5gSTVC1QCWHknP2XGS
 pub(crate) struct Registry {
     child: Child,
     pub(crate) host: String,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Registry {
     /// Starts one for everybody.
     pub(crate) fn start() -> Self {
-        Self::with("")
+        Self::with("", "", tempfile::tempdir().unwrap())
     }
 
     /// Starts one for [`USER`].
     pub(crate) fn start_private() -> Self {
-        Self::with("auth: {htpasswd: {realm: test, path: ROOT/htpasswd}}\n")
+        let auth = "auth: {htpasswd: {realm: test, path: ROOT/htpasswd}}\n";
+        Self::with(auth, "", tempfile::tempdir().unwrap())
+    }
+
+    /// Starts one for everybody that encrypts, with a certificate of [`Registry::authority`].
+    pub(crate) fn start_tls() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let authority = CertifiedIssuer::self_signed(params, key).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &authority).unwrap();
+        for (name, pem) in [
+            ("authority.pem", authority.pem()),
+            ("certificate.pem", certificate.pem()),
+            ("key.pem", key.serialize_pem()),
+        ] {
+            std::fs::write(directory.path().join(name), pem).unwrap();
+        }
+        let tls = ", tls: {certificate: ROOT/certificate.pem, key: ROOT/key.pem}";
+        Self::with("", tls, directory)
+    }
+
+    /// Returns the file with the certificate of who signs for it.
+    pub(crate) fn authority(&self) -> PathBuf {
+        self.directory.path().join("authority.pem")
     }
 
     #[expect(clippy::disallowed_methods, reason = "a server of the test's own")]
-    fn with(auth: &str) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+    fn with(auth: &str, tls: &str, directory: TempDir) -> Self {
         let root = directory.path().to_string_lossy().into_owned();
         std::fs::write(directory.path().join("htpasswd"), HTPASSWD).unwrap();
         let config = format!(
             "version: 0.1\nlog: {{level: info, accesslog: {{disabled: true}}}}\n\
              storage: {{filesystem: {{rootdirectory: {root}/data}}}}\n\
-             http: {{addr: '127.0.0.1:0'}}\n{}",
+             http: {{addr: '127.0.0.1:0'{}}}\n{}",
+            tls.replace("ROOT", &root),
             auth.replace("ROOT", &root)
         );
         let path = directory.path().join("config.yml");
@@ -62,7 +91,7 @@ impl Registry {
         Self {
             child,
             host: host.expect("the registry says where it listens"),
-            _directory: directory,
+            directory,
         }
     }
 }

@@ -1,0 +1,132 @@
+use crate::image::{Layout, Packing, tar};
+use crate::images::{asker, contents, image};
+use crate::registry::{Fake, PASSWORD, Registry, USER};
+use crate::support::{Home, fetch, refusal, text};
+use std::sync::Arc;
+use step_library::{Credentials, RegistryLogin, StepLibrary};
+use steps::{Asker, Library};
+
+#[tokio::test]
+async fn who_asks_is_not_told_elsewhere() {
+    let (digest, layout) = contents();
+    let blobs = layout.blobs.clone();
+    let storage = Fake::start(move |seen, _| {
+        let hex = seen.path.rsplit('/').next().unwrap();
+        (200, vec![], blobs[hex].clone())
+    });
+    let to = storage.host.clone();
+    let fake = Fake::start(move |seen, _| {
+        if seen.authorization.is_none() {
+            let basic = "Basic realm=\"x\"".to_owned();
+            return (401, vec![("www-authenticate", basic)], vec![]);
+        }
+        let hex = seen.path.rsplit([':', '/']).next().unwrap();
+        if seen.path.contains("/blobs/") {
+            return (
+                307,
+                vec![("location", format!("http://{to}/{hex}"))],
+                vec![],
+            );
+        }
+        let bytes = layout.blobs[&digest["sha256:".len()..]].clone();
+        (200, vec![("docker-content-digest", digest.clone())], bytes)
+    });
+    let home = Home::new();
+    let servers = [&fake.host, &storage.host].map(|host| format!("http://{host}"));
+    let library = home.library(&[&servers[0], &servers[1]]);
+    let source = image(&fake.host, "1");
+    let fetched = library.fetch(&source, &asker(&fake.host, PASSWORD)).await;
+    assert_eq!(text(&fetched.unwrap().directory, "func.yml"), "it");
+    assert!(!storage.seen().is_empty());
+    assert!(storage.seen().iter().all(|it| it.authorization.is_none()));
+    // Sent there, but not let in.
+    let library = Home::new().library(&[&servers[0]]);
+    let error = library.fetch(&source, &asker(&fake.host, PASSWORD)).await;
+    let message = error.unwrap_err().message;
+    assert!(message.contains("redirects"), "{message}");
+}
+
+/// A fake: it knows one password.
+#[derive(Debug)]
+struct OnePassword;
+
+#[async_trait::async_trait]
+impl Credentials for OnePassword {
+    async fn login(&self, _: &str, repository: &str) -> Result<Option<RegistryLogin>, String> {
+        match repository {
+            "team/app" => Ok(Some(RegistryLogin::Password {
+                username: USER.to_owned(),
+                password: PASSWORD.into(),
+            })),
+            _ => Err("the vault is closed".to_owned()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_users_own_credentials_count_where_the_job_has_none() {
+    let (home, registry) = (Home::new(), Registry::start_private());
+    let host = &registry.host;
+    let mut options = home.options(&[&format!("http://{host}")]);
+    options.credentials = Some(Arc::new(OnePassword));
+    let library = StepLibrary::new(options).unwrap();
+    let mut layout = Layout::default();
+    let single = layout.image(
+        "linux/amd64",
+        &[(Packing::Plain, tar(&[("func.yml", b"it")]))],
+    );
+    layout.name(&single, "1.0.0");
+    let archive = home.path().join("image.tar");
+    layout.write(&archive);
+    let to = format!("{host}/team/app");
+    let nobody = Asker::default();
+    library.publish(&archive, &to, &nobody).await.unwrap();
+    let fetched = fetch(&library, &image(host, "1.0.0")).await.unwrap();
+    assert_eq!(text(&fetched.directory, "func.yml"), "it");
+    // What the job says counts more, also when it is wrong.
+    let (source, wrong) = (image(host, "1.0.0"), asker(host, "hunter2"));
+    let message = library.fetch(&source, &wrong).await.unwrap_err().message;
+    assert!(
+        message.contains("does not let these credentials"),
+        "{message}"
+    );
+    let to = format!("{host}/team/other");
+    let error = library.publish(&archive, &to, &nobody).await.unwrap_err();
+    assert!(error.message.contains("the vault is closed"), "{error}");
+    let broken = Asker {
+        docker_auth_config: Some("{hunter2".to_owned()),
+    };
+    let error = library
+        .fetch(&image(host, "1.0.0"), &broken)
+        .await
+        .unwrap_err();
+    assert!(error.message.contains("DOCKER_AUTH_CONFIG"), "{error}");
+    assert!(!error.message.contains("hunter2"), "{error}");
+}
+
+#[tokio::test]
+async fn a_registry_with_a_certificate_of_the_users_authority_is_trusted() {
+    let (home, registry) = (Home::new(), Registry::start_tls());
+    let host = &registry.host;
+    let mut options = home.options(&[&format!("https://{host}")]);
+    let stranger = StepLibrary::new(options.clone()).unwrap();
+    let message = refusal(&stranger, &image(host, "1")).await;
+    assert!(message.contains("is not trusted"), "{message}");
+    options.web.authorities = vec![registry.authority()];
+    let library = StepLibrary::new(options).unwrap();
+    let mut layout = Layout::default();
+    let single = layout.image(
+        "linux/amd64",
+        &[(Packing::Plain, tar(&[("func.yml", b"it")]))],
+    );
+    layout.name(&single, "1.0.0");
+    let archive = home.path().join("image.tar");
+    layout.write(&archive);
+    let to = format!("{host}/team/app");
+    library
+        .publish(&archive, &to, &Asker::default())
+        .await
+        .unwrap();
+    let fetched = fetch(&library, &image(host, "latest")).await.unwrap();
+    assert_eq!(text(&fetched.directory, "func.yml"), "it");
+}
