@@ -17,7 +17,7 @@ use crate::service::support::{follow, plain, steps_of};
 
 /// Connects the generated client, which knows nothing of how ours asks for something.
 #[derive(Clone)]
-struct Dial(Arc<Container>);
+pub(super) struct Dial(pub(super) Arc<Container>);
 
 impl tower_service::Service<Uri> for Dial {
     type Response = TokioIo<Box<dyn Connection>>;

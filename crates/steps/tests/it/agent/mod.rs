@@ -10,3 +10,4 @@ mod python;
 mod serve;
 mod stop;
 pub(crate) mod support;
+mod wishes;

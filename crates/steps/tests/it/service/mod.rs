@@ -2,7 +2,7 @@
 
 mod builtin;
 mod cancel;
-mod fake_library;
+pub(crate) mod fake_library;
 mod functions;
 mod idempotence;
 mod memory;
