@@ -8,14 +8,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Settings that hold whatever the user's are.
-const SETTINGS: [&str; 17] = [
+const SETTINGS: [&str; 16] = [
     "core.autocrlf=false",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.pager=cat",
     "core.symlinks=true",
     "credential.interactive=false",
-    "fetch.fsckObjects=true",
     "fetch.recurseSubmodules=false",
     "filter.lfs.process=",
     "filter.lfs.required=false",
