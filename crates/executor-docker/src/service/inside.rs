@@ -23,10 +23,12 @@ pub(crate) fn wait_for_ports(ports: &[u16], all: bool) -> String {
 /// can make one.
 pub(crate) fn wait_for_http(port: u16, path: &str) -> String {
     let url = quoted(&format!("http://127.0.0.1:{port}{path}"));
+    // A static busybox may crash over its own limit of time; it is asked without one then, which the whole wait has.
     format!(
-        "if command -v wget >/dev/null; then get='wget -q -T 2 -O /dev/null'; \
-         elif command -v curl >/dev/null; then get='curl -fsS -m 2 -o /dev/null'; else exit 127; fi; \
-         until $get {url} 2>/dev/null; do sleep 0.1 2>/dev/null || sleep 1; done"
+        "if command -v wget >/dev/null; then get='wget -q -T 2 -O /dev/null'; bare='wget -q -O /dev/null'; \
+         elif command -v curl >/dev/null; then get='curl -fsS -m 2 -o /dev/null'; bare=$get; else exit 127; fi; \
+         until $get {url} 2>/dev/null; do \
+         test $? -gt 128 && get=$bare; sleep 0.1 2>/dev/null || sleep 1; done"
     )
 }
 

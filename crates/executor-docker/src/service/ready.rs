@@ -113,14 +113,18 @@ async fn wait_for_one(engine: &Engine, running: &Running, probe: &Probe) -> Answ
 
 /// Runs a script that ends by itself once the service is ready.
 async fn script(engine: &Engine, running: &Running, script: &str) -> Answer {
+    let mut refused = false;
     loop {
         match exec::run(engine, &running.id, &exec::shell(script)).await {
             Ok(0) => return Answer::Ready,
-            // There is no shell in it, or not what the script needs.
-            Ok(126 | 127) => return Answer::Unknown,
+            // There is no shell in it, or not what the script needs. A container that ends just now says the same, and
+            // no more when it has ended, so it is believed the second time.
+            Ok(126 | 127) if refused => return Answer::Unknown,
+            Ok(126 | 127) => refused = true,
             // The way to the engine broke, or the service ends.
-            Ok(_) | Err(_) => tokio::time::sleep(PAUSE).await,
+            Ok(_) | Err(_) => {}
         }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 
