@@ -16,7 +16,12 @@ pub(crate) struct Connection(Box<dyn Stream>);
 impl Connection {
     /// Wraps a stream for `hyper`.
     pub(crate) fn new(stream: impl Stream + 'static) -> TokioIo<Self> {
-        TokioIo::new(Self(Box::new(stream)))
+        Self::boxed(Box::new(stream))
+    }
+
+    /// As [`new`](Self::new), for a stream of a kind that is not known.
+    pub(crate) fn boxed(stream: Box<dyn Stream>) -> TokioIo<Self> {
+        TokioIo::new(Self(stream))
     }
 }
 

@@ -2,11 +2,11 @@ use crate::engine::address::Address;
 use crate::engine::connection::Connection;
 use crate::engine::host::DockerHost;
 use crate::engine::options::EngineOptions;
-use crate::engine::ssh::Ssh;
+use crate::engine::ssh::SshClient;
 use crate::error::DockerError;
 use hyper::Uri;
 use hyper_util::rt::TokioIo;
-use process::{Containment, ProcessTree, Settings, Supervisor};
+use process::{Containment, Settings, Supervisor};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use std::future::Future;
@@ -36,7 +36,7 @@ enum Way {
         port: u16,
         tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     },
-    Ssh(Ssh),
+    Ssh(SshClient),
 }
 
 impl Connector {
@@ -62,11 +62,8 @@ impl Connector {
                 Way::Tcp { host, port, tls }
             }
             Address::Ssh { .. } => {
-                let tree = match &options.processes {
-                    Some(tree) => tree.clone(),
-                    None => own_tree()?,
-                };
-                let ssh = Ssh::new(tree, &options.ssh, &host.address);
+                let supervisor = own_supervisor()?;
+                let ssh = SshClient::new(&supervisor, &options.ssh, &host.address);
                 Way::Ssh(ssh.ok_or_else(|| DockerError::config("there is no ssh to start"))?)
             }
         };
@@ -104,23 +101,22 @@ impl Connector {
                 let stream = connector.connect(name.clone(), stream).await?;
                 Ok(Connection::new(stream))
             }
-            Way::Ssh(ssh) => Ok(Connection::new(ssh.connect()?)),
+            Way::Ssh(ssh) => Ok(Connection::boxed(ssh.connect().await?)),
         }
     }
 }
 
-/// Returns a place for the ssh of a program that has none.
-fn own_tree() -> Result<ProcessTree, DockerError> {
+/// Returns a supervisor for ssh. That of a run ends before the last connections to its engine do.
+fn own_supervisor() -> Result<Supervisor, DockerError> {
     let settings = Settings {
         // An ssh whose runner is gone ends by itself.
         containment: Containment::ProcessGroup,
         ..Settings::default()
     };
-    let supervisor = Supervisor::start(settings).map_err(|error| DockerError::Config {
+    Supervisor::start(settings).map_err(|error| DockerError::Config {
         message: "start ssh to reach the container engine".to_owned(),
         source: Some(error.into()),
-    })?;
-    Ok(supervisor.tree())
+    })
 }
 
 impl Service<Uri> for Connector {

@@ -1,4 +1,3 @@
-use process::ProcessTree;
 use std::time::Duration;
 
 /// How the engine is reached, and how long is waited for it.
@@ -11,8 +10,6 @@ pub struct EngineOptions {
     pub call: Duration,
     /// The command that logs in to other hosts. Default: `ssh`.
     pub ssh: Vec<String>,
-    /// Where that command runs. Default: a tree of the engine's own.
-    pub processes: Option<ProcessTree>,
 }
 
 impl Default for EngineOptions {
@@ -21,7 +18,6 @@ impl Default for EngineOptions {
             connect: Duration::from_secs(10),
             call: Duration::from_mins(2),
             ssh: vec!["ssh".to_owned()],
-            processes: None,
         }
     }
 }

@@ -51,7 +51,8 @@ async fn check_attach(run: Run, image: &str) {
     assert_eq!(report.failed(), ["signals"], "{report}");
 }
 
-async fn report(run: Run, image: &str, parts: &[&str]) -> Report {
+/// Runs the suite, or parts of it.
+pub(crate) async fn report(run: Run, image: &str, parts: &[&str]) -> Report {
     let Run {
         provider,
         owner,

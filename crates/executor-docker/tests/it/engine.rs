@@ -1,8 +1,8 @@
 //! Connections to the engine.
 
-use crate::support::engine;
 use crate::support::nobody::become_nobody;
 use crate::support::way::{Certificates, Port, Sshd, works};
+use crate::support::{address, engine};
 use executor_core::{BuildError, FailureReason};
 use executor_docker::engine::EngineOptions;
 use executor_docker::{DockerError, DockerHost, Engine};
@@ -20,7 +20,7 @@ fn host(address: &str) -> DockerHost {
 #[tokio::test]
 async fn the_engine_says_who_it_is() {
     let engine = engine().await;
-    assert!(engine.is_local());
+    assert_eq!(engine.is_local(), address().starts_with("unix://"));
     assert_eq!(engine.version().os, "linux");
     let info = engine.info().await.unwrap();
     assert!(info.id.is_some_and(|id| !id.is_empty()));
@@ -28,7 +28,7 @@ async fn the_engine_says_who_it_is() {
 
 #[tokio::test]
 async fn it_is_reached_over_a_port() {
-    let port = Port::plain().await;
+    let port = Port::plain();
     let host = host(&format!("tcp://127.0.0.1:{}", port.number));
     let engine = works(&host, EngineOptions::default()).await;
     assert!(!engine.is_local());
@@ -37,7 +37,7 @@ async fn it_is_reached_over_a_port() {
 #[tokio::test]
 async fn it_is_reached_over_tls_by_who_has_a_certificate() {
     let certificates = Certificates::new();
-    let port = Port::tls(&certificates).await;
+    let port = Port::tls(&certificates);
     let bare = host(&format!("tcp://127.0.0.1:{}", port.number));
     for verify in [true, false] {
         let host = bare.clone().with_tls(certificates.files(verify));
@@ -146,7 +146,7 @@ async fn one_that_is_not_there_or_goes_away_is_a_failure_of_the_system() {
         "{error}"
     );
 
-    let port = Port::plain().await;
+    let port = Port::plain();
     let engine = Engine::connect(&host(&format!("tcp://127.0.0.1:{}", port.number)))
         .await
         .unwrap();

@@ -18,6 +18,7 @@ mod private;
 mod recovery;
 mod run;
 mod services;
+mod ssh;
 mod support;
 mod terminal;
 mod trouble;

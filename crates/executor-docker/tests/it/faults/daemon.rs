@@ -1,6 +1,8 @@
 //! The engine goes, and comes back, while a job runs: engines of the tests' own.
 
+use crate::conformance::report;
 use crate::support::engine;
+use crate::support::road::Road;
 use crate::support::runner::{BUSYBOX, Run, job, settings};
 use bollard::body_full;
 use bollard::query_parameters::{
@@ -14,21 +16,33 @@ use executor_testkit::CommandBuilder;
 use futures_util::TryStreamExt;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{File, read_to_string};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// An engine without a network, which ends with this.
 struct Daemon {
     directory: tempfile::TempDir,
+    road: Road,
     arguments: &'static [&'static str],
+    /// A directory of this host that it does not see.
+    hidden: Option<PathBuf>,
     child: Option<Child>,
 }
 
 impl Daemon {
     async fn start(arguments: &'static [&'static str]) -> Self {
+        Self::start_without(arguments, None).await
+    }
+
+    /// Starts one as if it were on another host, as far as this directory goes.
+    async fn start_without(arguments: &'static [&'static str], hidden: Option<PathBuf>) -> Self {
+        let directory = tempfile::tempdir().unwrap();
         let mut daemon = Self {
-            directory: tempfile::tempdir().unwrap(),
+            road: Road::to(&directory.path().join("docker.sock")),
+            directory,
             arguments,
+            hidden,
             child: None,
         };
         daemon.run();
@@ -56,7 +70,10 @@ impl Daemon {
         command
             .args(["--pdeathsig", "TERM"])
             // An engine without a bridge takes the one of another away.
-            .args(["unshare", "--net", "dockerd", "--storage-driver", "vfs"])
+            .args(["unshare", "--net", "--mount", "sh", "-c"])
+            .arg("test -z \"$0\" || mount -t tmpfs tmpfs \"$0\"; exec \"$@\"")
+            .arg(self.hidden.clone().unwrap_or_default())
+            .args(["dockerd", "--storage-driver", "vfs"])
             .args(["--bridge", "none", "--iptables=false", "--ip6tables=false"])
             .args(["--shutdown-timeout", "1"])
             .args(self.arguments)
@@ -156,7 +173,7 @@ impl Drop for Daemon {
 
 fn run_in(daemon: &Daemon, engine: EngineChoice) -> Run {
     Run::new(DockerConfig {
-        host: Some(daemon.address()),
+        host: Some(daemon.road.address().to_owned()),
         network_mode: Some("none".to_owned()),
         engine,
         ..settings()
@@ -222,6 +239,34 @@ async fn an_engine_that_keeps_its_containers_keeps_the_job() {
     assert_eq!(trace.text(TraceStream::STDOUT), expect.concat());
     opened.executor.cleanup().await.unwrap();
     assert_eq!(daemon.containers().await, Vec::<String>::new());
+    daemon.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_does_not_see_our_files_gets_them_as_a_stream() {
+    let ours = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start_without(&[], Some(ours.path().to_owned())).await;
+    for choice in [EngineChoice::Agent, EngineChoice::Exec] {
+        let in_ours = || {
+            let mut run = run_in(&daemon, choice);
+            run.config.host_builds_dir = Some(ours.path().to_str().unwrap().to_owned());
+            run
+        };
+        let run = in_ours();
+        let mut opened = run.open(job(BUSYBOX)).await;
+        let workspace = &opened.environment.workspace;
+        assert!(!workspace.is_local(), "{choice:?}: {workspace:?}");
+        opened.executor.cleanup().await.unwrap();
+        let parts = ["file_transfer", "stages_share_files", "file_variables"];
+        report(in_ours(), BUSYBOX, &parts)
+            .await
+            .assert_part_passed();
+    }
+    assert_eq!(daemon.containers().await, Vec::<String>::new());
+    // What was made before the engine said that it sees nothing of it.
+    let private = ours.path().join(".tmp").read_dir().unwrap();
+    let left: Vec<_> = private.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
     daemon.end().await;
 }
 

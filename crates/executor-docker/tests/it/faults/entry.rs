@@ -1,6 +1,6 @@
 //! Entry points, users and file systems of all kinds.
 
-use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use crate::support::runner::{BUSYBOX, Run, job, settings};
 use executor_core::FailureReason;
 use executor_core::prelude::*;
 use executor_docker::config::{DockerConfig, EngineChoice};
@@ -25,8 +25,13 @@ async fn runs(entry_point: &[&str], before: &str) {
             Ok(opened) => opened,
             Err((error, ..)) => panic!("{choice:?}, {entry_point:?}: {}", error.chain()),
         };
-        let log = shown(&opened.trace);
-        assert!(log.contains(before), "{choice:?}, {entry_point:?}: {log}");
+        // The other stream says that it is ready, and may come first.
+        let stream = if before.contains("err") {
+            TraceStream::STDERR
+        } else {
+            TraceStream::STDOUT
+        };
+        opened.trace.wait_for(stream, before).await;
         opened.trace.clear();
         let command = CommandBuilder::new("echo out; exit 7").working_dir("/");
         let result = opened.run(command).await.unwrap();

@@ -1,5 +1,6 @@
 //! A socket before that of the engine, which does harm on request.
 
+use crate::support::road::Road;
 use crate::support::way::socket;
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -49,7 +50,8 @@ struct Shared {
 
 /// The way to the engine; it ends with this.
 pub(super) struct Way {
-    directory: tempfile::TempDir,
+    road: Road,
+    _directory: tempfile::TempDir,
     shared: Arc<Shared>,
     _tasks: JoinSet<()>,
 }
@@ -57,7 +59,8 @@ pub(super) struct Way {
 impl Way {
     pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let listener = UnixListener::bind(directory.path().join("docker.sock")).unwrap();
+        let path = directory.path().join("docker.sock");
+        let listener = UnixListener::bind(&path).unwrap();
         let shared = Arc::new(Shared {
             plans: Mutex::default(),
             state: watch::channel(State::Open).0,
@@ -74,7 +77,8 @@ impl Way {
             }
         });
         Self {
-            directory,
+            road: Road::to(&path),
+            _directory: directory,
             shared,
             _tasks: tasks,
         }
@@ -82,7 +86,7 @@ impl Way {
 
     /// Returns its address.
     pub(super) fn address(&self) -> String {
-        format!("unix://{}/docker.sock", self.directory.path().display())
+        self.road.address().to_owned()
     }
 
     /// Breaks so many of the requests that begin with `method` and have `part` in their first line.

@@ -3,14 +3,24 @@
 pub(crate) mod nobody;
 pub(crate) mod proxy;
 pub(crate) mod registry;
+pub(crate) mod road;
 pub(crate) mod scratch;
 pub(crate) mod way;
 
+use executor_docker::engine::TlsFiles;
 use executor_docker::{DockerHost, Engine};
+use std::path::PathBuf;
 
 /// Returns the engine that tests run on.
 pub(crate) async fn engine() -> Engine {
     let host = DockerHost::parse(&address()).expect("RUNWRIGHT_TEST_DOCKER is an address");
+    let host = match certificates() {
+        Some(directory) => host.with_tls(TlsFiles {
+            directory: Some(directory),
+            verify: true,
+        }),
+        None => host,
+    };
     Engine::connect(&host)
         .await
         .expect("the engine of the tests answers")
@@ -21,6 +31,13 @@ pub(crate) fn address() -> String {
     let address = std::env::var("RUNWRIGHT_TEST_DOCKER");
     address
         .expect("RUNWRIGHT_TEST_DOCKER says where Docker is: run the tests by `cargo xtask test`")
+}
+
+/// Returns the directory with the certificates of both sides, where the tests go over TLS.
+pub(crate) fn certificates() -> Option<PathBuf> {
+    let is_port = address().starts_with("tcp://");
+    let directory = is_port.then(|| std::env::var_os("DOCKER_CERT_PATH"));
+    directory.flatten().map(PathBuf::from)
 }
 
 pub(crate) mod runner;

@@ -1,6 +1,6 @@
 //! Jobs of the tests, each provider with an owner of its own so that what it leaves is found.
 
-use crate::support::{address, engine};
+use crate::support::{address, certificates, engine};
 use bollard::query_parameters::{ListContainersOptions, ListNetworksOptions, ListVolumesOptions};
 use executor_core::ExecutorSettings;
 use executor_core::job::{Image, Job};
@@ -36,8 +36,11 @@ pub(crate) struct Opened {
 
 /// Returns the settings of the tests: the shared engine, images that are there.
 pub(crate) fn settings() -> DockerConfig {
+    let certificates = certificates();
     DockerConfig {
         host: Some(address()),
+        tls_verify: certificates.is_some(),
+        tls_cert_path: certificates.map(|path| path.display().to_string()),
         pull_policy: vec![PullPolicy::IfNotPresent],
         ..DockerConfig::default()
     }

@@ -4,52 +4,63 @@ use crate::support::address;
 use executor_docker::engine::{Address, EngineOptions, TlsFiles};
 use executor_docker::{DockerHost, Engine};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustix::process::{Pid, Signal, kill_process};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// Returns the socket of the engine of the tests.
+/// Returns the socket of the engine of the tests, whatever way they go.
 pub(crate) fn socket() -> PathBuf {
+    if let Some(path) = std::env::var_os("RUNWRIGHT_TEST_DOCKER_SOCKET") {
+        return path.into();
+    }
     match DockerHost::parse(&address()).unwrap().address {
         Address::Unix(path) => path,
-        other => panic!("the engine of the tests is behind a socket, not {other}"),
+        other => panic!("RUNWRIGHT_TEST_DOCKER_SOCKET does not say which socket {other} leads to"),
     }
 }
 
-/// A port that leads to the engine, until this is dropped.
+/// A port that leads to a socket, until this is dropped.
 pub(crate) struct Port {
     pub(crate) number: u16,
     _tasks: JoinSet<()>,
 }
 
 impl Port {
-    pub(crate) async fn plain() -> Self {
-        Self::start(None).await
+    pub(crate) fn plain() -> Self {
+        Self::start(None, &socket())
     }
 
-    pub(crate) async fn tls(certificates: &Certificates) -> Self {
-        Self::start(Some(certificates.acceptor())).await
+    pub(crate) fn tls(certificates: &Certificates) -> Self {
+        Self::tls_to(certificates, &socket())
     }
 
-    async fn start(tls: Option<TlsAcceptor>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    pub(crate) fn tls_to(certificates: &Certificates, socket: &Path) -> Self {
+        Self::start(Some(certificates.acceptor()), socket)
+    }
+
+    fn start(tls: Option<TlsAcceptor>, socket: &Path) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
         let number = listener.local_addr().unwrap().port();
+        let listener = TcpListener::from_std(listener).unwrap();
+        let socket = socket.to_owned();
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                connections.spawn(serve(client, tls.clone()));
+                connections.spawn(serve(client, tls.clone(), socket.clone()));
             }
         });
         Self {
@@ -59,27 +70,31 @@ impl Port {
     }
 }
 
-async fn serve(client: TcpStream, tls: Option<TlsAcceptor>) {
+async fn serve(client: TcpStream, tls: Option<TlsAcceptor>, socket: PathBuf) {
     match tls {
-        None => join(client).await,
+        None => join(client, &socket).await,
         Some(tls) => {
             // A client that we do not trust, or that does not trust us, is its own test.
             if let Ok(client) = tls.accept(client).await {
-                join(client).await;
+                join(client, &socket).await;
             }
         }
     }
 }
 
-async fn join(mut client: impl AsyncRead + AsyncWrite + Unpin) {
-    let mut engine = UnixStream::connect(socket()).await.unwrap();
+async fn join(mut client: impl AsyncRead + AsyncWrite + Unpin, socket: &Path) {
+    // An engine that is not there is its own test too.
+    let Ok(mut engine) = UnixStream::connect(socket).await else {
+        return;
+    };
     // How a connection ends is seen by its two sides.
     let _ = copy_bidirectional(&mut client, &mut engine).await;
 }
 
 /// An authority, and what it says of a server and of a client, as docker has them in files.
 pub(crate) struct Certificates {
-    directory: TempDir,
+    path: PathBuf,
+    _directory: Option<TempDir>,
 }
 
 impl Certificates {
@@ -99,11 +114,22 @@ impl Certificates {
             write(&format!("{name}cert.pem"), certificate.pem());
             write(&format!("{name}key.pem"), key.serialize_pem());
         }
-        Self { directory }
+        Self {
+            path: directory.path().to_owned(),
+            _directory: Some(directory),
+        }
+    }
+
+    /// Returns those that are there.
+    pub(crate) fn of(path: PathBuf) -> Self {
+        Self {
+            path,
+            _directory: None,
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.directory.path()
+        &self.path
     }
 
     pub(crate) fn files(&self, verify: bool) -> TlsFiles {
@@ -134,18 +160,23 @@ impl Certificates {
     }
 }
 
-/// A real `sshd`, one process for each connection; they end with this.
+/// A real `sshd` with all limits as they come, which ends with this.
 pub(crate) struct Sshd {
     directory: TempDir,
-    port: u16,
-    _tasks: JoinSet<()>,
+    pub(crate) port: u16,
+    child: Child,
 }
 
 #[expect(clippy::disallowed_methods, reason = "a server of the test's own")]
 impl Sshd {
     pub(crate) async fn start() -> Self {
+        Self::with("").await
+    }
+
+    /// Starts one with these further lines in its settings.
+    pub(crate) async fn with(settings: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let place = directory.path().to_owned();
+        let place = directory.path();
         let root = place.display();
         for name in ["host", "key"] {
             let made = Command::new("ssh-keygen")
@@ -154,32 +185,44 @@ impl Sshd {
                 .status();
             assert!(made.expect("openssh-client is installed").success());
         }
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
+        // It cannot say which port it took.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
         let host = std::fs::read_to_string(place.join("host.pub")).unwrap();
         let known = format!("[127.0.0.1]:{port} {host}");
         std::fs::write(place.join("known_hosts"), known).unwrap();
         let config = format!(
-            "HostKey {root}/host\nAuthorizedKeysFile {root}/key.pub\n\
-             AuthenticationMethods publickey\nPermitRootLogin yes\nStrictModes no\n\
-             UsePAM no\nUseDNS no\nPidFile none\n"
+            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {root}/host\n\
+             AuthorizedKeysFile {root}/key.pub\nAuthenticationMethods publickey\n\
+             PermitRootLogin yes\nStrictModes no\nUsePAM no\nUseDNS no\nPidFile none\n{settings}"
         );
         std::fs::write(place.join("config"), config).unwrap();
         if rustix::process::geteuid().is_root() {
             std::fs::create_dir_all("/run/sshd").unwrap();
         }
-        let mut tasks = JoinSet::new();
-        tasks.spawn(async move {
-            let mut served = Vec::new();
-            while let Ok((client, _)) = listener.accept().await {
-                served.push(Session(sshd(&place, client)));
-            }
-        });
-        Self {
+        let program = ["/usr/sbin/sshd", "/usr/local/sbin/sshd"];
+        let program = program
+            .into_iter()
+            .find(|program| Path::new(program).exists());
+        let child = Command::new(program.expect("openssh-server is installed"))
+            .arg("-D")
+            .arg("-f")
+            .arg(place.join("config"))
+            .arg("-E")
+            .arg(place.join("log"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let sshd = Self {
             directory,
             port,
-            _tasks: tasks,
-        }
+            child,
+        };
+        sshd.says("Server listening").await;
+        sshd
     }
 
     /// Returns the engine on the host that this leads to, and how to get in.
@@ -194,36 +237,44 @@ impl Sshd {
         let address = format!("ssh://127.0.0.1:{}{}", self.port, socket().display());
         (DockerHost::parse(&address).unwrap(), options)
     }
+
+    /// Returns how often somebody was let in.
+    pub(crate) fn logins(&self) -> usize {
+        self.log().matches("Accepted publickey").count()
+    }
+
+    /// Waits until it has said this.
+    pub(crate) async fn says(&self, what: &str) {
+        let said = async {
+            while !self.log().contains(what) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let said = tokio::time::timeout(Duration::from_mins(1), said).await;
+        said.unwrap_or_else(|_| panic!("no {what:?} in {}", self.log()));
+    }
+
+    /// Ends all that have logged in.
+    pub(crate) fn end_sessions(&self) {
+        let id = self.child.id();
+        let children = format!("/proc/{id}/task/{id}/children");
+        for child in std::fs::read_to_string(children).unwrap().split(' ') {
+            if let Some(child) = child.parse().ok().and_then(Pid::from_raw) {
+                kill_process(child, Signal::KILL).unwrap();
+            }
+        }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a server of the test's own")]
-fn sshd(place: &Path, client: TcpStream) -> Child {
-    let client = client.into_std().unwrap();
-    client.set_nonblocking(false).unwrap();
-    let program = ["/usr/sbin/sshd", "/usr/local/sbin/sshd"];
-    let program = program
-        .into_iter()
-        .find(|program| Path::new(program).exists());
-    Command::new(program.expect("openssh-server is installed"))
-        .arg("-i")
-        .arg("-f")
-        .arg(place.join("config"))
-        .arg("-E")
-        .arg(place.join("log"))
-        .stdin(OwnedFd::from(client.try_clone().unwrap()))
-        .stdout(OwnedFd::from(client))
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
-struct Session(Child);
-
-impl Drop for Session {
+impl Drop for Sshd {
     fn drop(&mut self) {
-        // Most have ended before.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        // Who has logged in goes on until he leaves.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -1,0 +1,57 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How much of what ssh complains of is kept.
+const MAX_COMPLAINT: usize = 2000;
+
+/// The end of what an ssh, and what it started on the other side, said on the standard error. Cheap to clone; the
+/// clones are one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Complaint(Arc<Mutex<String>>);
+
+impl Complaint {
+    /// Adds to it.
+    pub(super) fn keep(&self, bytes: &[u8]) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_str(&String::from_utf8_lossy(bytes));
+        if let Some(over) = kept.len().checked_sub(MAX_COMPLAINT) {
+            let cut = kept.ceil_char_boundary(over);
+            kept.drain(..cut);
+        }
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&self) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    /// Returns it in one line, if there is any.
+    pub(super) fn text(&self) -> Option<String> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = kept.trim();
+        (!text.is_empty()).then(|| text.replace(['\r', '\n'], " "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_complaint_keeps_its_end() {
+        let complaint = Complaint::default();
+        for _ in 0..1000 {
+            complaint.keep("é".as_bytes());
+        }
+        complaint.keep(b"the end\n");
+        let kept = complaint.text().unwrap();
+        assert!(
+            kept.ends_with("the end") && kept.len() <= MAX_COMPLAINT,
+            "{kept}"
+        );
+        complaint.clear();
+        assert_eq!(complaint.text(), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! One login for all connections.
+
+use crate::support::way::{Sshd, works};
+use executor_docker::Engine;
+use executor_docker::engine::EngineOptions;
+use futures_util::future::join_all;
+use std::time::Duration;
+use tokio::net::TcpStream;
+
+/// Returns an error for each of so many calls at the same time that fails.
+async fn failed(engine: &Engine, calls: usize) -> Vec<String> {
+    let calls = (0..calls).map(|_| engine.info());
+    let failed = join_all(calls).await.into_iter().filter_map(Result::err);
+    failed.map(|error| error.to_string()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_connections_at_once_need_one_login() {
+    // An sshd with the usual limits turns away most of so many who come at once.
+    let sshd = Sshd::start().await;
+    let (host, options) = sshd.engine("known_hosts");
+    let engine = Engine::connect_with(&host, options).await.unwrap();
+    assert_eq!(failed(&engine, 60).await, Vec::<String>::new());
+    assert_eq!(sshd.logins(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_it_may_lead_nowhere_connections_share_the_login_all_the_same() {
+    let sshd = Sshd::with("AllowStreamLocalForwarding no\n").await;
+    let (host, options) = sshd.engine("known_hosts");
+    let engine = works(&host, options).await;
+    assert_eq!(sshd.logins(), 1);
+    // Ten can be in one login; who comes then logs in himself.
+    assert_eq!(failed(&engine, 14).await, Vec::<String>::new());
+    assert!(sshd.logins() < 14);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_who_shares_logins_himself_is_left_alone() {
+    let sshd = Sshd::start().await;
+    let (host, mut options) = sshd.engine("known_hosts");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("own");
+    options
+        .ssh
+        .extend(["-o".to_owned(), format!("ControlPath={}", path.display())]);
+    works(&host, options).await;
+    // He has not logged in, so each connection had to.
+    assert!(sshd.logins() > 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_that_has_ended_is_made_anew() {
+    let sshd = Sshd::start().await;
+    let (host, options) = sshd.engine("known_hosts");
+    let engine = Engine::connect_with(&host, options).await.unwrap();
+    sshd.end_sessions();
+    // Who is on the way when it ends is told so.
+    let again = async { while engine.info().await.is_err() {} };
+    let again = tokio::time::timeout(Duration::from_mins(1), again).await;
+    again.expect("it gets in again");
+    assert_eq!(sshd.logins(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_turned_away_because_others_are_logging_in_comes_again() {
+    let sshd = Sshd::with("MaxStartups 1:100:1\n").await;
+    let (host, options) = sshd.engine("known_hosts");
+    // Says nothing, and so takes the one place there is.
+    let other = TcpStream::connect(("127.0.0.1", sshd.port)).await.unwrap();
+    let leaves = async {
+        sshd.says("MaxStartups").await;
+        drop(other);
+    };
+    let options = EngineOptions::clone(&options);
+    let (connected, ()) = tokio::join!(Engine::connect_with(&host, options), leaves);
+    connected.unwrap();
+}
