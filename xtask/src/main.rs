@@ -19,6 +19,7 @@ mod docker;
 mod fuzz;
 mod python;
 mod requirements;
+mod rounds;
 mod run;
 mod source;
 mod test;
@@ -56,8 +57,12 @@ enum Chore {
     },
     /// Runs a command with the Docker Engine, the images and the agent that the tests have.
     ///
-    /// `cargo xtask docker -- cargo bench -p benches --bench docker` measures jobs in containers.
+    /// `cargo xtask docker -- cargo bench -p benches --bench docker` measures jobs in containers;
+    /// `cargo xtask docker --over ssh -- cargo test -p executor-docker` tests them over ssh.
     Docker {
+        /// The way to the engine.
+        #[arg(long, value_enum, default_value_t)]
+        over: docker::Over,
         /// The command and its arguments.
         #[arg(last = true, required = true, value_name = "COMMAND")]
         words: Vec<String>,
@@ -92,7 +97,7 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
     match chore {
         Chore::Tidy => tidy::run(&workspace),
         Chore::Test { args } => test::run(&workspace, args),
-        Chore::Docker { words } => test::run_with_engine(&workspace, words),
+        Chore::Docker { over, words } => test::run_with_engine(&workspace, *over, words),
         Chore::Agent(options) => agent::run(&workspace, options),
         Chore::Ci => ci::run(&workspace),
         Chore::Deny => deny::run(&workspace),

@@ -1,19 +1,20 @@
 //! Brings what the tests need, and runs them.
 //!
 //! The tests of containers need an engine, which is started for them and ends with them. Who has set
-//! `RUNWRIGHT_TEST_DOCKER` has one already, with the same images.
+//! `RUNWRIGHT_TEST_DOCKER` has one already, with the same images. When all is tested, the tests of containers are run
+//! twice more: over TLS and over ssh.
 
 use std::env;
 use std::path::{self, PathBuf};
 use std::process::Command;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 use crate::agent;
 use crate::debian::{self, ENGINE_TOOLS, TOOLS};
-use crate::docker::{self, Daemon};
+use crate::docker::{self, Daemon, Over, Way};
 use crate::workspace::Workspace;
-use crate::{python, run};
+use crate::{python, rounds, run};
 
 /// Runs the tests with these further arguments for cargo test: all of the workspace, unless they choose a package.
 ///
@@ -26,11 +27,9 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
     let engine = engine(workspace, args)?;
     let agent = agent(workspace, args)?;
     let python = python(workspace, args);
-    let in_workspace = |words: &[&str]| {
+    let run = |words: &[&str], tell: &dyn Fn(&mut Command) -> anyhow::Result<()>| {
         let mut command = run::cargo();
-        if let Some(engine) = &engine {
-            command.env(docker::ADDRESS, engine.address());
-        }
+        tell(&mut command)?;
         if let Some(agent) = &agent {
             command.env(agent::VARIABLE, agent);
             command.env(agent::EMBEDDED, agent);
@@ -40,11 +39,29 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
         }
         run::run(command.current_dir(&workspace.root).args(words))
     };
+    let way = way(engine.as_ref(), Over::Socket)?;
+    let in_workspace = |words: &[&str]| {
+        run(words, &|command| {
+            way.as_ref().map_or(Ok(()), |way| way.tell(command))
+        })
+    };
     in_workspace(&words(args))?;
-    if args.is_empty() {
-        APART.iter().try_for_each(|words| in_workspace(words))?;
+    if !args.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    APART.iter().try_for_each(|words| in_workspace(words))?;
+    let Some(engine) = &engine else {
+        println!(
+            "NOT TESTED: an engine over TLS and ssh, because it is not ours to choose the way to the one that is named"
+        );
+        return Ok(());
+    };
+    rounds::run(engine, &workspace.target_directory, run)
+}
+
+/// Opens a way to the engine that was started, if one was.
+fn way(engine: Option<&Daemon>, over: Over) -> anyhow::Result<Option<Way<'_>>> {
+    engine.map(|daemon| Way::open(daemon, over)).transpose()
 }
 
 /// Runs a command that finds an engine and the agent where the tests do.
@@ -52,15 +69,26 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
 /// # Errors
 ///
 /// Fails when there is no engine and none can be started, and when the command fails.
-pub(crate) fn run_with_engine(workspace: &Workspace, words: &[String]) -> anyhow::Result<()> {
+pub(crate) fn run_with_engine(
+    workspace: &Workspace,
+    over: Over,
+    words: &[String],
+) -> anyhow::Result<()> {
     let (program, args) = words.split_first().context("no command is given")?;
     // It ends when this function does, whatever comes of the command.
     let engine = engine(workspace, &[])?;
+    if engine.is_none() && over != Over::Socket {
+        bail!(
+            "{} names an engine, so the way to it is chosen already",
+            docker::ADDRESS
+        );
+    }
+    let way = way(engine.as_ref(), over)?;
     let agent = agent(workspace, &[])?;
     let mut command = Command::new(program);
     command.args(args);
-    if let Some(engine) = &engine {
-        command.env(docker::ADDRESS, engine.address());
+    if let Some(way) = &way {
+        way.tell(&mut command)?;
     }
     if let Some(agent) = &agent {
         command.env(agent::VARIABLE, agent);

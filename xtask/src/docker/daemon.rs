@@ -9,6 +9,8 @@ use std::{env, process, thread};
 
 use anyhow::{Context, bail};
 
+use super::certificates;
+use super::port::free_port;
 use crate::run;
 
 /// How long an engine may take to answer. Its first start on a slow disk takes some seconds.
@@ -20,7 +22,7 @@ const STOP: Duration = Duration::from_secs(30);
 /// How much of the memory its data and its state may take at most: images, and what the tests write.
 const ROOM: &str = "size=6g";
 
-/// A running Docker Engine with its own data, socket and bridge. It ends when this is dropped.
+/// A running Docker Engine with its own data, socket, port and bridge. It ends when this is dropped.
 ///
 /// Its data are in memory. An engine waits for the disk several times for each container, so tests on a slow disk
 /// took five times as long.
@@ -31,6 +33,7 @@ pub(crate) struct Daemon {
     runtime: PathBuf,
     data: PathBuf,
     bridge: String,
+    port: u16,
 }
 
 impl Daemon {
@@ -53,6 +56,9 @@ impl Daemon {
         }
         let bridge = format!("rwt{id}");
         make_bridge(&bridge, id)?;
+        let certificates = runtime.join("certificates");
+        certificates::make(&certificates).context("make certificates")?;
+        let port = free_port()?;
         let log = File::create(runtime.join("log"))?;
         // A chore that is killed takes the engine with it.
         let mut command = Command::new("setpriv");
@@ -60,6 +66,16 @@ impl Daemon {
             .args(["--pdeathsig", "TERM", "dockerd"])
             .arg("--host")
             .arg(format!("unix://{}", runtime.join("docker.sock").display()))
+            .arg("--host")
+            .arg(format!("tcp://127.0.0.1:{port}"))
+            // Of ports alone: whoever may open the socket needs no certificate.
+            .arg("--tlsverify")
+            .arg("--tlscacert")
+            .arg(certificates.join("ca.pem"))
+            .arg("--tlscert")
+            .arg(certificates.join("server-cert.pem"))
+            .arg("--tlskey")
+            .arg(certificates.join("server-key.pem"))
             .arg("--data-root")
             .arg(&data)
             .arg("--exec-root")
@@ -77,6 +93,7 @@ impl Daemon {
             runtime,
             data,
             bridge,
+            port,
         };
         daemon.wait_until_up()?;
         println!("test: Docker Engine runs at {}", daemon.address());
@@ -97,8 +114,24 @@ impl Daemon {
         command
     }
 
-    fn socket(&self) -> PathBuf {
+    /// Returns its socket.
+    pub(crate) fn socket(&self) -> PathBuf {
         self.runtime.join("docker.sock")
+    }
+
+    /// Returns the port of the loopback address where it speaks TLS.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns the directory with the certificates of both sides.
+    pub(crate) fn certificates(&self) -> PathBuf {
+        self.runtime.join("certificates")
+    }
+
+    /// Returns a directory that goes with it.
+    pub(crate) fn runtime(&self) -> &Path {
+        &self.runtime
     }
 
     fn wait_until_up(&mut self) -> anyhow::Result<()> {
