@@ -18,6 +18,7 @@ mod daemons;
 mod disk;
 mod docker;
 mod docker_resume;
+mod docker_warm;
 mod elsewhere;
 #[cfg(feature = "embedded-agent")]
 mod embedded_agent;
