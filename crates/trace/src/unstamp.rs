@@ -14,6 +14,9 @@ const PIECE: usize = 64 * 1024;
 /// next line of the same stream says that it goes on, or that it does not. So the last newline of each stream is
 /// held back until [`settle`](Self::settle) or [`finish`](Self::finish) tells.
 ///
+/// Lines of the writer itself ([`TraceStream::SYSTEM`]) stand between those of others: each ends what was before it, and is
+/// ended by what comes after it, since both may be shown in one place.
+///
 /// What has no stamp is passed on as it is, as standard output.
 ///
 /// ```
@@ -160,12 +163,26 @@ impl Unstamper {
         let stream = stream_of(header);
         self.place = Place::Body;
         self.is_stamped = true;
+        self.part(stream, emit);
         self.switch(stream, emit);
         if let Some(index) = self.held.iter().position(|held| *held == stream) {
             self.held.swap_remove(index);
             if header[HEADER - 1] == b' ' {
                 self.push(stream, b"\n", emit);
             }
+        }
+    }
+
+    /// Ends the lines that the next one, of this stream, is not to be mixed with.
+    fn part(&mut self, next: TraceStream, emit: &mut impl FnMut(TraceStream, &[u8])) {
+        let system = TraceStream::SYSTEM;
+        let is_ended = |held: &TraceStream| *held != next && (next == system || *held == system);
+        for stream in self
+            .held
+            .extract_if(.., |held| is_ended(held))
+            .collect::<Vec<_>>()
+        {
+            self.push(stream, b"\n", emit);
         }
     }
 

@@ -137,3 +137,21 @@ proptest! {
         prop_assert_eq!(decode(&pieces, &open), expect);
     }
 }
+
+#[test]
+fn lines_of_the_writer_itself_are_whole_lines_between_others() {
+    let check = |lines: &str, expect: &str| {
+        let mut text = Vec::new();
+        let mut unstamper = Unstamper::new();
+        let lines = lines.replace('@', "2026-11-20T17:02:03.000004Z ");
+        unstamper.feed(lines.as_bytes(), &mut |_, bytes: &[u8]| {
+            text.extend_from_slice(bytes)
+        });
+        unstamper.finish(&mut |_, bytes: &[u8]| text.extend_from_slice(bytes));
+        assert_eq!(String::from_utf8(text).unwrap(), expect);
+    };
+    check("@00O a\n@01O b\n@00O c\n", "a\nb\nc\n");
+    // One that goes on, and what goes on after one.
+    check("@00O a\n@00O+b\n@01O c\n", "ab\nc\n");
+    check("@01O a\n@00O b\n@01O+c\n", "a\nb\nc\n");
+}
