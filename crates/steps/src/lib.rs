@@ -13,8 +13,9 @@ pub mod service;
 pub mod wire;
 
 pub use client::{
-    AgentInfo, ClientOptions, Progress, RunId, RunResult, RunSpec, RunState, RunStatus, RunTiming,
-    ScriptStep, StepsClient, StepsError, StepsErrorClass,
+    AgentInfo, ClientOptions, Progress, RunId, RunResult, RunSpec, RunState, RunStatus, RunSteps,
+    RunTiming, ScriptStep, StepInvocation, StepProcess, StepReport, StepReports, StepState,
+    StepsClient, StepsError, StepsErrorClass,
 };
 pub use library::{Asker, Fetched, Keep, Library, LibraryError, Published, Source};
-pub use service::{Inherit, Service, ServiceError, ServiceOptions};
+pub use service::{Inherit, LocalService, Service, ServiceError, ServiceOptions};

@@ -10,7 +10,7 @@ use hyper::server::conn::http2;
 use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::UnixStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -28,8 +28,9 @@ const FINISH_WITHIN: Duration = Duration::from_secs(2);
 const WINDOW: u32 = 256 * 1024;
 
 /// Serves the connection to its end; after `stop` no call begins any more.
-pub(crate) async fn serve<S>(stream: UnixStream, service: S, stop: CancellationToken)
+pub(crate) async fn serve<C, S>(stream: C, service: S, stop: CancellationToken)
 where
+    C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send,
     S::Future: Send + 'static,
 {

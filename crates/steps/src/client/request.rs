@@ -1,4 +1,4 @@
-use super::run_spec::{RunSpec, RunTiming, ScriptStep};
+use super::run_spec::{RunSpec, RunSteps, RunTiming, ScriptStep};
 use crate::wire::v1;
 use serde::Serialize;
 use std::time::Duration;
@@ -14,6 +14,7 @@ struct Step<'a> {
 /// Variables are a job's, and `env` is empty, as GitLab's runner does it.
 pub(crate) fn request(run: &RunSpec) -> v1::RunRequest {
     let variables = &run.variables;
+    let are_scripts = matches!(run.steps, RunSteps::Scripts(_));
     let environment = variables
         .environment
         .iter()
@@ -49,19 +50,22 @@ pub(crate) fn request(run: &RunSpec) -> v1::RunRequest {
             variables: environment.chain(files).collect(),
             ..v1::Job::default()
         }),
-        steps: steps(&run.steps),
+        steps: match &run.steps {
+            RunSteps::Scripts(steps) => scripts(steps),
+            RunSteps::Language(text) => text.clone(),
+        },
         timing: Some(timing(run.timing)),
         shell: (!run.shell.is_empty()).then(|| v1::Shell {
             argv: run.shell.clone(),
         }),
-        // The log is the scripts' own, as in every other executor.
-        quiet: true,
-        verbatim: true,
+        // The log of scripts is their own, as in every other executor.
+        quiet: are_scripts,
+        verbatim: are_scripts,
         ..v1::RunRequest::default()
     }
 }
 
-fn steps(steps: &[ScriptStep]) -> String {
+fn scripts(steps: &[ScriptStep]) -> String {
     let steps: Vec<_> = steps
         .iter()
         .map(|ScriptStep { name, script }| Step { name, script })

@@ -1,4 +1,5 @@
 use super::run_id::RunId;
+use super::step_report::StepReports;
 use executor_core::StageVariables;
 use std::fmt;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use std::time::Duration;
 pub struct RunSpec {
     /// The name of the request.
     pub id: RunId,
-    /// Run one after the other until one fails.
-    pub steps: Vec<ScriptStep>,
+    /// What is run.
+    pub steps: RunSteps,
     /// Program and arguments before the path of the script; empty: bash if it is there, else sh.
     pub shell: Vec<String>,
     /// What the scripts see; values are already expanded, and are taken as they are.
@@ -25,10 +26,22 @@ pub struct RunSpec {
     pub timing: RunTiming,
     /// Is told, now and then, from which byte of the log on somebody else could [resume](super::StepsClient::resume).
     pub progress: Option<Progress>,
+    /// Is told what became of the steps, also of a request that was stopped.
+    pub reports: Option<StepReports>,
 }
 
 /// Takes the byte of a log up to which all is in the output.
 pub type Progress = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// What a request runs.
+#[derive(Clone, PartialEq, Eq)]
+pub enum RunSteps {
+    /// Scripts, one after the other until one fails. They are taken as they are, and the log is theirs alone.
+    Scripts(Vec<ScriptStep>),
+    /// Steps of the [language](crate::language), as the `run` of a job has them: JSON or YAML. The log says which
+    /// begins.
+    Language(String),
+}
 
 /// One script of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,10 +80,10 @@ impl RunSpec {
     pub fn script(id: RunId, script: impl Into<String>) -> Self {
         Self {
             id,
-            steps: vec![ScriptStep {
+            steps: RunSteps::Scripts(vec![ScriptStep {
                 name: "script".to_owned(),
                 script: script.into(),
-            }],
+            }]),
             shell: Vec::new(),
             variables: Arc::default(),
             masked: Vec::new(),
@@ -78,6 +91,20 @@ impl RunSpec {
             temp_dir: String::new(),
             timing: RunTiming::default(),
             progress: None,
+            reports: None,
+        }
+    }
+}
+
+/// Steps of the language are shown by their length: nobody knows what is in them.
+impl fmt::Debug for RunSteps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scripts(steps) => f.debug_tuple("Scripts").field(steps).finish(),
+            Self::Language(text) => {
+                let length = format_args!("[{} bytes]", text.len());
+                f.debug_tuple("Language").field(&length).finish()
+            }
         }
     }
 }
@@ -94,6 +121,7 @@ impl fmt::Debug for RunSpec {
             .field("temp_dir", &self.temp_dir)
             .field("timing", &self.timing)
             .field("progress", &self.progress.is_some())
+            .field("reports", &self.reports.is_some())
             .finish()
     }
 }

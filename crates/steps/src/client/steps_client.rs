@@ -6,11 +6,13 @@ use super::follow::follow;
 use super::link::Link;
 use super::log_reader::LogReader;
 use super::options::ClientOptions;
+use super::report::report;
 use super::request::request;
 use super::run_id::RunId;
 use super::run_result::RunResult;
 use super::run_spec::{Progress, RunSpec};
 use super::run_status::RunStatus;
+use super::step_report::StepReports;
 use super::stop;
 use super::wishes::{Patron, Wishes};
 use crate::files::RemoteFiles;
@@ -118,8 +120,11 @@ impl StepsClient {
         self.start(run, cancellation).await?;
         let limit = run.timing.timeout;
         let log = LogReader::new(output, 0, run.progress.as_ref());
-        let patron = self.patron.clone().map(|patron| patron.of(&run.variables));
-        let ended = self.watch(&run.id, log, patron, cancellation).await;
+        let beside = Beside {
+            patron: self.patron.clone().map(|patron| patron.of(&run.variables)),
+            reports: run.reports.as_ref(),
+        };
+        let ended = self.watch(&run.id, log, beside, cancellation).await;
         match (ended, limit) {
             (Err(StepsError::TimedOut { .. }), Some(limit)) => Err(StepsError::TimedOut { limit }),
             (ended, _) => ended,
@@ -145,7 +150,11 @@ impl StepsClient {
         cancellation: &Cancellation,
     ) -> Result<RunResult, StepsError> {
         let log = LogReader::new(output, offset, progress);
-        self.watch(id, log, self.patron.clone(), cancellation).await
+        let beside = Beside {
+            patron: self.patron.clone(),
+            reports: None,
+        };
+        self.watch(id, log, beside, cancellation).await
     }
 
     /// Returns how one request is, or all that the service knows.
@@ -252,11 +261,11 @@ impl StepsClient {
         &self,
         id: &RunId,
         mut log: LogReader<'_>,
-        patron: Option<Patron>,
+        beside: Beside<'_>,
         cancellation: &Cancellation,
     ) -> Result<RunResult, StepsError> {
         let met = async {
-            if let Some(patron) = patron {
+            if let Some(patron) = beside.patron {
                 Wishes::new(&self.link, id, patron).meet().await;
             }
             pending::<Infallible>().await
@@ -268,6 +277,9 @@ impl StepsClient {
         };
         let is_lost = |error: &StepsError| matches!(error.class(), StepsErrorClass::Lost);
         if !ended.as_ref().is_err_and(is_lost) {
+            if let Some(reports) = beside.reports {
+                report(&self.link, id, reports).await;
+            }
             self.let_go(id).await;
         }
         ended.map_err(|error| match error {
@@ -286,6 +298,14 @@ impl StepsClient {
             Err(_) => tracing::debug!(id = %id, "A request could not be finished in time."),
         }
     }
+}
+
+/// What goes on beside the log.
+struct Beside<'a> {
+    /// Who brings what the steps refer to.
+    patron: Option<Patron>,
+    /// Who is told what became of them.
+    reports: Option<&'a StepReports>,
 }
 
 /// What is known of a request that is being sent.

@@ -9,6 +9,7 @@ mod error;
 pub mod expression;
 mod fields;
 mod function;
+mod given;
 mod read;
 #[cfg(test)]
 mod read_tests;
@@ -19,6 +20,7 @@ pub(crate) mod yaml;
 pub use bind::{bind_inputs, bind_outputs, exported, written};
 pub use error::LanguageError;
 pub use function::{Action, Argument, Call, Declared, Exec, Function, Outputs, Sequence, Target};
+pub use given::given_inputs;
 pub(crate) use read::MOST_STEPS;
 pub(crate) use reference::shown_url;
 pub use reference::{FILES, File, Place, Reference};

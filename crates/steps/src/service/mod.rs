@@ -12,6 +12,7 @@ mod environment;
 mod error;
 mod follow;
 mod functions;
+mod local_service;
 mod log_output;
 mod options;
 mod payload;
@@ -35,6 +36,7 @@ use tonic::Status;
 
 pub(crate) use dispatch::Dispatch;
 pub use error::ServiceError;
+pub use local_service::LocalService;
 pub use options::{Inherit, ServiceOptions};
 pub use server::Service;
 

@@ -1,5 +1,6 @@
 //! The service from its start to its end.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +55,8 @@ pub(crate) struct Shared {
     requests: Tasks,
     /// Set when the service ends: no more requests.
     closed: Cancellation,
+    /// Whether the means to hold processes end with the service.
+    owns_supervisor: bool,
 }
 
 impl Service {
@@ -65,16 +68,38 @@ impl Service {
     ///
     /// When the directory cannot be used, or processes cannot be held as the options ask for.
     pub fn start(options: ServiceOptions) -> Result<Self, ServiceError> {
-        let requests = requests_dir(&options)?;
         let supervisor = Supervisor::start(Settings {
             containment: options.containment,
             ..Settings::default()
         })?;
-        let environment = supervisor.environment().clone();
+        let environment = inherited(options.inherit, supervisor.environment().iter());
+        Self::new(options, supervisor, environment, true)
+    }
+
+    /// Prepares a service that starts processes by somebody else's means, which it leaves alone when it ends.
+    /// `environment` is what steps see of what is around the service.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be used.
+    pub(crate) fn within(
+        options: ServiceOptions,
+        supervisor: Supervisor,
+        environment: Vec<(OsString, OsString)>,
+    ) -> Result<Self, ServiceError> {
+        Self::new(options, supervisor, environment, false)
+    }
+
+    fn new(
+        options: ServiceOptions,
+        supervisor: Supervisor,
+        inherited: Vec<(OsString, OsString)>,
+        owns_supervisor: bool,
+    ) -> Result<Self, ServiceError> {
         let surroundings = Surroundings {
-            requests,
-            inherited: inherited(options.inherit, environment.iter()),
-            environment,
+            requests: requests_dir(&options)?,
+            inherited,
+            environment: supervisor.environment().clone(),
             writers: Arc::default(),
             timing: options.timing,
             wish_within: options.wish_within,
@@ -87,6 +112,7 @@ impl Service {
             preparing: tokio::sync::Mutex::default(),
             requests: Tasks::default(),
             closed: Cancellation::new(),
+            owns_supervisor,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -195,7 +221,9 @@ impl Service {
             request.dismiss(CancelCause::Shutdown);
         }
         shared.requests.join().await;
-        shared.supervisor.clone().shutdown().await?;
+        if shared.owns_supervisor {
+            shared.supervisor.clone().shutdown().await?;
+        }
         if let Err(error) = remove_tree(&shared.surroundings.requests) {
             tracing::warn!(%error, "The directory of requests stays behind.");
         }

@@ -5,7 +5,7 @@ use executor_core::{
     Cancellation, ExitCode, FileVariable, StageResult, StageStatus, StageVariables,
 };
 use process::{OutputSink, Stream};
-use steps::{RunId, RunState, ScriptStep, StepsError};
+use steps::{RunId, RunState, RunSteps, ScriptStep, StepsError};
 
 use super::support::{Output, Served};
 use crate::together::until_all_there;
@@ -47,11 +47,11 @@ async fn steps_run_in_order_until_one_fails() {
         name: name.to_owned(),
         script: script.to_owned(),
     };
-    run.steps = vec![
+    run.steps = RunSteps::Scripts(vec![
         step("a", "echo a"),
         step("b", "echo b; kill -9 $$"),
         step("c", "echo c"),
-    ];
+    ]);
     run.shell = vec!["/bin/sh".to_owned(), "-e".to_owned()];
     let mut output = Output::default();
     let client = served.client();
