@@ -26,7 +26,7 @@ use executor_core::{Cancellation, JobTraceExt};
 use std::collections::HashMap;
 use std::sync::Arc;
 use steps::agent::locate_socket;
-use steps::{ClientOptions, StepsClient, StepsError};
+use steps::{Asker, ClientOptions, StepsClient, StepsError};
 
 /// A container that is ready, and what is known of it.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Parts {
             files,
             services,
             inside,
-            way,
+            mut way,
             rescuer,
         } = self;
         let owner = inside.owner();
@@ -79,8 +79,9 @@ impl Parts {
         let timing = Timing::of(&preparation.options.config);
         let mut transfer: Option<Arc<dyn FileTransfer>> = None;
         let mut ledger = None;
-        match &way {
+        match &mut way {
             Way::Agent(agent) => {
+                agent.client = preparation.with_library(agent.client.clone());
                 transfer = Some(agent.client.files());
                 ledger = Some(agent.ledger.clone());
             }
@@ -120,6 +121,18 @@ impl Parts {
 }
 
 impl Preparation {
+    /// Returns the client with who brings functions for this job.
+    fn with_library(&self, client: StepsClient) -> StepsClient {
+        let Some(library) = &self.shared.options.library else {
+            return client;
+        };
+        let auth = self.options.variables.get("DOCKER_AUTH_CONFIG");
+        let asker = Asker {
+            docker_auth_config: auth.map(ToOwned::to_owned),
+        };
+        client.with_library(Arc::clone(library), asker)
+    }
+
     /// Says that no files of this host come to the job, where it is a matter of rights: whoever sees them and does not get
     /// them cannot know why.
     fn tell_of_no_files(&self, owner: Owner) {

@@ -3,6 +3,8 @@
 use crate::config::DockerConfig;
 use crate::garbage::Ledger;
 use process::Supervisor;
+use std::sync::Arc;
+use steps::Library;
 
 /// How a provider runs jobs in containers.
 ///
@@ -28,6 +30,10 @@ pub struct DockerOptions {
     pub supervisor: Option<Supervisor>,
     /// Notes what jobs bring into the engine that it is of, and keeps that from being removed while they use it.
     pub ledger: Option<Ledger>,
+    /// Who brings the functions that the steps of a job (`run`) name in git repositories and registries.
+    ///
+    /// Default: nobody; such a step fails.
+    pub library: Option<Arc<dyn Library>>,
 }
 
 impl DockerOptions {
@@ -61,6 +67,13 @@ impl DockerOptions {
     #[must_use]
     pub fn with_ledger(mut self, ledger: Ledger) -> Self {
         self.ledger = Some(ledger);
+        self
+    }
+
+    /// Returns the same with who brings functions.
+    #[must_use]
+    pub fn with_library(mut self, library: Arc<dyn Library>) -> Self {
+        self.library = Some(library);
         self
     }
 }

@@ -1,7 +1,9 @@
 //! The settings of the shell executor.
 
 use process::{Containment, Supervisor};
+use std::sync::Arc;
 use std::time::Duration;
+use steps::Library;
 
 /// How jobs run on this host.
 ///
@@ -32,6 +34,10 @@ pub struct ShellConfig {
     ///
     /// Default: one of the provider's own, started with the first job.
     pub supervisor: Option<Supervisor>,
+    /// Who brings the functions that the steps of a job (`run`) name in git repositories and registries.
+    ///
+    /// Default: nobody; such a step fails.
+    pub library: Option<Arc<dyn Library>>,
 }
 
 impl Default for ShellConfig {
@@ -44,6 +50,7 @@ impl Default for ShellConfig {
             containment: Containment::default(),
             output_grace: Duration::from_secs(1),
             supervisor: None,
+            library: None,
         }
     }
 }

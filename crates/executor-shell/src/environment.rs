@@ -51,6 +51,11 @@ impl RunnerEnvironment {
         }
     }
 
+    /// Returns all of it.
+    pub(crate) fn variables(&self) -> &[(OsString, OsString)] {
+        &self.variables
+    }
+
     /// Returns the value of a variable.
     pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables

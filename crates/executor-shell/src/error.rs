@@ -4,6 +4,7 @@ use executor_core::{BoxError, BuildError, Retryability};
 use process::ProcessError;
 use std::io;
 use std::path::PathBuf;
+use steps::ServiceError;
 
 /// The part that failed, in the messages of [`BuildError`].
 const BACKEND: &str = "shell";
@@ -40,6 +41,9 @@ pub(crate) enum ShellError {
     /// A process could not be started or ended.
     #[error(transparent)]
     Process(#[from] ProcessError),
+    /// The service for steps could not be started, or did not end in order.
+    #[error("run the step-runner service")]
+    Steps(#[from] ServiceError),
     /// A terminal could not be had.
     #[error("{action} a terminal")]
     Terminal {
@@ -63,6 +67,7 @@ impl From<ShellError> for BuildError {
             | ShellError::File { source, .. }
             | ShellError::Terminal { source, .. } => Self::system(BACKEND, message, source),
             ShellError::Process(error) => from_process(message, error),
+            ShellError::Steps(source) => Self::system(BACKEND, message, source),
         }
     }
 }

@@ -4,14 +4,16 @@ use crate::directories;
 use crate::error::ShellError;
 use crate::host::Host;
 use crate::stage_files::StageFiles;
+use crate::step_service::StepService;
 use crate::terminal::ShellTerminal;
 use executor_core::ability::{
     FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
 };
 use executor_core::{
-    AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Environment,
-    Executor, ExecutorStage, ExitCode, JobOutcome, PrepareOptions, RunnerConfig, ShellInfo,
-    ShellKind, StageCell, StageCommand, StageResult, StageStatus, Workspace,
+    AbstractExecutor, AbstractExecutorOptions, BuildError, BuildStage, CancelCause, Cancellation,
+    Environment, Executor, ExecutorStage, ExitCode, JobOutcome, JobTrace, PrepareOptions,
+    RunnerConfig, ShellInfo, ShellKind, StageCell, StageCommand, StageResult, StageStatus,
+    Workspace,
 };
 use process::{Ended, ExitStatus, Outcome, ProcessError, ProcessTree, Timing, TraceOutput};
 use std::io;
@@ -35,6 +37,8 @@ struct Prepared {
     tree: ProcessTree,
     files: StageFiles,
     terminal: Arc<ShellTerminal>,
+    /// For what is not a script but steps; started with the first of them.
+    steps: Option<StepService>,
 }
 
 impl ShellExecutor {
@@ -68,6 +72,27 @@ impl ShellExecutor {
     }
 }
 
+impl Prepared {
+    /// Runs a stage that is steps of the language.
+    async fn run_steps(
+        &mut self,
+        host: &Host,
+        command: &StageCommand,
+        timing: Timing,
+        (trace, cancellation): (&dyn JobTrace, &Cancellation),
+    ) -> Result<StageResult, BuildError> {
+        self.files.make_directory()?;
+        self.files.note_variables(&command.variables)?;
+        let directory = self.files.directory().to_owned();
+        let steps = match &mut self.steps {
+            Some(steps) => steps,
+            none => none.insert(StepService::start(host, host.supervisor()?, &directory)?),
+        };
+        let to = (trace, cancellation);
+        steps.run(command, &directory, timing, to).await
+    }
+}
+
 #[async_trait::async_trait]
 impl Executor for ShellExecutor {
     fn shell(&self) -> &ShellInfo {
@@ -93,6 +118,7 @@ impl Executor for ShellExecutor {
             tree,
             files,
             terminal: Arc::new(terminal),
+            steps: None,
         });
         directories::make_usable(&dirs, project_is_ours)?;
         prepared.files.make_directory()?;
@@ -112,8 +138,13 @@ impl Executor for ShellExecutor {
         let timing = self.timing(&options.config);
         let trace = Arc::clone(&options.trace);
         let prepared = self.prepared.as_mut().ok_or_else(not_prepared)?;
-        let script = prepared.files.write(&command, &prepared.shell)?;
         prepared.terminal.set_variables(&command.variables);
+        if command.stage == BuildStage::StepRun {
+            return prepared
+                .run_steps(&self.host, &command, timing, (&*trace, cancellation))
+                .await;
+        }
+        let script = prepared.files.write(&command, &prepared.shell)?;
 
         let shell_command =
             shells::ShellCommand::reading_file(&prepared.shell, &script.to_string_lossy());
@@ -146,12 +177,16 @@ impl Executor for ShellExecutor {
         let Some(prepared) = &mut self.prepared else {
             return Ok(());
         };
+        let served = match prepared.steps.take() {
+            Some(steps) => steps.close().await,
+            None => Ok(()),
+        };
         let closed = prepared.tree.close().await;
         // Also when something lives on: what it holds open goes away with it.
         let removed = prepared.files.remove().await;
         // What lives on is why something could not be removed, if both failed.
         closed.map_err(ShellError::from)?;
-        Ok(removed?)
+        Ok(served.and(removed)?)
     }
 
     fn current_stage(&self) -> ExecutorStage {

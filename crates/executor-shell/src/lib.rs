@@ -33,6 +33,7 @@ mod provider;
 mod session;
 mod session_files;
 mod stage_files;
+mod step_service;
 mod terminal;
 
 pub use config::{InheritEnvironment, ShellConfig};

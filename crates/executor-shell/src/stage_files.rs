@@ -118,6 +118,15 @@ impl StageFiles {
         Ok(path)
     }
 
+    /// Notes the files of variables that somebody else writes into the directory.
+    pub(crate) fn note_variables(&mut self, variables: &StageVariables) -> Result<(), ShellError> {
+        for file in &variables.files {
+            let path = self.directory.join(file_name(file)?);
+            self.written.insert(path);
+        }
+        Ok(())
+    }
+
     /// Writes the job's variables for a login shell to read after the profile, and returns the
     /// file's path, quoted.
     ///

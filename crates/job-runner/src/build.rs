@@ -190,8 +190,11 @@ impl Build<'_> {
                 "secret {name:?} cannot be resolved: no secret store is supported yet"
             )));
         }
-        if !self.job.run.is_empty() {
-            return Err(BuildError::config("steps of `run` are not supported yet"));
+        let has_script = self.job.steps.iter().any(|step| !step.script.is_empty());
+        if !self.job.run.is_empty() && has_script {
+            return Err(BuildError::config(
+                "`run` and `script` cannot be used together in one job",
+            ));
         }
         let wants_caches = self
             .job

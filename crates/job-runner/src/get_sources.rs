@@ -106,7 +106,9 @@ impl Stages<'_, '_> {
         let Some(hooks) = hooks else {
             return Ok(());
         };
-        let result = self.execute(hooks, fetch).await?;
+        let result = self
+            .execute(hooks.stage().clone(), hooks.into_text(), fetch)
+            .await?;
         self.judge(&result)
     }
 

@@ -48,7 +48,7 @@ impl Stages<'_, '_> {
         self.scripts.steps = vec![step.clone()];
         let scripts = self.build.cancellation.child();
         let own = scripts.child();
-        let limits = self.script_limits(&step, Instant::now(), &scripts, &own);
+        let limits = self.script_limits(step.timeout, Instant::now(), &scripts, &own);
         within(self.script_stage(BuildStage::script(), &own), limits).await
     }
 
@@ -58,6 +58,17 @@ impl Stages<'_, '_> {
         let tries = self.attempts("EXECUTOR_JOB_SECTION_ATTEMPTS");
         let mut failure = None;
         let job = Arc::clone(&self.build.job);
+        if !job.run.is_empty() {
+            let own = scripts.child();
+            let limits = self.script_limits(0, begun, &scripts, &own);
+            let ran = within(
+                self.step_in_tries(&BuildStage::StepRun, tries, &own),
+                limits,
+            )
+            .await;
+            self.note_early_stop(ran.as_ref().err());
+            return ran;
+        }
         for step in job
             .steps
             .iter()
@@ -76,7 +87,7 @@ impl Stages<'_, '_> {
                 break;
             }
             let own = scripts.child();
-            let limits = self.script_limits(step, begun, &scripts, &own);
+            let limits = self.script_limits(step.timeout, begun, &scripts, &own);
             let stage = BuildStage::Step(step.name.clone());
             let ran = within(self.step_in_tries(&stage, tries, &own), limits).await;
             let Err(error) = ran else {
@@ -102,7 +113,13 @@ impl Stages<'_, '_> {
     ) -> Result<(), BuildError> {
         let mut attempt = 1;
         loop {
-            match self.script_stage(stage.clone(), own).await {
+            let ran = if *stage == BuildStage::StepRun {
+                let steps = self.build.job.run.clone();
+                self.text_stage(stage.clone(), steps, own).await
+            } else {
+                self.script_stage(stage.clone(), own).await
+            };
+            match ran {
                 Err(error) if error.is_temporary() && attempt < tries => {
                     self.rest(attempt, "run the step", &error, own).await;
                 }
@@ -115,9 +132,10 @@ impl Stages<'_, '_> {
         }
     }
 
+    /// Returns what a script may take; `seconds` is what its step may, 0 for all there is.
     fn script_limits(
         &self,
-        step: &Step,
+        seconds: u64,
         begun: Instant,
         scripts: &Cancellation,
         own: &Cancellation,
@@ -139,8 +157,8 @@ impl Stages<'_, '_> {
         let script = timeouts
             .script
             .map(|limit| cancel(begun + limit, scripts, "script", limit));
-        let step = (step.timeout > 0).then(|| {
-            let limit = Duration::from_secs(step.timeout).min(timeouts.job);
+        let step = (seconds > 0).then(|| {
+            let limit = Duration::from_secs(seconds).min(timeouts.job);
             cancel(Instant::now() + limit, own, "step", limit)
         });
         [Some(job), kill, script, step]

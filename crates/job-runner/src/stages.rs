@@ -247,8 +247,23 @@ impl<'b, 'r> Stages<'b, 'r> {
         let Some(script) = script_of(&self.scripts, &stage)? else {
             return Ok(());
         };
-        let open = self.open(stage, None);
-        let result = self.execute(script, cancellation).await;
+        self.text_stage(stage, script.into_text(), cancellation)
+            .await
+    }
+
+    /// Runs a stage whose text is this.
+    ///
+    /// # Errors
+    ///
+    /// As [`script_stage`](Self::script_stage).
+    pub(crate) async fn text_stage(
+        &mut self,
+        stage: BuildStage,
+        text: String,
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError> {
+        let open = self.open(stage.clone(), None);
+        let result = self.execute(stage, text, cancellation).await;
         let succeeded = result
             .as_ref()
             .is_ok_and(|result| result.status.is_success());
@@ -259,10 +274,10 @@ impl<'b, 'r> Stages<'b, 'r> {
     /// Gives a script to the executor.
     pub(crate) async fn execute(
         &mut self,
-        script: Script,
+        stage: BuildStage,
+        script: String,
         cancellation: &Cancellation,
     ) -> Result<StageResult, BuildError> {
-        let stage = script.stage().clone();
         let dirs = self.environment.workspace.dirs();
         // Before the sources are there, the project's directory may not be.
         let (placement, working_dir) = if stage.is_user_code() {
@@ -283,7 +298,7 @@ impl<'b, 'r> Stages<'b, 'r> {
         let command = StageCommand {
             working_dir: working_dir.clone(),
             stage,
-            script: script.into_text(),
+            script,
             placement,
             variables,
         };

@@ -109,7 +109,14 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "executor-shell",
-        imports: &["executor-core", "fail-point", "process", "shells", "trace"],
+        imports: &[
+            "executor-core",
+            "fail-point",
+            "process",
+            "shells",
+            "steps",
+            "trace",
+        ],
         tests_import: &[],
     },
     Row {
@@ -174,6 +181,8 @@ const TABLE: &[Row] = &[
             "pipeline",
             "process",
             "shells",
+            "step-library",
+            "steps",
             "trace",
             "web",
         ],

@@ -9,7 +9,7 @@ use process::TraceOutput;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use steps::{Progress, RunId, RunSpec, RunTiming, ScriptStep, StepsClient, StepsError};
+use steps::{Progress, RunId, RunSpec, RunSteps, RunTiming, ScriptStep, StepsClient, StepsError};
 use tokio::sync::watch;
 
 /// How long what the agent had said may still come when its container has ended.
@@ -108,13 +108,19 @@ impl AgentEngine {
         let command = stage.command;
         let (ledger, own) = (self.ledger.clone(), id.to_owned());
         let progress: Progress = Arc::new(move |offset| ledger.read(&own, offset));
+        let script = command.script.clone();
+        let (steps, shell) = if command.stage == BuildStage::StepRun {
+            // What runs the scripts of steps is not the job's shell but that of the language.
+            (RunSteps::Language(script), Vec::new())
+        } else {
+            let name = command.stage.to_string();
+            let steps = RunSteps::Scripts(vec![ScriptStep { name, script }]);
+            (steps, vec![self.shell.clone()])
+        };
         RunSpec {
             id: RunId::new(id),
-            steps: vec![ScriptStep {
-                name: command.stage.to_string(),
-                script: command.script.clone(),
-            }],
-            shell: vec![self.shell.clone()],
+            steps,
+            shell,
             variables: command.variables.clone(),
             // The job's log masks, which knows all secrets and not these alone.
             masked: Vec::new(),
@@ -126,6 +132,7 @@ impl AgentEngine {
                 timeout: None,
             },
             progress: Some(progress),
+            reports: None,
         }
     }
 

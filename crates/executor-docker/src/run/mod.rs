@@ -20,8 +20,8 @@ use agent::AgentEngine;
 use attach::AttachEngine;
 use exec::ExecEngine;
 use executor_core::{
-    BuildError, CancelCause, Cancellation, ExitCode, JobTrace, RunnerConfig, StageCommand,
-    StageResult, StageStatus,
+    BuildError, BuildStage, CancelCause, Cancellation, ExitCode, JobTrace, RunnerConfig,
+    StageCommand, StageResult, StageStatus,
 };
 use helper::Helper;
 use std::time::Duration;
@@ -45,6 +45,9 @@ impl Stage<'_> {
         self.cancellation.cause().unwrap_or(CancelCause::User)
     }
 }
+
+/// Why steps of the language are not run.
+const NO_STEPS: &str = "the steps of `run` need the agent in the container: `engine = \"agent\"` says why it is not there";
 
 /// What a process that was killed ends with.
 const KILLED: ExitCode = ExitCode(137);
@@ -73,6 +76,9 @@ impl StageEngine {
         stage: Stage<'_>,
         timing: Timing,
     ) -> Result<StageResult, BuildError> {
+        if stage.command.stage == BuildStage::StepRun && !matches!(self, Self::Agent(_)) {
+            return Err(BuildError::config(NO_STEPS));
+        }
         let begun = Instant::now();
         let end = self.end();
         let had_ended = end.as_ref().is_some_and(|end| end.borrow().is_some());

@@ -9,6 +9,7 @@ mod login;
 mod prepare;
 mod provider;
 mod run;
+mod steps;
 mod support;
 mod terminal;
 mod variables;

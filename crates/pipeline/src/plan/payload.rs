@@ -38,6 +38,7 @@ pub(super) fn of(plan: &Plan, index: usize, dotenv: &[JobVariable]) -> Job {
             ..JobFeatures::default()
         },
         hooks: hooks(definition),
+        run: run(definition),
         definition: Some(Box::new(expanded::definition(definition, &sight))),
         ..Job::default()
     }
@@ -89,6 +90,12 @@ fn steps(definition: &JobDefinition, timeout: u64) -> Vec<Step> {
         });
     }
     steps
+}
+
+/// Steps travel as JSON, as what they are in the file: their expressions have their turn in the environment.
+fn run(definition: &JobDefinition) -> String {
+    let steps = definition.run.as_ref().map(serde_json::to_string);
+    steps.and_then(Result::ok).unwrap_or_default()
 }
 
 /// The options for one kind of executor stand elsewhere in a payload than in a file.

@@ -177,11 +177,11 @@ pub(super) static ROWS: [Row; 56] = [
     ),
     Row::honoured("retry", "also `when` and `exit_codes`"),
     Row::honoured("rules", "they are asked in the situation of the run"),
-    Row::error(
+    Row::honoured(
         "run",
-        "there is no step runner yet, and the job has no script that could run instead",
-    )
-    .in_job(|job| job.run.is_some()),
+        "a service runs the steps on this machine or in the job's container, which needs the agent there; \
+         `runwright steps` runs one by hand",
+    ),
     Row::honoured("script", "the commands run in one shell"),
     Row::error(
         "secrets",

@@ -1,0 +1,88 @@
+//! The step-runner service of a job on this host: it runs what a job has as `run`.
+
+use crate::error::ShellError;
+use crate::host::Host;
+use executor_core::trace::JobTraceExt;
+use executor_core::{BuildError, Cancellation, JobTrace, StageCommand, StageResult};
+use process::{Supervisor, Timing, TraceOutput};
+use std::path::Path;
+use std::sync::Arc;
+use steps::{
+    Asker, ClientOptions, LocalService, RunId, RunSpec, RunSteps, RunTiming, ServiceOptions,
+    StepsClient,
+};
+
+/// Its directory in the job's private one.
+const DIRECTORY: &str = ".steps";
+
+/// The service of one job, and who asks it.
+#[derive(Debug)]
+pub(crate) struct StepService {
+    service: Arc<LocalService>,
+    client: StepsClient,
+    begun: u32,
+}
+
+impl StepService {
+    /// Prepares the service in the job's private directory.
+    pub(crate) fn start(
+        host: &Host,
+        supervisor: Supervisor,
+        temp_dir: &Path,
+    ) -> Result<Self, ShellError> {
+        let options = ServiceOptions::new(temp_dir.join(DIRECTORY));
+        let environment = host.environment.variables().to_vec();
+        let service = Arc::new(LocalService::start(options, supervisor, environment)?);
+        let connector = Arc::clone(&service);
+        let mut client = StepsClient::new(connector, ClientOptions::default());
+        if let Some(library) = &host.config.library {
+            client = client.with_library(Arc::clone(library), Asker::default());
+        }
+        Ok(Self {
+            service,
+            client,
+            begun: 0,
+        })
+    }
+
+    /// Runs the steps of a stage to their end.
+    pub(crate) async fn run(
+        &mut self,
+        command: &StageCommand,
+        temp_dir: &Path,
+        timing: Timing,
+        (trace, cancellation): (&dyn JobTrace, &Cancellation),
+    ) -> Result<StageResult, BuildError> {
+        self.begun += 1;
+        let run = RunSpec {
+            id: RunId::new(format!("{}-{}", command.stage, self.begun)),
+            steps: RunSteps::Language(command.script.clone()),
+            shell: Vec::new(),
+            variables: Arc::clone(&command.variables),
+            // The job's log masks.
+            masked: Vec::new(),
+            working_dir: command.working_dir.clone(),
+            temp_dir: temp_dir.display().to_string(),
+            timing: RunTiming {
+                terminate_grace: timing.terminate_grace,
+                pipe_grace: timing.pipe_grace,
+                timeout: None,
+            },
+            progress: None,
+            reports: None,
+        };
+        let mut output = TraceOutput(trace);
+        let result = self.client.execute(&run, &mut output, cancellation).await?;
+        if let Some(error) = &result.log_error {
+            trace.warning_line(&format!(
+                "the log is not complete: {error}; what the job wrote afterwards is lost"
+            ));
+        }
+        Ok(result.into())
+    }
+
+    /// Kills what runs and removes all that was kept.
+    pub(crate) async fn close(self) -> Result<(), ShellError> {
+        Ok(self.service.close().await?)
+    }
+}
