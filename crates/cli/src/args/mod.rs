@@ -32,6 +32,7 @@ mod run;
 mod shell;
 mod show;
 mod situation;
+mod steps;
 mod times;
 mod variables;
 mod vendor;
@@ -70,6 +71,7 @@ pub(crate) use run::RunArgs;
 pub(crate) use shell::ShellArgs;
 pub(crate) use show::{ShowArgs, ShowFormat};
 pub(crate) use situation::SituationArgs;
+pub(crate) use steps::{StepsAction, StepsArgs, StepsRunArgs};
 pub(crate) use times::TimesArgs;
 pub(crate) use variables::VariablesArgs;
 pub(crate) use vendor::VendorArgs;
@@ -105,6 +107,7 @@ Examples:
   runwright gitlab                  show which GitLab the project has, and whether it answers
   runwright init                    write a pipeline file to begin with
   runwright hook install            run before each push what it touches
+  runwright steps run ./greet       run a function of `run:`, with --input NAME=TEXT
   runwright vendor                  lock what is included from elsewhere
   runwright config show --origin    show all settings, and where each is from
 
@@ -161,6 +164,8 @@ pub(crate) enum Command {
     Lint(LintArgs),
     /// Show the pipeline file with everything put together, and where each value comes from
     Show(ShowArgs),
+    /// Run a function of the step language by hand
+    Steps(StepsArgs),
     /// Fetch what is included from elsewhere and lock it, so that it stays as it is
     Vendor(VendorArgs),
     /// Show which GitLab the project has, who you are there, and whether that works

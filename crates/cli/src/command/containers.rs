@@ -13,7 +13,9 @@ use runwright::docker::config::{DockerConfig, KeyStyle};
 use runwright::docker::engine::{DockerHost, Engine, HostSettings};
 use runwright::docker::recovery::{Belongs, Swept, sweep};
 use runwright::docker::{DockerError, DockerOptions};
-use runwright::local::{LocalError, LocalPipeline, LocalRun, Settings, StateDir};
+use runwright::local::{
+    Library, LocalError, LocalPipeline, LocalRun, Settings, StateDir, UserLibrary,
+};
 use runwright::pipeline::{Plan, PlannedJob};
 use runwright::shell::ShellConfig;
 use serde_json::{Map, Value};
@@ -72,13 +74,18 @@ impl Where<'_> {
         run: &mut LocalRun,
         pipeline: &LocalPipeline,
     ) -> Result<Placed, Failure> {
+        let library = UserLibrary::new(&StateDir::of_user().map_err(LocalError::from)?);
+        let library: Arc<dyn Library> = Arc::new(library);
         let shell = ShellConfig {
             login: self.login,
             supervisor: Some(run.supervisor().clone()),
+            library: Some(Arc::clone(&library)),
             ..ShellConfig::default()
         };
         let mut executor = self.executor;
-        let mut options = DockerOptions::new().with_supervisor(run.supervisor().clone());
+        let mut options = DockerOptions::new()
+            .with_supervisor(run.supervisor().clone())
+            .with_library(library);
         let mut taken = None;
         if executor != runwright::shell::NAME {
             let config = self.config()?;

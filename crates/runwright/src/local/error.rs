@@ -86,6 +86,9 @@ pub enum LocalError {
     /// The hook before a push cannot be looked at or changed.
     #[error(transparent)]
     Hook(#[from] HookError),
+    /// The service that runs steps cannot be had, or did not end in order.
+    #[error("run the step-runner service")]
+    Steps(#[source] steps::ServiceError),
     /// The selected jobs cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -157,7 +160,8 @@ impl LocalError {
             | Self::Environments(_)
             | Self::Hook(_)
             | Self::Runs(_)
-            | Self::Process(_) => Fault::Environment,
+            | Self::Process(_)
+            | Self::Steps(_) => Fault::Environment,
         }
     }
 }

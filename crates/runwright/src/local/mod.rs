@@ -17,6 +17,7 @@ mod error;
 mod export;
 mod file;
 mod fingerprint;
+mod function_run;
 mod gitlab_ci_local;
 mod given;
 mod given_files;
@@ -38,6 +39,7 @@ mod settings;
 mod situation;
 mod state;
 mod surroundings;
+mod user_library;
 mod vendor;
 mod watch;
 
@@ -57,6 +59,7 @@ pub use environments::{
 };
 pub use error::{Fault, LocalError};
 pub use export::{Export, ExportError, Overwrite};
+pub use function_run::{FunctionEnd, FunctionRun};
 pub use gitlab_ci_local::{Decoration, Decorations};
 pub use hooks::{HookError, HookManager, HookState, PushHook, Pushed, PushedRef};
 pub use includes::LocalIncludes;
@@ -83,6 +86,7 @@ pub use settings::{
 };
 pub use situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
+pub use user_library::UserLibrary;
 pub use vendor::{Vendor, VendorError};
 pub use watch::{Rounds, TreeNews, TreeWatch, WatchMeans};
 
@@ -93,4 +97,10 @@ pub use job_runner::{
     Terminals, Visit, VisitPoint, Visitor, WatchChanges,
 };
 #[doc(no_inline)]
-pub use process::{ProcessError, Supervisor, can_mount, enter_user_namespace};
+pub use process::{
+    ProcessError, Stream as ProcessStream, Supervisor, can_mount, enter_user_namespace,
+};
+#[doc(no_inline)]
+pub use steps::language::{Value as InputValue, given_inputs};
+#[doc(no_inline)]
+pub use steps::{Library, RunResult, StepReport, StepState, StepsError};

@@ -3,6 +3,7 @@
 mod api_mode;
 mod corpus;
 mod counted;
+mod functions;
 mod includes;
 mod locked;
 mod scene;

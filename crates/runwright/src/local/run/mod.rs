@@ -15,3 +15,4 @@ pub use options::RunOptions;
 pub use run_controls::RunControls;
 
 pub(super) use runner::{RunnerParts, runner_of};
+pub(super) use supervision::{recover, supervise};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 ///
 /// What was left of the run in the directory `resumed` stays, and is nobody else's as long as the result
 /// lives.
-pub(super) async fn recover(
+pub(in crate::local) async fn recover(
     state: StateDir,
     resumed: Option<PathBuf>,
 ) -> Result<Vec<Recovered>, LocalError> {
@@ -92,7 +92,7 @@ pub(super) async fn remove_left(left: &[PathBuf], supervisor: &Supervisor) {
     }
 }
 
-pub(super) fn supervise(state: &StateDir) -> Result<Supervisor, LocalError> {
+pub(in crate::local) fn supervise(state: &StateDir) -> Result<Supervisor, LocalError> {
     let settings = Settings {
         state_dir: Some(state.path().to_owned()),
         ..Settings::default()

@@ -1,0 +1,113 @@
+use super::pairs::KeyValue;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Arguments of `runwright steps`.
+#[derive(Debug, Args)]
+pub(crate) struct StepsArgs {
+    /// What to do with functions.
+    #[command(subcommand)]
+    pub(crate) action: StepsAction,
+}
+
+/// What can be done with functions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StepsAction {
+    /// Run a function on this machine, as a step of a job would
+    Run(StepsRunArgs),
+}
+
+/// Arguments of `runwright steps run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright steps run ./greet --input who=Sally       the function in greet/func.yml
+  runwright steps run ./sum --input 'of:=[1, 2]'      an input that is no text, as JSON
+  runwright steps run ./build --inputs build.json     all inputs from a file, JSON or YAML
+  runwright steps run ./build --results out.json      and what it gave, with all its steps
+
+What its processes write goes where they write it; its outputs are shown at the end. In the file of --results
+each step has its inputs and outputs, its environment, its process and its own steps; secrets are in neither.
+
+Exit codes: 0 it succeeded; 1 it failed; 2 it is not there, or its inputs are not what it takes; 3 environment;
+130 stopped by a signal")]
+pub(crate) struct StepsRunArgs {
+    /// Where the function is: ./DIR, builtin://NAME, or what else `func` of a step takes
+    #[arg(value_name = "REF")]
+    pub(crate) reference: String,
+    /// An input: a text, or with `:=` a value as JSON
+    #[arg(long = "input", short = 'i', value_name = "NAME=TEXT")]
+    pub(crate) input: Vec<Input>,
+    /// Inputs from a file, which --input wins over; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) inputs: Option<PathBuf>,
+    /// A variable of its environment
+    #[arg(long, short, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<KeyValue>,
+    /// A variable of the job it would be in: `${{ vars.NAME }}`
+    #[arg(long = "variable", value_name = "NAME=VALUE")]
+    pub(crate) variable: Vec<KeyValue>,
+    /// Writes what became of it there, as JSON; `-` is standard output, and all else goes to standard error
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<PathBuf>,
+    /// Where it runs; relative references begin there [default: here]
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
+/// `NAME=TEXT` or `NAME:=JSON`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Input {
+    pub(crate) name: String,
+    pub(crate) value: serde_json::Value,
+}
+
+impl FromStr for Input {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((name, value)) = text.split_once('=') else {
+            return Err("expected NAME=TEXT, or NAME:=JSON".to_owned());
+        };
+        let (name, value) = match name.strip_suffix(':') {
+            Some(name) => {
+                let json = serde_json::from_str(value);
+                let json = json.map_err(|error| format!("what follows `:=` is no JSON: {error}"));
+                (name, json?)
+            }
+            None => (name, value.into()),
+        };
+        if name.is_empty() {
+            return Err("the name before `=` is empty".to_owned());
+        }
+        let name = name.to_owned();
+        Ok(Self { name, value })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn inputs_are_texts_or_json() {
+        let check = |text: &str, expect: Result<(&str, serde_json::Value), &str>| {
+            let input = text.parse::<Input>();
+            match (&input, expect) {
+                (Ok(input), Ok((name, value))) => {
+                    assert_eq!((&*input.name, &input.value), (name, &value), "{text}");
+                }
+                (Err(error), Err(part)) => assert!(error.contains(part), "{text}: {error}"),
+                (found, _) => panic!("{text}: {found:?}"),
+            }
+        };
+        check("a=1", Ok(("a", json!("1"))));
+        check("a=b=c", Ok(("a", json!("b=c"))));
+        check("a:=[1, {\"b\": null}]", Ok(("a", json!([1, {"b": null}]))));
+        check("a:=x", Err("no JSON"));
+        check("a", Err("NAME=TEXT"));
+        check("=a", Err("empty"));
+    }
+}

@@ -1,0 +1,149 @@
+//! `runwright steps`: functions of the step language, by hand.
+
+use crate::args::{StepsAction, StepsArgs, StepsRunArgs};
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use crate::output::{error_line, strip_controls};
+use crate::signal::Signals;
+use anyhow::{Context, anyhow};
+use runwright::core::Cancellation;
+use runwright::local::{
+    FunctionEnd, FunctionRun, InputValue, LocalError, ProcessStream, StateDir, StepReport,
+    StepsError, given_inputs,
+};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// The longest file of inputs.
+const LONGEST: u64 = 16 * 1024 * 1024;
+
+/// Does what is asked of functions.
+pub(crate) fn steps(args: &StepsArgs) -> Result<Exit, Failure> {
+    match &args.action {
+        StepsAction::Run(args) => run(args),
+    }
+}
+
+fn run(args: &StepsRunArgs) -> Result<Exit, Failure> {
+    let run = function_run(args)?;
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("start the runtime")
+        .map_err(Failure::environment)?;
+    let is_stdout_taken = args.results.as_deref() == Some(Path::new("-"));
+    let ended = runtime.block_on(async {
+        let mut signals = Signals::listen()
+            .context("listen to signals")
+            .map_err(Failure::environment)?;
+        let cancellation = Cancellation::new();
+        let mut output =
+            |stream: ProcessStream, bytes: &[u8]| pass_on(stream, bytes, is_stdout_taken);
+        let executed = run.execute(&state, &mut output, &cancellation);
+        tokio::select! {
+            ended = executed => ended.map_err(Failure::from),
+            () = signals.drive(&cancellation, |_| {}) => {
+                Err(Failure::environment(anyhow!("the signal handler ended")))
+            }
+        }
+    })?;
+    if let (Some(file), Some(report)) = (&args.results, &ended.report) {
+        write_results(file, report)?;
+    }
+    told(&ended)
+}
+
+/// Says how it ended.
+fn told(ended: &FunctionEnd) -> Result<Exit, Failure> {
+    match &ended.result {
+        Ok(result) if result.status.is_success() => {
+            let outputs = ended.report.iter().flat_map(|report| &report.outputs);
+            for (name, value) in outputs {
+                error_line(&strip_controls(&format!("output {name} = {value}")));
+            }
+            Ok(Exit::Success)
+        }
+        Ok(result) => {
+            let code = result.status.exit_code();
+            error_line(&format!("failed with exit code {}", code.0));
+            Ok(Exit::JobFailed)
+        }
+        Err(StepsError::Canceled(_)) => Ok(Exit::Interrupted),
+        Err(StepsError::Refused { message }) => Err(Failure::usage(anyhow!("{message}"))),
+        Err(error) => Err(Failure::environment(anyhow!(
+            "{}",
+            runwright::core::chain(error)
+        ))),
+    }
+}
+
+fn function_run(args: &StepsRunArgs) -> Result<FunctionRun, Failure> {
+    let directory = args.cwd.as_deref().unwrap_or(Path::new("."));
+    let directory = fs::canonicalize(directory)
+        .with_context(|| format!("open directory {}", directory.display()))
+        .map_err(Failure::usage)?;
+    let mut run = FunctionRun::new(&args.reference, directory);
+    if let Some(file) = &args.inputs {
+        run.inputs = read_inputs(file)?;
+    }
+    for input in &args.input {
+        let value = InputValue::from(&input.value);
+        run.inputs.insert(input.name.clone(), value);
+    }
+    let pairs = args.env.iter();
+    run.env = pairs
+        .map(|it| (it.key().to_owned(), it.value().to_owned()))
+        .collect();
+    let pairs = args.variable.iter();
+    run.variables = pairs
+        .map(|it| (it.key().to_owned(), it.value().to_owned()))
+        .collect();
+    Ok(run)
+}
+
+/// Reads inputs; YAML, of which JSON is a part.
+fn read_inputs(file: &Path) -> Result<BTreeMap<String, InputValue>, Failure> {
+    let shown = file.display();
+    let text = text_of(file)
+        .with_context(|| format!("read {shown}"))
+        .map_err(Failure::usage)?;
+    given_inputs(&text).map_err(|wrong| Failure::usage(anyhow!("inputs in {shown}: {wrong}")))
+}
+
+fn text_of(file: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let read: Box<dyn Read> = if file == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        Box::new(fs::File::open(file)?)
+    };
+    read.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn write_results(file: &Path, report: &StepReport) -> Result<(), Failure> {
+    let mut text = serde_json::to_string_pretty(report)
+        .context("write the results as JSON")
+        .map_err(Failure::environment)?;
+    text.push('\n');
+    if file == Path::new("-") {
+        return super::print(text);
+    }
+    fs::write(file, text)
+        .with_context(|| format!("write {}", file.display()))
+        .map_err(Failure::environment)
+}
+
+/// Gives what processes write to where they write it. A reader that is gone is no reason to stop.
+fn pass_on(stream: ProcessStream, bytes: &[u8], is_stdout_taken: bool) {
+    let _ = match stream {
+        ProcessStream::Stdout if !is_stdout_taken => {
+            let mut out = io::stdout().lock();
+            out.write_all(bytes).and_then(|()| out.flush())
+        }
+        _ => io::stderr().lock().write_all(bytes),
+    };
+}

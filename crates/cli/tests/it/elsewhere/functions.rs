@@ -1,0 +1,67 @@
+//! Functions of the step language that lie in repositories.
+
+use super::scene::Scene;
+use crate::docker;
+use gitlab_testkit::GitLab;
+
+const GREET: &str = "spec: {inputs: {who: {type: string}}, outputs: delegate}\n---\nrun:\n  - {name: inner, func: ../say, inputs: {text: 'hello ${{ inputs.who }}'}}\ndelegate: inner\n";
+const SAY: &str = "spec: {inputs: {text: {type: string}}, outputs: {said: {type: string}}}\n---\nexec: {command: [sh, -c, 'echo \"$1\"; echo \"{\\\"name\\\":\\\"said\\\",\\\"value\\\":\\\"$1\\\"}\" >>$2', sh, '${{ inputs.text }}', '${{ output_file }}']}\n";
+
+const PIPELINE: &str = "
+job:
+  image: runwright-test/busybox:1
+  run:
+    - name: a
+      func: {git: {url: URL/group/functions.git, rev: v1, dir: steps/greet}}
+      inputs: {who: Sally}
+    - {name: b, script: 'echo \"said ${{ steps.a.outputs.said }}\"; ! command -v runwright'}
+";
+
+fn scene() -> Scene {
+    let scene = Scene::new(GitLab::start(), PIPELINE);
+    let functions = scene.gitlab.project("group/functions");
+    let files = [("steps/greet/func.yml", GREET), ("steps/say/func.yml", SAY)];
+    functions.commit(&files);
+    functions.tag("v1");
+    functions.commit(&[("steps/say/func.yml", "no function any more")]);
+    scene
+}
+
+#[test]
+fn a_job_calls_functions_of_a_repository_wherever_it_runs() {
+    let scene = scene();
+    for executor in ["shell", "docker"] {
+        let mut run = scene.command(&["run", "--executor", executor]);
+        run.env("DOCKER_HOST", docker::address());
+        let done = crate::project::Done::from(run.output().unwrap());
+        done.expect_code(0)
+            .expect_text("job | Running step \"inner\"\njob | hello Sally\n")
+            .expect_text("job | said hello Sally\n");
+    }
+    docker::nothing_left(&scene.project);
+}
+
+#[test]
+fn a_function_of_a_repository_is_run_by_hand_and_kept() {
+    let scene = scene();
+    let reference = format!("{}/group/functions.git/-/greet@v1", scene.gitlab.url());
+    let run = || {
+        let arguments = ["steps", "run", &reference, "-i", "who=Bob"];
+        scene
+            .runwright(&arguments)
+            .expect_code(0)
+            .expect_text("hello Bob\n")
+    };
+    assert!(run().stderr.contains("output said = \"hello Bob\""));
+    run();
+    let wrong = format!("{}/group/functions.git/-/greet@v2", scene.gitlab.url());
+    scene
+        .runwright(&["steps", "run", &wrong])
+        .expect_code(1)
+        .expect_text("v2");
+    let later = format!("{}/group/functions.git/-/greet@main", scene.gitlab.url());
+    scene
+        .runwright(&["steps", "run", &later, "-i", "who=Bob"])
+        .expect_code(1)
+        .expect_text("func.yml");
+}

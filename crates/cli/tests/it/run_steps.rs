@@ -1,0 +1,165 @@
+//! Jobs that have steps (`run`): the same on this machine and in a container.
+
+use crate::docker;
+use crate::project::{Done, Project};
+
+/// A job, the files beside it, and what it prints.
+struct Case {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    /// The job's keys, at the beginning of lines.
+    job: &'static str,
+    code: i32,
+    log: &'static str,
+}
+
+const GREET: &str = r#"
+spec:
+  inputs:
+    who: {type: string}
+    times: {type: number, default: 1}
+  outputs:
+    text: {type: string}
+    data: {type: struct, default: {a: [1, true]}}
+---
+exec:
+  command: [sh, -c, 'echo "hello $1"; echo "{\"name\":\"text\",\"value\":\"<$1>\"}" >>$2', sh, "${{ inputs.who }}", "${{ output_file }}"]
+"#;
+
+const CASES: &[Case] = &[
+    Case {
+        name: "inputs, outputs and expressions",
+        files: &[("greet/func.yml", GREET)],
+        job: r#"
+variables: {WHO: Sally}
+run:
+  - name: one
+    func: ./greet
+    inputs: {who: "${{ vars.WHO }}", times: 2}
+  - name: two
+    script: |
+      echo "${{ steps.one.outputs.text + "!" }} ${{ steps.one.outputs.data.a[1] && 1 + 2 * 3 }}"
+      echo '\${{ stays }}' "$CI_JOB_NAME"
+"#,
+        code: 0,
+        log: "Running step \"one\"\nhello Sally\nRunning step \"two\"\n<Sally>! 7\n${{ stays }} job\n",
+    },
+    Case {
+        name: "functions within functions, which delegate",
+        files: &[
+            ("lib/greet/func.yml", GREET),
+            (
+                "lib/outer/func.yml",
+                "spec: {inputs: {who: {type: string}}, outputs: delegate}\n---\nrun:\n  - {name: inner, func: ../greet, inputs: {who: \"${{ inputs.who }} and all\"}}\ndelegate: inner\n",
+            ),
+        ],
+        job: "run:\n  - {name: a, func: ./lib/outer, inputs: {who: Bob}}\n  - {name: b, script: 'echo \"${{ steps.a.outputs.text }}\"'}\n",
+        code: 0,
+        log: "Running step \"a\"\nRunning step \"inner\"\nhello Bob and all\nRunning step \"b\"\n<Bob and all>\n",
+    },
+    Case {
+        name: "exports, and who wins of those who set a variable",
+        files: &[(
+            "show/step.yml",
+            "spec:\n---\nenv: {A: definition}\nexec: {command: [sh, -c, 'echo $A $B $C $D']}\n",
+        )],
+        job: r#"
+variables: {B: job, C: job, D: job}
+run:
+  - name: a
+    script: echo '{"name":"C","value":"export"}' >>${{ export_file }}; echo '{"name":"A","value":"export"}' >>${{ export_file }}
+  - {name: b, step: ./show, env: {A: call, B: call}}
+  - {name: c, script: 'echo $A $B $C $D'}
+"#,
+        code: 0,
+        log: "Running step \"a\"\nRunning step \"b\"\ndefinition call export job\nRunning step \"c\"\nexport job export job\n",
+    },
+    Case {
+        name: "a script that fails ends the job with its code",
+        files: &[],
+        job: "run:\n  - {name: a, script: \"echo out\\nfalse\\necho never\"}\n  - {name: b, script: echo never}\n",
+        code: 1,
+        log: "Running step \"a\"\nout\n",
+    },
+    Case {
+        name: "a step that cannot be is told with its name",
+        files: &[("greet/func.yml", GREET)],
+        job: "run:\n  - {name: a, func: ./greet, inputs: {whom: x}}\n",
+        code: 1,
+        log: "Running step \"a\"\nERROR: step \"a\": it does not accept input with name \"whom\"; there are times, who\n",
+    },
+    Case {
+        name: "what a step declares and does not give",
+        files: &[(
+            "mute/func.yml",
+            "spec: {outputs: {text: {type: string}}}\n---\nexec: {command: ['true']}\n",
+        )],
+        job: "run:\n  - {name: a, func: ./mute}\n",
+        code: 1,
+        log: "Running step \"a\"\nERROR: step \"a\": its output file: it gives no output \"text\", and declares no default for it\n",
+    },
+    Case {
+        name: "secrets of a function are hidden",
+        files: &[(
+            "secret/func.yml",
+            "spec: {outputs: {token: {type: string, sensitive: true}}}\n---\nexec: {command: [sh, -c, 'echo \"{\\\"name\\\":\\\"token\\\",\\\"value\\\":\\\"tiger-tiger\\\"}\" >>${{ output_file }}']}\n",
+        )],
+        job: "run:\n  - {name: a, func: ./secret}\n  - {name: b, script: 'echo \"is ${{ steps.a.outputs.token }}.\"'}\n",
+        code: 0,
+        log: "Running step \"a\"\nRunning step \"b\"\nis [MASKED].\n",
+    },
+    Case {
+        name: "bytes, long lines and no end of line",
+        files: &[],
+        job: "run:\n  - {name: a, script: \"printf 'ä€\\\\n%070000d' 0 | tail -c 9; printf '\\\\n\\\\n.'\"}\n",
+        code: 0,
+        log: "Running step \"a\"\n000000000\n\n.\n",
+    },
+];
+
+/// Runs the job of a case by an executor and returns how it ended, and what its steps wrote.
+fn run(case: &Case, executor: &str) -> (Done, String) {
+    let keys = case.job.replace('\n', "\n  ");
+    let pipeline = format!("job:\n  image: runwright-test/busybox:1\n  {keys}\n");
+    let project = Project::with_pipeline(&pipeline);
+    for (path, text) in case.files {
+        project.write(path, text);
+    }
+    project.commit();
+    let done = docker::runwright(&project, &["run", "--executor", executor]);
+    let log = String::from_utf8(project.only_log()).unwrap();
+    docker::nothing_left(&project);
+    (done, steps_of(&log))
+}
+
+/// Returns what stands between the heading of the steps and what comes after them, without stamps.
+fn steps_of(log: &str) -> String {
+    let stamp = "2026-11-22T17:08:05.776712Z 01O ".len();
+    let lines = log
+        .lines()
+        .map(|line| line.get(stamp..).unwrap_or_default());
+    let mut lines = lines.skip_while(|line| !line.contains("step_run"));
+    let heading = lines.next().unwrap_or_else(|| panic!("no steps in {log}"));
+    assert!(heading.contains("Executing"), "{heading}");
+    let of_steps = lines.take_while(|line| !line.starts_with("Cleaning up"));
+    let mut text = of_steps.collect::<Vec<_>>().join("\n");
+    text.push('\n');
+    text
+}
+
+#[test]
+fn the_same_steps_do_the_same_on_this_machine_and_in_a_container() {
+    for case in CASES {
+        for executor in ["shell", "docker"] {
+            let (done, log) = run(case, executor);
+            let whole = done.all();
+            assert_eq!(log, case.log, "{} by {executor}: {whole}", case.name);
+            assert_eq!(
+                done.code,
+                Some(case.code),
+                "{} by {executor}: {whole}",
+                case.name
+            );
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! `runwright steps run`: functions by hand.
+
+use crate::project::{Project, wait_until};
+use crate::signals::interrupt;
+use std::fs;
+
+const GREET: &str = r#"
+spec:
+  inputs:
+    who: {type: string}
+    times: {type: number, default: 1}
+  outputs:
+    text: {type: string}
+    times: {type: number}
+---
+env: {GREETING: "hello ${{ vars.TITLE }}"}
+exec:
+  command: [sh, -c, 'echo "$GREETING $1"; echo "{\"name\":\"text\",\"value\":\"<$1>\"}{\"name\":\"times\",\"value\":$3}" | sed "s/}{/}\n{/" >$2', sh, "${{ inputs.who }}", "${{ output_file }}", "${{ str(inputs.times) }}"]
+"#;
+
+fn project() -> Project {
+    let project = Project::empty_directory();
+    project.write("greet/func.yml", GREET);
+    project
+}
+
+#[test]
+fn a_function_is_run_with_inputs_and_tells_what_it_gave() {
+    let project = project();
+    let done = project
+        .runwright(&[
+            "steps",
+            "run",
+            "./greet",
+            "--input",
+            "who=Sally",
+            "-i",
+            "times:=2",
+            "--variable",
+            "TITLE=Ms",
+            "--results",
+            "out.json",
+        ])
+        .expect_code(0);
+    assert_eq!(done.stdout, "Running step \"greet\"\nhello Ms Sally\n");
+    assert_eq!(done.stderr, "output text = \"<Sally>\"\noutput times = 2\n");
+    let results = fs::read_to_string(project.dir().join("out.json")).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&results).unwrap();
+    assert_eq!(results["step"]["inputs"]["who"], "Sally");
+    assert_eq!(results["status"], "success");
+    assert_eq!(results["outputs"]["times"], 2);
+    assert_eq!(results["execResult"]["exitCode"], 0);
+    assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn inputs_come_from_a_file_and_results_go_to_standard_output() {
+    let project = project();
+    project.write("inputs.yml", "who: Sally\ntimes: 3\n");
+    let arguments = [
+        "steps",
+        "run",
+        "./greet",
+        "--inputs",
+        "inputs.yml",
+        "-i",
+        "who=Bob",
+        "--variable",
+        "TITLE=",
+        "--results",
+        "-",
+    ];
+    let done = project.runwright(&arguments).expect_code(0);
+    let results: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(results["outputs"]["text"], "<Bob>");
+    assert_eq!(results["outputs"]["times"], 3);
+    assert!(done.stderr.contains("hello  Bob\n"), "{}", done.stderr);
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let project = project();
+    project.write("list.yml", "[1]");
+    project.write(
+        "broken/func.yml",
+        "spec:\n---\nexec: {command: [sh, -c, 'exit 7']}\n",
+    );
+    let check = |arguments: &[&str], code: i32, text: &str| {
+        let words = ["steps", "run"].iter().chain(arguments).copied();
+        let words: Vec<_> = words.collect();
+        project
+            .runwright(&words)
+            .expect_code(code)
+            .expect_text(text);
+    };
+    check(&["./greet"], 1, "input \"who\"");
+    check(&["./greet", "-i", "who=a", "-i", "times=2"], 1, "times");
+    check(&["./greet", "-i", "whom=a"], 1, "there are times, who");
+    check(&["./nowhere"], 1, "nowhere");
+    check(&["greet"], 2, "a directory begins with `.` or `/`");
+    check(&["./greet", "-i", "who"], 2, "NAME=TEXT");
+    check(&["./greet", "-i", "who:=x"], 2, "no JSON");
+    check(
+        &["./greet", "--inputs", "list.yml"],
+        2,
+        "there are no names",
+    );
+    check(&["./greet", "--inputs", "none.yml"], 2, "read none.yml");
+    check(&["./greet", "-C", "none"], 2, "open directory none");
+    check(&["./broken"], 1, "failed with exit code 7");
+}
+
+#[test]
+fn a_function_that_is_stopped_leaves_nothing() {
+    let project = project();
+    let function = "spec:\n---\nexec: {command: [sh, -c, 'trap \"echo asked; exit 0\" TERM; setsid sleep 600 & echo pid $!.; wait']}\n";
+    project.write("slow/func.yml", function);
+    let mut child = project.start(&["steps", "run", "./slow"]);
+    project.wait_for(".\n");
+    interrupt(child.id(), "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let printed = project.printed();
+    assert!(printed.ends_with("asked\n"), "{printed}");
+    let pid = printed
+        .split("pid ")
+        .nth(1)
+        .unwrap()
+        .split('.')
+        .next()
+        .unwrap();
+    wait_until("its processes to be gone", || {
+        !fs::exists(format!("/proc/{pid}/exe")).unwrap()
+    });
+    wait_until("nothing to be left", || project.leftovers().is_empty());
+}

@@ -1,0 +1,95 @@
+//! Functions from elsewhere, for the user of this machine.
+
+use super::elsewhere::{UserAccounts, UserSurroundings, Variables};
+use super::settings::Settings;
+use super::state::StateDir;
+use async_trait::async_trait;
+use executor_core::chain;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use step_library::{LibraryOptions, StepLibrary};
+use steps::{Asker, Fetched, Library, LibraryError, Published, Source};
+
+/// Where functions are kept, below the state directory.
+const DIRECTORY: &str = "functions";
+
+/// The variable that has docker's credentials in it.
+const AUTH: &str = "DOCKER_AUTH_CONFIG";
+
+/// Brings functions of git repositories and registries as the user himself would get them: by his git, through his
+/// proxies, from his GitLabs, and from registries as who docker knows him.
+///
+/// Nothing is read before something is wanted.
+#[derive(Debug)]
+pub struct UserLibrary {
+    state: PathBuf,
+    library: OnceLock<Result<StepLibrary, String>>,
+}
+
+impl UserLibrary {
+    /// Returns one that keeps what it brings in this state directory.
+    pub fn new(state: &StateDir) -> Self {
+        Self {
+            state: state.path().to_owned(),
+            library: OnceLock::new(),
+        }
+    }
+
+    fn library(&self) -> Result<&StepLibrary, LibraryError> {
+        let library = self.library.get_or_init(|| open(&self.state));
+        library.as_ref().map_err(LibraryError::new)
+    }
+}
+
+fn open(state: &Path) -> Result<StepLibrary, String> {
+    let home = env::home_dir();
+    let settings = Settings::read(state, home.as_deref()).map_err(|error| chain(&error))?;
+    let accounts = UserAccounts::new(UserSurroundings {
+        settings: Arc::new(settings),
+        variables: Variables::of_process(),
+        home,
+        remote: None,
+        gitlab: None,
+    });
+    let accounts = accounts.map_err(|error| chain(&error))?;
+    let options = LibraryOptions {
+        web: accounts.web_options(),
+        ..LibraryOptions::new(state.join(DIRECTORY))
+    };
+    StepLibrary::new(options).map_err(|error| chain(&error))
+}
+
+#[async_trait]
+impl Library for UserLibrary {
+    async fn fetch(&self, source: &Source, asker: &Asker) -> Result<Fetched, LibraryError> {
+        self.library()?.fetch(source, &known(asker)).await
+    }
+
+    async fn publish(
+        &self,
+        archive: &Path,
+        repository: &str,
+        asker: &Asker,
+    ) -> Result<Published, LibraryError> {
+        let asker = known(asker);
+        self.library()?.publish(archive, repository, &asker).await
+    }
+}
+
+/// Returns who asks: the user, unless his job says otherwise.
+fn known(asker: &Asker) -> Asker {
+    let given = asker.docker_auth_config.clone();
+    let given = given.filter(|text| !text.trim().is_empty());
+    Asker {
+        docker_auth_config: given.or_else(|| env::var(AUTH).ok()).or_else(of_docker),
+    }
+}
+
+/// Returns what the docker command has noted of registries; its helpers are not asked.
+fn of_docker() -> Option<String> {
+    let directory = env::var_os("DOCKER_CONFIG").map(PathBuf::from);
+    let directory = directory.or_else(|| Some(env::home_dir()?.join(".docker")))?;
+    fs::read_to_string(directory.join("config.json")).ok()
+}
