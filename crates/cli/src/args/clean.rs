@@ -9,7 +9,8 @@ Examples:
   runwright clean --runs --older-than '1 week'  runs of this project that ended a week ago
   runwright clean --cache                     caches of this project
   runwright clean --reuse                     jobs of this project that need not run again
-  runwright clean --all                       all of that, of all your projects
+  runwright clean --docker --dry-run          images and volumes that jobs brought into the engine
+  runwright clean --all                       all of that, of all your projects, but for the engine
   runwright clean --all --dry-run             what would go
 
 What a run that goes on uses stays.
@@ -32,7 +33,10 @@ pub(crate) struct CleanArgs {
     /// Remove what is kept of jobs for `run --reuse`
     #[arg(long)]
     pub(crate) reuse: bool,
-    /// Remove all of that, of all projects
+    /// Remove images and volumes that jobs brought into the container engine and that there is no room for
+    #[arg(long)]
+    pub(crate) docker: bool,
+    /// Remove all of that, of all projects, but for what is in the engine
     #[arg(long)]
     pub(crate) all: bool,
     /// Show what would go, and remove nothing

@@ -1,19 +1,28 @@
 use super::past::Past;
-use super::print;
+use super::{garbage, print};
 use crate::args::CleanArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{counted, error_line, shown_name, size, strip_controls};
 use anyhow::anyhow;
 use jiff::Timestamp;
-use runwright::local::{Cleaning, Fate, Removable, RemovableKind};
+use runwright::local::{Cleaning, Fate, LocalError, Removable, RemovableKind, Settings};
 use runwright::pipeline::config::parse_duration;
 use std::fmt::Write;
+use std::time::Duration;
 
 /// Removes what runs have left, or shows how much there is.
 pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     let past = Past::find(&args.place)?;
     let asks = args.runs || args.artifacts || args.cache || args.reuse || args.all;
+    if args.docker {
+        let settings = Settings::read(past.state.path(), std::env::home_dir().as_deref());
+        let settings = settings.map_err(LocalError::from)?;
+        garbage::clean(&settings, &past.state, age(args)?, args.dry_run)?;
+        if !asks {
+            return Ok(Exit::Success);
+        }
+    }
     let cleaning = Cleaning {
         state: &past.state,
         project: (!args.all).then_some(&past.project),
@@ -54,6 +63,13 @@ pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
 
 /// Returns the moment before which something must have ended.
 fn before(args: &CleanArgs) -> Result<Option<Timestamp>, Failure> {
+    // What is older than all time is nothing.
+    let before = |age| Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN);
+    Ok(age(args)?.map(before))
+}
+
+/// Returns how long ago something must have ended.
+fn age(args: &CleanArgs) -> Result<Option<Duration>, Failure> {
     let Some(text) = &args.older_than else {
         return Ok(None);
     };
@@ -61,9 +77,7 @@ fn before(args: &CleanArgs) -> Result<Option<Timestamp>, Failure> {
         Failure::usage(anyhow!("--older-than {text:?} is no duration"))
             .with_help("write it as `2 days` or `1 week`")
     })?;
-    // What is older than all time is nothing.
-    let before = Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN);
-    Ok(Some(before))
+    Ok(Some(age))
 }
 
 fn text(found: &[Removable], args: &CleanArgs, dry_run: bool) -> String {

@@ -1,5 +1,6 @@
 //! What jobs in containers run with, by options and settings.
 
+use super::garbage::{self, Sweeper};
 use super::images::refuse_bad_images;
 use super::owner::{Owner, Owners};
 use crate::args::DockerArgs;
@@ -8,13 +9,13 @@ use crate::output::{error_line, shown_name, strip_controls};
 use anyhow::{Context, anyhow};
 use runwright::core::ability::ResumeHandle;
 use runwright::core::job::When;
-use runwright::core::{ExecutorProvider, chain};
+use runwright::core::{Cancellation, ExecutorProvider, chain};
 use runwright::docker::config::{DockerConfig, KeyStyle};
 use runwright::docker::engine::{DockerHost, Engine, HostSettings};
 use runwright::docker::recovery::{Belongs, Swept, sweep};
 use runwright::docker::{DockerError, DockerOptions};
 use runwright::local::{
-    Library, LocalError, LocalPipeline, LocalRun, Settings, StateDir, UserLibrary,
+    GarbageSettings, Library, LocalError, LocalPipeline, LocalRun, Settings, StateDir, UserLibrary,
 };
 use runwright::pipeline::{Plan, PlannedJob};
 use runwright::shell::ShellConfig;
@@ -54,16 +55,22 @@ struct Taken {
     owner: Owner,
     /// Those who died, and whose jobs are gone on with.
     resumed: Vec<Owner>,
+    /// Removes what there is no room for, after the run.
+    sweeper: Option<Sweeper>,
 }
 
 impl Placed {
-    /// Removes what is left of the jobs that were to be gone on with, after the run.
-    pub(super) async fn tidy(self) {
-        let Some(taken) = self.taken.filter(|taken| !taken.resumed.is_empty()) else {
-            return;
-        };
-        let resumed = taken.resumed.as_slice();
-        tell(sweep(&taken.engine, |it| !is_of(resumed, it)).await);
+    /// Removes what is left of the jobs that were to be gone on with, after the run, and what there is no room for, if
+    /// nobody wants to leave.
+    pub(super) async fn tidy(self, cancellation: &Cancellation) {
+        let Some(taken) = self.taken else { return };
+        if !taken.resumed.is_empty() {
+            let resumed = taken.resumed.as_slice();
+            tell(Box::pin(sweep(&taken.engine, |it| !is_of(resumed, it))).await);
+        }
+        if let Some(sweeper) = taken.sweeper.filter(|_| !cancellation.is_canceled()) {
+            Box::pin(sweeper.sweep()).await;
+        }
     }
 }
 
@@ -88,15 +95,25 @@ impl Where<'_> {
             .with_library(library);
         let mut taken = None;
         if executor != runwright::shell::NAME {
-            let config = self.config()?;
+            let settings = self.settings()?;
+            let config = config(&settings, self.docker)?;
+            let budget = garbage::budget(&settings)?;
             if executor == runwright::docker::NAME {
                 refuse_without_image(run.plan(), &config)?;
             }
             match connect(&config).await {
                 Ok(engine) => {
                     refuse_bad_images(run.plan(), &config, pipeline)?;
-                    let held = take_over(engine, run).await?;
+                    // Boxed, since what asks an engine is large.
+                    let opened = Box::pin(garbage::open(&engine, budget));
+                    let (opened, held) =
+                        tokio::join!(opened, Box::pin(take_over(engine.clone(), run)));
+                    let mut held = held?;
                     options = options.with_owner(held.owner.id());
+                    if let Some((ledger, sweeper)) = opened {
+                        options = options.with_ledger(ledger);
+                        held.sweeper = Some(sweeper);
+                    }
                     taken = Some(held);
                 }
                 Err(error) if executor == runwright::docker::NAME => {
@@ -133,18 +150,22 @@ impl Where<'_> {
     }
 
     fn config(self) -> Result<DockerConfig, Failure> {
+        config(&self.settings()?, self.docker)
+    }
+
+    fn settings(self) -> Result<Settings, Failure> {
         let state = StateDir::of_user().map_err(LocalError::from)?;
         let home = std::env::home_dir();
-        let settings = Settings::of_project(self.root, state.path(), home.as_deref())
-            .map_err(LocalError::from)?;
-        config(&settings, self.docker)
+        let settings = Settings::of_project(self.root, state.path(), home.as_deref());
+        Ok(settings.map_err(LocalError::from)?)
     }
 }
 
 /// Returns the settings of containers: what files say of them, and what options add.
-fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerConfig, Failure> {
+pub(super) fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerConfig, Failure> {
     let mut said = Map::new();
-    for (key, value) in settings.section("docker") {
+    let section = settings.section("docker").into_iter();
+    for (key, value) in section.filter(|(key, _)| !GarbageSettings::KEYS.contains(key)) {
         let value = serde_json::to_value(value).map_err(Failure::usage)?;
         said.insert(key.replace('-', "_"), value);
     }
@@ -172,7 +193,7 @@ fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerConfig, Fail
     }
 }
 
-fn wrong(why: &str) -> Failure {
+pub(super) fn wrong(why: &str) -> Failure {
     Failure::usage(anyhow!("what is said of containers cannot be: {why}"))
         .with_help("`runwright config show --origin` tells who says it")
 }
@@ -248,6 +269,7 @@ async fn take_over(engine: Engine, run: &mut LocalRun) -> Result<Taken, Failure>
         engine,
         owner,
         resumed,
+        sweeper: None,
     })
 }
 
@@ -277,7 +299,7 @@ fn tell(swept: Result<Swept, DockerError>) -> bool {
     }
 }
 
-async fn connect(config: &DockerConfig) -> Result<Engine, DockerError> {
+pub(super) async fn connect(config: &DockerConfig) -> Result<Engine, DockerError> {
     let host = DockerHost::find(&HostSettings {
         host: config.host.as_deref(),
         tls_verify: config.tls_verify,

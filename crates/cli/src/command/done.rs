@@ -74,7 +74,7 @@ pub(super) async fn work(
     let report = run
         .execute(&args.executor, provider, events, cancellation)
         .await;
-    placed.tidy().await;
+    placed.tidy(cancellation).await;
     let mut report = report?;
     report.times = expected.map(|expected| expected.times(&report));
     Ok(Done { report, plan, logs })

@@ -16,6 +16,7 @@ mod executors;
 mod expected;
 mod explain;
 mod failed;
+mod garbage;
 mod gitlab;
 mod go_on;
 mod history;

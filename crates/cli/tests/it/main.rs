@@ -17,6 +17,7 @@ mod console;
 mod daemons;
 mod disk;
 mod docker;
+mod docker_garbage;
 mod docker_resume;
 mod docker_warm;
 mod elsewhere;

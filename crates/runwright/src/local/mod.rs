@@ -80,9 +80,10 @@ pub use runs::{
 };
 pub use session::{JobSession, SessionError};
 pub use settings::{
-    CacheSettings, FilePlace, GitUse, IncludeSettings, InstanceSettings, JobSettings, SECTIONS,
-    Said, SectionShape, SettingKey, SettingKind, SettingOrigin, SettingSection, SettingValue,
-    Settings, SettingsError, SettingsFile, SshServer, TokenSource, settings_page,
+    CacheSettings, FilePlace, GarbageSettings, GitUse, IncludeSettings, InstanceSettings,
+    JobSettings, SECTIONS, Said, SectionShape, SettingKey, SettingKind, SettingOrigin,
+    SettingSection, SettingValue, Settings, SettingsError, SettingsFile, SshServer, TokenSource,
+    settings_page,
 };
 pub use situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
 pub use state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};

@@ -164,7 +164,7 @@ async fn enter(
     let report = run
         .execute(&args.executor, provider, events, cancellation)
         .await;
-    placed.tidy().await;
+    placed.tidy(cancellation).await;
     let report = report?;
     Ok((report, job.name().to_owned()))
 }

@@ -55,7 +55,7 @@ pub use page::settings_page;
 pub(in crate::local) use reader::{Table, Value, parse as parse_toml};
 pub use said::Said;
 pub use section::{SectionShape, SettingSection};
-pub use settings::{CacheSettings, IncludeSettings, Settings};
+pub use settings::{CacheSettings, GarbageSettings, IncludeSettings, Settings};
 pub use settings_file::SettingsFile;
 use size::parse_size;
 pub use table::SECTIONS;

@@ -2,8 +2,8 @@ use super::layer::read_layer;
 use super::reader::{Table, Value, parse};
 use super::size::parse_size;
 use super::{
-    CacheSettings, GitUse, IncludeSettings, InstanceSettings, Settings, SettingsError,
-    SettingsFile, SshServer, TokenSource,
+    CacheSettings, GarbageSettings, GitUse, IncludeSettings, InstanceSettings, Settings,
+    SettingsError, SettingsFile, SshServer, TokenSource,
 };
 use crate::local::elsewhere::is_private;
 use crate::local::file::{ReadError, read_text};
@@ -76,6 +76,9 @@ impl Settings {
         }
         if let Some(cache) = whole.get("cache") {
             settings.cache = read_cache(&cache.table("[cache]")?)?;
+        }
+        if let Some(docker) = whole.get("docker") {
+            settings.garbage = read_garbage(&docker.table("[docker]")?)?;
         }
         if let Some(projects) = whole.get("projects") {
             for checkout in projects.table("[projects]")?.values() {
@@ -279,6 +282,30 @@ fn read_include(table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {
             .transpose()?,
         allow_http: list("allow-http")?.unwrap_or_default(),
         allow_private: list("allow-private")?.unwrap_or_default(),
+    })
+}
+
+fn read_garbage(table: &Table<'_>) -> Result<GarbageSettings, SettingsError> {
+    let size = table.get("disk-budget").map(|it| {
+        parse_size(it.text()?).ok_or_else(|| {
+            let help = "for example disk-budget = \"20 GB\"".to_owned();
+            it.refuse("`disk-budget` is a size".to_owned(), help)
+        })
+    });
+    let age = table.get("keep-unused-for").map(|it| {
+        parse_duration(it.text()?).ok_or_else(|| {
+            let help = "for example keep-unused-for = \"14 days\"".to_owned();
+            it.refuse("`keep-unused-for` is a time".to_owned(), help)
+        })
+    });
+    let images = table.get("keep-images").map(|it| {
+        let items = it.items()?.into_iter();
+        items.map(|item| item.text().map(str::to_owned)).collect()
+    });
+    Ok(GarbageSettings {
+        disk_budget: size.transpose()?,
+        keep_unused_for: age.transpose()?,
+        keep_images: images.transpose()?.unwrap_or_default(),
     })
 }
 

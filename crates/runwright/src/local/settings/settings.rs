@@ -27,6 +27,8 @@ pub struct Settings {
     pub include: IncludeSettings,
     /// What is said about the caches of jobs.
     pub cache: CacheSettings,
+    /// What is said about what jobs leave in container engines.
+    pub garbage: GarbageSettings,
     /// Where other projects are checked out, by their paths on the GitLab: those that jobs may start
     /// pipelines of.
     pub projects: BTreeMap<String, PathBuf>,
@@ -43,6 +45,22 @@ pub struct Settings {
 pub struct CacheSettings {
     /// How many bytes all caches together may have; with none, none is kept.
     pub size: Option<u64>,
+}
+
+/// The user's settings about the images and volumes that jobs leave in container engines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GarbageSettings {
+    /// How many bytes they may have together.
+    pub disk_budget: Option<u64>,
+    /// How long one is kept that no job uses.
+    pub keep_unused_for: Option<Duration>,
+    /// Images that stay, as patterns.
+    pub keep_images: Vec<String>,
+}
+
+impl GarbageSettings {
+    /// The keys below `[docker]` that say this, and nothing of how jobs run.
+    pub const KEYS: [&'static str; 3] = ["disk-budget", "keep-unused-for", "keep-images"];
 }
 
 /// The user's settings about included files.

@@ -397,6 +397,25 @@ const DOCKER: SettingSection = SettingSection {
             "how long to wait until services are ready, in seconds",
         )
         .default("30"),
+        Key::new(
+            "disk-budget",
+            Size,
+            "how much room [what jobs pulled and kept](docker.md#what-stays-and-when-it-goes) may take in the engine; what \
+             was used least recently goes. Else there is no limit",
+        )
+        .example("\"20 GB\""),
+        Key::new(
+            "keep-unused-for",
+            Duration,
+            "how long that is kept when no job uses it; else for ever",
+        )
+        .example("\"14 days\""),
+        Key::new(
+            "keep-images",
+            Texts,
+            "images that stay whatever the two say, as patterns",
+        )
+        .example("[\"debian:*\", \"registry.example.com/**\"]"),
     ],
 };
 

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 /// config.toml                         what the user wants to be so
 /// cache/                              answers of servers
 /// caches/                             what jobs keep for later runs, of all projects
+/// engines/                            what jobs brought into container engines, and who uses it
 /// exports/                            what is being packed for somebody
 /// content/                            files that jobs left, each once
 /// git/                                repositories of other projects, where they are read by Git

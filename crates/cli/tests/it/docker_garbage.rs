@@ -1,0 +1,211 @@
+//! What jobs bring into a real engine, and what of it goes.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::docker::{docker, runwright, start};
+use crate::project::Project;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// A registry of the test's own with one image, which ends with this.
+struct Registry {
+    child: Child,
+    image: String,
+    _directory: TempDir,
+}
+
+impl Registry {
+    fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().display();
+        let config = format!(
+            "version: 0.1\nlog: {{level: info, accesslog: {{disabled: true}}}}\n\
+             storage: {{filesystem: {{rootdirectory: {root}/data}}}}\n\
+             http: {{addr: '127.0.0.1:0'}}\n"
+        );
+        let path = directory.path().join("config.yml");
+        fs::write(&path, config).unwrap();
+        let mut child = Command::new("docker-registry")
+            .arg("serve")
+            .arg(path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("docker-registry is installed: run the tests by `cargo xtask test`");
+        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+        let port = log.find_map(|line| {
+            let line = line.unwrap();
+            let (_, rest) = line.split_once("listening on 127.0.0.1:")?;
+            let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
+            digits.parse::<u16>().ok()
+        });
+        // What it says later is read too, so that it never waits for a reader.
+        std::thread::spawn(move || log.for_each(drop));
+        let port = port.expect("the registry says where it listens");
+        let image = format!("127.0.0.1:{port}/app:1");
+        push(&image, port);
+        Self {
+            child,
+            image,
+            _directory: directory,
+        }
+    }
+
+    fn is_pulled(&self) -> bool {
+        !docker(&["images", "-q", &self.image]).is_empty()
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        // A registry that has ended by itself shows in the test.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Makes an image that no other test has, and pushes it. The engine does not have it afterwards.
+fn push(image: &str, port: u16) {
+    let container = format!("runwright-test-garbage-{port}");
+    let script = "head -c 300000 /dev/urandom > /content";
+    let busybox = "runwright-test/busybox:1";
+    docker(&["run", "--name", &container, busybox, "sh", "-c", script]);
+    docker(&["commit", &container, image]);
+    docker(&["rm", &container]);
+    docker(&["push", "-q", image]);
+    docker(&["rmi", image]);
+}
+
+fn settings(project: &Project, lines: &str) {
+    fs::create_dir_all(project.home()).unwrap();
+    let text = format!("[docker]\nvolumes = [\"/cache\"]\n{lines}\n");
+    fs::write(project.home().join("config.toml"), text).unwrap();
+}
+
+/// Lets what is known of the engine be something else.
+fn change_ledger(project: &Project, change: impl FnOnce(&mut serde_json::Value)) {
+    let mut engines = fs::read_dir(project.home().join("engines")).unwrap();
+    let file = engines.next().unwrap().unwrap().path().join("ledger.json");
+    let mut notes = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    change(&mut notes);
+    fs::write(&file, notes.to_string()).unwrap();
+}
+
+/// Returns the table with what is another in each run replaced.
+fn timeless(table: &str, registry: &Registry) -> String {
+    let table = table.replace(&registry.image, "REGISTRY/app:1");
+    let lines = table.lines().map(|line| {
+        let words = line.split_whitespace().map(|word| {
+            let is_volume = word.starts_with("runwright-cache-");
+            if is_volume { "VOLUME" } else { word }
+        });
+        let line = words.collect::<Vec<_>>().join(" ");
+        match line.split_once(" s ago ") {
+            Some((before, after)) => {
+                let (before, _) = before.rsplit_once(' ').unwrap();
+                format!("{before} now {after}\n")
+            }
+            None => line + "\n",
+        }
+    });
+    let mut lines: Vec<String> = lines.collect();
+    // Things of the same second are in no order that a test knows.
+    lines[1..].sort();
+    lines.concat()
+}
+
+#[test]
+fn what_jobs_brought_is_told_and_goes_when_there_is_no_room() {
+    let registry = Registry::start();
+    let project = Project::with_pipeline(&format!(
+        "job:\n  image: {}\n  script:\n    - echo it begins\n\
+        \x20   - 'if test -n \"$GO\"; then for i in $(seq 1200); do test -e go && break; sleep 0.05; done; fi'\n",
+        registry.image
+    ));
+    settings(&project, "");
+    runwright(&project, &["run", "--executor", "docker"]).expect_code(0);
+    assert!(registry.is_pulled());
+    let told = runwright(&project, &["clean", "--docker"]).expect_code(0);
+    assert_eq!(
+        timeless(&told.stdout, &registry),
+        "kind name size last used why\n\
+         0 things removed, 0 B; jobs brought 300.0 kB\n\
+         stays image REGISTRY/app:1 300.0 kB now there is no limit\n\
+         stays volume VOLUME 0 B now there is no limit\n"
+    );
+    told.expect_text("nothing is removed without --older-than");
+
+    settings(&project, "disk-budget = \"1 kB\"");
+    let told = runwright(&project, &["clean", "--docker", "--dry-run"]).expect_code(0);
+    let told = timeless(&told.stdout, &registry);
+    assert!(
+        told.contains("would go image REGISTRY/app:1 300.0 kB now over the budget\n"),
+        "{told}"
+    );
+    assert!(
+        told.contains("1 thing could go, 300.0 kB; jobs brought 300.0 kB of 1.0 kB\n"),
+        "{told}"
+    );
+    assert!(registry.is_pulled());
+
+    // A job that goes on keeps what it has.
+    let mut child = start(
+        &project,
+        &["run", "--executor", "docker", "--variable", "GO=1"],
+    );
+    project.wait_for("it begins");
+    let told = runwright(&project, &["clean", "--docker"]).expect_code(0);
+    let told = timeless(&told.stdout, &registry);
+    assert!(
+        told.contains("stays image REGISTRY/app:1 300.0 kB now a container has it\n"),
+        "{told}"
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(registry.is_pulled());
+
+    // Its owner is dead; the next run removes the container, and what there is no room for at its end.
+    change_ledger(&project, |notes| notes["collected"] = 0.into());
+    runwright(&project, &["run", "--executor", "docker"])
+        .expect_code(0)
+        .expect_text(
+            "removed from the container engine: 1 thing that no job used lately, 300.0 kB",
+        );
+    assert!(!registry.is_pulled());
+    change_ledger(&project, |notes| {
+        let volumes = notes["volumes"].as_object_mut().unwrap();
+        volumes.values_mut().for_each(|it| it["used"] = 1.into());
+    });
+    let rest = runwright(&project, &["clean", "--docker", "--older-than", "1 week"]);
+    rest.expect_code(0)
+        .expect_text("no job used it for too long\n")
+        .expect_text("1 thing removed, 0 B; jobs brought 0 B\n");
+    let empty = runwright(&project, &["clean", "--docker", "--dry-run"]).expect_code(0);
+    assert_eq!(
+        empty.stdout,
+        "0 things could go, 0 B; jobs brought 0 B of 1.0 kB\n"
+    );
+}
+
+#[test]
+fn without_an_engine_that_is_said() {
+    let project = Project::with_pipeline("job: {script: make}\n");
+    let mut command = project.command(&["clean", "--docker"]);
+    command.env("DOCKER_HOST", "unix:///nowhere/docker.sock");
+    let done: crate::project::Done = command.output().unwrap().into();
+    done.expect_code(3).expect_text("there is no such socket");
+    settings(&project, "keep-images = [\"a[\"]");
+    runwright(&project, &["clean", "--docker"])
+        .expect_code(2)
+        .expect_text("docker.keep-images: `a[` is not a pattern");
+    settings(&project, "disk-budget = \"much\"");
+    runwright(&project, &["clean", "--docker"])
+        .expect_code(2)
+        .expect_text("`disk-budget` is a size");
+}
