@@ -30,8 +30,8 @@ Examples:
 What its processes write goes where they write it; its outputs are shown at the end. In the file of --results
 each step has its inputs and outputs, its environment, its process and its own steps; secrets are in neither.
 
-Exit codes: 0 it succeeded; 1 it failed; 2 it is not there, or its inputs are not what it takes; 3 environment;
-130 stopped by a signal")]
+Exit codes: 0 it succeeded; 1 it failed, or could not be called as asked; 2 REF, an input or an option is not
+written as it should be; 3 environment; 130 stopped by a signal")]
 pub(crate) struct StepsRunArgs {
     /// Where the function is: ./DIR, builtin://NAME, or what else `func` of a step takes
     #[arg(value_name = "REF")]
