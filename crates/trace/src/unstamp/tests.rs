@@ -144,10 +144,9 @@ fn lines_of_the_writer_itself_are_whole_lines_between_others() {
         let mut text = Vec::new();
         let mut unstamper = Unstamper::new();
         let lines = lines.replace('@', "2026-11-20T17:02:03.000004Z ");
-        unstamper.feed(lines.as_bytes(), &mut |_, bytes: &[u8]| {
-            text.extend_from_slice(bytes)
-        });
-        unstamper.finish(&mut |_, bytes: &[u8]| text.extend_from_slice(bytes));
+        let mut emit = |_, bytes: &[u8]| text.extend_from_slice(bytes);
+        unstamper.feed(lines.as_bytes(), &mut emit);
+        unstamper.finish(&mut emit);
         assert_eq!(String::from_utf8(text).unwrap(), expect);
     };
     check("@00O a\n@01O b\n@00O c\n", "a\nb\nc\n");
