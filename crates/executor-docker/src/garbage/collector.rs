@@ -35,7 +35,10 @@ pub struct Collection {
 /// A thing, and what is needed to remove it.
 struct Known {
     thing: Thing,
+    /// Those of ours, which are what is removed.
     names: Vec<String>,
+    /// Those by which a job may have it, ours or not.
+    all_names: Vec<String>,
     used: u64,
 }
 
@@ -120,6 +123,7 @@ impl Collector {
                 ItemKind::Volume => &thing.name,
             },
             names: &known.names,
+            all_names: &known.all_names,
             used: known.used,
         };
         removal.perform().await
@@ -184,6 +188,7 @@ impl Collector {
                         stays,
                     },
                     names: vec![volume.name.clone()],
+                    all_names: vec![volume.name.clone()],
                     used: note.used,
                 });
             }
@@ -207,7 +212,8 @@ impl Collector {
         } else if image.has_container {
             Some(Stays::InContainer)
         } else {
-            let mut names = ours.iter();
+            // A job may have it by its digest, which is no name of ours.
+            let mut names = image.names.iter();
             names
                 .find_map(|name| self.in_use(ItemKind::Image, name, &last.job).transpose())
                 .transpose()?
@@ -221,6 +227,7 @@ impl Collector {
                 stays,
             },
             names: ours.into_iter().map(str::to_owned).collect(),
+            all_names: image.names.clone(),
             used: last.used,
         }))
     }

@@ -9,7 +9,7 @@ use crate::error::DockerError;
 use crate::labels::{KEEP, MANAGED};
 use bollard::query_parameters::{RemoveImageOptions, RemoveVolumeOptions};
 use fail_point::fail_point;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A thing that is to go.
 #[derive(Debug)]
@@ -19,8 +19,10 @@ pub(super) struct Removal<'r> {
     pub(super) kind: ItemKind,
     /// The image's id, or the volume's name.
     pub(super) id: &'r str,
-    /// What it is known as.
+    /// What we call it.
     pub(super) names: &'r [String],
+    /// What jobs may call it, in any order.
+    pub(super) all_names: &'r [String],
     /// When it was used last, as far as was known when it was decided about, in seconds since 1970.
     pub(super) used: u64,
 }
@@ -29,7 +31,8 @@ impl Removal<'_> {
     /// Removes it, or says why it stays after all. Nobody gets a lease of it meanwhile.
     pub(super) async fn perform(&self) -> Result<Option<Stays>, DockerError> {
         let mut seizures = Vec::new();
-        for name in self.names {
+        // Each once: nobody can seize what he has seized.
+        for name in self.all_names.iter().collect::<BTreeSet<_>>() {
             match self.ledger.seize(self.kind, name)? {
                 Some(seizure) => seizures.push(seizure),
                 None => return Ok(Some(Stays::Leased(self.last_job()?))),
@@ -44,7 +47,7 @@ impl Removal<'_> {
         };
         if stays.is_none() {
             self.ledger.change(|notes| {
-                for name in self.names {
+                for name in self.all_names {
                     match self.kind {
                         ItemKind::Image => drop(notes.images.remove(name)),
                         ItemKind::Volume => drop(notes.volumes.remove(name)),
@@ -59,7 +62,7 @@ impl Removal<'_> {
     /// Returns whether a job has used it since it was decided about, and is done with it.
     fn was_used(&self) -> Result<bool, DockerError> {
         let notes = self.ledger.read()?;
-        let last = self.names.iter().filter_map(|name| match self.kind {
+        let last = self.all_names.iter().filter_map(|name| match self.kind {
             ItemKind::Image => notes.images.get(name).map(|it| it.used),
             ItemKind::Volume => notes.volumes.get(name).map(|it| it.used),
         });
@@ -68,7 +71,7 @@ impl Removal<'_> {
 
     fn last_job(&self) -> Result<String, DockerError> {
         let notes = self.ledger.read()?;
-        let jobs = self.names.iter().filter_map(|name| match self.kind {
+        let jobs = self.all_names.iter().filter_map(|name| match self.kind {
             ItemKind::Image => notes.images.get(name).map(|it| (it.used, it.job.clone())),
             ItemKind::Volume => notes.volumes.get(name).map(|it| (it.used, it.job.clone())),
         });

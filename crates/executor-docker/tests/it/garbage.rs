@@ -286,6 +286,15 @@ async fn what_a_job_or_a_container_has_stays() {
     let in_use = Verdict::Stays(Stays::Leased("build".to_owned()));
     assert_eq!(*verdict(&found, &name), in_use);
     drop(leases);
+    // Another job names it by its digest, so the image is ours by one name and used by another.
+    let images = Images::new(world.engine.clone());
+    let digest = images.find(&image).await.unwrap().unwrap().digest.unwrap();
+    let leases = world.job(&ImageReference::parse(&digest).unwrap()).await;
+    let found = world.collect(room(0)).await;
+    let stays = found.items.iter().map(|it| &it.verdict);
+    assert_eq!(stays.collect::<Vec<_>>(), [&in_use]);
+    drop(leases);
+    world.age(&digest, 1);
 
     let body = ContainerCreateBody {
         image: Some(name.clone()),
