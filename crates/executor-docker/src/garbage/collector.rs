@@ -12,7 +12,10 @@ use crate::error::DockerError;
 use crate::image::ImageReference;
 use crate::policy::Pattern;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
+
+/// How long an engine may take to tell what it has; a large one adds up what all its layers hold.
+const SURVEY: Duration = Duration::from_mins(1);
 
 /// Removes from an engine what a budget has no room for, of what jobs brought there.
 #[derive(Debug, Clone)]
@@ -67,22 +70,26 @@ impl Collector {
         Ok(self.decide(&mut known, &others).0)
     }
 
-    /// Removes what is to go, as long as nothing is pulled; after `limit` it begins no other removal.
+    /// Removes what is to go, as long as nothing is pulled. From when the engine has told what it has, for which it has as
+    /// long but at least a minute, removals begin for `limit`.
     ///
     /// # Errors
     ///
-    /// When the engine does not tell in that time what it has, or breaks off. That a thing is in use is no error, and in the result.
+    /// When the engine does not tell in time what it has, or breaks off. That a thing is in use is no error, and in the result.
     ///
     /// # Cancellation
     ///
     /// Must not be dropped while it waits: a job could take what the engine is still removing.
     pub async fn collect(&self, limit: Duration) -> Result<Collection, DockerError> {
-        let end = Instant::now() + limit;
-        let surveyed = timeout_at(end, self.survey()).await;
+        // Before it is tried, so that an engine that is too slow is not asked after each run.
+        self.ledger.change(|notes| notes.collected = now())?;
+        let patience = limit.max(SURVEY);
+        let surveyed = timeout(patience, self.survey()).await;
         let (mut known, others) = surveyed.map_err(|_| DockerError::Deadline {
             doing: "ask what takes room".to_owned(),
-            after: limit,
+            after: patience,
         })??;
+        let end = Instant::now() + limit;
         let (mut collection, order) = self.decide(&mut known, &others);
         for index in order {
             let item = &mut collection.items[index];
@@ -92,11 +99,10 @@ impl Collector {
             let stays = self.remove(&known[index], end).await?;
             item.verdict = stays.map_or(Verdict::Gone(because), Verdict::Stays);
         }
-        self.ledger.change(|notes| notes.collected = now())?;
         Ok(collection)
     }
 
-    /// Returns how long ago things were removed last.
+    /// Returns how long ago somebody last began to remove things.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ pub(crate) struct Notes {
     pub(crate) version: u32,
     /// Where the engine is, for people.
     pub(crate) engine: String,
-    /// When things were removed last.
+    /// When somebody last began to remove things.
     pub(crate) collected: u64,
     /// Images that jobs have used, by their names in full.
     pub(crate) images: BTreeMap<String, ImageNote>,
