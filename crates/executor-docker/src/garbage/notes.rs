@@ -116,10 +116,12 @@ impl Notes {
     /// Notes which images somebody else has pulled: he wants them, so they are his from now on.
     pub(crate) fn see_pulls(&mut self, seen: &[SeenPull]) {
         for pull in seen {
-            if let Some(note) = self.images.get_mut(&pull.name)
-                && note.pulled.is_some_and(|ours| pull.at > ours + SLACK)
-            {
-                note.pulled = None;
+            for (name, note) in &mut self.images {
+                // By its digest he gets the image of our tag.
+                let is_it = *name == pull.name || note.digest.as_ref() == Some(&pull.name);
+                if is_it && note.pulled.is_some_and(|ours| pull.at > ours + SLACK) {
+                    note.pulled = None;
+                }
             }
         }
     }
@@ -229,5 +231,10 @@ mod tests {
         assert!(is_ours(&notes, NAME));
         notes.see_pulls(&[pull(NAME, 8)]);
         assert!(!is_ours(&notes, NAME));
+        notes.pull_image("other", &before(None, &[]), note("two", 5));
+        notes.see_pulls(&[pull("docker.io/library/app@one", 8)]);
+        assert!(is_ours(&notes, "other"), "that is another image");
+        notes.see_pulls(&[pull("docker.io/library/app@two", 8)]);
+        assert!(!is_ours(&notes, "other"), "he pulled it by its digest");
     }
 }
