@@ -188,8 +188,8 @@ fn without_job(preparation: &Preparation) -> Preparation {
         engine: preparation.engine.clone(),
         images: preparation.images.clone(),
         supervisor: preparation.supervisor.clone(),
-        // No engine removes the image of a container.
-        leases: None,
+        // Until the container is there: then the engine keeps its image and volumes from being removed.
+        leases: preparation.leases.clone(),
         settings: preparation.settings.clone(),
         owner: preparation.owner.clone(),
         attempt: 0,
