@@ -3,11 +3,11 @@
 use super::ItemKind;
 use super::item::Stays;
 use super::ledger::Ledger;
-use super::names::{in_full, others};
+use super::names::{in_full, others, repository};
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::labels::{KEEP, MANAGED};
-use bollard::query_parameters::{RemoveImageOptions, RemoveVolumeOptions};
+use bollard::query_parameters::{RemoveImageOptions, RemoveVolumeOptions, TagImageOptions};
 use fail_point::fail_point;
 use std::collections::{BTreeSet, HashMap};
 
@@ -92,6 +92,7 @@ impl Removal<'_> {
         if let Some(other) = others(&names, &ours).first() {
             return Ok(Some(Stays::OtherName((*other).to_owned())));
         }
+        let mut removed = Vec::new();
         // One by its digest goes with the last tag of its repository.
         for name in self.names.iter().filter(|name| names.contains(name)) {
             // Parents that nobody gave a name may be the user's.
@@ -99,18 +100,38 @@ impl Removal<'_> {
                 noprune: true,
                 ..RemoveImageOptions::default()
             };
-            let removed = self.engine.api().remove_image(name, Some(options), None);
-            let removed = fail_point!(
+            let answer = self.engine.api().remove_image(name, Some(options), None);
+            let answer = fail_point!(
                 "executor_docker::garbage::remove_image",
                 self.engine
-                    .call(format!("remove image {name}"), removed)
+                    .call(format!("remove image {name}"), answer)
                     .await
             );
-            if let Some(stays) = refused(removed.map(drop))? {
-                return Ok(Some(stays));
+            match refused(answer.map(drop)) {
+                Ok(None) => removed.push(name.as_str()),
+                stays => {
+                    self.tag_again(&removed).await;
+                    return stays;
+                }
             }
         }
         Ok(None)
+    }
+
+    /// Gives an image that stays the names back which it has lost already.
+    async fn tag_again(&self, removed: &[&str]) {
+        for name in removed {
+            let Some(options) = tag_of(name) else {
+                continue;
+            };
+            let tagged = self.engine.api().tag_image(self.id, Some(options));
+            let tagged = self.engine.call(format!("tag image {name}"), tagged).await;
+            // Without its name a job pulls it again, and then it has it.
+            if let Err(error) = tagged {
+                let error = &error as &dyn std::error::Error;
+                tracing::debug!(error, "An image that stays has lost a name.");
+            }
+        }
     }
 
     async fn remove_volume(&self) -> Result<Option<Stays>, DockerError> {
@@ -135,6 +156,16 @@ impl Removal<'_> {
     }
 }
 
+/// Returns what gives an image a name in full; `None` for one by its digest, which nobody can give.
+fn tag_of(full: &str) -> Option<TagImageOptions> {
+    let repo = repository(full);
+    let tag = full.strip_prefix(repo)?.strip_prefix(':')?;
+    Some(TagImageOptions {
+        repo: Some(repo.to_owned()),
+        tag: Some(tag.to_owned()),
+    })
+}
+
 /// Returns whether a volume has the labels of what we keep for later jobs.
 fn is_ours(labels: &HashMap<String, String>) -> bool {
     let has = |label: &str| labels.get(label).is_some_and(|value| value == "true");
@@ -152,5 +183,20 @@ fn refused(removed: Result<(), DockerError>) -> Result<Option<Stays>, DockerErro
             ..
         }) => Ok(Some(Stays::Refused(message))),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_can_be_given_again_and_a_digest_cannot() {
+        let given = tag_of("registry:5000/team/app:1.2").unwrap();
+        assert_eq!(given.repo.as_deref(), Some("registry:5000/team/app"));
+        assert_eq!(given.tag.as_deref(), Some("1.2"));
+        let digest = format!("registry:5000/team/app@sha256:{}", "a".repeat(64));
+        assert!(tag_of(&digest).is_none());
+        assert!(tag_of("registry:5000/team/app").is_none());
     }
 }
