@@ -32,9 +32,14 @@ pub(crate) fn build(
     let sources = sources
         .canonicalize()
         .map_err(ImageError::io("find", sources))?;
+    // What an earlier build left there is not packed, by whatever path it is named.
+    let left_out = target
+        .parent()
+        .and_then(|directory| Some(directory.canonicalize().ok()?.join(target.file_name()?)))
+        .unwrap_or_else(|| target.to_owned());
     let mut layout = Layout::default();
     let layer = |name: String, files| {
-        let contents = Contents::collect(&sources, files, target)?;
+        let contents = Contents::collect(&sources, files, &left_out)?;
         if contents.0.is_empty() {
             return Ok(None);
         }

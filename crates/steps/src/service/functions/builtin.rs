@@ -153,7 +153,9 @@ impl Engine<'_> {
     ) -> Result<Values, Failure> {
         let function = builtin.described();
         told.spec_definition = Some(result::described(&function));
+        let names: Vec<_> = inputs.keys().cloned().collect();
         let inputs = Given(bind_inputs(&function.inputs, inputs).map_err(wrong)?);
+        result::note_inputs(told, &names, &inputs.0, self.request);
         let outputs = match builtin {
             Builtin::Script => {
                 return Box::pin(self.script(inputs.text("script"), layers, exchange, told)).await;

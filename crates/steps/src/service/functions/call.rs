@@ -52,7 +52,7 @@ impl Engine<'_> {
                 let names = Names::new(&self.surroundings, frame, &layers, &exchange);
                 let script = text_of(script, &names, "script")?;
                 let outputs = Box::pin(self.script(&script, &layers, &exchange, told)).await?;
-                return Ok(Ended::success(std::mem::take(told), outputs));
+                return Ok(self.success(std::mem::take(told), outputs));
             }
             Target::Function(reference) => reference,
         };
@@ -65,11 +65,10 @@ impl Engine<'_> {
         };
         let inputs = self.inputs(call, &names)?;
         drop(names);
-        result::note_inputs(told, &inputs);
         if let Place::Builtin(name) = &place {
             let builtin = Builtin::named(name).map_err(wrong)?;
             let outputs = Box::pin(self.builtin(builtin, inputs, &layers, &exchange, told)).await?;
-            return Ok(Ended::success(std::mem::take(told), outputs));
+            return Ok(self.success(std::mem::take(told), outputs));
         }
         if frame.depth >= DEEPEST {
             return Err(wrong(format!(
@@ -82,7 +81,11 @@ impl Engine<'_> {
             tree,
         } = Box::pin(self.locate(&place, frame, &layers)).await?;
         told.spec_definition = Some(result::described(&function));
+        let given: Vec<_> = inputs.keys().cloned().collect();
         let inputs = bind_inputs(&function.inputs, inputs).map_err(wrong)?;
+        // Only now is it known which of them are secrets.
+        self.hide(&inputs);
+        result::note_inputs(told, &given, &inputs, self.request);
         let mut inner = Frame {
             directory,
             tree,
@@ -108,27 +111,22 @@ impl Engine<'_> {
         Ok(inputs)
     }
 
+    /// Returns the end of a step that gives this.
+    fn success(&self, mut told: StepResult, outputs: BTreeMap<String, Value>) -> Ended {
+        told.status = Status::Success.into();
+        told.outputs = result::shown_values(&outputs, self.request);
+        Ended {
+            told,
+            outputs,
+            failure: None,
+        }
+    }
+
     /// Returns the credentials of registries that steps have set, or nothing: those of the job are known outside.
     pub(super) fn docker_auth_config(&self, layers: &Env) -> String {
         const NAME: &str = "DOCKER_AUTH_CONFIG";
         let set = layers.get(NAME).map(Value::to_text);
         set.or_else(|| self.surroundings.exports.get(NAME).cloned())
             .unwrap_or_default()
-    }
-}
-
-impl Ended {
-    /// Returns the end of a step that gives this.
-    fn success(mut told: StepResult, outputs: BTreeMap<String, Value>) -> Self {
-        told.status = Status::Success.into();
-        let shown = outputs.iter();
-        told.outputs = shown
-            .map(|(name, value)| (name.clone(), result::value(value)))
-            .collect();
-        Self {
-            told,
-            outputs,
-            failure: None,
-        }
     }
 }

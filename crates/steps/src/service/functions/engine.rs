@@ -115,13 +115,10 @@ impl<'r> Engine<'r> {
         let done = Box::pin(self.act(function, frame, &mut ended.told)).await;
         match done {
             Ok(outputs) => {
-                for (name, value) in &outputs {
+                for value in outputs.values() {
                     self.hide(value);
-                    ended
-                        .told
-                        .outputs
-                        .insert(name.clone(), result::value(value));
                 }
+                ended.told.outputs = result::shown_values(&outputs, self.request);
                 ended.outputs = outputs;
                 ended.told.status = Status::Success.into();
             }

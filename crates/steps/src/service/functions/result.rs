@@ -44,10 +44,41 @@ pub(super) fn note_env(told: &mut StepResult, env: &Env) {
     }
 }
 
-pub(super) fn note_inputs(told: &mut StepResult, inputs: &BTreeMap<String, Value>) {
-    if let Some(step) = &mut told.step {
-        let inputs = inputs.iter();
-        step.inputs = inputs.map(|(name, it)| (name.clone(), value(it))).collect();
+/// Notes those inputs that were given, of all that a function has.
+pub(super) fn note_inputs(
+    told: &mut StepResult,
+    given: &[String],
+    inputs: &Value,
+    request: &Request,
+) {
+    if let (Some(step), Kind::Struct(inputs)) = (&mut told.step, &inputs.kind) {
+        step.inputs = shown_values(inputs, request);
+        step.inputs.retain(|name, _| given.contains(name));
+    }
+}
+
+/// Returns values as they travel, without secrets, those of the log included.
+pub(super) fn shown_values(
+    values: &BTreeMap<String, Value>,
+    request: &Request,
+) -> BTreeMap<String, prost_types::Value> {
+    let shown = values.iter().map(|(name, it)| {
+        let mut shown = value(it);
+        mask(&mut shown, request);
+        (name.clone(), shown)
+    });
+    shown.collect()
+}
+
+/// Hides what the log hides in all texts of a value.
+fn mask(value: &mut prost_types::Value, request: &Request) {
+    match &mut value.kind {
+        Some(WireKind::StringValue(text)) => *text = request.log.masked(text),
+        Some(WireKind::ListValue(list)) => list.values.iter_mut().for_each(|it| mask(it, request)),
+        Some(WireKind::StructValue(fields)) => {
+            fields.fields.values_mut().for_each(|it| mask(it, request));
+        }
+        _ => {}
     }
 }
 
@@ -73,8 +104,8 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Returns a value as it travels, without secrets.
-pub(super) fn value(value: &Value) -> prost_types::Value {
+/// Returns a value as it travels, without what is declared a secret.
+fn value(value: &Value) -> prost_types::Value {
     if value.is_sensitive {
         return wire(WireKind::StringValue(MASK.to_owned()));
     }
