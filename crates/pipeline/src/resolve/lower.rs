@@ -62,12 +62,20 @@ pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> Jo
     }
 }
 
-/// A trigger job runs nothing, so all it can inherit is whether it may be interrupted.
+/// A trigger job runs nothing, so all it can inherit is whether it may be interrupted; one with steps has no script that
+/// others could be put around.
 fn inherited_keywords(job: &Job, default: &Inheritable) -> Inheritable {
     let inherited = &job.inherit.default;
     let keywords = job.inheritable.clone();
     keywords.or_default(default, |key| {
-        (job.kind != JobKind::Trigger || key == "interruptible") && inherited.includes(key)
+        let fits = match key {
+            "interruptible" => true,
+            "before_script" | "after_script" => {
+                job.kind != JobKind::Trigger && job.kept.run.is_none()
+            }
+            _ => job.kind != JobKind::Trigger,
+        };
+        fits && inherited.includes(key)
     })
 }
 

@@ -386,3 +386,23 @@ ship: {stage: deploy, script: x, when: manual, needs: [unit]}
     };
     assert!(plan_of(SET, &ship).is_empty());
 }
+
+#[test]
+fn steps_travel_as_they_are_and_inherit_no_script() {
+    let text = "
+default: {before_script: [prepare], after_script: [tidy], image: app}
+job: {run: [{name: a, script: 'echo ${{ vars.WHO }} $WHO'}]}
+";
+    let context = PipelineContext::default();
+    let plan = try_plan(&resolve(text), context, &Selection::default()).unwrap();
+    let job = plan.payload(0);
+    assert_eq!(
+        job.run,
+        r#"[{"name":"a","script":"echo ${{ vars.WHO }} $WHO"}]"#
+    );
+    assert!(
+        job.steps.iter().all(|step| step.script.is_empty()),
+        "{job:?}"
+    );
+    assert_eq!(job.image.name, "app");
+}
