@@ -30,5 +30,5 @@ mod tree;
 
 pub use cache::{Cleaned, Unused};
 pub use library::StepLibrary;
-pub use oci::{Credentials, RegistryLogin};
+pub use oci::{Credentials, DockerLogins, RegistryLogin};
 pub use options::{GitOptions, LibraryOptions};

@@ -92,6 +92,17 @@ impl<'a> Mirror<'a> {
                 let _ = fs::remove_file(file.path());
             }
         }
+        // A git that was killed while it changed a reference has left that locked.
+        let mut open = vec![self.path().join("refs")];
+        while let Some(directory) = open.pop() {
+            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    open.push(entry.path());
+                } else if entry.file_name().as_encoded_bytes().ends_with(b".lock") {
+                    let _ = fs::remove_file(entry.path());
+                }
+            }
+        }
     }
 
     /// Returns whether a commit was fetched, with all its files.

@@ -9,6 +9,7 @@ mod blob;
 mod challenge;
 mod digest;
 mod docker_config;
+mod docker_logins;
 mod layer;
 mod login;
 mod manifest;
@@ -21,6 +22,7 @@ mod registry;
 mod tags;
 mod upload;
 
+pub use docker_logins::DockerLogins;
 pub use login::{Credentials, RegistryLogin};
 pub(crate) use name::{ImageName, bare};
 pub(crate) use publish::ImagePublisher;

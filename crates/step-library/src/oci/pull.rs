@@ -12,6 +12,8 @@ use crate::tree::tame;
 use executor_core::Cancellation;
 use executor_core::cancellation::CancelCause;
 use process::make_private_dir;
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -72,7 +74,7 @@ impl ImageFetcher {
         let registry = self.registries.open(image, asker, Access::Pull).await?;
         // Also for what is in the cache: whether this asker may have it, the registry knows alone.
         let digest = registry.resolve(&label).await?;
-        let name = name_of(&digest, &platform);
+        let name = name_of(image, &digest, &platform);
         if let Label::Tag(_) = label {
             self.note(&wanted, &digest);
         }
@@ -95,7 +97,7 @@ impl ImageFetcher {
         let absent = || Error::Offline(format!("{} {}", wanted.image, wanted.label));
         let digest = digest.ok_or_else(absent)?;
         let until = Instant::now() + self.options.deadline;
-        let name = name_of(&digest, wanted.platform);
+        let name = name_of(wanted.image, &digest, wanted.platform);
         let turn = self.trees.turn(&name, until).await;
         match turn.map_err(|error| self.busy(wanted.image, error))? {
             Turn::There(lease) => Ok((lease, digest.to_string())),
@@ -278,6 +280,13 @@ impl Drop for Guard {
     }
 }
 
-fn name_of(digest: &Digest, platform: &Platform) -> String {
-    format!("{}-{}", digest.hex(), platform.name())
+/// Names the directory of an image. Those of different repositories are apart, though their files may be the same: who
+/// may have one need not be let see the other.
+fn name_of(image: &ImageName, digest: &Digest, platform: &Platform) -> String {
+    let repository = Sha256::digest(image.to_string());
+    let mut name = format!("{}-{}-", digest.hex(), platform.name());
+    for byte in repository.iter().take(8) {
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
 }
