@@ -3,6 +3,7 @@ use super::route::{SAID, socket_of};
 use super::stream::SshStream;
 use process::TempDir;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream as Blocking;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,11 +137,17 @@ fn sweep(temporary: &Path) {
     for login in logins {
         let age = login.metadata().and_then(|found| found.modified());
         let is_old = age.is_ok_and(|at| at.elapsed().is_ok_and(|since| since > YOUNG));
+        let ours = rustix::process::geteuid().as_raw();
+        let is_ours = login.metadata().is_ok_and(|found| found.uid() == ours);
+        // What others put there is not spoken to: it may never answer.
+        if !is_old || !is_ours {
+            continue;
+        }
         let is_dead = ["s", "c"].iter().any(|name| {
             let connected = Blocking::connect(login.path().join(name));
             connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
         });
-        if is_old && is_dead {
+        if is_dead {
             // Another who sweeps may have been sooner, or it is not ours to remove.
             let _ = std::fs::remove_dir_all(login.path());
         }
