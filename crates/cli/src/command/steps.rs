@@ -28,6 +28,9 @@ pub(crate) fn steps(args: &StepsArgs) -> Result<Exit, Failure> {
 
 fn run(args: &StepsRunArgs) -> Result<Exit, Failure> {
     let run = function_run(args)?;
+    if let Some(file) = args.results.as_deref().filter(|it| *it != Path::new("-")) {
+        forget(file)?;
+    }
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -50,8 +53,16 @@ fn run(args: &StepsRunArgs) -> Result<Exit, Failure> {
             }
         }
     })?;
-    if let (Some(file), Some(report)) = (&args.results, &ended.report) {
-        write_results(file, report)?;
+    match (&args.results, &ended.report) {
+        (Some(file), Some(report)) => write_results(file, report)?,
+        (Some(file), None) if ended.result.is_ok() => {
+            let error = anyhow!(
+                "what became of the steps is not known, so {} is not written",
+                file.display()
+            );
+            return Err(Failure::environment(error));
+        }
+        _ => {}
     }
     told(&ended)
 }
@@ -120,8 +131,25 @@ fn text_of(file: &Path) -> io::Result<String> {
     } else {
         Box::new(fs::File::open(file)?)
     };
-    read.take(LONGEST).read_to_string(&mut text)?;
+    read.take(LONGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "it is longer than 16 MiB",
+        ));
+    }
     Ok(text)
+}
+
+/// Removes the results of an earlier run: these are not told from those of one that wrote none.
+fn forget(file: &Path) -> Result<(), Failure> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let error = anyhow::Error::from(error).context(format!("replace {}", file.display()));
+            Err(Failure::environment(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn write_results(file: &Path, report: &StepReport) -> Result<(), Failure> {

@@ -215,7 +215,7 @@ impl Project {
             let mut parts = path
                 .components()
                 .filter_map(|part| part.as_os_str().to_str());
-            let made = ["builds-", "probe-", "snapshot-"];
+            let made = ["builds-", "probe-", "snapshot-", "steps-"];
             let below_builds = parts.any(|name| made.iter().any(|start| name.starts_with(start)));
             let below_journal = path.components().any(|part| part.as_os_str() == "journal");
             below_builds || (below_journal && !path.ends_with("journal"))

@@ -133,3 +133,63 @@ fn a_function_that_is_stopped_leaves_nothing() {
     });
     wait_until("nothing to be left", || project.leftovers().is_empty());
 }
+
+#[test]
+fn inputs_that_are_secrets_are_nowhere_seen() {
+    let project = Project::empty_directory();
+    let function = "spec:\n  inputs:\n    token: {type: string, sensitive: true}\n    other: {type: string, sensitive: true, default: tiger-tiger}\n  outputs: {said: {type: string}}\n---\nexec: {command: [sh, -c, 'echo \"$1 $2\"; echo \"{\\\"name\\\":\\\"said\\\",\\\"value\\\":\\\"it is $1\\\"}\" >>$3', sh, '${{ inputs.token }}', '${{ inputs.other }}', '${{ output_file }}']}\n";
+    project.write("f/func.yml", function);
+    let arguments = [
+        "steps",
+        "run",
+        "./f",
+        "-i",
+        "token=hunter2-hunter2",
+        "--results",
+        "out.json",
+    ];
+    let done = project.runwright(&arguments).expect_code(0);
+    assert!(
+        done.stdout.ends_with("[MASKED] [MASKED]\n"),
+        "{}",
+        done.stdout
+    );
+    let results = fs::read_to_string(project.dir().join("out.json")).unwrap();
+    for secret in ["hunter2", "tiger"] {
+        assert!(!done.all().contains(secret), "{}", done.all());
+        assert!(!results.contains(secret), "{results}");
+    }
+    assert!(
+        results.contains("\"said\": \"it is [MASKED]\""),
+        "{results}"
+    );
+}
+
+#[test]
+fn what_is_given_is_taken_as_it_is() {
+    let project = project();
+    let arguments = [
+        "steps",
+        "run",
+        "./greet",
+        "-i",
+        "who=${{ env.HOME }} ${{",
+        "--variable",
+        "TITLE=",
+    ];
+    let done = project.runwright(&arguments).expect_code(0);
+    assert!(
+        done.stdout.contains("hello  ${{ env.HOME }} ${{\n"),
+        "{}",
+        done.stdout
+    );
+}
+
+#[test]
+fn results_of_an_earlier_run_are_not_left() {
+    let project = project();
+    project.write("out.json", "{}");
+    let wrong = ["steps", "run", "greet", "--results", "out.json"];
+    project.runwright(&wrong).expect_code(2);
+    assert!(!project.dir().join("out.json").exists());
+}

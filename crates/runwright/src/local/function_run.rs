@@ -44,7 +44,7 @@ const OWN: &[u8] = b"RUNWRIGHT_";
 pub struct FunctionRun {
     /// Where the function is: `./directory`, `builtin://NAME`, as `func` of a step says it.
     pub reference: String,
-    /// What it is given.
+    /// What it is given; expressions in it are texts.
     pub inputs: BTreeMap<String, InputValue>,
     /// Variables that are set for it.
     pub env: Vec<(String, String)>,
@@ -146,12 +146,12 @@ impl FunctionRun {
         let env: Map<String, Value> = self
             .env
             .iter()
-            .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
+            .map(|(name, value)| (name.clone(), Value::from(literal(value))))
             .collect();
         let inputs: Map<String, Value> = self
             .inputs
             .iter()
-            .map(|(name, value)| (name.clone(), value.to_json()))
+            .map(|(name, value)| (name.clone(), literally(value.to_json())))
             .collect();
         let step = json!([{
             "name": name_of(&self.reference),
@@ -174,6 +174,24 @@ impl FunctionRun {
             progress: None,
             reports: None,
         }
+    }
+}
+
+/// Returns a text that stands for itself where expressions are looked for.
+fn literal(text: &str) -> String {
+    text.replace("${{", "\\${{")
+}
+
+/// Returns a value all of whose texts stand for themselves.
+fn literally(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(literal(&text)),
+        Value::Array(values) => values.into_iter().map(literally).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            Value::Object(fields.map(|(name, it)| (name, literally(it))).collect())
+        }
+        other => other,
     }
 }
 

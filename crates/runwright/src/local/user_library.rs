@@ -5,11 +5,11 @@ use super::settings::Settings;
 use super::state::StateDir;
 use async_trait::async_trait;
 use executor_core::chain;
+use executor_core::job::SecretString;
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use step_library::{LibraryOptions, StepLibrary};
+use step_library::{DockerLogins, LibraryOptions, StepLibrary};
 use steps::{Asker, Fetched, Library, LibraryError, Published, Source};
 
 /// Where functions are kept, below the state directory.
@@ -56,15 +56,27 @@ fn open(state: &Path) -> Result<StepLibrary, String> {
     let accounts = accounts.map_err(|error| chain(&error))?;
     let options = LibraryOptions {
         web: accounts.web_options(),
+        credentials: Some(Arc::new(logins())),
         ..LibraryOptions::new(state.join(DIRECTORY))
     };
     StepLibrary::new(options).map_err(|error| chain(&error))
 }
 
+/// Returns who the user is to registries.
+fn logins() -> DockerLogins {
+    let directory = env::var_os("DOCKER_CONFIG").filter(|path| !path.is_empty());
+    let directory = directory.map(PathBuf::from);
+    let directory = directory.or_else(|| Some(env::home_dir()?.join(".docker")));
+    DockerLogins {
+        variable: env::var(AUTH).ok().map(SecretString::new),
+        file: directory.map(|directory| directory.join("config.json")),
+    }
+}
+
 #[async_trait]
 impl Library for UserLibrary {
     async fn fetch(&self, source: &Source, asker: &Asker) -> Result<Fetched, LibraryError> {
-        self.library()?.fetch(source, &known(asker)).await
+        self.library()?.fetch(source, asker).await
     }
 
     async fn publish(
@@ -73,23 +85,6 @@ impl Library for UserLibrary {
         repository: &str,
         asker: &Asker,
     ) -> Result<Published, LibraryError> {
-        let asker = known(asker);
-        self.library()?.publish(archive, repository, &asker).await
+        self.library()?.publish(archive, repository, asker).await
     }
-}
-
-/// Returns who asks: the user, unless his job says otherwise.
-fn known(asker: &Asker) -> Asker {
-    let given = asker.docker_auth_config.clone();
-    let given = given.filter(|text| !text.trim().is_empty());
-    Asker {
-        docker_auth_config: given.or_else(|| env::var(AUTH).ok()).or_else(of_docker),
-    }
-}
-
-/// Returns what the docker command has noted of registries; its helpers are not asked.
-fn of_docker() -> Option<String> {
-    let directory = env::var_os("DOCKER_CONFIG").map(PathBuf::from);
-    let directory = directory.or_else(|| Some(env::home_dir()?.join(".docker")))?;
-    fs::read_to_string(directory.join("config.json")).ok()
 }
