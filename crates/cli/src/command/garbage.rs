@@ -43,12 +43,15 @@ pub(super) fn budget(settings: &Settings) -> Result<Budget, Failure> {
 pub(super) async fn open(engine: &Engine, budget: Budget) -> Option<(Ledger, Sweeper)> {
     let opened = async {
         let state = StateDir::of_user().map_err(|error| DockerError::config(error.to_string()))?;
-        let ledger = Ledger::open(state.path(), engine).await?;
-        ledger.notice_pulls(engine).await?;
-        Ok::<_, DockerError>(ledger)
+        Ledger::open(state.path(), engine).await
     };
     match opened.await {
         Ok(ledger) => {
+            // Not every engine tells, and what jobs use is noted all the same.
+            if let Err(error) = ledger.notice_pulls(engine).await {
+                let error = &error as &dyn std::error::Error;
+                tracing::debug!(error, "Who pulled images by hand is not known.");
+            }
             let collector = Collector::new(engine.clone(), ledger.clone(), budget);
             Some((ledger, Sweeper(collector)))
         }
