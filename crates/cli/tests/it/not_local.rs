@@ -27,12 +27,14 @@ fn what_the_executor_cannot_give_is_said_once() {
 #[test]
 fn a_job_that_would_mean_something_else_is_refused_before_anything_starts() {
     let project = Project::with_pipeline(
-        "build:\n  script: [touch ran]\nsteps:\n  run: [{name: a, script: \"true\"}]\n\
-         deploy:\n  run: [{name: b, script: \"true\"}]\n  when: manual\n",
+        "build:\n  script: [touch ran]\nsecret:\n  script: [\"true\"]\n  secrets: {A: {vault: a/b/c@d}}\n\
+         deploy:\n  script: [\"true\"]\n  secrets: {A: {vault: a/b/c@d}}\n  when: manual\n",
     );
     let refused = project.runwright(&["run", "--in-place"]).expect_code(2);
     assert!(
-        refused.stderr.contains("`steps` cannot run here: `run`: "),
+        refused
+            .stderr
+            .contains("`secret` cannot run here: `secrets`: "),
         "{}",
         refused.stderr
     );
@@ -42,7 +44,9 @@ fn a_job_that_would_mean_something_else_is_refused_before_anything_starts() {
     project.runwright(&["run", "build"]).expect_code(0);
     let manual = project.runwright(&["run", "deploy"]).expect_code(2);
     assert!(
-        manual.stderr.contains("`deploy` cannot run here: `run`: "),
+        manual
+            .stderr
+            .contains("`deploy` cannot run here: `secrets`: "),
         "{}",
         manual.stderr
     );

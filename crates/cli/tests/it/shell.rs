@@ -108,6 +108,8 @@ fn a_job_is_entered_at_a_terminal() {
     }
     terminal.wait_for(&["$ touch left-by-script; exit 4"]);
     terminal.press("C-c");
+    // What is typed before it is heard would stand behind the line.
+    terminal.wait_for(&["exit 4^C"]);
     terminal.type_line("echo begun-$((1+1)); sleep 1000");
     terminal.wait_for(&["begun-2"]);
     terminal.press("C-c");
