@@ -90,7 +90,7 @@ pub(crate) async fn measure() -> anyhow::Result<()> {
     row("docker run --rm IMAGE true", &floors);
     let rows = [
         ("from prepare to the end of its script", &scripts),
-        ("from prepare to nothing left", &wholes),
+        ("from prepare to the end of cleanup", &wholes),
         ("in a run: from running to job_finished", &seconds),
     ];
     for (what, measured) in rows {
@@ -123,7 +123,8 @@ impl Pool {
         })
     }
 
-    /// Runs a job; returns how long it took to the end of its script, and until nothing of it was left.
+    /// Runs a job; returns how long it took to the end of its script, and until nothing of it ran any more and it was
+    /// done: its container is removed by the pool then.
     async fn job(&self) -> anyhow::Result<(Duration, Duration)> {
         let job = JobBuilder::new(1).name("bench");
         let job = job.with(|job| job.image = Image::named(IMAGE)).build();

@@ -211,6 +211,9 @@ impl Executor for DockerExecutor {
         if let Some(mut prepared) = self.prepared.take() {
             prepared.take_back().await;
         }
+        if let Some(made) = self.made.take_if(|made| made.is_of_pool) {
+            self.made = self.pool.remove(made, self.leases.clone()).await;
+        }
         if let Some(made) = &mut self.made {
             made.remove().await?;
         }

@@ -1,6 +1,7 @@
 //! What a job made outside of this process, so that all of it is removed.
 
 use crate::container;
+use crate::container::death::death;
 use crate::doubt::Doubt;
 use crate::engine::Engine;
 use crate::error::DockerError;
@@ -25,6 +26,8 @@ pub(crate) struct Made {
     pub(crate) services: Option<Services>,
     pub(crate) volumes: Option<JobVolumes>,
     directories: Vec<PathBuf>,
+    /// Whether the pool may remove it after the job's end.
+    pub(crate) is_of_pool: bool,
 }
 
 impl Made {
@@ -38,6 +41,7 @@ impl Made {
             services: None,
             volumes: None,
             directories: Vec::new(),
+            is_of_pool: false,
         }
     }
 
@@ -76,6 +80,31 @@ impl Made {
     pub(crate) fn take_over(&mut self, mut other: Self) {
         self.containers.append(&mut other.containers);
         self.directories.append(&mut other.directories);
+    }
+
+    /// Removes all of it; tells as soon as nothing of it runs any more, if that is known before.
+    pub(crate) async fn remove_and_tell(
+        &mut self,
+        is_dead: impl FnOnce(),
+    ) -> Result<(), DockerError> {
+        let death = match &self.containers[..] {
+            [(container, _)] => Some(death(self.engine.clone(), container.clone())),
+            // Which of several is the last one to die is not worth a word.
+            _ => None,
+        };
+        let told = async {
+            if let Some(death) = death {
+                death.await;
+                is_dead();
+            }
+            std::future::pending().await
+        };
+        // What is to be told is asked for first.
+        tokio::select! {
+            biased;
+            removed = told => removed,
+            removed = self.remove() => removed,
+        }
     }
 
     /// Removes all of it. What cannot be removed stays noted.

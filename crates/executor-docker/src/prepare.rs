@@ -164,6 +164,7 @@ pub(crate) async fn prepare(
     };
     let prepared = parts.assemble(preparation, &name)?;
     if let Some(blueprint) = wanted {
+        made.is_of_pool = true;
         pool.want(blueprint);
     }
     Ok(prepared)

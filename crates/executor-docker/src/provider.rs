@@ -38,8 +38,9 @@ pub fn provider(options: DockerOptions) -> DockerProvider {
 
 /// Makes executors for containers. Made by [`provider`].
 ///
-/// With [`warm`](crate::config::DockerConfig::warm) it keeps containers ready. They are removed by
-/// [`shutdown`](ExecutorProvider::shutdown), and by the next start where nobody called it.
+/// With [`warm`](crate::config::DockerConfig::warm) it keeps containers ready, and removes those of jobs that have
+/// ended without their waiting. All of them are gone after [`shutdown`](ExecutorProvider::shutdown), and where nobody
+/// called it, after the next start.
 #[derive(Debug)]
 pub struct DockerProvider {
     base: DefaultExecutorProvider,
@@ -52,7 +53,7 @@ impl DockerProvider {
         self.pool.ready()
     }
 
-    /// Waits until no container is being made ahead of its job.
+    /// Waits until no container is being made ahead of its job, and none of a job that has ended is left.
     pub async fn settled(&self) {
         self.pool.settled().await;
     }

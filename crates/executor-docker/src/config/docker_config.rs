@@ -61,7 +61,8 @@ pub struct DockerConfig {
     /// it, then its agent ends, and its container with it. 0 or less: as long as it likes. Default:
     /// [`DockerConfig::DEFAULT_ORPHAN_GRACE`]. Ours.
     pub orphan_grace: i64,
-    /// How many containers are kept ready ahead of jobs, for each kind that a job had. Default: none. Ours.
+    /// How many containers are kept ready ahead of jobs, for each kind that a job had. Default: none. Such a
+    /// job ends when its container is dead, and does not wait for its removal. Ours.
     pub warm: u32,
     /// How many are kept ready for all kinds together. Default: [`DockerConfig::DEFAULT_WARM_LIMIT`]. Ours.
     pub warm_limit: u32,

@@ -8,6 +8,7 @@ use crate::container::ended;
 use crate::creation::Creation;
 use crate::doubt::unless_stopped;
 use crate::error::DockerError;
+use crate::garbage::JobLeases;
 use crate::made::Made;
 use crate::readied::Readied;
 use executor_core::{CancelCause, Cancellation, JobTraceExt};
@@ -20,11 +21,14 @@ use tokio::time::{sleep, timeout};
 /// How long a job waits for a container that is being made: longer than that, something is wrong with it.
 const COMING: Duration = Duration::from_secs(15);
 
-/// Keeps containers ready. Clones are the same pool.
+/// How many ended jobs may wait for the removal of what they left: an engine that is slower than they come is waited for.
+const REMOVALS: usize = 8;
+
+/// Keeps containers ready, and removes them after their jobs. Clones are the same pool.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pool {
     state: Arc<State>,
-    /// One for each container, as long as no job has it.
+    /// One for each container that no job has: not yet, or not any more.
     keepers: Arc<Mutex<JoinSet<()>>>,
 }
 
@@ -37,6 +41,8 @@ struct State {
     preparing: watch::Sender<usize>,
     /// One container at a time is made.
     turn: Semaphore,
+    /// The removals that may be begun.
+    removals: Arc<Semaphore>,
     stop: Cancellation,
 }
 
@@ -47,6 +53,7 @@ impl Default for State {
             version: watch::Sender::new(0),
             preparing: watch::Sender::new(0),
             turn: Semaphore::new(1),
+            removals: Arc::new(Semaphore::new(REMOVALS)),
             stop: Cancellation::new(),
         }
     }
@@ -168,13 +175,69 @@ impl Pool {
         }));
     }
 
+    /// Removes what an ended job has made. Returns when nothing of it runs any more, and the rest goes without the job.
+    ///
+    /// It returns what the job has to remove by itself, since the pool is closed or has enough to remove, or since
+    /// the removal failed while the job waited.
+    pub(crate) async fn remove(&self, made: Made, leases: Option<JobLeases>) -> Option<Made> {
+        let removals = Arc::clone(&self.state.removals);
+        let Ok(turn) = removals.try_acquire_owned() else {
+            return Some(made);
+        };
+        let (tell, told) = oneshot::channel();
+        if let Some(made) = self.begin_removal(made, tell, (leases, turn)) {
+            return Some(made);
+        }
+        // No word means that it is done.
+        let left = told.await.ok().flatten();
+        left.map(|left| *left)
+    }
+
+    /// Has a task remove it, which keeps `until_then`; gives it back where the pool is closed.
+    fn begin_removal(
+        &self,
+        mut made: Made,
+        tell: oneshot::Sender<Option<Box<Made>>>,
+        until_then: impl Send + 'static,
+    ) -> Option<Made> {
+        let mut keepers = self.keepers();
+        if self.state.stop.is_canceled() {
+            return Some(made);
+        }
+        // Those that are done.
+        while keepers.try_join_next().is_some() {}
+        keepers.spawn(Box::pin(async move {
+            let mut tell = Some(tell);
+            let is_dead = || {
+                // The job may have waited long enough.
+                let _ = tell.take().map(|tell| tell.send(None));
+            };
+            let removed = made.remove_and_tell(is_dead).await;
+            match (removed, tell) {
+                // To say nothing is to say that nothing is left.
+                (Ok(()), _) => {}
+                (Err(_), Some(tell)) => {
+                    let _ = tell.send(Some(Box::new(made)));
+                }
+                (Err(error), None) => {
+                    tracing::warn!(error = %executor_core::chain(&error), "What a job made is left.");
+                }
+            }
+            drop(until_then);
+        }));
+        None
+    }
+
     /// Returns how many containers are ready that no job has.
     pub(crate) fn ready(&self) -> usize {
         self.state.shelf().ready()
     }
 
-    /// Waits until no container is being made ahead, nor to be.
+    /// Waits until no container is being made ahead, nor to be, and none of a job that has ended is left.
     pub(crate) async fn settled(&self) {
+        let all = u32::try_from(REMOVALS).unwrap_or(u32::MAX);
+        // It is closed by nobody.
+        let _ = self.state.removals.acquire_many(all).await;
         let mut version = self.state.version.subscribe();
         let is_settled = |_: &u64| !self.state.shelf().is_busy();
         // The sender is in the state.

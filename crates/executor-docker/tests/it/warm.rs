@@ -134,6 +134,41 @@ async fn nothing_of_a_job_is_in_the_container_of_the_next_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_a_job_runs_after_its_end_though_its_removal_comes_later() {
+    for choice in BOTH {
+        let run = Run::new(warm(choice));
+        let mut opened = run.open(job(BUSYBOX)).await;
+        let script = "(while :; do echo more >>written; done) >/dev/null 2>&1 & pwd";
+        opened.print(script).await;
+        let project = opened.environment.workspace.host_dirs().unwrap().clone();
+        let written = std::path::Path::new(&project.project_dir).join("written");
+        end(&mut opened).await;
+        let at_its_end = std::fs::metadata(&written).unwrap().len();
+        run.provider.settled().await;
+        assert_eq!(run.left().await.len(), 1, "the one that is ready");
+        let afterwards = std::fs::metadata(&written).unwrap().len();
+        assert_eq!(at_its_end, afterwards, "{choice:?}");
+        shut_down(&run).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_run_was_removing_is_removed_by_the_next_one() {
+    let run = Run::new(warm(EngineChoice::Agent));
+    fill(&run, BUSYBOX).await;
+    let mut opened = run.open(job(BUSYBOX)).await;
+    assert!(was_ready(&opened));
+    end(&mut opened).await;
+    let owner = run.owner.clone();
+    // As a process that is killed: what it was at is not gone on with.
+    drop(run);
+    let swept = sweep(&engine().await, |other| other.owner != owner).await;
+    assert_eq!(swept.unwrap().failures, Vec::<String>::new());
+    let left = crate::support::runner::left_of(&owner).await;
+    assert_eq!(left, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_job_with_other_limits_gets_another_container() {
     let mut run = Run::new(warm(EngineChoice::Agent));
     fill(&run, BUSYBOX).await;

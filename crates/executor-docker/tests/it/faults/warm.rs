@@ -147,3 +147,26 @@ async fn a_job_that_is_stopped_while_it_takes_one_leaves_nothing() {
         ended.unwrap();
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_does_not_tell_of_the_death_is_waited_for_until_all_is_gone() {
+    for when in [Harm::Before, Harm::Deaf] {
+        let way = Way::new();
+        let run = Run::new(DockerConfig {
+            host: Some(way.address()),
+            ..warm()
+        });
+        let mut opened = runs_anew(&run, "the first").await;
+        run.provider.settled().await;
+        assert_eq!(run.left().await.len(), 2, "the job's and the next one");
+        way.harm("GET die", when, 1);
+        opened.executor.cleanup().await.unwrap();
+        assert_eq!(way.to_come(), 0, "{when:?}");
+        let left = run.left().await;
+        assert!(
+            left.len() == 1 && left[0].contains("-warm-"),
+            "{when:?}: {left:?}"
+        );
+        end(&run, &mut opened, "twice").await;
+    }
+}
