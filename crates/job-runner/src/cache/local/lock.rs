@@ -7,7 +7,7 @@ use std::path::Path;
 /// A lock on a file or a directory; given back when dropped, and when its process dies.
 #[derive(Debug)]
 pub(super) struct PathLock {
-    _file: File,
+    file: File,
 }
 
 /// How a lock is wanted.
@@ -45,6 +45,14 @@ impl PathLock {
         Self::of_opened(File::open(path), path, hold)
     }
 
+    /// Goes on alone, where nobody else shares it.
+    ///
+    /// Whoever gave it back and asked anew would have himself in the way: a program that is just being started has a
+    /// copy of all open files for a moment, and still holds what was given back.
+    pub(super) fn alone(self, path: &Path) -> io::Result<Locked> {
+        Self::of_opened(Ok(self.file), path, Hold::Alone)
+    }
+
     fn of_opened(opened: io::Result<File>, path: &Path, hold: Hold) -> io::Result<Locked> {
         let file = match opened {
             Ok(file) => file,
@@ -64,7 +72,7 @@ impl PathLock {
         let opened = file.metadata()?;
         match fs::symlink_metadata(path) {
             Ok(there) if (there.dev(), there.ino()) == (opened.dev(), opened.ino()) => {
-                Ok(Locked::Held(Self { _file: file }))
+                Ok(Locked::Held(Self { file }))
             }
             Ok(_) => Ok(Locked::Gone),
             Err(error) if is_gone(&error) => Ok(Locked::Gone),
@@ -104,6 +112,25 @@ mod tests {
                 .all(|it| matches!(it, Locked::Held(_)))
         );
         assert!(matches!(writer, Locked::Busy));
+    }
+
+    #[test]
+    fn who_shares_it_with_nobody_goes_on_alone_whoever_has_a_copy_of_the_file() {
+        let root = tempfile::tempdir().expect("a directory");
+        let shared = || match PathLock::of_directory(root.path(), Hold::Shared) {
+            Ok(Locked::Held(lock)) => lock,
+            other => panic!("{other:?}"),
+        };
+        let other = shared();
+        let together = shared().alone(root.path()).expect("asked");
+        assert!(matches!(together, Locked::Busy));
+        drop(other);
+        let lock = shared();
+        let _copy = lock.file.try_clone().expect("copied");
+        let alone = lock.alone(root.path()).expect("asked");
+        assert!(matches!(alone, Locked::Held(_)));
+        let anew = PathLock::of_directory(root.path(), Hold::Shared).expect("asked");
+        assert!(matches!(anew, Locked::Busy));
     }
 
     #[test]

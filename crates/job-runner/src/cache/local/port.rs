@@ -41,7 +41,7 @@ impl CacheStore for LocalCaches {
             return Ok(None);
         };
         let (caches, into, cancellation) = (self.clone(), into.to_owned(), cancellation.clone());
-        let unpacked = off_thread(move || caches.unpack(&place, held, &into, &cancellation)).await;
+        let unpacked = off_thread(move || caches.unpack(held, &into, &cancellation)).await;
         unpacked.unwrap_or_else(|error| Err(broke(error))).map(Some)
     }
 

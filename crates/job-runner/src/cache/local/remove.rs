@@ -87,7 +87,7 @@ impl LocalCaches {
         }
     }
 
-    /// Removes a generation that is damaged or was replaced, unless somebody reads it.
+    /// Removes a generation that was replaced, unless somebody reads it.
     pub(super) fn remove_generation(&self, key: &KeyPlace, number: u64) -> Result<(), CacheError> {
         let path = key.generation(number);
         let locked = PathLock::of_directory(&path, Hold::Alone);

@@ -3,6 +3,7 @@ use super::caches::LocalCaches;
 use super::entry::{EntryDir, digest};
 use super::lock::{Hold, Locked, PathLock};
 use super::place::{KeyPlace, file_error};
+use super::temporary::Temporary;
 use archive::{ArchiveError, Limits, LinkTargets};
 use executor_core::Cancellation;
 use fail_point::fail_point;
@@ -22,9 +23,8 @@ pub(super) enum Newest {
 /// A cache that stays where it is while this is there.
 #[derive(Debug)]
 pub(super) struct Held {
-    pub(super) number: u64,
     pub(super) directory: EntryDir,
-    _lock: PathLock,
+    lock: PathLock,
 }
 
 impl Newest {
@@ -37,9 +37,8 @@ impl Newest {
         let locked = PathLock::of_directory(&path, Hold::Shared);
         Ok(match locked.map_err(file_error("lock", &path))? {
             Locked::Held(lock) => Self::Held(Held {
-                number,
                 directory: EntryDir { path },
-                _lock: lock,
+                lock,
             }),
             Locked::Busy | Locked::Gone => Self::Changing,
         })
@@ -50,17 +49,18 @@ impl LocalCaches {
     /// Unpacks a cache that is held. A damaged one is taken away.
     pub(super) fn unpack(
         &self,
-        key: &KeyPlace,
         held: Held,
         into: &Path,
         cancellation: &Cancellation,
     ) -> Result<RestoredCache, CacheError> {
-        let number = held.number;
         let unpacked = unpack(&held.directory, into, cancellation);
-        drop(held);
         if let Err(CacheError::Damaged { .. }) = unpacked {
+            let path = &held.directory.path;
+            let locked = held.lock.alone(path).map_err(file_error("lock", path))?;
             // Another may have found the same, or may be reading it and find the same.
-            self.remove_generation(key, number)?;
+            if let Locked::Held(lock) = locked {
+                drop(Temporary::take(self.place(), path, lock)?);
+            }
         }
         unpacked
     }

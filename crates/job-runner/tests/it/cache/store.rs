@@ -86,13 +86,20 @@ async fn readers_and_writers_of_one_key_never_see_half() {
     while let Some(done) = tasks.join_next().await {
         done.expect("no panic");
     }
-    save(&caches, "k", "the last").await.expect("saved");
-    assert_eq!(files_below(&root.path().join("tmp")), Vec::<PathBuf>::new());
-    let archives = files_below(&root.path().join("keys"));
-    assert_eq!(
-        archives.iter().filter(|it| it.ends_with("archive")).count(),
-        1
-    );
+    let archives = || {
+        let kept = files_below(&root.path().join("keys"));
+        kept.iter().filter(|it| it.ends_with("archive")).count()
+    };
+    // An old one that a program which another test starts still holds open goes with one of the next.
+    for last in 0.. {
+        let text = format!("the last {last}");
+        save(&caches, "k", &text).await.expect("saved");
+        assert_eq!(files_below(&root.path().join("tmp")), Vec::<PathBuf>::new());
+        if archives() == 1 {
+            break;
+        }
+        assert!(last < 100, "the old ones stay");
+    }
 }
 
 #[tokio::test]
