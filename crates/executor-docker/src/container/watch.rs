@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use std::collections::HashMap;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
 /// How long an engine may be away before what it held counts as lost: one that is started again comes back
 /// sooner, and may have kept its containers.
@@ -163,16 +163,29 @@ async fn paused(engine: &Engine, container: &str) {
 
 /// Asks how the container is; `None` when it runs.
 pub(crate) async fn look(engine: &Engine, container: &str) -> Option<ContainerEnd> {
+    let ask = || async move {
+        match engine.api().inspect_container(container, None).await {
+            Ok(found) => Ok(found.state.and_then(|state| end_of(&state))),
+            Err(Error::DockerResponseServerError {
+                status_code: 404, ..
+            }) => Ok(Some(ContainerEnd::Removed)),
+            Err(error) => Err(executor_core::chain(&error)),
+        }
+    };
+    ask_until_gone(ask).await
+}
+
+/// Asks until there is an answer, or the engine is gone. All questions share one deadline: one that fails late leaves less
+/// time for the next.
+async fn ask_until_gone<F>(ask: impl Fn() -> F) -> Option<ContainerEnd>
+where
+    F: Future<Output = Result<Option<ContainerEnd>, String>>,
+{
     let begun = Instant::now();
     loop {
-        let asked = engine.api().inspect_container(container, None);
-        let asked = tokio::time::timeout(SILENCE, asked).await;
-        let cause = match asked {
-            Ok(Ok(found)) => return found.state.and_then(|state| end_of(&state)),
-            Ok(Err(Error::DockerResponseServerError {
-                status_code: 404, ..
-            })) => return Some(ContainerEnd::Removed),
-            Ok(Err(error)) => executor_core::chain(&error),
+        let cause = match timeout_at(begun + SILENCE, ask()).await {
+            Ok(Ok(answer)) => return answer,
+            Ok(Err(cause)) => cause,
             Err(_) => format!("it did not answer for {}", HumanDuration(SILENCE)),
         };
         if begun.elapsed() > PATIENCE {
@@ -194,4 +207,42 @@ fn end_of(state: &ContainerState) -> Option<ContainerEnd> {
         oom_killed: state.oom_killed == Some(true),
         error: state.error.clone().unwrap_or_default(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_engine_is_waited_for_once_whatever_it_said_before() {
+        let begun = Instant::now();
+        let ask = || async {
+            if begun.elapsed() < PATIENCE {
+                sleep(Duration::from_secs(14)).await;
+                return Err("refused".to_owned());
+            }
+            std::future::pending().await
+        };
+        let end = ask_until_gone(ask).await;
+        let cause = "it did not answer for 25s".to_owned();
+        assert_eq!(end, Some(ContainerEnd::EngineGone { cause }));
+        assert_eq!(begun.elapsed().as_secs(), SILENCE.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_engine_that_refuses_is_asked_again_until_it_counts_as_gone() {
+        let begun = Instant::now();
+        let end = ask_until_gone(|| async { Err("refused".to_owned()) }).await;
+        let cause = "refused".to_owned();
+        assert_eq!(end, Some(ContainerEnd::EngineGone { cause }));
+        assert!(begun.elapsed() > PATIENCE && begun.elapsed() < SILENCE);
+        let begun = Instant::now();
+        let back = ask_until_gone(|| async {
+            if begun.elapsed() < PATIENCE {
+                return Err("refused".to_owned());
+            }
+            Ok(None)
+        });
+        assert_eq!(back.await, None);
+    }
 }

@@ -10,12 +10,12 @@ use crate::run::helper::Helper;
 use crate::run::mark::new_mark;
 use crate::run::output::{StageOutput, cut, unread};
 use crate::run::signal::Signal;
-use crate::run::{KILLED, SOON, Stage, Timing, seen_within, status};
+use crate::run::{KILLED, SOON, Stage, Timing, seen_within, status, until};
 use executor_core::{BuildError, Cancellation, Placement, StageResult};
 use futures_util::StreamExt;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
 
 /// What goes before the script. A first process is ended by no signal that it does not ask for.
 const OBEY: &[u8] = b"trap 'exit 143' TERM\n";
@@ -184,12 +184,6 @@ impl AttachEngine {
             } = stopping;
             let deadline = [kill_at, give_up_at, drained_at, quiet_at, cut_at];
             let deadline = deadline.into_iter().flatten().min();
-            let timer = async {
-                match deadline {
-                    Some(deadline) => sleep_until(deadline).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 () = &mut feeding, if !fed => fed = true,
                 piece = pieces.next(), if !is_read => if let Some(Ok(piece)) = piece {
@@ -214,7 +208,7 @@ impl AttachEngine {
                     stopping.asked = true;
                     stopping.kill_at = Some(Instant::now());
                 }
-                () = timer => {}
+                () = until(deadline) => {}
             }
             let now = Instant::now();
             let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);

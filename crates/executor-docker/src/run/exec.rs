@@ -9,13 +9,13 @@ use crate::run::feed::feed;
 use crate::run::mark::new_mark;
 use crate::run::output::{StageOutput, cut, unread};
 use crate::run::signal::Signal;
-use crate::run::{Stage, Timing, status};
+use crate::run::{Stage, Timing, status, until};
 use executor_core::{BuildError, StageResult};
 use futures_util::StreamExt;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep};
 
 /// How often is asked whether the shell has ended while something else holds its output.
 const ASK: Duration = Duration::from_millis(500);
@@ -123,7 +123,6 @@ impl ExecEngine {
         let mut stopping = Stopping::default();
         let mut end = self.end.clone();
         let mut drained_at: Option<Instant> = None;
-        let mut ask_at = Instant::now() + ASK;
         let mut quiet_at: Option<Instant> = None;
         let input = &mut running.input;
         let feeding = async {
@@ -131,13 +130,15 @@ impl ExecEngine {
             let _ = input.write_all(&text).await;
             let _ = input.shutdown().await;
         };
-        tokio::pin!(feeding);
+        // Beside all else: an engine that does not answer keeps nobody from what comes meanwhile.
+        let asking = self.ended_shell(&running.id);
+        tokio::pin!(feeding, asking);
         let mut fed = false;
         loop {
             let deadline = [stopping.kill_at, stopping.give_up_at, drained_at, quiet_at]
                 .into_iter()
                 .flatten()
-                .fold(ask_at, Instant::min);
+                .min();
             tokio::select! {
                 () = &mut feeding, if !fed => fed = true,
                 piece = running.output.next() => match piece {
@@ -163,7 +164,10 @@ impl ExecEngine {
                 _ = ended(&mut end), if drained_at.is_none() => {
                     drained_at = Some(Instant::now() + self.timing.pipe_grace);
                 }
-                () = sleep_until(deadline) => {}
+                () = &mut asking, if drained_at.is_none() => {
+                    drained_at = Some(Instant::now() + self.timing.pipe_grace);
+                }
+                () = until(deadline) => {}
             }
             let now = Instant::now();
             let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
@@ -191,17 +195,21 @@ impl ExecEngine {
                     after: self.timing.kill_deadline,
                 });
             }
-            if ask_at <= now {
-                ask_at = now + ASK;
-                if drained_at.is_none() && self.execs.has_ended(&running.id).await {
-                    drained_at = Some(now + self.timing.pipe_grace);
-                }
-            }
         }
         if let Some(lost) = self.lost_now() {
             return Err(lost);
         }
         Ok(stopping.asked)
+    }
+
+    /// Returns when the shell is known to have ended.
+    async fn ended_shell(&self, exec: &str) {
+        loop {
+            sleep(ASK).await;
+            if self.execs.has_ended(exec).await {
+                return;
+            }
+        }
     }
 
     /// Ends the tree of a process; where the container is gone, so is the process.

@@ -26,7 +26,7 @@ use executor_core::{
 use helper::Helper;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// A stage, and where its output goes.
 #[derive(Debug, Clone, Copy)]
@@ -173,6 +173,14 @@ async fn ran_out_of_memory(end: Option<watch::Receiver<Option<ContainerEnd>>>) -
     };
     let end = timeout(SOON, ended(&mut end)).await;
     end.is_ok_and(|end| end.is_out_of_memory())
+}
+
+/// Waits for the next deadline, if there is one.
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Looks for such an end of the container, until `patience` is over.

@@ -1,5 +1,6 @@
 //! Interactive shells in a job's container.
 
+use crate::support::NOTICE;
 use crate::support::runner::{BUSYBOX, NONROOT, Opened, Run, job, settings};
 use executor_core::ability::{TerminalRequest, TerminalSession, TerminalSize};
 use executor_core::prelude::*;
@@ -35,8 +36,7 @@ async fn type_line(session: &mut Box<dyn TerminalSession>, line: &str, expect: &
     session.flush().await.unwrap();
     let mut shown = Vec::new();
     while !String::from_utf8_lossy(&shown).contains(expect) {
-        let read =
-            tokio::time::timeout(Duration::from_secs(30), session.read_buf(&mut shown)).await;
+        let read = tokio::time::timeout(NOTICE, session.read_buf(&mut shown)).await;
         let read = read.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&shown)));
         assert_ne!(read.unwrap(), 0, "it ended");
     }
@@ -71,7 +71,7 @@ async fn what_is_typed_runs_in_the_jobs_container() {
         .unwrap();
     has_size(&mut session, "11 77").await;
     session.write_all(b"exit 7\n").await.unwrap();
-    let ended = tokio::time::timeout(Duration::from_secs(20), session.ended()).await;
+    let ended = tokio::time::timeout(NOTICE, session.ended()).await;
     assert_eq!(ended.unwrap(), Some(StageStatus::Exited(ExitCode(7))));
     drop(session);
     opened.executor.cleanup().await.unwrap();
@@ -88,7 +88,7 @@ async fn a_shell_ends_with_its_session() {
     drop(session);
     let begun = std::time::Instant::now();
     while opened.print("ps").await.contains("sleep 4321") {
-        assert!(begun.elapsed() < Duration::from_secs(20), "it lives on");
+        assert!(begun.elapsed() < NOTICE, "it lives on");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     opened.executor.cleanup().await.unwrap();

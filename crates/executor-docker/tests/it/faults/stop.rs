@@ -9,8 +9,8 @@ use executor_testkit::{CommandBuilder, OptionsBuilder, RecordingTrace};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the engine may take to remove what there is.
-const REMOVAL: Duration = Duration::from_secs(20);
+/// What the engine may take to remove what there is. One that does not answer would be waited for twice as long.
+const REMOVAL: Duration = Duration::from_mins(1);
 
 fn with_service() -> Job {
     let mut job = job(BUSYBOX);

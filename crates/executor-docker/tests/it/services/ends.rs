@@ -1,6 +1,7 @@
 //! What becomes of services, and of what they write.
 
 use super::setup::{Setup, script, settings, with};
+use crate::support::NOTICE;
 use executor_core::cancellation::{CancelCause, Cancellation};
 use executor_core::variable::JobVariable;
 use executor_docker::DockerError;
@@ -15,7 +16,7 @@ async fn until(setup: &Setup, found: impl Fn(&RecordingTrace) -> bool) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    let waited = tokio::time::timeout(Duration::from_secs(20), wait).await;
+    let waited = tokio::time::timeout(NOTICE, wait).await;
     assert!(waited.is_ok(), "it is not in the log: {}", setup.said());
 }
 
@@ -33,7 +34,7 @@ async fn a_service_that_dies_while_the_job_runs_is_told_at_once() {
     let setup = Setup::started("dies", &[dies, needed, done]).await;
     setup.ready().await.expect("there is nothing to wait for");
     setup.services.watch();
-    let lost = tokio::time::timeout(Duration::from_secs(20), setup.services.lost()).await;
+    let lost = tokio::time::timeout(NOTICE, setup.services.lost()).await;
     let lost = lost.expect("the needed one is lost").to_string();
     assert!(
         lost.contains("(needed): it ended with exit code 137"),

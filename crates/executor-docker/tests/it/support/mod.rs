@@ -10,6 +10,17 @@ pub(crate) mod way;
 use executor_docker::engine::TlsFiles;
 use executor_docker::{DockerHost, Engine};
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long it may take until something is noticed: longer than all deadlines of ours add up to on a machine that is
+/// busy, and shorter than the scripts that would run on.
+pub(crate) const NOTICE: Duration = Duration::from_secs(200);
+
+/// Waits for what is to be noticed.
+pub(crate) async fn noticed<T>(what: impl Future<Output = T>) -> T {
+    let noticed = tokio::time::timeout(NOTICE, what).await;
+    noticed.expect("it is noticed")
+}
 
 /// Returns the engine that tests run on.
 pub(crate) async fn engine() -> Engine {
