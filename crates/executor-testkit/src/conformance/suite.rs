@@ -6,7 +6,31 @@ use executor_core::{Dialect, ExecutorProvider, FeaturesInfo, HumanDuration, JobS
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::task::JoinSet;
+
+/// The memory of this process, which all suites in it use, and one check measures.
+static MEMORY: RwLock<()> = RwLock::const_new(());
+
+/// The check that measures it.
+const MEASURES: &str = "bounded_memory";
+
+/// What a check holds while it runs, so that none counts what another suite needs as its executor's.
+#[derive(Debug)]
+enum Turn {
+    Alone(#[expect(dead_code, reason = "it is given back")] RwLockWriteGuard<'static, ()>),
+    Beside(#[expect(dead_code, reason = "it is given back")] RwLockReadGuard<'static, ()>),
+}
+
+impl Turn {
+    async fn of(check: &Check) -> Self {
+        if check.name == MEASURES {
+            Self::Alone(MEMORY.write().await)
+        } else {
+            Self::Beside(MEMORY.read().await)
+        }
+    }
+}
 
 /// What all checks share.
 #[derive(Debug)]
@@ -36,6 +60,7 @@ impl Suite {
                 report.left_out.push(check.name);
                 continue;
             }
+            let _turn = Turn::of(check).await;
             let start = Instant::now();
             let verdict = self.run(check).await;
             report.checks.push(CheckReport {
