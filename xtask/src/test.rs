@@ -4,9 +4,11 @@
 //! `RUNWRIGHT_TEST_DOCKER` has one already, with the same images. When all is tested, the tests of containers are run
 //! twice more: over TLS and over ssh.
 
-use std::env;
-use std::path::{self, PathBuf};
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
+use std::{env, thread};
 
 use anyhow::{Context, bail};
 
@@ -16,6 +18,9 @@ use crate::docker::{self, Daemon, Over, Way};
 use crate::workspace::Workspace;
 use crate::{python, rounds, run};
 
+/// The variable that tells the tests of a program how many of them run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
+
 /// Runs the tests with these further arguments for cargo test: all of the workspace, unless they choose a package.
 ///
 /// # Errors
@@ -23,21 +28,22 @@ use crate::{python, rounds, run};
 /// Fails when a tool is missing and cannot be installed, or when a test fails.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> {
     debian::provide(TOOLS)?;
-    // It ends when this function does, whatever comes of the tests.
-    let engine = engine(workspace, args)?;
-    let agent = agent(workspace, args)?;
-    let python = python(workspace, args);
+    let (engine, python, built) = thread::scope(|scope| {
+        // What the engine waits for is the network and the disk.
+        let building = scope.spawn(|| build(workspace, args));
+        // It ends when this function does, whatever comes of the tests. And it ends with the thread that started it.
+        let engine = engine(workspace, args);
+        (engine, python(workspace, args), building.join())
+    });
+    let agent = built.unwrap_or_else(|panic| resume_unwind(panic))?;
+    let engine = engine?;
     let run = |words: &[&str], tell: &dyn Fn(&mut Command) -> anyhow::Result<()>| {
-        let mut command = run::cargo();
+        let mut command = cargo(workspace, agent.as_deref());
         tell(&mut command)?;
-        if let Some(agent) = &agent {
-            command.env(agent::VARIABLE, agent);
-            command.env(agent::EMBEDDED, agent);
-        }
         if let Some(python) = &python {
             command.env(python::VARIABLE, python);
         }
-        run::run(command.current_dir(&workspace.root).args(words))
+        run::run(command.args(words))
     };
     let way = way(engine.as_ref(), Over::Socket)?;
     let in_workspace = |words: &[&str]| {
@@ -57,6 +63,37 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
         return Ok(());
     };
     rounds::run(engine, &workspace.target_directory, run)
+}
+
+/// Builds the agent, if the chosen tests have a use for it, and all tests, if none are chosen. Returns where the agent is.
+fn build(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBuf>> {
+    let agent = agent(workspace, args)?;
+    // Who chooses tests may choose some that cannot be built alone.
+    if args.is_empty() {
+        let mut command = cargo(workspace, agent.as_deref());
+        run::run(command.args(["test", "--workspace", "--no-run"]))?;
+    }
+    Ok(agent)
+}
+
+/// Returns a cargo whose tests find the agent, and are many at a time.
+fn cargo(workspace: &Workspace, agent: Option<&Path>) -> Command {
+    let mut command = run::cargo();
+    command.current_dir(&workspace.root);
+    if let Some(agent) = agent {
+        command.env(agent::VARIABLE, agent);
+        command.env(agent::EMBEDDED, agent);
+    }
+    if env::var_os(THREADS).is_none() {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        command.env(THREADS, at_once(processors).to_string());
+    }
+    command
+}
+
+/// Returns how many tests run at once: most of them wait, for a container, a program or a deadline.
+fn at_once(processors: usize) -> usize {
+    (processors * 4).min(8).max(processors)
 }
 
 /// Opens a way to the engine that was started, if one was.
@@ -209,6 +246,11 @@ mod tests {
             words(&["-ptrace".to_owned()]),
             ["test", "--no-fail-fast", "-ptrace"]
         );
+    }
+
+    #[test]
+    fn more_tests_run_at_once_than_there_are_processors_where_these_are_few() {
+        assert_eq!([1, 2, 4, 16].map(at_once), [4, 8, 8, 16]);
     }
 
     #[test]
