@@ -1,10 +1,11 @@
 //! Moves what is wished for, over as many connections as it takes.
 
 use super::link::Link;
-use crate::files::{RemoteFiles, packed, single};
+use crate::files::{FilesError, RemoteFiles, packed, single};
 use executor_core::ability::FileTransfer;
 use executor_core::{BuildError, Cancellation};
 use fail_point::fail_point;
+use std::error::Error;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -18,9 +19,10 @@ const ATTEMPTS: usize = 20;
 const LONGEST: u64 = 4 << 30;
 
 /// Why something was not moved.
+#[derive(Debug)]
 struct Trouble {
     words: String,
-    /// Whether it was the connection.
+    /// Whether it was the connection, or an answer that may be another one later.
     is_temporary: bool,
 }
 
@@ -28,34 +30,45 @@ impl From<BuildError> for Trouble {
     fn from(error: BuildError) -> Self {
         Self {
             words: executor_core::chain(&error),
-            is_temporary: error.is_temporary(),
+            is_temporary: error.is_temporary() && !is_of_this_host(&error),
         }
     }
+}
+
+/// Returns whether what was to be sent could not be read.
+fn is_of_this_host(error: &BuildError) -> bool {
+    let read = error.source().and_then(<dyn Error>::downcast_ref);
+    read.and_then(io::Error::get_ref)
+        .and_then(|inner| inner.downcast_ref::<FilesError>())
+        .is_some()
 }
 
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Self {
-        let kind = error.kind();
-        let is_final = matches!(kind, io::ErrorKind::InvalidData | io::ErrorKind::NotFound);
         Self {
             words: executor_core::chain(&error),
-            is_temporary: !is_final,
+            // A full disk or a missing permission is as it was at the next attempt.
+            is_temporary: error.kind() == io::ErrorKind::ConnectionAborted,
         }
     }
 }
 
-/// How often it may still be tried.
-struct Attempts(usize);
-
-impl Attempts {
-    /// Returns if it may be tried anew.
-    fn failed(&mut self, trouble: Trouble) -> Result<(), String> {
-        self.0 = self.0.saturating_sub(1);
-        if !trouble.is_temporary || self.0 == 0 {
+/// Makes attempts as long as they may help.
+async fn attempted<T, F>(mut once: impl FnMut() -> F) -> Result<T, String>
+where
+    F: Future<Output = Result<T, Trouble>>,
+{
+    let mut left = ATTEMPTS;
+    loop {
+        let trouble = match once().await {
+            Ok(done) => return Ok(done),
+            Err(trouble) => trouble,
+        };
+        left -= 1;
+        if !trouble.is_temporary || left == 0 {
             return Err(trouble.words);
         }
         tracing::debug!(why = trouble.words, "A transfer of files is tried anew.");
-        Ok(())
     }
 }
 
@@ -69,13 +82,7 @@ pub(super) async fn send(
     directory: &Path,
     parent: &str,
 ) -> Result<String, String> {
-    let mut attempts = Attempts(ATTEMPTS);
-    loop {
-        match send_once(link, directory, parent).await {
-            Ok(name) => return Ok(name),
-            Err(trouble) => attempts.failed(trouble)?,
-        }
-    }
+    attempted(|| send_once(link, directory, parent)).await
 }
 
 async fn send_once(link: &Arc<Link>, directory: &Path, parent: &str) -> Result<String, Trouble> {
@@ -94,22 +101,119 @@ async fn send_once(link: &Arc<Link>, directory: &Path, parent: &str) -> Result<S
 ///
 /// Says why not.
 pub(super) async fn receive(link: &Arc<Link>, path: &Path) -> Result<File, String> {
-    let mut attempts = Attempts(ATTEMPTS);
-    loop {
-        match receive_once(link, path).await {
-            Ok(file) => return Ok(file),
-            Err(trouble) => attempts.failed(trouble)?,
-        }
-    }
+    attempted(|| receive_once(link, path)).await
 }
 
 async fn receive_once(link: &Arc<Link>, path: &Path) -> Result<File, Trouble> {
+    let target = fail_point!("steps::client::archive", tempfile::tempfile());
+    receive_into(link, path, target.map_err(unmade)?).await
+}
+
+async fn receive_into(link: &Arc<Link>, path: &Path, target: File) -> Result<File, Trouble> {
     let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
     let name = text(path.file_name().and_then(|name| name.to_str()));
     let directory = text(path.parent().and_then(Path::to_str));
     let files = RemoteFiles::new(Arc::clone(link));
     let names = [name.clone()];
     let archive = files.get(&directory, &names, &Cancellation::new()).await?;
-    let target = fail_point!("steps::client::archive", tempfile::tempfile())?;
     Ok(single(archive, name, target, LONGEST).await?)
+}
+
+fn unmade(error: io::Error) -> io::Error {
+    let directory = std::env::temp_dir();
+    let action = "make a file of this host in";
+    io::Error::new(error.kind(), FilesError::io(action, &directory)(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::ClientOptions;
+    use crate::service::{LocalService, ServiceOptions};
+    use process::{Settings, Supervisor};
+
+    fn service(folder: &Path) -> (Arc<LocalService>, Arc<Link>) {
+        let options = ServiceOptions::new(folder.join("state"));
+        let supervisor = Supervisor::start(Settings::default()).unwrap();
+        let service = LocalService::start(options, supervisor, Vec::new());
+        let service = Arc::new(service.unwrap());
+        let way = Arc::clone(&service) as _;
+        (service, Arc::new(Link::new(way, ClientOptions::default())))
+    }
+
+    /// Returns how often something is tried that fails like this, and the error.
+    async fn tried<T, F>(mut once: impl FnMut() -> F) -> (usize, String)
+    where
+        F: Future<Output = Result<T, Trouble>>,
+    {
+        let mut count = 0;
+        let result = attempted(|| {
+            count += 1;
+            once()
+        });
+        let words = result.await.err().unwrap();
+        (count, words)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_fails_on_this_host_is_tried_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (service, link) = service(folder.path());
+        let archive = folder.path().join("archive");
+        std::fs::write(&archive, vec![7; 200_000]).unwrap();
+        let full = || async {
+            let target = File::options().write(true).open("/dev/full").unwrap();
+            receive_into(&link, &archive, target).await
+        };
+        let (count, words) = tried(full).await;
+        assert_eq!(count, 1, "{words}");
+        assert!(words.contains("No space left"), "{words}");
+        let missing = folder.path().join("missing");
+        let parent = folder.path().to_str().unwrap();
+        let (count, words) = tried(|| send_once(&link, &missing, parent)).await;
+        assert_eq!(count, 1, "{words}");
+        assert!(words.contains("missing: No such file"), "{words}");
+        drop(link);
+        service.close().await.unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_fails_in_the_environment_is_tried_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (service, link) = service(folder.path());
+        let sent = folder.path().join("sent");
+        std::fs::create_dir(&sent).unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let parent = file.to_str().unwrap();
+        let (count, words) = tried(|| send_once(&link, &sent, parent)).await;
+        assert_eq!(count, 1, "{words}");
+        assert!(words.contains("Not a directory"), "{words}");
+        let missing = folder.path().join("missing");
+        let (count, words) = tried(|| receive_once(&link, &missing)).await;
+        assert_eq!(count, 1, "{words}");
+        assert!(words.contains("it is not there"), "{words}");
+        drop(link);
+        service.close().await.unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_the_connection_fails_at_is_tried_again() {
+        let broken = || BuildError::system("steps", "fetch files", "broken pipe");
+        let (count, words) = tried(|| async { Err::<(), _>(broken().into()) }).await;
+        assert_eq!(count, ATTEMPTS, "{words}");
+        // Also where it is what unpacks an archive that tells of it.
+        let cut = || async {
+            let pieces = tokio_stream::iter([
+                Ok(io::Cursor::new(vec![0; 100])),
+                Err(crate::files::unread(broken())),
+            ]);
+            let archive = Box::new(tokio_util::io::StreamReader::new(pieces));
+            let target = tempfile::tempfile().unwrap();
+            Ok::<_, Trouble>(single(archive, "a".to_owned(), target, LONGEST).await?)
+        };
+        let (count, words) = tried(cut).await;
+        assert_eq!(count, ATTEMPTS, "{words}");
+        assert!(words.contains("broken pipe"), "{words}");
+    }
 }

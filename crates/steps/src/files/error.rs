@@ -4,7 +4,7 @@ use tonic::Status;
 
 /// Why files were not moved.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum FilesError {
+pub(crate) enum FilesError {
     #[error("{action} {}", path.display())]
     Io {
         action: &'static str,
@@ -25,7 +25,7 @@ pub(super) enum FilesError {
 }
 
 impl FilesError {
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             action,
             path: path.to_owned(),

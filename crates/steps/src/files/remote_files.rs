@@ -112,6 +112,17 @@ fn failed(what: &'static str, status: tonic::Status) -> BuildError {
     }
 }
 
+/// Returns the error of a reader, whose kind tells a connection that is gone from all else: what unpacks an archive
+/// keeps no more of it.
+pub(crate) fn unread(error: BuildError) -> io::Error {
+    let kind = if error.is_temporary() {
+        io::ErrorKind::ConnectionAborted
+    } else {
+        io::ErrorKind::Other
+    };
+    io::Error::new(kind, error)
+}
+
 #[async_trait]
 impl FileTransfer for RemoteFiles {
     async fn put(
@@ -149,7 +160,7 @@ impl FileTransfer for RemoteFiles {
             .into_inner()
             .map(|piece| match piece {
                 Ok(piece) => Ok(Cursor::new(piece.data)),
-                Err(status) => Err(io::Error::other(failed("fetch files", status))),
+                Err(status) => Err(unread(failed("fetch files", status))),
             });
         Ok(Box::new(StreamReader::new(pieces)))
     }

@@ -1,6 +1,7 @@
+use super::error::FilesError;
 use executor_core::ability::ByteStream;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use tar::{Archive, EntryType};
 use tokio_util::io::SyncIoBridge;
 
@@ -29,12 +30,31 @@ pub(crate) async fn single(
         if size > longest {
             return Err(refused(&format!("it is longer than {longest} bytes")));
         }
-        if io::copy(&mut entry.take(longest), &mut target)? != size {
+        if io::copy(&mut entry.take(longest), &mut Here(&mut target))? != size {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(target)
     });
     reading.await.map_err(io::Error::other)?
+}
+
+/// A file of this host, whose errors say so: there are also those of the environment.
+struct Here<'a>(&'a mut File);
+
+impl Write for Here<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(here)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(here)
+    }
+}
+
+fn here(error: io::Error) -> io::Error {
+    let directory = std::env::temp_dir();
+    let action = "write to a file of this host in";
+    io::Error::new(error.kind(), FilesError::io(action, &directory)(error))
 }
 
 fn refused(words: &str) -> io::Error {
@@ -77,5 +97,17 @@ mod tests {
         refused(archive(EntryType::Directory, "a", b""), "something else").await;
         refused(archive(file, "a", b"12345")[..514].to_vec(), "end of file").await;
         refused(Vec::new(), "it is not there").await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_full_disk_of_this_host_is_told() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let bytes = archive(EntryType::Regular, "a", b"12345");
+        let taken = single(Box::new(Cursor::new(bytes)), "a".to_owned(), full, 5).await;
+        let error = taken.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        let words = executor_core::chain(&error);
+        assert!(words.contains("write to a file of this host"), "{words}");
+        assert!(words.contains("No space left"), "{words}");
     }
 }

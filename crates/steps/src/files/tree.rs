@@ -19,7 +19,7 @@ pub(crate) fn packed(directory: PathBuf) -> ByteStream {
         let writer = PieceWriter::new(sender.clone(), wrap);
         if let Err(error) = pack::pack(&directory, &[".".to_owned()], writer) {
             // Whoever does not listen any more needs no error.
-            let _ = sender.blocking_send(Err(io::Error::other(executor_core::chain(&error))));
+            let _ = sender.blocking_send(Err(io::Error::other(error)));
         }
     });
     // The thread has an owner as long as there is the stream.
