@@ -128,7 +128,7 @@ impl Preparation {
         };
         let auth = self.options.variables.get("DOCKER_AUTH_CONFIG");
         let asker = Asker {
-            docker_auth_config: auth.map(ToOwned::to_owned),
+            docker_auth_configs: auth.map(ToOwned::to_owned).into_iter().collect(),
         };
         client.with_library(Arc::clone(library), asker)
     }

@@ -62,8 +62,9 @@ pub enum Source {
 /// For whom something is fetched or published. `Debug` shows no credentials.
 #[derive(Clone, Default)]
 pub struct Asker {
-    /// What the job's variable `DOCKER_AUTH_CONFIG` says: credentials of registries.
-    pub docker_auth_config: Option<String>,
+    /// What variables `DOCKER_AUTH_CONFIG` say, credentials of registries: that of a step before that of the job. What
+    /// one says nothing of is looked for in the next.
+    pub docker_auth_configs: Vec<String>,
 }
 
 /// Files that were brought. They are for reading, and stay until this is dropped.
@@ -127,15 +128,24 @@ impl Asker {
                 .map(|(_, value)| value.clone()),
         };
         Self {
-            docker_auth_config: docker_auth_config.filter(|text| !text.trim().is_empty()),
+            docker_auth_configs: Vec::new(),
         }
+        .with_first(docker_auth_config.unwrap_or_default())
+    }
+
+    /// Returns it with credentials that count more than what it has.
+    pub(crate) fn with_first(mut self, docker_auth_config: String) -> Self {
+        if !docker_auth_config.trim().is_empty() {
+            self.docker_auth_configs.insert(0, docker_auth_config);
+        }
+        self
     }
 }
 
 impl fmt::Debug for Asker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Asker")
-            .field("docker_auth_config", &self.docker_auth_config.is_some())
+            .field("docker_auth_configs", &self.docker_auth_configs.len())
             .finish()
     }
 }

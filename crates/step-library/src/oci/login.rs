@@ -38,17 +38,14 @@ pub enum RegistryLogin {
     RegistryToken(SecretString),
 }
 
-/// Returns who asks for an image: first what the job says, then what the user of this program is.
+/// Returns who asks for an image: first what a step and the job say, then what the user of this program is.
 pub(super) async fn login(
     image: &ImageName,
     asker: &Asker,
     credentials: Option<&Arc<dyn Credentials>>,
 ) -> Result<Option<RegistryLogin>, Error> {
-    if let Some(text) = asker
-        .docker_auth_config
-        .as_deref()
-        .filter(|it| !it.trim().is_empty())
-    {
+    let configs = asker.docker_auth_configs.iter();
+    for text in configs.filter(|it| !it.trim().is_empty()) {
         let found = DockerConfig::parse(text).and_then(|config| config.login(image));
         let found = found.map_err(|why| Error::Asked {
             what: "the variable DOCKER_AUTH_CONFIG".to_owned(),

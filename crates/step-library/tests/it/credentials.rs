@@ -1,6 +1,6 @@
 use crate::image::{Layout, Packing, tar};
 use crate::images::{asker, contents, image};
-use crate::registry::{Fake, PASSWORD, Registry, USER};
+use crate::registry::{Fake, PASSWORD, Registry, USER, auth_config};
 use crate::support::{Home, fetch, refusal, text};
 use std::sync::Arc;
 use step_library::{Credentials, RegistryLogin, StepLibrary};
@@ -94,7 +94,7 @@ async fn the_users_own_credentials_count_where_the_job_has_none() {
     let error = library.publish(&archive, &to, &nobody).await.unwrap_err();
     assert!(error.message.contains("the vault is closed"), "{error}");
     let broken = Asker {
-        docker_auth_config: Some("{hunter2".to_owned()),
+        docker_auth_configs: vec!["{hunter2".to_owned()],
     };
     let error = library
         .fetch(&image(host, "1.0.0"), &broken)
@@ -102,6 +102,35 @@ async fn the_users_own_credentials_count_where_the_job_has_none() {
         .unwrap_err();
     assert!(error.message.contains("DOCKER_AUTH_CONFIG"), "{error}");
     assert!(!error.message.contains("hunter2"), "{error}");
+}
+
+#[tokio::test]
+async fn a_registry_that_the_step_does_not_name_is_asked_with_what_the_job_says() {
+    let (home, registry) = (Home::new(), Registry::start_private());
+    let host = &registry.host;
+    let library = home.library(&[&format!("http://{host}")]);
+    let mut layout = Layout::default();
+    let single = layout.image(
+        "linux/amd64",
+        &[(Packing::Plain, tar(&[("func.yml", b"it")]))],
+    );
+    layout.name(&single, "1.0.0");
+    let archive = home.path().join("image.tar");
+    layout.write(&archive);
+    let to = format!("{host}/team/app");
+    let asked_with = |configs: &[String]| Asker {
+        docker_auth_configs: configs.to_vec(),
+    };
+    let (right, wrong) = (auth_config(host, PASSWORD), auth_config(host, "hunter2"));
+    let elsewhere = auth_config("registry.example.com", "hunter2");
+    let both = asked_with(&[elsewhere, right.clone()]);
+    library.publish(&archive, &to, &both).await.unwrap();
+    let fetched = library.fetch(&image(host, "1.0.0"), &both).await.unwrap();
+    assert_eq!(text(&fetched.directory, "func.yml"), "it");
+    // Where the step names it, nobody else is asked for.
+    let first = asked_with(&[wrong, right]);
+    let error = library.publish(&archive, &to, &first).await.unwrap_err();
+    assert!(error.message.contains("does not let these"), "{error}");
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ fn image_for(registry: &str, tag: &str, platform: &str) -> Source {
 
 pub(crate) fn asker(host: &str, password: &str) -> Asker {
     Asker {
-        docker_auth_config: Some(auth_config(host, password)),
+        docker_auth_configs: vec![auth_config(host, password)],
     }
 }
 
@@ -224,7 +224,7 @@ async fn a_token_is_fetched_where_the_registry_says() {
     );
     let identity = json!({ "auths": { host: { "identitytoken": "identity" } } });
     let identity = Asker {
-        docker_auth_config: Some(identity.to_string()),
+        docker_auth_configs: vec![identity.to_string()],
     };
     library.fetch(&source, &identity).await.unwrap();
     let message = refusal(&library, &source).await;

@@ -130,7 +130,7 @@ async fn a_registry_that_asks_who_publishes_is_told_or_named() {
         "{error}"
     );
     let wrong = Asker {
-        docker_auth_config: Some(auth_config(host, "hunter2")),
+        docker_auth_configs: vec![auth_config(host, "hunter2")],
     };
     let error = library.publish(&file, &to, &wrong).await.unwrap_err();
     assert!(
@@ -141,7 +141,7 @@ async fn a_registry_that_asks_who_publishes_is_told_or_named() {
     );
     assert!(!format!("{error:?}").contains("hunter2"));
     let right = Asker {
-        docker_auth_config: Some(auth_config(host, PASSWORD)),
+        docker_auth_configs: vec![auth_config(host, PASSWORD)],
     };
     let published = library.publish(&file, &to, &right).await.unwrap();
     assert_eq!(published.tags.len(), 4);

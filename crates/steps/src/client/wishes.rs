@@ -39,7 +39,7 @@ pub(crate) struct Patron {
 impl Patron {
     /// Returns it for a request with these variables.
     pub(crate) fn of(mut self, variables: &StageVariables) -> Self {
-        if self.asker.docker_auth_config.is_none() {
+        if self.asker.docker_auth_configs.is_empty() {
             self.asker = Asker::of(variables);
         }
         self
@@ -147,10 +147,8 @@ impl<'a> Wishes<'a> {
         if wish.number >= MOST {
             return Err(format!("a request has {MOST} wishes, and no more"));
         }
-        let mut asker = self.patron.asker.clone();
-        if !wish.docker_auth_config.is_empty() {
-            asker.docker_auth_config = Some(wish.docker_auth_config);
-        }
+        let asker = self.patron.asker.clone();
+        let asker = asker.with_first(wish.docker_auth_config);
         match wish.what {
             Some(What::Git(git)) => {
                 let (url, rev) = (named(git.url)?, named(git.rev)?);
@@ -360,18 +358,12 @@ mod tests {
             library: Arc::new(Nobody),
             asker: Asker::default(),
         };
-        let config = |patron: Patron| patron.asker.docker_auth_config;
-        assert_eq!(
-            config(patron.clone().of(&variables)).as_deref(),
-            Some("text")
-        );
+        let config = |patron: Patron| patron.asker.docker_auth_configs;
+        assert_eq!(config(patron.clone().of(&variables)), ["text"]);
         let content = b"file".to_vec();
         variables.files.push(FileVariable { key: name, content });
         let of = patron.of(&variables);
-        assert_eq!(config(of.clone()).as_deref(), Some("file"));
-        assert_eq!(
-            config(of.of(&StageVariables::default())).as_deref(),
-            Some("file")
-        );
+        assert_eq!(config(of.clone()), ["file"]);
+        assert_eq!(config(of.of(&StageVariables::default())), ["file"]);
     }
 }

@@ -23,7 +23,7 @@ use crate::client::support::quick;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) what: String,
-    pub(crate) docker_auth_config: Option<String>,
+    pub(crate) docker_auth_configs: Vec<String>,
 }
 
 /// Directories by the names of their sources; nothing else is known.
@@ -59,7 +59,7 @@ impl FakeLibrary {
     async fn note(&self, what: String, asker: &Asker) {
         self.asked.lock().unwrap().push(Asked {
             what,
-            docker_auth_config: asker.docker_auth_config.clone(),
+            docker_auth_configs: asker.docker_auth_configs.clone(),
         });
         if let Some(gate) = &self.gate {
             self.held.send_modify(|held| *held += 1);
@@ -149,7 +149,7 @@ pub(crate) fn client(served: &Served, library: &Arc<FakeLibrary>) -> StepsClient
 pub(crate) fn client_by(way: Arc<dyn StepsConnector>, library: &Arc<FakeLibrary>) -> StepsClient {
     let library: Arc<dyn Library> = Arc::clone(library) as _;
     let asker = Asker {
-        docker_auth_config: Some("of the job".to_owned()),
+        docker_auth_configs: vec!["of the job".to_owned()],
     };
     StepsClient::new(way, quick()).with_library(library, asker)
 }

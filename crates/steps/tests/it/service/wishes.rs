@@ -389,9 +389,11 @@ async fn credentials_that_steps_set_go_before_those_of_the_job() {
     let asked = library.asked.lock().unwrap().clone();
     let configs: Vec<_> = asked
         .iter()
-        .map(|it| it.docker_auth_config.as_deref())
+        .map(|it| it.docker_auth_configs.as_slice())
         .collect();
-    assert_eq!(configs, [Some("of the job"), Some("of a step")]);
+    // That of a step is asked first, and that of the job for what it says nothing of.
+    assert_eq!(configs[0], ["of the job"]);
+    assert_eq!(configs[1], ["of a step", "of the job"]);
     served.stop().await;
 }
 
