@@ -28,7 +28,7 @@ mod oci;
 mod options;
 mod tree;
 
-pub use cache::{Cleaned, Unused};
+pub use cache::{CachedFunctions, Cleaned, FunctionCache, Unused};
 pub use library::StepLibrary;
 pub use oci::{Credentials, DockerLogins, RegistryLogin};
 pub use options::{GitOptions, LibraryOptions};

@@ -1,4 +1,4 @@
-use crate::cache::{Cleaned, Shelf, Unused, clean};
+use crate::cache::{Cleaned, FunctionCache, Shelf, Unused, clean};
 use crate::error::Error;
 use crate::git::GitFetcher;
 use crate::oci::{ImageFetcher, ImageName, ImagePublisher, Registries, TREE, bare};
@@ -102,11 +102,17 @@ impl StepLibrary {
     }
 
     fn shelves(&self) -> [Shelf; 3] {
-        let git = &self.git;
-        [&git.trees, &git.mirrors, &self.images.trees].map(Shelf::clone)
+        FunctionCache::new(&self.directory).shelves()
     }
 
+    /// What could not be brought may have left more in the cache than there is room for, too.
     async fn bring(&self, source: &Source, asker: &Asker) -> Result<Fetched, Error> {
+        let found = self.find(source, asker).await;
+        self.tidy().await;
+        found
+    }
+
+    async fn find(&self, source: &Source, asker: &Asker) -> Result<Fetched, Error> {
         self.swept.get_or_try_init(|| self.sweep()).await?;
         let (lease, identity, directory) = match source {
             Source::Git { url, rev } => {
@@ -127,7 +133,6 @@ impl StepLibrary {
                 (lease, digest, directory)
             }
         };
-        self.tidy().await;
         Ok(Fetched {
             directory,
             identity,

@@ -7,7 +7,7 @@ use clap::Args;
 Examples:
   runwright clean                             how much there is, and what could go
   runwright clean --runs --older-than '1 week'  runs of this project that ended a week ago
-  runwright clean --cache                     caches of this project
+  runwright clean --cache                     caches of this project, and functions of all
   runwright clean --reuse                     jobs of this project that need not run again
   runwright clean --docker --dry-run          images and volumes that jobs brought into the engine
   runwright clean --all                       all of that, of all your projects, but for the engine
@@ -27,7 +27,7 @@ pub(crate) struct CleanArgs {
     /// Remove the artifacts of runs that have ended, and keep the rest
     #[arg(long)]
     pub(crate) artifacts: bool,
-    /// Remove caches
+    /// Remove caches, and functions that steps brought from elsewhere
     #[arg(long)]
     pub(crate) cache: bool,
     /// Remove what is kept of jobs for `run --reuse`

@@ -33,6 +33,7 @@ pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     let mut found = Vec::new();
     if args.cache || args.all || !asks {
         found.extend(cleaning.caches()?);
+        found.extend(cleaning.functions()?);
     }
     if args.reuse || args.all || !asks {
         found.extend(cleaning.reuse()?);
@@ -118,5 +119,6 @@ fn what(removable: &Removable) -> String {
         RemovableKind::Artifacts => format!("artifacts of run {name}"),
         RemovableKind::Cache => format!("cache {name}"),
         RemovableKind::Reuse => format!("kept job {name}"),
+        RemovableKind::Functions => format!("functions {name}"),
     }
 }

@@ -89,6 +89,9 @@ pub enum LocalError {
     /// The service that runs steps cannot be had, or did not end in order.
     #[error("run the step-runner service")]
     Steps(#[source] steps::ServiceError),
+    /// The functions that were fetched cannot be read.
+    #[error("read the functions that steps brought")]
+    Functions(#[source] steps::LibraryError),
     /// The selected jobs cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -156,6 +159,7 @@ impl LocalError {
             | Self::Watch(_)
             | Self::State(_)
             | Self::Cache(_)
+            | Self::Functions(_)
             | Self::Export(_)
             | Self::Environments(_)
             | Self::Hook(_)

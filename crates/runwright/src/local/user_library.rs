@@ -9,7 +9,7 @@ use executor_core::job::SecretString;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use step_library::{DockerLogins, LibraryOptions, StepLibrary};
+use step_library::{DockerLogins, FunctionCache, LibraryOptions, StepLibrary};
 use steps::{Asker, Fetched, Library, LibraryError, Published, Source};
 
 /// Where functions are kept, below the state directory.
@@ -35,6 +35,11 @@ impl UserLibrary {
             state: state.path().to_owned(),
             library: OnceLock::new(),
         }
+    }
+
+    /// Returns what was brought into a state directory.
+    pub(super) fn cache(state: &StateDir) -> FunctionCache {
+        FunctionCache::new(state.path().join(DIRECTORY))
     }
 
     fn library(&self) -> Result<&StepLibrary, LibraryError> {

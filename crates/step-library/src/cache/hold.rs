@@ -17,7 +17,7 @@ impl Hold {
 
     /// Gives it back, with so many bytes in it.
     pub(crate) fn release(self, bytes: u64) {
-        if let Err(error) = note(&self.used, bytes) {
+        if let Err(error) = note(&self.used, Some(bytes)) {
             tracing::debug!(path = %self.path.display(), %error, "How large it is stays unknown.");
         }
         drop(self.lock);

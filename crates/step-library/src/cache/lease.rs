@@ -34,12 +34,15 @@ impl Lease {
     }
 }
 
-/// Notes how large a directory is, and that it was used now.
-pub(super) fn note(file: &Path, bytes: u64) -> io::Result<()> {
+/// Notes how large a directory is, if that is known, and that it was used now.
+pub(super) fn note(file: &Path, bytes: Option<u64>) -> io::Result<()> {
     let mut file = File::options()
         .write(true)
         .create(true)
         .truncate(true)
         .open(file)?;
-    file.write_all(bytes.to_string().as_bytes())
+    let text = bytes.map(|bytes| bytes.to_string());
+    file.write_all(text.unwrap_or_default().as_bytes())?;
+    // Nothing may be written, and it counts as used all the same.
+    file.set_modified(SystemTime::now())
 }

@@ -1,6 +1,8 @@
+use super::lease::note;
 use super::lock::{alone, try_alone};
 use super::staging::remove;
 use super::{Hold, Lease, Staging};
+use crate::tree::size;
 use process::make_private_dir;
 use std::fs;
 use std::io;
@@ -62,9 +64,12 @@ impl Shelf {
     pub(crate) async fn hold(&self, name: &str, until: Instant) -> io::Result<Hold> {
         make_private_dir(&self.root)?;
         let lock = alone(&self.file(name, "lock"), until).await?;
+        let used = self.file(name, "used");
+        // Whoever fails or is killed leaves something too, and it is to be found.
+        note(&used, None)?;
         Ok(Hold {
             path: self.root.join(name),
-            used: self.file(name, "used"),
+            used,
             lock,
         })
     }
@@ -76,7 +81,23 @@ impl Shelf {
                 remove(&self.file(&name, "part"))?;
             }
         }
+        for name in self.names("lock")? {
+            self.sweep_lock(&name)?;
+        }
         Ok(())
+    }
+
+    /// Removes a lock of what was never made, or is gone.
+    fn sweep_lock(&self, name: &str) -> io::Result<()> {
+        let file = self.file(name, "lock");
+        let Some(_lock) = try_alone(&file)? else {
+            return Ok(());
+        };
+        let kept = [self.root.join(name), self.file(name, "used")];
+        if kept.iter().any(|path| path.exists()) {
+            return Ok(());
+        }
+        fs::remove_file(&file)
     }
 
     pub(super) fn entries(&self) -> io::Result<Vec<Entry>> {
@@ -86,9 +107,12 @@ impl Shelf {
             let (Ok(metadata), Ok(text)) = (fs::metadata(&file), fs::read_to_string(&file)) else {
                 continue;
             };
+            // Who knows it is at work, or did not come to its end.
+            let bytes = text.trim().parse();
+            let bytes = bytes.unwrap_or_else(|_| size(&self.root.join(&name)));
             entries.push(Entry {
                 name,
-                bytes: text.trim().parse().unwrap_or(0),
+                bytes,
                 used: metadata.modified()?,
             });
         }

@@ -40,7 +40,7 @@ impl Staging {
     /// Makes the directory one of the cache, of so many bytes.
     pub(crate) fn publish(self, bytes: u64) -> io::Result<Lease> {
         // First the note: what has none is never removed for its size.
-        note(&self.used, bytes)?;
+        note(&self.used, Some(bytes))?;
         fs::rename(&self.path, &self.target)?;
         let lease = Lease::take(&self.target, &self.used)?;
         // Nobody removes it meanwhile, as this has the lock.

@@ -8,7 +8,7 @@ use super::refs::Refs;
 use super::revision::{Revision, is_abbreviation};
 use super::said::is_redirect;
 use crate::LibraryOptions;
-use crate::cache::{Hold, Lease, Shelf, Turn};
+use crate::cache::{FunctionCache, Hold, Lease, Shelf, Turn};
 use crate::error::Error;
 use crate::tree::size;
 use process::{Containment, ProcessTree, Settings, Supervisor, make_private_dir};
@@ -23,10 +23,8 @@ use web::{Web, WebError};
 pub(crate) struct GitFetcher {
     options: LibraryOptions,
     web: Web,
-    /// Repositories, each with what was fetched of another one.
-    pub(crate) mirrors: Shelf,
-    /// The files of commits.
-    pub(crate) trees: Shelf,
+    mirrors: Shelf,
+    trees: Shelf,
     noted: Noted,
     directory: PathBuf,
 }
@@ -34,11 +32,12 @@ pub(crate) struct GitFetcher {
 impl GitFetcher {
     pub(crate) fn new(options: LibraryOptions, web: Web) -> Self {
         let directory = options.cache_dir.join("git");
+        let cache = FunctionCache::new(&options.cache_dir);
         Self {
             options,
             web,
-            mirrors: Shelf::new(directory.join("repositories")),
-            trees: Shelf::new(directory.join("trees")),
+            mirrors: cache.repositories(),
+            trees: cache.commits(),
             noted: Noted::new(directory.join("names")),
             directory,
         }

@@ -6,7 +6,7 @@ use super::platform::Platform;
 use super::registries::Registries;
 use super::registry::{Access, Registry};
 use crate::LibraryOptions;
-use crate::cache::{Lease, Shelf, Staging, Turn};
+use crate::cache::{FunctionCache, Lease, Shelf, Staging, Turn};
 use crate::error::Error;
 use crate::tree::tame;
 use executor_core::Cancellation;
@@ -48,7 +48,7 @@ impl ImageFetcher {
         let directory = options.cache_dir.join("oci");
         Self {
             registries,
-            trees: Shelf::new(directory.join("trees")),
+            trees: FunctionCache::new(&options.cache_dir).images(),
             noted: directory.join("names"),
             options,
         }

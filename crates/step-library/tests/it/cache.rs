@@ -1,7 +1,7 @@
 use crate::support::{Home, fetch, git, text, until};
 use gitlab_testkit::GitLab;
 use std::time::Duration;
-use step_library::{StepLibrary, Unused};
+use step_library::{FunctionCache, StepLibrary, Unused};
 
 #[tokio::test]
 async fn what_is_in_use_is_not_removed() {
@@ -61,6 +61,33 @@ async fn what_a_killed_program_left_is_removed() {
     let fetched = fetch(&library, &git(&project.clone_url(), "main")).await;
     fetched.unwrap();
     assert!(!left.exists());
+}
+
+#[tokio::test]
+async fn what_a_fetch_that_failed_left_is_seen_and_goes() {
+    let gitlab = GitLab::start();
+    let project = gitlab.project("g/functions");
+    project.commit(&[("func.yml", "it")]);
+    let home = Home::new();
+    let mut options = home.options(&[&gitlab.url()]);
+    let library = StepLibrary::new(options.clone()).unwrap();
+    let missing = git(&project.clone_url(), &"1".repeat(40));
+    fetch(&library, &missing).await.unwrap_err();
+    let cache = FunctionCache::new(home.cache());
+    let [left] = &cache.entries().unwrap()[..] else {
+        panic!("the repository is left: {:?}", cache.entries());
+    };
+    assert!(left.name.starts_with("functions-"), "{left:?}");
+    assert!(left.bytes > 0, "{left:?}");
+    // With no room for it, it goes by itself.
+    options.budget = 0;
+    let library = StepLibrary::new(options).unwrap();
+    fetch(&library, &missing).await.unwrap_err();
+    until("it is removed", || {
+        library.clean(Unused::Above(0)).unwrap();
+        home.names("git/repositories").is_empty()
+    });
+    assert!(cache.entries().unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
-use step_library::StepLibrary;
+use step_library::{FunctionCache, StepLibrary, Unused};
 use steps::{Asker, Library, Source};
 
 /// Names the directory of a program that is to be killed.
@@ -61,6 +61,40 @@ async fn an_image_that_is_given_up_leaves_nothing() {
     drop(release);
     let fetched = fetch(&library, &source).await.unwrap();
     assert_eq!(text(&fetched.directory, "func.yml"), "it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_is_being_fetched_stays_and_goes_when_it_is_given_up() {
+    let gitlab = GitLab::start();
+    let project = gitlab.project("g/functions");
+    let commit = project.commit(&[("func.yml", "it")]);
+    let path = "/g/functions.git/git-upload-pack";
+    let home = Home::new();
+    let library = home.library(&[&gitlab.url()]);
+    // Another program's.
+    let (other, cache) = (
+        home.library(&[&gitlab.url()]),
+        FunctionCache::new(home.cache()),
+    );
+    let held = gitlab.hold(path);
+    let source = git(&project.clone_url(), &commit);
+    drop_when(&library, &source, || {
+        let begun = gitlab.count("POST", path) > 0;
+        if begun {
+            let cleaned = other.clean(Unused::Since(Duration::ZERO)).unwrap();
+            assert_eq!(cleaned.directories, 0);
+            assert_eq!(home.names("git/repositories").len(), 1);
+        }
+        begun
+    })
+    .await;
+    held.release();
+    let left = cache.entries().unwrap();
+    assert!(left.len() == 1 && left[0].bytes > 0, "{left:?}");
+    until("it is removed", || {
+        other.clean(Unused::Since(Duration::ZERO)).unwrap();
+        home.names("git/repositories").is_empty()
+    });
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -65,3 +65,32 @@ fn a_function_of_a_repository_is_run_by_hand_and_kept() {
         .expect_code(1)
         .expect_text("func.yml");
 }
+
+#[test]
+fn functions_that_were_brought_are_cleaned_like_caches() {
+    let scene = scene();
+    let reference = format!("{}/group/functions.git/-/greet@v1", scene.gitlab.url());
+    let arguments = ["steps", "run", &reference, "-i", "who=Bob"];
+    scene.runwright(&arguments).expect_code(0);
+    let clean = |options: &[&str]| {
+        let done = scene.runwright(&[&["clean"], options].concat());
+        done.expect_code(0).stdout
+    };
+    // The repository, and the files of the commit.
+    for looks in [&[][..], &["--cache", "--dry-run"], &["--all", "--dry-run"]] {
+        let shown = clean(looks);
+        assert!(shown.contains("would go  functions functions-"), "{shown}");
+        assert!(shown.contains("2 things could go, "), "{shown}");
+    }
+    for others in [&["--cache", "--older-than", "1 day"][..], &["--runs"]] {
+        assert_eq!(clean(others), "0 things removed, 0 B\n");
+    }
+    let removed = clean(&["--cache"]);
+    assert!(
+        removed.contains("removed  functions functions-"),
+        "{removed}"
+    );
+    assert!(removed.contains("2 things removed, "), "{removed}");
+    assert_eq!(clean(&["--cache"]), "0 things removed, 0 B\n");
+    scene.runwright(&arguments).expect_code(0);
+}

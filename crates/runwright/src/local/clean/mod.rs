@@ -4,6 +4,7 @@
 //! so is that of a cache.
 
 mod caches;
+mod functions;
 mod reused;
 mod runs;
 
@@ -53,6 +54,8 @@ pub enum RemovableKind {
     Cache,
     /// What is kept of a job, so that it need not run again.
     Reuse,
+    /// Functions of the step language that were fetched from elsewhere.
+    Functions,
 }
 
 /// What became of something that was to be removed.
@@ -63,7 +66,7 @@ pub enum Fate {
     Seen,
     /// It is gone.
     Removed,
-    /// A living run uses it.
+    /// A living run, or another program, uses it.
     InUse,
     /// It could not be removed.
     Stays(String),
@@ -104,6 +107,15 @@ impl Cleaning<'_> {
     /// When the state cannot be read.
     pub fn reuse(&self) -> Result<Vec<Removable>, LocalError> {
         reused::clean(self)
+    }
+
+    /// Removes functions that were fetched from git repositories and registries, which all projects share. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn functions(&self) -> Result<Vec<Removable>, LocalError> {
+        functions::clean(self)
     }
 
     fn is_old_enough(&self, moment: Timestamp) -> bool {
