@@ -30,7 +30,7 @@ fn nasty(marker: &str) -> String {
     )
 }
 
-fn kill_9(pids: &[u32]) {
+pub(crate) fn kill_9(pids: &[u32]) {
     let pids = pids.iter().map(ToString::to_string);
     Command::new("kill")
         .arg("-KILL")
@@ -40,12 +40,12 @@ fn kill_9(pids: &[u32]) {
 }
 
 /// Returns the guardians of a project's runs; each names its journal on its command line.
-fn guardians(project: &Project) -> Vec<u32> {
+pub(crate) fn guardians(project: &Project) -> Vec<u32> {
     processes_with(&project.home().join("journal").display().to_string())
 }
 
 /// Returns the cgroups that the journals of a project name.
-fn cgroups(project: &Project) -> Vec<PathBuf> {
+pub(crate) fn cgroups(project: &Project) -> Vec<PathBuf> {
     let journals = fs::read_dir(project.home().join("journal"));
     let texts = journals
         .into_iter()
@@ -60,7 +60,7 @@ fn cgroups(project: &Project) -> Vec<PathBuf> {
     texts.flat_map(paths).collect()
 }
 
-fn assert_nothing_stays(project: &Project, marker: &str, cgroups: &[PathBuf]) {
+pub(crate) fn assert_nothing_stays(project: &Project, marker: &str, cgroups: &[PathBuf]) {
     wait_until("all processes to be gone", || {
         processes_with(marker).is_empty()
     });

@@ -1,5 +1,6 @@
 //! `runwright steps run`: functions by hand.
 
+use crate::fault::{assert_nothing_stays, cgroups, guardians, kill_9};
 use crate::project::{Project, wait_until};
 use crate::signals::interrupt;
 use std::fs;
@@ -132,6 +133,46 @@ fn a_function_that_is_stopped_leaves_nothing() {
         !fs::exists(format!("/proc/{pid}/exe")).unwrap()
     });
     wait_until("nothing to be left", || project.leftovers().is_empty());
+}
+
+#[test]
+fn a_function_whose_program_is_killed_leaves_nothing() {
+    const SLOW: &str = "spec:\n---\nexec: {command: [sh, -c, 'trap \"\" TERM HUP; setsid sleep 600 >&- 2>&1 & sleep 600 & echo it has begun; wait']}\n";
+    for with_guardian in [false, true] {
+        let marker = format!(
+            "runwright-test-steps-{with_guardian}-{}",
+            std::process::id()
+        );
+        let project = project();
+        project.write("slow/func.yml", SLOW);
+        let variable = format!("MARK={marker}");
+        let mut child = project.start(&["steps", "run", "./slow", "--variable", &variable]);
+        project.wait_for("it has begun");
+        let cgroups = cgroups(&project);
+        assert!(!project.leftovers().is_empty(), "its directory is there");
+        let mut pids = vec![child.id()];
+        if with_guardian {
+            let found = guardians(&project);
+            assert_eq!(found.len(), 1, "one guardian for one run");
+            pids.extend(found);
+        }
+        kill_9(&pids);
+        child.wait().unwrap();
+        if with_guardian {
+            let next = [
+                "steps",
+                "run",
+                "./greet",
+                "-i",
+                "who=a",
+                "--variable",
+                "TITLE=",
+            ];
+            project.runwright(&next).expect_code(0);
+        }
+        assert_nothing_stays(&project, &marker, &cgroups);
+        assert!(!project.scratch().join("project.tmp").exists());
+    }
 }
 
 #[test]
