@@ -40,6 +40,9 @@ pub struct StageVariables {
     pub environment: Vec<(String, String)>,
     /// Variables whose value goes to a file.
     pub files: Vec<FileVariable>,
+    /// The names of those whose values are hidden in the job's log. It masks by itself; this is for executors that show
+    /// values elsewhere.
+    pub masked: Vec<String>,
 }
 
 impl StageVariables {
@@ -65,6 +68,7 @@ impl fmt::Debug for StageVariables {
                     .collect::<Vec<_>>(),
             )
             .field("files", &self.files)
+            .field("masked", &self.masked)
             .finish()
     }
 }

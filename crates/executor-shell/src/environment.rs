@@ -153,6 +153,7 @@ mod tests {
                 key: "F".to_owned(),
                 content: b"secret".to_vec(),
             }],
+            ..StageVariables::default()
         };
         let environment: Vec<_> = runner.with(&variables, Path::new("/t")).collect();
         let pairs: Vec<_> = environment

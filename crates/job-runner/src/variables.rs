@@ -104,6 +104,9 @@ pub(crate) fn for_stage(
     let mut stage = StageVariables::default();
     for variable in expanded {
         let JobVariable { key, value, .. } = variable;
+        if variable.masked {
+            stage.masked.push(key.clone());
+        }
         if variable.file {
             let content = value.clone().into_bytes();
             stage.files.push(FileVariable {
@@ -311,6 +314,17 @@ mod tests {
             hostname: "host".to_owned(),
             variables: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_stage_knows_which_of_its_variables_are_masked() {
+        let job = job_with(vec![
+            JobVariable::masked("TOKEN", "tiger"),
+            JobVariable::public("PLAIN", "$TOKEN"),
+        ]);
+        let stage = stage_of(&job, "running").expect("valid");
+        let is_masked = |name: &str| stage.masked.iter().any(|masked| masked == name);
+        assert!(is_masked("TOKEN") && !is_masked("PLAIN"), "{stage:?}");
     }
 
     #[test]

@@ -212,6 +212,7 @@ async fn variables_that_are_given_are_those_of_the_shell() {
             key: "AS_FILE".to_owned(),
             content: b"in-a-file".to_vec(),
         }],
+        ..StageVariables::default()
     };
     let request = TerminalRequest::new(SIZE).with_variables(Arc::new(variables));
     let terminal = fixture.executor.terminal().unwrap();

@@ -165,7 +165,7 @@ impl FunctionRun {
             shell: Vec::new(),
             variables: Arc::new(StageVariables {
                 environment: self.variables.clone(),
-                files: Vec::new(),
+                ..StageVariables::default()
             }),
             masked: self.masked.clone(),
             working_dir: self.directory.display().to_string(),

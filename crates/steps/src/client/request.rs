@@ -15,6 +15,8 @@ struct Step<'a> {
 pub(crate) fn request(run: &RunSpec) -> v1::RunRequest {
     let variables = &run.variables;
     let are_scripts = matches!(run.steps, RunSteps::Scripts(_));
+    // In expressions they are secrets. What only scripts see the job's log hides.
+    let is_secret = |key: &String| !are_scripts && variables.masked.contains(key);
     let environment = variables
         .environment
         .iter()
@@ -22,6 +24,7 @@ pub(crate) fn request(run: &RunSpec) -> v1::RunRequest {
             key: key.clone(),
             value: value.clone(),
             raw: true,
+            masked: is_secret(key),
             ..v1::Variable::default()
         });
     let files = variables.files.iter().map(|file| {
@@ -35,7 +38,7 @@ pub(crate) fn request(run: &RunSpec) -> v1::RunRequest {
             content,
             file: true,
             raw: true,
-            ..v1::Variable::default()
+            masked: is_secret(&file.key),
         }
     });
     v1::RunRequest {
@@ -106,6 +109,7 @@ mod tests {
         run.variables = Arc::new(StageVariables {
             environment: vec![("A".to_owned(), "$B".to_owned())],
             files: vec![file("TEXT", b"t"), file("BYTES", b"\xff")],
+            ..StageVariables::default()
         });
         let request = request(&run);
         assert!(request.env.is_empty());
@@ -127,6 +131,24 @@ mod tests {
                 ("BYTES", "", b"\xff", true, true),
             ]
         );
+    }
+
+    #[test]
+    fn what_a_job_masks_is_a_secret_where_there_are_expressions() {
+        let mut run = RunSpec::script(RunId::new("7"), "echo");
+        let pair = |key: &str| (key.to_owned(), "tiger".to_owned());
+        run.variables = Arc::new(StageVariables {
+            environment: vec![pair("PLAIN"), pair("TOKEN")],
+            masked: vec!["TOKEN".to_owned()],
+            ..StageVariables::default()
+        });
+        let masked = |run: &RunSpec| {
+            let variables = request(run).job.unwrap().variables.into_iter();
+            variables.map(|it| it.masked).collect::<Vec<_>>()
+        };
+        assert_eq!(masked(&run), [false, false]);
+        run.steps = RunSteps::Language("[]".to_owned());
+        assert_eq!(masked(&run), [false, true]);
     }
 
     #[test]

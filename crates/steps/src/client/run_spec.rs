@@ -136,7 +136,7 @@ mod tests {
         run.masked = vec!["correct horse".to_owned()];
         run.variables = Arc::new(StageVariables {
             environment: vec![("TOKEN".to_owned(), "battery staple".to_owned())],
-            files: Vec::new(),
+            ..StageVariables::default()
         });
         let text = format!("{run:?}");
         assert!(

@@ -352,7 +352,7 @@ mod tests {
         let name = "DOCKER_AUTH_CONFIG".to_owned();
         let mut variables = StageVariables {
             environment: vec![(name.clone(), "text".to_owned())],
-            files: Vec::new(),
+            ..StageVariables::default()
         };
         let patron = Patron {
             library: Arc::new(Nobody),

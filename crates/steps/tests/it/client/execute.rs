@@ -24,6 +24,7 @@ async fn a_script_runs_and_its_bytes_and_its_result_come_back() {
             key: "FILE".to_owned(),
             content: b"\xfffile".to_vec(),
         }],
+        ..StageVariables::default()
     });
     let mut output = Output::default();
     let result = client
@@ -234,4 +235,68 @@ async fn a_request_that_cannot_be_is_refused_with_the_reason() {
     let error = ended.unwrap_err();
     assert!(matches!(error, StepsError::Refused { .. }), "{error:?}");
     assert!(error.to_string().contains("/no/such/shell"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn masked_variables_of_a_job_are_secrets_in_expressions() {
+    const FUNCTION: &str = r#"
+spec:
+  inputs:
+    open: {type: string, default: ""}
+    token: {type: string, sensitive: true, default: ""}
+  outputs: {said: {type: string}}
+---
+exec:
+  command: [sh, -c, 'echo "{\"name\":\"said\",\"value\":\"it is $1\"}" >>$2', sh, "${{ inputs.token }}", "${{ output_file }}"]
+"#;
+    const GOOD: &str = r#"
+- {name: a, func: ./f, inputs: {token: "${{ vars.TOKEN }}"}, env: {E: "is ${{ vars.TOKEN }}"}}
+- {name: b, script: 'echo "${{ vars.TOKEN }} $TOKEN ${{ vars.PLAIN }}"; test ${{ vars.TOKEN }} = tiger-tiger'}
+"#;
+    let served = Served::start();
+    std::fs::create_dir(served.path("work/f")).unwrap();
+    std::fs::write(served.path("work/f/func.yml"), FUNCTION).unwrap();
+    let run = async |steps: &str| {
+        let told = Arc::new(Mutex::new(String::new()));
+        let reports = Arc::clone(&told);
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let mut run = served.run("1", "");
+        run.steps = RunSteps::Language(steps.to_owned());
+        run.variables = Arc::new(StageVariables {
+            environment: vec![pair("TOKEN", "tiger-tiger"), pair("PLAIN", "seen")],
+            masked: vec!["TOKEN".to_owned()],
+            ..StageVariables::default()
+        });
+        run.reports = Some(Arc::new(move |report| {
+            *reports.lock().unwrap() += &serde_json::to_string(&report).unwrap();
+        }));
+        let mut output = Output::default();
+        let client = served.client();
+        let ended = client
+            .execute(&run, &mut output.sink(), &Cancellation::new())
+            .await;
+        let told = told.lock().unwrap().clone();
+        (ended.map(|it| it.status.is_success()), output.text(), told)
+    };
+    let (ended, log, told) = run(GOOD).await;
+    assert!(ended.unwrap(), "{log}");
+    assert_eq!(
+        log,
+        "Running step \"a\"\nRunning step \"b\"\n[MASKED] [MASKED] seen\n"
+    );
+    assert!(!told.contains("tiger"), "{told}");
+    for shown in [
+        r#""token":"[MASKED]""#,
+        r#""E":"[MASKED]""#,
+        r#""said":"it is [MASKED]""#,
+    ] {
+        assert!(told.contains(shown), "{shown} in {told}");
+    }
+    // As with any other secret, it goes only where that is declared.
+    let (ended, log, told) =
+        run("[{name: a, func: ./f, inputs: {open: '${{ vars.TOKEN }}'}}]").await;
+    assert!(!ended.unwrap_or(false));
+    assert!(log.contains("\"open\""), "{log}");
+    assert!(log.contains("sensitive"), "{log}");
+    assert!(!format!("{log}{told}").contains("tiger"), "{log}{told}");
 }
