@@ -1,18 +1,23 @@
 use super::agent_info::AgentInfo;
 use super::error::StepsError;
+use super::message::shortened;
 use super::run_id::RunId;
 use super::run_result::RunResult;
 use super::run_status::{RunState, RunStatus};
 use crate::wire::v1::{self, result::ErrorKind, result::State};
 use executor_core::{CancelCause, ExitCode, StageStatus};
+use std::ops::RangeInclusive;
 use std::time::{Duration, SystemTime};
+
+/// The signals that there are; another number is none.
+const SIGNALS: RangeInclusive<i32> = 1..=64;
 
 /// Returns what the service says of a request.
 pub(crate) fn status(status: v1::Status) -> RunStatus {
     let (state, message, result) = match &status.result {
         Some(result) => (
             state(&status, result),
-            result.message.clone(),
+            shortened(result.message.clone()),
             status.finished.then(|| run_result(&status, result)),
         ),
         // A service that knows no more than the words of the blueprint.
@@ -80,7 +85,7 @@ fn plain_state(status: &v1::Status) -> RunState {
 fn run_result(status: &v1::Status, result: &v1::Result) -> RunResult {
     let known = |number: u64| (number > 0).then_some(number);
     RunResult {
-        status: if result.signal > 0 {
+        status: if SIGNALS.contains(&result.signal) {
             StageStatus::Signaled {
                 signal: result.signal,
             }
@@ -94,7 +99,7 @@ fn run_result(status: &v1::Status, result: &v1::Result) -> RunResult {
         stdout_bytes: result.stdout_bytes,
         stderr_bytes: result.stderr_bytes,
         log_bytes: result.log_bytes,
-        log_error: (!result.log_error.is_empty()).then(|| result.log_error.clone()),
+        log_error: (!result.log_error.is_empty()).then(|| shortened(result.log_error.clone())),
     }
 }
 

@@ -1,5 +1,6 @@
 use super::error::StepsError;
 use super::link::Link;
+use super::message::shortened;
 use super::patience::{After, Patience};
 use crate::wire::INSTANCE;
 use crate::wire::v1::step_runner_client::StepRunnerClient;
@@ -44,7 +45,7 @@ pub(crate) fn refusal(status: &Status, id: &str) -> StepsError {
             source: "the service was started anew".into(),
         };
     }
-    let message = status.message().to_owned();
+    let message = shortened(status.message().to_owned());
     match status.code() {
         Code::NotFound => StepsError::Forgotten { id: id.to_owned() },
         Code::InvalidArgument

@@ -82,6 +82,8 @@ async fn follow_once(
     attempts.patience.answered();
     let idle_after = link.options().idle_after;
     loop {
+        // Whoever always has something to say is not to keep others from their turn.
+        tokio::task::consume_budget().await;
         let next = pieces.message();
         let next = if log.is_idle() {
             next.await

@@ -7,6 +7,7 @@ mod error;
 mod follow;
 pub(crate) mod link;
 mod log_reader;
+mod message;
 mod options;
 mod patience;
 mod report;

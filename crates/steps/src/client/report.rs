@@ -26,6 +26,8 @@ async fn report_all(link: &Link, id: &RunId, reports: &StepReports) -> Result<()
         .once(service.follow_steps(request))
         .await?;
     while let Some(answer) = answers.message().await? {
+        // Whoever always has something to say is not to keep others from their turn.
+        tokio::task::consume_budget().await;
         let report = StepReport::from(answer.result.unwrap_or_default());
         if report.status != StepState::Running {
             reports(report);

@@ -2,6 +2,7 @@
 
 use super::call::{Attempts, Failure};
 use super::link::Link;
+use super::message::shortened;
 use super::run_id::RunId;
 use super::transfer;
 use crate::library::{Asker, Library, Source};
@@ -25,9 +26,6 @@ const MOST: u64 = 1_000;
 
 /// The longest text that a wish names something with.
 const LONGEST_NAME: usize = 4096;
-
-/// The longest message that goes to the log of a job.
-const LONGEST_MESSAGE: usize = 4096;
 
 /// Whoever brings what is wished for, and for whom.
 #[derive(Debug, Clone)]
@@ -80,7 +78,12 @@ impl<'a> Wishes<'a> {
         let mut attempts = Attempts::new(self.link);
         let mut next = 0;
         loop {
-            let cause = match self.listen_once(&wishes, &mut next, &mut attempts).await {
+            let told = self.listen_once(&wishes, &mut next, &mut attempts).await;
+            if next > MOST {
+                // The one that was too many is refused, and nobody listens for more.
+                return;
+            }
+            let cause = match told {
                 Ok(()) => "the wishes ended too early".into(),
                 Err(Failure::Gone(cause)) => cause,
                 Err(Failure::Refused(status)) => {
@@ -109,6 +112,8 @@ impl<'a> Wishes<'a> {
         let mut told = attempts.once(service.follow_wishes(request)).await?;
         attempts.patience.answered();
         loop {
+            // Whoever always has something to say is not to keep others from their turn.
+            tokio::task::consume_budget().await;
             let message = told.message().await;
             let Some(message) = fail_point!("steps::client::wishes", message)? else {
                 return Ok(());
@@ -119,7 +124,7 @@ impl<'a> Wishes<'a> {
                 continue;
             };
             *next = wish.number.saturating_add(1);
-            if wishes.send(wish).await.is_err() {
+            if wishes.send(wish).await.is_err() || *next > MOST {
                 return Ok(());
             }
         }
@@ -129,17 +134,18 @@ impl<'a> Wishes<'a> {
     async fn answer(&self, wish: Wish) {
         let number = wish.number;
         let outcome = match caught(self.outcome(wish)).await {
-            Ok(outcome) => outcome.unwrap_or_else(Outcome::Refused),
+            Ok(outcome) => outcome.unwrap_or_else(|words| Outcome::Refused(shortened(words))),
             Err(panic) => {
                 tracing::error!(%panic, id = %self.id, "The library broke down.");
                 Outcome::Refused("the library of functions broke down".to_owned())
             }
         };
-        if let Err(error) = self.grant(number, shortened(outcome)).await {
+        if let Err(error) = self.grant(number, outcome).await {
             tracing::debug!(id = %self.id, %error, "The answer to a wish was not taken.");
-            let refused = Outcome::Refused(format!("what was brought was not taken: {error}"));
+            let words = format!("what was brought was not taken: {error}");
+            let refused = Outcome::Refused(shortened(words));
             // Whoever follows the log says that the service is gone.
-            let _ = self.grant(number, shortened(refused)).await;
+            let _ = self.grant(number, refused).await;
         }
     }
 
@@ -239,16 +245,6 @@ fn absolute(path: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(path))
 }
 
-fn shortened(outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Refused(mut words) => {
-            words.truncate(words.floor_char_boundary(LONGEST_MESSAGE));
-            Outcome::Refused(words)
-        }
-        other => other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,15 +332,6 @@ mod tests {
         )
         .await;
         refused(0, publish("/x.tar", "\0"), "", "control characters").await;
-    }
-
-    #[test]
-    fn long_messages_are_shortened() {
-        let outcome = shortened(Outcome::Refused("\u{e4}".repeat(5000)));
-        let Outcome::Refused(words) = outcome else {
-            panic!("{outcome:?}");
-        };
-        assert_eq!(words.len(), LONGEST_MESSAGE);
     }
 
     #[test]

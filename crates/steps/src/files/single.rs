@@ -1,9 +1,16 @@
 use super::error::FilesError;
+use super::pipe::PIECE;
 use executor_core::ability::ByteStream;
+use futures_util::StreamExt;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use tar::{Archive, EntryType};
-use tokio_util::io::SyncIoBridge;
+use tokio_util::io::{ReaderStream, StreamReader, SyncIoBridge};
+use tokio_util::sync::CancellationToken;
+
+/// The most that comes before the content of a file: headers, and a name.
+const LONGEST_HEADER: u64 = 64 * 1024;
 
 /// Writes the one file that an archive from the environment holds to `target`, which must be it by name and kind, and no
 /// longer than `longest`.
@@ -13,9 +20,18 @@ pub(crate) async fn single(
     mut target: File,
     longest: u64,
 ) -> io::Result<File> {
-    let archive = SyncIoBridge::new(archive);
+    // The thread ends with whoever waits for it: an archive may go on for ever.
+    let given_up = CancellationToken::new();
+    let stop = given_up.clone().cancelled_owned();
+    let _guard = given_up.drop_guard();
+    let pieces = ReaderStream::with_capacity(archive, PIECE).take_until(stop);
+    let archive = SyncIoBridge::new(StreamReader::new(Box::pin(pieces)));
     let reading = tokio::task::spawn_blocking(move || {
-        let mut archive = Archive::new(archive);
+        let left = Cell::new(LONGEST_HEADER);
+        let mut archive = Archive::new(Headed {
+            archive,
+            left: &left,
+        });
         let mut entries = archive.entries()?;
         let Some(entry) = entries.next() else {
             return Err(io::Error::new(io::ErrorKind::NotFound, "it is not there"));
@@ -30,12 +46,30 @@ pub(crate) async fn single(
         if size > longest {
             return Err(refused(&format!("it is longer than {longest} bytes")));
         }
+        left.set(u64::MAX);
         if io::copy(&mut entry.take(longest), &mut Here(&mut target))? != size {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(target)
     });
     reading.await.map_err(io::Error::other)?
+}
+
+/// An archive of which only so much is read before its file begins: names can be as long as a file, and are kept in
+/// memory.
+struct Headed<'a, R> {
+    archive: R,
+    left: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Headed<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.archive.read(buffer)?;
+        let left = self.left.get().checked_sub(read as u64);
+        self.left
+            .set(left.ok_or_else(|| refused("its name is too long"))?);
+        Ok(read)
+    }
 }
 
 /// A file of this host, whose errors say so: there are also those of the environment.
@@ -65,7 +99,10 @@ fn refused(words: &str) -> io::Error {
 mod tests {
     use super::*;
     use std::io::Cursor;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
     use tar::{Builder, Header};
+    use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
     fn archive(kind: EntryType, name: &str, content: &[u8]) -> Vec<u8> {
         let mut builder = Builder::new(Vec::new());
@@ -97,6 +134,71 @@ mod tests {
         refused(archive(EntryType::Directory, "a", b""), "something else").await;
         refused(archive(file, "a", b"12345")[..514].to_vec(), "end of file").await;
         refused(Vec::new(), "it is not there").await;
+    }
+
+    /// A name that goes on for ever.
+    fn endless(kind: EntryType) -> ByteStream {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(8 << 30);
+        header.set_cksum();
+        let begin = Cursor::new(header.as_bytes().to_vec());
+        Box::new(AsyncReadExt::chain(begin, tokio::io::repeat(b'a')))
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn names_that_are_longer_than_a_name_can_be_are_not_kept() {
+        for kind in [
+            EntryType::GNULongName,
+            EntryType::GNULongLink,
+            EntryType::XHeader,
+        ] {
+            let target = tempfile::tempfile().unwrap();
+            let taken = single(endless(kind), "a".to_owned(), target, 1 << 40).await;
+            let words = taken.unwrap_err().to_string();
+            assert!(words.contains("name is too long"), "{kind:?}: {words}");
+        }
+    }
+
+    /// Says when it is dropped.
+    struct Told<R> {
+        archive: R,
+        _dropped: tokio::sync::oneshot::Sender<()>,
+    }
+
+    impl<R: AsyncRead + Unpin> AsyncRead for Told<R> {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.archive).poll_read(context, buffer)
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_file_without_an_end_is_given_up_with_whoever_waits_for_it() {
+        let mut header = Header::new_gnu();
+        header.set_path("a").unwrap();
+        header.set_size(1 << 40);
+        header.set_cksum();
+        let (sender, dropped) = tokio::sync::oneshot::channel();
+        // Nothing comes after the header, and no end.
+        let (_open, rest) = tokio::io::duplex(1);
+        let begin = Cursor::new(header.as_bytes().to_vec());
+        let archive: ByteStream = Box::new(Told {
+            archive: AsyncReadExt::chain(begin, rest),
+            _dropped: sender,
+        });
+        let target = tempfile::tempfile().unwrap();
+        let mut taking = Box::pin(single(archive, "a".to_owned(), target, 1 << 40));
+        tokio::select! {
+            biased;
+            taken = &mut taking => panic!("it has no end: {taken:?}"),
+            () = std::future::ready(()) => {}
+        }
+        drop(taking);
+        dropped.await.unwrap_err();
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,7 @@ mod cut;
 mod execute;
 mod files;
 mod gone;
+mod hostile;
 mod log;
 mod proxy;
 mod ssh;

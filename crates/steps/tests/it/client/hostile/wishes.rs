@@ -1,0 +1,122 @@
+//! Wishes of a service that breaks the rules.
+
+use std::sync::Arc;
+
+use executor_core::Cancellation;
+use steps::wire::v1;
+use steps::wire::v1::wish::{Git, What};
+use steps::{Asker, RunId, RunSpec, StepsClient};
+use tokio::sync::Notify;
+
+use super::impatient;
+use super::liar::{Liar, endless, pending, these};
+use crate::client::support::{Output, quick};
+use crate::service::fake_library::FakeLibrary;
+
+fn wish(number: u64, what: impl Into<Option<What>>) -> v1::FollowWishesResponse {
+    v1::FollowWishesResponse {
+        wish: Some(v1::Wish {
+            number,
+            what: what.into(),
+            directory: "/tmp/wish".to_owned(),
+            ..v1::Wish::default()
+        }),
+    }
+}
+
+fn git() -> What {
+    What::Git(Git {
+        url: "https://example.com/a".to_owned(),
+        rev: "v1".to_owned(),
+    })
+}
+
+/// Follows a request that does not end until as many answers to wishes came as are expected, and no wish is listened to
+/// any more if that is `over`. Returns what was asked for.
+async fn grants(mut liar: Liar, expect: usize, over: Option<Arc<Notify>>) -> Vec<String> {
+    liar.logs = Arc::new(pending);
+    let granted = Arc::clone(&liar.granted);
+    let library = Arc::new(FakeLibrary::default());
+    let client = StepsClient::new(Arc::new(liar), quick())
+        .with_library(Arc::clone(&library) as _, Asker::default());
+    let run = RunSpec::script(RunId::new("1"), "true");
+    let (mut output, never) = (Output::default(), Cancellation::new());
+    let mut sink = output.sink();
+    let all = async {
+        let mut counted = granted.subscribe();
+        counted.wait_for(|count| *count >= expect).await.unwrap();
+        if let Some(over) = over {
+            over.notified().await;
+        }
+    };
+    tokio::select! {
+        ended = client.execute(&run, &mut sink, &never) => panic!("it goes on: {ended:?}"),
+        () = all => {}
+    }
+    assert_eq!(*granted.borrow(), expect);
+    library.whats()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wishes_without_an_end_are_met_a_thousand_times_and_no_more() {
+    let over = Arc::new(Notify::new());
+    let told = Arc::clone(&over);
+    let mut liar = Liar::new();
+    liar.wishes = Arc::new(move || {
+        let guard = Over(Arc::clone(&told));
+        endless(move |number| {
+            let _ = &guard;
+            wish(number, git())
+        })
+    });
+    // The last answer is that there are too many.
+    let asked = grants(liar, 1_001, Some(over)).await;
+    assert_eq!(asked.len(), 1_000);
+}
+
+/// Tells that a stream is not read any more.
+struct Over(Arc<Notify>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wishes_that_come_twice_or_backwards_or_ask_for_nothing_are_met_once() {
+    let mut liar = Liar::new();
+    liar.wishes = Arc::new(|| {
+        let nothing = v1::FollowWishesResponse::default();
+        these([
+            wish(5, git()),
+            wish(3, git()),
+            nothing,
+            wish(5, git()),
+            wish(6, None),
+            wish(u64::MAX, git()),
+            wish(u64::MAX, git()),
+            wish(7, git()),
+        ])
+    });
+    assert_eq!(grants(liar, 3, None).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_to_wishes_that_nobody_takes_hold_up_nothing() {
+    for silent in ["", "grant"] {
+        let mut liar = Liar {
+            silent,
+            knows_wishes: false,
+            ..Liar::new()
+        };
+        liar.wishes = Arc::new(|| these([wish(0, None), wish(1, None)]));
+        let client = StepsClient::new(Arc::new(liar), impatient());
+        let client = client.with_library(Arc::new(FakeLibrary::default()), Asker::default());
+        let run = RunSpec::script(RunId::new("1"), "true");
+        let mut output = |_, _: &[u8]| {};
+        let never = Cancellation::new();
+        let ended = client.execute(&run, &mut output, &never);
+        assert!(ended.await.unwrap().status.is_success());
+    }
+}
