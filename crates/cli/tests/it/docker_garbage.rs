@@ -1,59 +1,24 @@
 //! What jobs bring into a real engine, and what of it goes.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the tests drive the binary from outside"
-)]
-
 use crate::docker::{docker, runwright, start};
 use crate::project::Project;
+use crate::registry::Registry;
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use tempfile::TempDir;
 
-/// A registry of the test's own with one image, which ends with this.
-struct Registry {
-    child: Child,
+/// An image that no other test has, in a registry of its own.
+struct Pushed {
     image: String,
-    _directory: TempDir,
+    _registry: Registry,
 }
 
-impl Registry {
+impl Pushed {
     fn start() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().display();
-        let config = format!(
-            "version: 0.1\nlog: {{level: info, accesslog: {{disabled: true}}}}\n\
-             storage: {{filesystem: {{rootdirectory: {root}/data}}}}\n\
-             http: {{addr: '127.0.0.1:0'}}\n"
-        );
-        let path = directory.path().join("config.yml");
-        fs::write(&path, config).unwrap();
-        let mut child = Command::new("docker-registry")
-            .arg("serve")
-            .arg(path)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("docker-registry is installed: run the tests by `cargo xtask test`");
-        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
-        let port = log.find_map(|line| {
-            let line = line.unwrap();
-            let (_, rest) = line.split_once("listening on 127.0.0.1:")?;
-            let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
-            digits.parse::<u16>().ok()
-        });
-        // What it says later is read too, so that it never waits for a reader.
-        std::thread::spawn(move || log.for_each(drop));
-        let port = port.expect("the registry says where it listens");
-        let image = format!("127.0.0.1:{port}/app:1");
-        push(&image, port);
+        let registry = Registry::start();
+        let image = format!("{}/app:1", registry.host);
+        push(&image);
         Self {
-            child,
             image,
-            _directory: directory,
+            _registry: registry,
         }
     }
 
@@ -62,17 +27,9 @@ impl Registry {
     }
 }
 
-impl Drop for Registry {
-    fn drop(&mut self) {
-        // A registry that has ended by itself shows in the test.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Makes an image that no other test has, and pushes it. The engine does not have it afterwards.
-fn push(image: &str, port: u16) {
-    let container = format!("runwright-test-garbage-{port}");
+/// Makes an image and pushes it. The engine does not have it afterwards.
+fn push(image: &str) {
+    let container = format!("runwright-test-garbage-{}", image.replace([':', '/'], "-"));
     let script = "head -c 300000 /dev/urandom > /content";
     let busybox = "runwright-test/busybox:1";
     docker(&["run", "--name", &container, busybox, "sh", "-c", script]);
@@ -98,7 +55,7 @@ fn change_ledger(project: &Project, change: impl FnOnce(&mut serde_json::Value))
 }
 
 /// Returns the table with what is another in each run replaced.
-fn timeless(table: &str, registry: &Registry) -> String {
+fn timeless(table: &str, registry: &Pushed) -> String {
     let table = table.replace(&registry.image, "REGISTRY/app:1");
     let lines = table.lines().map(|line| {
         let words = line.split_whitespace().map(|word| {
@@ -122,7 +79,7 @@ fn timeless(table: &str, registry: &Registry) -> String {
 
 #[test]
 fn what_jobs_brought_is_told_and_goes_when_there_is_no_room() {
-    let registry = Registry::start();
+    let registry = Pushed::start();
     let project = Project::with_pipeline(&format!(
         "job:\n  image: {}\n  script:\n    - echo it begins\n\
         \x20   - 'if test -n \"$GO\"; then for i in $(seq 1200); do test -e go && break; sleep 0.05; done; fi'\n",

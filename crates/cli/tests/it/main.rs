@@ -50,6 +50,7 @@ mod not_local;
 mod own_pipeline;
 mod plan;
 mod project;
+mod registry;
 mod reports;
 mod resource_groups;
 mod reuse;

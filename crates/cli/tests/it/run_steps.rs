@@ -2,6 +2,7 @@
 
 use crate::docker;
 use crate::project::{Done, Project};
+use crate::registry::Registry;
 
 /// A job, the files beside it, and what it prints.
 struct Case {
@@ -117,18 +118,23 @@ run:
     },
 ];
 
-/// Runs the job of a case by an executor and returns how it ended, and what its steps wrote.
-fn run(case: &Case, executor: &str) -> (Done, String) {
-    let keys = case.job.replace('\n', "\n  ");
+/// Returns a project with the job of a case.
+fn project(job: &str, files: &[(&str, &str)]) -> Project {
+    let keys = job.replace('\n', "\n  ");
     let pipeline = format!("job:\n  image: runwright-test/busybox:1\n  {keys}\n");
     let project = Project::with_pipeline(&pipeline);
-    for (path, text) in case.files {
+    for (path, text) in files {
         project.write(path, text);
     }
     project.commit();
-    let done = docker::runwright(&project, &["run", "--executor", executor]);
+    project
+}
+
+/// Runs the job by an executor and returns how it ended, and what its steps wrote.
+fn run(project: &Project, executor: &str) -> (Done, String) {
+    let done = docker::runwright(project, &["run", "--executor", executor]);
     let log = String::from_utf8(project.only_log()).unwrap();
-    docker::nothing_left(&project);
+    docker::nothing_left(project);
     (done, steps_of(&log))
 }
 
@@ -151,7 +157,7 @@ fn steps_of(log: &str) -> String {
 fn the_same_steps_do_the_same_on_this_machine_and_in_a_container() {
     for case in CASES {
         for executor in ["shell", "docker"] {
-            let (done, log) = run(case, executor);
+            let (done, log) = run(&project(case.job, case.files), executor);
             let whole = done.all();
             assert_eq!(log, case.log, "{} by {executor}: {whole}", case.name);
             assert_eq!(
@@ -161,5 +167,55 @@ fn the_same_steps_do_the_same_on_this_machine_and_in_a_container() {
                 case.name
             );
         }
+    }
+}
+
+/// Builds an image of functions, publishes it and calls what is in it.
+const FROM_AN_IMAGE: &str = r#"
+run:
+  - name: build
+    func: builtin://function/oci/build
+    inputs:
+      version: 1.2.3
+      common: {files: {func.yml: hello/func.yml, hello: hello/hello}}
+      platforms: {linux/amd64: {files: {}}}
+  - name: publish
+    func: builtin://function/oci/publish
+    inputs: {archive: "${{ steps.build.outputs.archive }}", to_repository: HOST/org/hello}
+  - {name: short, func: "HOST/org/hello:1.2", inputs: {who: you}}
+  - name: long
+    func: {oci: {registry: HOST, repository: org/hello, tag: latest}}
+    inputs: {who: "${{ steps.short.outputs.text }}"}
+  - {name: missing, func: "HOST/org/hello:9", inputs: {who: you}}
+"#;
+
+#[test]
+fn functions_of_an_image_are_built_published_and_run_wherever_the_job_is() {
+    let function = "spec:\n  inputs: {who: {type: string}}\n  outputs: {text: {type: string}}\n---\n\
+                    exec: {command: [sh, '${{ func_dir }}/hello', '${{ inputs.who }}', '${{ output_file }}']}\n";
+    let hello = "echo \"hello $1\"; echo \"{\\\"name\\\":\\\"text\\\",\\\"value\\\":\\\"<$1>\\\"}\" >>\"$2\"\n";
+    let files = [("hello/func.yml", function), ("hello/hello", hello)];
+    let logs = ["shell", "docker"].map(|executor| {
+        let registry = Registry::start();
+        let project = project(&FROM_AN_IMAGE.replace("HOST", &registry.host), &files);
+        std::fs::create_dir_all(project.home()).unwrap();
+        let open = "[include]\nallow-http = [\"127.0.0.1\"]\nallow-private = [\"127.0.0.1\"]\n";
+        std::fs::write(project.home().join("config.toml"), open).unwrap();
+        let (done, log) = run(&project, executor);
+        assert_eq!(done.code, Some(1), "{executor}: {}", done.all());
+        log.replace(&registry.host, "HOST")
+    });
+    let [on_this_machine, in_a_container] = &logs;
+    assert_eq!(on_this_machine, in_a_container);
+    for expect in [
+        "\nhello you\n",
+        "\nhello <you>\n",
+        "ERROR: step \"missing\": ",
+        "HOST/org/hello",
+    ] {
+        assert!(
+            on_this_machine.contains(expect),
+            "{expect}: {on_this_machine}"
+        );
     }
 }

@@ -1,6 +1,6 @@
 use crate::conformance::checks::{
     abilities, background, cleanup, exit, file_variables, input, instances, masking, output,
-    provider, scripts, stages, stop, stop_prepare, variables,
+    provider, run_steps, scripts, stages, stop, stop_prepare, variables,
 };
 use crate::conformance::suite::Suite;
 use std::fmt;
@@ -130,6 +130,7 @@ pub(crate) const CHECKS: &[Check] = checks! {
     Optional abilities::file_transfer;
     Optional abilities::terminal;
     Optional abilities::steps;
+    Optional run_steps::run_steps;
     Optional abilities::resumable;
     Optional abilities::suspend;
     Required cleanup::cleanup_without_prepare;

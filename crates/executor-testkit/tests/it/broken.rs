@@ -128,6 +128,9 @@ caught! {
     a_script_as_an_argument_is_caught: ScriptAsArgument => {
         long_script: "Argument list too long";
     }
+    steps_that_a_shell_reads_are_caught: RunsStepsAsScript => {
+        run_steps: "are to print \"hello Sally";
+    }
     a_refused_empty_script_is_caught: RefusesEmptyScripts => {
         empty_script: "there is no script";
     }

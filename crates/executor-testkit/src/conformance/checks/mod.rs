@@ -8,6 +8,7 @@ pub(super) mod instances;
 pub(super) mod masking;
 pub(super) mod output;
 pub(super) mod provider;
+pub(super) mod run_steps;
 pub(super) mod scripts;
 pub(super) mod stages;
 pub(super) mod stop;

@@ -206,6 +206,9 @@ impl Executor for ReferenceExecutor {
         if self.has(Fault::RefusesEmptyScripts) && command.script.is_empty() {
             return Err(BuildError::config("there is no script"));
         }
+        if command.stage == BuildStage::StepRun && !self.has(Fault::RunsStepsAsScript) {
+            return Err(BuildError::config("steps are not for this executor"));
+        }
         if self.has(Fault::BreaksWithCancel) && self.stopped {
             let cause = std::io::Error::other("the environment is gone");
             return Err(BuildError::system("reference", "run the script", cause));

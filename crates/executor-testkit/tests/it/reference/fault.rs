@@ -73,6 +73,8 @@ pub(crate) enum Fault {
     ScriptAsArgument,
     /// A script without a command is refused.
     RefusesEmptyScripts,
+    /// The steps of a job are given to the shell.
+    RunsStepsAsScript,
     /// Values of variables lose the space around them.
     TrimsVariables,
     /// Values of variables end after 64 KiB.
