@@ -9,7 +9,7 @@ use crate::project::{Project, processes_with, wait_until, wait_until_told};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A pipeline whose job leaves daemons and files everywhere, and says where it is.
 fn nasty(marker: &str) -> String {
@@ -120,6 +120,20 @@ fn killing_runner_and_guardian_leaves_nothing_after_the_next_start() {
     }
 }
 
+/// Starts a run, and returns how long it takes until it has a guardian.
+fn time_to_guardian(project: &Project) -> Duration {
+    wait_until("the guardians before it to be gone", || {
+        guardians(project).is_empty()
+    });
+    let begun = Instant::now();
+    let mut run = start(project);
+    wait_until("a guardian", || !guardians(project).is_empty());
+    let soon = begun.elapsed();
+    kill_9(&[run.id()]);
+    run.wait().unwrap();
+    soon
+}
+
 #[test]
 fn two_hundred_random_kills_leave_nothing() {
     let marker = format!("runwright-test-random-{}", std::process::id());
@@ -128,12 +142,18 @@ fn two_hundred_random_kills_leave_nothing() {
     let mut guardians_killed = 0;
     // A fixed sequence, so that a failure can be repeated; the machine's noise makes it random.
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    // How long a run of this machine takes to have a guardian, with what else it does.
+    let mut soon = Duration::ZERO;
     for round in 0..200 {
+        if round % 20 == 0 {
+            soon = time_to_guardian(&project);
+        }
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         let mut run = start(&project);
-        std::thread::sleep(Duration::from_micros(state % 120_000));
+        let latest = u64::try_from(2 * soon.as_micros()).unwrap() + 60_000;
+        std::thread::sleep(Duration::from_micros(state % latest));
         cgroups_made.extend(cgroups(&project));
         let mut pids = vec![run.id()];
         if round % 2 == 1 {

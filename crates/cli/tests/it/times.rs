@@ -182,8 +182,10 @@ fn a_job_that_took_longer_than_usual_is_named() {
     let report = project.scratch().join("report.json");
     let words = ["run", "--times", "--report", report.to_str().unwrap()];
     let done = project.runwright(&words).expect_code(0);
-    let line = done.stdout.lines().find(|line| line.starts_with("slower:"));
-    assert_eq!(normal(line.unwrap()), "slower: test took T, usually T");
+    // On a busy machine the others may be slower too.
+    let slower = "slower: test took T, usually T";
+    let is_named = done.stdout.lines().any(|line| normal(line) == slower);
+    assert!(is_named, "{}", done.stdout);
     let told: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
     let times = &told["times"];
     assert_eq!(
@@ -193,8 +195,9 @@ fn a_job_that_took_longer_than_usual_is_named() {
     let path = times["critical_path"].as_array().unwrap();
     let names: Vec<&Value> = path.iter().map(|step| &step["job"]).collect();
     assert_eq!(names, ["build", "test"]);
-    assert_eq!(times["slower"][0]["job"], "test");
-    assert_eq!(times["slower"][0]["usual_ms"], 100);
+    let mut slower = times["slower"].as_array().unwrap().iter();
+    let told = slower.find(|slower| slower["job"] == "test");
+    assert_eq!(told.unwrap()["usual_ms"], 100);
 }
 
 #[test]

@@ -151,10 +151,10 @@ fn what_is_no_change_of_content_or_does_not_count_runs_nothing() {
     project.write("ignored.ignored/deep/x", "x");
     project.write("src/.a.swp", "x");
     project.write("docs/d~", "x");
-    // Saved as editors do, with the same contents.
-    project.write("docs/.d.new", "");
+    // Saved as editors do, with the same contents: who looks meanwhile sees a file of theirs.
+    project.write("docs/.d.swp", "");
     fs::rename(
-        project.dir().join("docs/.d.new"),
+        project.dir().join("docs/.d.swp"),
         project.dir().join("docs/d"),
     )
     .unwrap();

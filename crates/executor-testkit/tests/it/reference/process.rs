@@ -123,7 +123,9 @@ impl Running {
                 kill_marked(&self.mark);
             }
         }
-        let patience = tokio::time::sleep(Duration::from_secs(2));
+        // Without a fault nobody is left who could hold them, and a busy machine may take its time.
+        let patience = if self.fault.is_none() { 20 } else { 2 };
+        let patience = tokio::time::sleep(Duration::from_secs(patience));
         tokio::pin!(patience);
         loop {
             tokio::select! {
