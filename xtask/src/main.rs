@@ -12,6 +12,7 @@
 mod acceptance;
 mod agent;
 mod book;
+mod built;
 mod ci;
 mod debian;
 mod deny;

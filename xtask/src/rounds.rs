@@ -6,21 +6,12 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::docker::{Daemon, Over, Way};
+use crate::run;
 
 /// The variable with the file in which a test that is about the socket alone says so. It is not run then, and listed.
 const SKIPPED: &str = "RUNWRIGHT_TEST_SKIPPED";
 
-/// What is run.
-const TESTS: [&[&str]; 1] = [&[
-    "test",
-    "--no-fail-fast",
-    "--package",
-    "executor-docker",
-    "--test",
-    "it",
-]];
-
-/// Runs the rounds; `run` runs one command of cargo with what all tests are told.
+/// Runs the rounds, each by a command that is told the way.
 ///
 /// # Errors
 ///
@@ -28,7 +19,7 @@ const TESTS: [&[&str]; 1] = [&[
 pub(crate) fn run(
     daemon: &Daemon,
     target: &Path,
-    run: impl Fn(&[&str], &dyn Fn(&mut Command) -> anyhow::Result<()>) -> anyhow::Result<()>,
+    tests: impl Fn() -> Command,
 ) -> anyhow::Result<()> {
     let mut failures = Vec::new();
     for over in [Over::Tls, Over::Ssh] {
@@ -37,14 +28,11 @@ pub(crate) fn run(
         let skipped = target.join(format!("test-skipped-{}", std::process::id()));
         let _ = fs::remove_file(&skipped);
         println!("test: once more, {over}");
-        for words in TESTS {
-            let tell = |command: &mut Command| {
-                command.env(SKIPPED, &skipped);
-                way.tell(command)
-            };
-            if let Err(error) = run(words, &tell) {
-                failures.push(format!("{over}: {error:#}"));
-            }
+        let mut command = tests();
+        command.env(SKIPPED, &skipped);
+        way.tell(&mut command)?;
+        if let Err(error) = run::run(&mut command) {
+            failures.push(format!("{over}: {error:#}"));
         }
         let took = begun.elapsed().as_secs();
         for line in listed(&fs::read_to_string(&skipped).unwrap_or_default()) {

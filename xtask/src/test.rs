@@ -16,7 +16,7 @@ use crate::agent;
 use crate::debian::{self, ENGINE_TOOLS, TOOLS};
 use crate::docker::{self, Daemon, Over, Way};
 use crate::workspace::Workspace;
-use crate::{python, rounds, run};
+use crate::{built, python, rounds, run};
 
 /// The variable that tells the tests of a program how many of them run at once.
 const THREADS: &str = "RUST_TEST_THREADS";
@@ -37,19 +37,16 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
     });
     let agent = built.unwrap_or_else(|panic| resume_unwind(panic))?;
     let engine = engine?;
-    let run = |words: &[&str], tell: &dyn Fn(&mut Command) -> anyhow::Result<()>| {
+    let way = way(engine.as_ref(), Over::Socket)?;
+    let in_workspace = |words: &[&str]| {
         let mut command = cargo(workspace, agent.as_deref());
-        tell(&mut command)?;
+        if let Some(way) = &way {
+            way.tell(&mut command)?;
+        }
         if let Some(python) = &python {
             command.env(python::VARIABLE, python);
         }
         run::run(command.args(words))
-    };
-    let way = way(engine.as_ref(), Over::Socket)?;
-    let in_workspace = |words: &[&str]| {
-        run(words, &|command| {
-            way.as_ref().map_or(Ok(()), |way| way.tell(command))
-        })
     };
     in_workspace(&words(args))?;
     if !args.is_empty() {
@@ -62,7 +59,13 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
         );
         return Ok(());
     };
-    rounds::run(engine, &workspace.target_directory, run)
+    let builder = cargo(workspace, agent.as_deref());
+    let tests = built::tests(builder, workspace, "executor-docker")?;
+    rounds::run(engine, &workspace.target_directory, || {
+        let mut command = tests.command();
+        equip(&mut command, agent.as_deref());
+        command
+    })
 }
 
 /// Builds the agent, if the chosen tests have a use for it, and all tests, if none are chosen. Returns where the agent is.
@@ -71,15 +74,20 @@ fn build(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBu
     // Who chooses tests may choose some that cannot be built alone.
     if args.is_empty() {
         let mut command = cargo(workspace, agent.as_deref());
-        run::run(command.args(["test", "--workspace", "--no-run"]))?;
+        run::run(command.args(built::ALL))?;
     }
     Ok(agent)
 }
 
-/// Returns a cargo whose tests find the agent, and are many at a time.
 fn cargo(workspace: &Workspace, agent: Option<&Path>) -> Command {
     let mut command = run::cargo();
     command.current_dir(&workspace.root);
+    equip(&mut command, agent);
+    command
+}
+
+/// Lets tests find the agent, and be many at a time.
+fn equip(command: &mut Command, agent: Option<&Path>) {
     if let Some(agent) = agent {
         command.env(agent::VARIABLE, agent);
         command.env(agent::EMBEDDED, agent);
@@ -88,7 +96,6 @@ fn cargo(workspace: &Workspace, agent: Option<&Path>) -> Command {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         command.env(THREADS, at_once(processors).to_string());
     }
-    command
 }
 
 /// Returns how many tests run at once: most of them wait, for a container, a program or a deadline.
@@ -193,25 +200,18 @@ fn chosen(args: &[String]) -> Option<&str> {
 
 /// Tests of builds with features that not everybody has, apart from all others, which test what people get: with fail
 /// points, and with the agent inside.
-const APART: [&[&str]; 3] = [
+const APART: [&[&str]; 2] = [
     &["test", "--package", "fail-point", "--features", "enabled"],
     &[
         "test",
+        "--no-fail-fast",
         "--package",
         "includes",
-        "--features",
-        "fail-points",
-        "--test",
-        "it",
-        "fail_points::",
-    ],
-    &[
-        "test",
         "--package",
         "cli",
         "--features",
-        // Both in one build, since a build of so much takes minutes.
-        "fail-points,embedded-agent",
+        // All in one build, since a build of so much takes minutes.
+        "includes/fail-points,cli/fail-points,cli/embedded-agent",
         "--test",
         "it",
         "--",
