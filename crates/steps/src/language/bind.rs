@@ -30,6 +30,25 @@ impl Argument {
     }
 }
 
+impl Argument {
+    /// Returns what it stands for where a value of this type is wanted.
+    ///
+    /// # Errors
+    ///
+    /// As [`evaluate`](Self::evaluate).
+    pub fn evaluate_as(
+        &self,
+        value_type: Option<ValueType>,
+        scope: &dyn Scope,
+    ) -> Result<Value, ExpressionError> {
+        match (self, value_type) {
+            (_, None | Some(ValueType::Text)) => self.evaluate(scope),
+            (Self::Text(template), Some(_)) => template.evaluate_trimmed(scope),
+            _ => self.evaluate(scope),
+        }
+    }
+}
+
 /// Returns the inputs of a function: what is given, and the defaults of all else.
 ///
 /// # Errors
@@ -112,8 +131,9 @@ fn checked(
 ) -> Result<Value, LanguageError> {
     if value.value_type() != Some(value_type) {
         return Err(LanguageError::new(format!(
-            "{what} \"{name}\" is a {}, not a {value_type}",
-            value.type_name()
+            "{what} \"{name}\" is {}, not {}",
+            value.type_with_article(),
+            value_type.with_article()
         )));
     }
     if value.has_secrets() && !may_be_secret {
@@ -161,9 +181,9 @@ pub fn exported(
         let text = match value.kind {
             Kind::Text(_) | Kind::Number(_) | Kind::Boolean(_) => value.to_text(),
             _ => {
-                let of = value.type_name();
+                let of = value.type_with_article();
                 return Err(LanguageError::new(format!(
-                    "variable \"{name}\" is a {of}, and only strings, numbers and booleans are exported"
+                    "variable \"{name}\" is {of}, and only strings, numbers and booleans are exported"
                 )));
             }
         };
@@ -245,7 +265,11 @@ mod tests {
         );
         check(
             json!({"name": null}),
-            "input \"name\" is a null, not a string",
+            "input \"name\" is null, not a string",
+        );
+        check(
+            json!({"name": []}),
+            "input \"name\" is an array, not a string",
         );
         let secret = BTreeMap::from([("name".to_owned(), Value::text("s").sensitive_if(true))]);
         assert_eq!(

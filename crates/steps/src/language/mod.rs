@@ -10,6 +10,7 @@ pub mod expression;
 mod fields;
 mod function;
 mod given;
+mod place_parts;
 mod read;
 #[cfg(test)]
 mod read_tests;
@@ -21,6 +22,7 @@ pub use bind::{bind_inputs, bind_outputs, exported, written};
 pub use error::LanguageError;
 pub use function::{Action, Argument, Call, Declared, Exec, Function, Outputs, Sequence, Target};
 pub use given::given_inputs;
+pub use place_parts::{PlaceParts, SourceParts};
 pub(crate) use read::MOST_STEPS;
 pub(crate) use reference::shown_url;
 pub use reference::{FILES, File, Place, Reference};

@@ -3,10 +3,11 @@
 use super::error::LanguageError;
 use super::fields::{Fields, check_name, shown};
 use super::function::{Action, Call, Declared, Exec, Function, Outputs, Sequence, Target};
-use super::reference::{File, Place, Reference, with_scheme};
+use super::place_parts::PlaceParts;
+use super::reference::Reference;
 use super::value::ValueType;
 use super::yaml::{self, Node};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// More steps than this in one sequence are refused.
 pub(crate) const MOST_STEPS: usize = 100_000;
@@ -161,12 +162,18 @@ fn declared(of: &str, node: Option<Node>) -> Result<BTreeMap<String, Declared>, 
             .filter(|it| it.value_type() != Some(value_type))
         {
             let words = format!(
-                "its default is a {}, not a {value_type}",
-                default.type_name()
+                "its default is {}, not {}",
+                default.type_with_article(),
+                value_type.with_article()
             );
             return Err(fields.wrong(words));
         }
         let is_sensitive = fields.take_flag("sensitive")?;
+        if is_sensitive && value_type == ValueType::Boolean {
+            return Err(fields.wrong(
+                "a boolean cannot be `sensitive`: it is one of two words that every log has; a string can",
+            ));
+        }
         fields.take_text("description")?;
         fields.end()?;
         let declared = Declared {
@@ -209,10 +216,20 @@ fn calls(node: Node) -> Result<Vec<Call>, LanguageError> {
             "there are more than {MOST_STEPS} steps"
         )));
     }
+    let mut names = HashMap::new();
     let steps = list.into_iter().enumerate();
-    steps
-        .map(|(index, value)| call(&format!("step {}", index + 1), value))
-        .collect()
+    let read = |(index, value)| {
+        let (number, place) = (index + 1, format!("step {}", index + 1));
+        let call = call(&place, value)?;
+        match names.insert(call.name.clone(), number) {
+            None => Ok(call),
+            Some(first) => Err(LanguageError::new(format!(
+                "{place}: its name `{}` is that of step {first}, and outputs are found by it",
+                shown(&call.name)
+            ))),
+        }
+    };
+    steps.map(read).collect()
 }
 
 fn call(place: &str, node: Node) -> Result<Call, LanguageError> {
@@ -259,59 +276,16 @@ fn reference(node: Node) -> Result<Reference, LanguageError> {
         Node::Plain(text) | Node::Text(text) => Reference::parse(&text),
         Node::Map(_) => {
             let mut fields = Fields::of("", node)?;
-            let place = match (fields.take("git"), fields.take("oci")) {
-                (Some(git), None) => self::git(git)?,
-                (None, Some(oci)) => self::oci(oci)?,
+            let parts = match (fields.take("git"), fields.take("oci")) {
+                (Some(git), None) => PlaceParts::git(git)?,
+                (None, Some(oci)) => PlaceParts::oci(oci)?,
                 _ => return Err(LanguageError::new("a reference has one of `git` and `oci`")),
             };
             fields.end()?;
-            Ok(Reference::Fixed(place))
+            Reference::of(parts)
         }
         _ => Err(LanguageError::new(
             "a reference is a text, or has `git` or `oci`",
         )),
     }
-}
-
-fn git(node: Node) -> Result<Place, LanguageError> {
-    let mut fields = Fields::of("git", node)?;
-    let url = needed(&mut fields, "url")?;
-    let rev = needed(&mut fields, "rev")?;
-    let file = file(&mut fields)?;
-    fields.end()?;
-    Ok(Place::Git {
-        url: with_scheme(&url),
-        rev,
-        file,
-    })
-}
-
-fn oci(node: Node) -> Result<Place, LanguageError> {
-    let mut fields = Fields::of("oci", node)?;
-    let place = Place::Oci {
-        registry: needed(&mut fields, "registry")?,
-        repository: needed(&mut fields, "repository")?,
-        tag: needed(&mut fields, "tag")?,
-        file: file(&mut fields)?,
-    };
-    fields.end()?;
-    Ok(place)
-}
-
-fn needed(fields: &mut Fields, key: &str) -> Result<String, LanguageError> {
-    let text = fields.take_text(key)?.filter(|text| !text.is_empty());
-    text.ok_or_else(|| fields.wrong(format_args!("`{key}` is missing")))
-}
-
-fn file(fields: &mut Fields) -> Result<File, LanguageError> {
-    let directory = fields.take_text("dir")?.unwrap_or_default();
-    let name = fields.take_text("file")?;
-    let leads_out = |path: &str| path.starts_with('/') || path.split('/').any(|part| part == "..");
-    if leads_out(&directory) || name.as_deref().is_some_and(|name| name.contains('/')) {
-        return Err(fields.wrong("`dir` is below the root, and `file` is in it"));
-    }
-    Ok(File {
-        directory: directory.trim_matches('/').to_owned(),
-        name,
-    })
 }

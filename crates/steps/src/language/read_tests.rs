@@ -68,6 +68,8 @@ run:
     func: {oci: {registry: r.example.com, repository: a/b, tag: "1"}}
   - name: five
     func: ./${{ steps.one.outputs.where }}
+  - name: six
+    func: {git: {url: example.com/a/b, rev: "${{ inputs.rev }}"}}
 delegate: two
 "#,
     );
@@ -83,10 +85,11 @@ delegate: two
         Target::Function(Reference::Fixed(Place::Git { .. })) => "git",
         Target::Function(Reference::Fixed(Place::Oci { .. })) => "oci",
         Target::Function(Reference::Fixed(Place::Builtin(_))) => "builtin",
+        Target::Function(Reference::Parts(_)) => "parts",
     });
     assert_eq!(
         kinds.collect::<Vec<_>>(),
-        ["local", "git", "script", "oci", "dynamic"]
+        ["local", "git", "script", "oci", "dynamic", "parts"]
     );
 }
 
@@ -151,6 +154,14 @@ fn what_is_wrong_in_a_file_is_told() {
     check(
         "spec: {inputs: {a: {type: number, default: x}}}\n---\n",
         "inputs.a: its default is a string, not a number",
+    );
+    check(
+        "spec: {inputs: {a: {type: array, default: 1}}}\n---\n",
+        "inputs.a: its default is a number, not an array",
+    );
+    check(
+        "spec: {inputs: {a: {type: string, default: null}, b: {type: boolean, sensitive: true}}}\n---\n",
+        "inputs.b: a boolean cannot be `sensitive`: it is one of two words that every log has; a string can",
     );
     check(
         "spec: {outputs: {a-b: {type: number}}}\n---\n",
@@ -244,6 +255,14 @@ fn what_is_wrong_with_a_step_is_told() {
     check(
         "[{name: a, func: {git: {url: x, rev: y, dir: ../z}}}]",
         "step 1: git: `dir` is below the root, and `file` is in it",
+    );
+    check(
+        "[{name: a, func: {git: {url: x, rev: '${{ y'}}}]",
+        "step 1: git: `rev`: this expression has no end: `}}` is missing, at character 1",
+    );
+    check(
+        "[{name: a, script: x}, {name: b, script: x}, {name: a, func: ./c}]",
+        "step 3: its name `a` is that of step 1, and outputs are found by it",
     );
     check(
         "[{name: a, func: {zip: x}}]",

@@ -2,6 +2,7 @@
 
 use super::error::LanguageError;
 use super::expression::Template;
+use super::place_parts::PlaceParts;
 use std::fmt;
 
 /// The names of the file that describes a step, the first that is there counts.
@@ -14,6 +15,8 @@ pub enum Reference {
     Fixed(Place),
     /// A text with expressions.
     Dynamic(Template),
+    /// Parts of which some have expressions.
+    Parts(Box<PlaceParts>),
 }
 
 /// Where a step is described.
@@ -66,6 +69,14 @@ impl Reference {
         }
         let template = Template::parse(text)?;
         Ok(Self::Dynamic(template))
+    }
+
+    /// Returns a reference in parts.
+    pub(super) fn of(parts: PlaceParts) -> Result<Self, LanguageError> {
+        if !parts.is_plain() {
+            return Ok(Self::Parts(Box::new(parts)));
+        }
+        parts.place(&|text, _| Ok(text.plain())).map(Self::Fixed)
     }
 }
 

@@ -71,6 +71,17 @@ impl ValueType {
             Self::Array => "array",
         }
     }
+
+    /// Returns its name with an article, for words.
+    pub const fn with_article(self) -> &'static str {
+        match self {
+            Self::Text => "a string",
+            Self::Number => "a number",
+            Self::Boolean => "a boolean",
+            Self::Struct => "a struct",
+            Self::Array => "an array",
+        }
+    }
 }
 
 impl fmt::Display for ValueType {
@@ -150,6 +161,11 @@ impl Value {
         self.value_type().map_or("null", ValueType::name)
     }
 
+    /// Returns the name of its type with an article, for words.
+    pub fn type_with_article(&self) -> &'static str {
+        self.value_type().map_or("null", ValueType::with_article)
+    }
+
     /// Returns whether `&&`, `||` and `!` take it for true.
     pub fn is_truthy(&self) -> bool {
         match &self.kind {
@@ -162,12 +178,42 @@ impl Value {
         }
     }
 
-    /// Returns it as a part of a text: texts as they are, numbers without an exponent, all else as JSON.
+    /// Returns it as a part of a text: texts as they are, all else as JSON. No number has an exponent.
     pub fn to_text(&self) -> String {
+        if let Kind::Text(text) = &self.kind {
+            return text.clone();
+        }
+        let mut text = String::new();
+        self.write_json(&mut text);
+        text
+    }
+
+    /// Writes it as JSON. Numbers are written as they are in a text: without an exponent.
+    fn write_json(&self, to: &mut String) {
         match &self.kind {
-            Kind::Text(text) => text.clone(),
-            Kind::Number(number) => number.to_string(),
-            _ => self.to_json().to_string(),
+            Kind::Null => to.push_str("null"),
+            Kind::Boolean(boolean) => to.push_str(if *boolean { "true" } else { "false" }),
+            // There is one zero.
+            Kind::Number(number) => to.push_str(&(number + 0.0).to_string()),
+            Kind::Text(text) => write_text(text, to),
+            Kind::Array(values) => {
+                to.push('[');
+                for (index, value) in values.iter().enumerate() {
+                    separate(index, to);
+                    value.write_json(to);
+                }
+                to.push(']');
+            }
+            Kind::Struct(values) => {
+                to.push('{');
+                for (index, (key, value)) in values.iter().enumerate() {
+                    separate(index, to);
+                    write_text(key, to);
+                    to.push(':');
+                    value.write_json(to);
+                }
+                to.push('}');
+            }
         }
     }
 
@@ -230,6 +276,16 @@ impl Value {
             _ => 8,
         }
     }
+}
+
+fn separate(index: usize, to: &mut String) {
+    if index > 0 {
+        to.push(',');
+    }
+}
+
+fn write_text(text: &str, to: &mut String) {
+    to.push_str(&serde_json::Value::from(text).to_string());
 }
 
 fn by_elements<'v>(
@@ -377,6 +433,16 @@ mod tests {
         check(json!(0.5), "0.5");
         check(json!(null), "null");
         check(json!([1, "a", {"b": true}]), r#"[1,"a",{"b":true}]"#);
+        check(json!(1e21), "1000000000000000000000");
+        check(
+            json!([1e21, 1e-7, -0.0]),
+            "[1000000000000000000000,0.0000001,0]",
+        );
+        check(json!(-0.0), "0");
+        check(
+            json!({"a\"": "\u{1}", "b": []}),
+            r#"{"a\"":"\u0001","b":[]}"#,
+        );
     }
 
     #[test]

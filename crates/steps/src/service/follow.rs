@@ -12,6 +12,7 @@ use trace::LogEnd;
 
 use super::Answers;
 use super::request::Request;
+use super::step_mask::mask_result;
 use crate::wire::v1::{FollowStepsResponse, StepResult};
 
 /// The most bytes of a log in one message.
@@ -119,6 +120,14 @@ impl Follower {
 
     /// Returns the next change of a step; `None` after the last.
     async fn event(&mut self) -> Option<StepResult> {
+        let mut event = self.next_event().await?;
+        let log = &self.request.log;
+        mask_result(&mut event, &|text| log.masked(text));
+        Some(event)
+    }
+
+    /// Returns the same as it was noted, with secrets in it.
+    async fn next_event(&mut self) -> Option<StepResult> {
         loop {
             self.news.mark_unchanged();
             {

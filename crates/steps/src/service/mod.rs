@@ -21,6 +21,7 @@ mod prune;
 mod request;
 mod server;
 mod shell;
+mod step_mask;
 mod steps;
 mod table;
 mod tasks;

@@ -43,12 +43,11 @@ pub(super) fn value<'s>(
             unary(*operator, &operand, at)?.sensitive_if(is_sensitive)
         }
         Node::Binary(operator @ (Binary::Or | Binary::And), left, right) => {
-            let left = value(left, scope)?;
-            if left.is_truthy() == (*operator == Binary::Or) {
-                return Ok(left);
-            }
-            // Which one it is tells of the other.
-            return Ok(marked(value(right, scope)?, left.has_secrets()));
+            return match left_of(*operator, left, scope)? {
+                Left::Decides(left) => Ok(left),
+                // Which one it is tells of the other.
+                Left::Passes { is_sensitive } => Ok(marked(value(right, scope)?, is_sensitive)),
+            };
         }
         Node::Binary(operator, left, right) => {
             let (left, right) = (value(left, scope)?, value(right, scope)?);
@@ -56,6 +55,86 @@ pub(super) fn value<'s>(
             binary(*operator, &left, &right, at)?.sensitive_if(is_sensitive)
         }
     }))
+}
+
+/// What stands on the left of `||` or `&&`.
+enum Left<'s> {
+    /// It is the value.
+    Decides(Cow<'s, Value>),
+    /// The right side is.
+    Passes { is_sensitive: bool },
+}
+
+fn left_of<'s>(
+    operator: Binary,
+    left: &Expression,
+    scope: &'s dyn Scope,
+) -> Result<Left<'s>, ExpressionError> {
+    let value = match found(left, scope)? {
+        Found::Value(value) => value,
+        Found::Missing { is_sensitive } => Cow::Owned(Value::NULL.sensitive_if(is_sensitive)),
+    };
+    if value.is_truthy() == (operator == Binary::Or) {
+        return Ok(Left::Decides(value));
+    }
+    let is_sensitive = value.has_secrets();
+    Ok(Left::Passes { is_sensitive })
+}
+
+/// What was looked for in a struct or an array.
+enum Found<'s> {
+    Value(Cow<'s, Value>),
+    /// There is none, which is no mistake on the left of `||` and `&&`.
+    Missing {
+        /// Whether that tells of a secret.
+        is_sensitive: bool,
+    },
+}
+
+/// Returns the value of an expression, or that it names an element that is not there.
+fn found<'s>(expression: &Expression, scope: &'s dyn Scope) -> Result<Found<'s>, ExpressionError> {
+    let (of, index) = match &expression.node {
+        Node::Property(of, name) => (of, Cow::Owned(Value::text(name.as_str()))),
+        Node::Element(of, index) => (of, value(index, scope)?),
+        // `a || b || c`: what is missing in the middle is on the left, too.
+        Node::Binary(operator @ (Binary::Or | Binary::And), left, right) => {
+            return match left_of(*operator, left, scope)? {
+                Left::Decides(left) => Ok(Found::Value(left)),
+                Left::Passes { is_sensitive } => Ok(match found(right, scope)? {
+                    Found::Value(value) => Found::Value(marked(value, is_sensitive)),
+                    Found::Missing { is_sensitive: also } => Found::Missing {
+                        is_sensitive: is_sensitive || also,
+                    },
+                }),
+            };
+        }
+        _ => return value(expression, scope).map(Found::Value),
+    };
+    let of = match found(of, scope)? {
+        Found::Value(of) => of,
+        missing @ Found::Missing { .. } => return Ok(missing),
+    };
+    if !has(&of.kind, &index.kind) {
+        let is_sensitive = of.is_sensitive || index.is_sensitive;
+        return Ok(Found::Missing { is_sensitive });
+    }
+    let found = match &expression.node {
+        Node::Property(_, name) => property(&of, name, expression.at)?,
+        Node::Element(_, place) => element(&of, &index, place.at)?,
+        _ => of,
+    };
+    Ok(Found::Value(found))
+}
+
+/// Returns whether a struct or an array has this element. What has no elements is another mistake.
+fn has(of: &Kind, index: &Kind) -> bool {
+    match (of, index) {
+        (Kind::Struct(values), Kind::Text(name)) => values.contains_key(name),
+        (Kind::Array(values), Kind::Number(number)) => {
+            number.fract() == 0.0 && *number >= 0.0 && whole(*number) < values.len()
+        }
+        _ => true,
+    }
 }
 
 /// Returns a value as a secret, if `is_sensitive`.
@@ -148,9 +227,9 @@ fn element<'s>(
             })
         }
         _ => {
-            let (of, index) = (of.type_name(), index.type_name());
+            let (of, index) = (of.type_name(), index.type_with_article());
             Err(format!(
-                "a value of type {of} has no element that a {index} names"
+                "a value of type {of} has no element that {index} names"
             ))
         }
     });

@@ -73,6 +73,15 @@ impl Template {
             .any(|part| matches!(part, Part::Expression(_)))
     }
 
+    /// Returns its text, without any expression: those have no value here.
+    pub(crate) fn plain(&self) -> String {
+        let texts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => text.as_str(),
+            Part::Expression(_) => "",
+        });
+        texts.collect()
+    }
+
     /// Returns what it stands for. An expression that is all of it keeps its type, all else is a text.
     ///
     /// # Errors
@@ -80,6 +89,22 @@ impl Template {
     /// Says which expression has no value, and why.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Value, ExpressionError> {
         if let [Part::Expression(expression)] = &self.parts[..] {
+            return evaluate::value(expression, scope).map(Cow::into_owned);
+        }
+        joined(&self.parts, scope)
+    }
+
+    /// Returns the same; white space around an expression that is all else does not make it a text.
+    ///
+    /// A block of YAML ends with a newline that nobody means.
+    ///
+    /// # Errors
+    ///
+    /// As [`evaluate`](Self::evaluate).
+    pub fn evaluate_trimmed(&self, scope: &dyn Scope) -> Result<Value, ExpressionError> {
+        let is_space = |part: &&Part| matches!(part, Part::Text(text) if text.trim().is_empty());
+        let mut parts = self.parts.iter().filter(|part| !is_space(part));
+        if let (Some(Part::Expression(expression)), None) = (parts.next(), parts.next()) {
             return evaluate::value(expression, scope).map(Cow::into_owned);
         }
         joined(&self.parts, scope)

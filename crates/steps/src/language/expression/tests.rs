@@ -115,6 +115,17 @@ fn operators_bind_as_documented() {
     check("${{ 'a' < 'b' && !false }}", json!(true));
     check("${{ inputs.empty || 'default' }}", json!("default"));
     check("${{ inputs.none || inputs.count }}", json!(3));
+    check("${{ vars.NOPE || 'd' }}", json!("d"));
+    check("${{ vars['NOPE'] || 'd' }}", json!("d"));
+    check("${{ inputs.nope.deeper[0] || 'd' }}", json!("d"));
+    check(
+        "${{ inputs.list[7] || inputs.list[-1] || 'd' }}",
+        json!("d"),
+    );
+    check("${{ (vars.NOPE || inputs.nope) || 'd' }}", json!("d"));
+    check("${{ vars.NOPE && 'x' || 'd' }}", json!("d"));
+    check("${{ vars.NOPE && 'x' }}", json!(null));
+    check("${{ inputs.map.c.d || 'x' }}", json!("deep"));
     check("${{ inputs.count && 'yes' || 'no' }}", json!("yes"));
     check("${{ !inputs.list }}", json!(false));
     // What is not needed has no value.
@@ -316,4 +327,39 @@ fn no_expression_exhausts_the_stack_or_the_memory() {
         let made = Template::parse(text).unwrap().evaluate(&large);
         assert!(made.is_err(), "{text}");
     }
+}
+
+#[test]
+fn what_is_missing_is_a_mistake_anywhere_but_on_the_left_of_or_and_and() {
+    refused(
+        "${{ 'a' && vars.NOPE }}",
+        "the \"NOPE\" was not found, at character 12",
+    );
+    for text in [
+        "${{ vars.NOPE }}",
+        "${{ !vars.NOPE || 'd' }}",
+        "${{ str(vars.NOPE) || 'd' }}",
+        "${{ vars.NOPE == 1 || 'd' }}",
+        "${{ '' || vars.NOPE }}",
+        "${{ nobody.NOPE || 'd' }}",
+        "${{ inputs.count.x || 'd' }}",
+    ] {
+        assert!(value(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn white_space_around_an_only_expression_is_no_text_where_another_type_is_wanted() {
+    let trimmed = |text: &str| {
+        let template = Template::parse(text).unwrap();
+        template.evaluate_trimmed(&scope()).unwrap().to_json()
+    };
+    assert_eq!(trimmed("${{ inputs.list }}\n"), json!([1, "two", [3]]));
+    assert_eq!(trimmed(" \n ${{ inputs.count }} \n\n"), json!(3));
+    assert_eq!(trimmed("a ${{ inputs.count }}\n"), json!("a 3\n"));
+    assert_eq!(
+        trimmed("${{ inputs.count }} ${{ inputs.count }}"),
+        json!("3 3")
+    );
+    assert_eq!(trimmed(" \n"), json!(" \n"));
 }

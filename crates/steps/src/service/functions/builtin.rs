@@ -76,7 +76,7 @@ impl Builtin {
     }
 
     /// Returns what it takes and gives.
-    fn described(self) -> Function {
+    pub(super) fn described(self) -> Function {
         use ValueType::{Array, Struct, Text};
         let (inputs, outputs) = match self {
             Self::Script => (vec![secret("script")], Vec::new()),
@@ -155,7 +155,7 @@ impl Engine<'_> {
         told.spec_definition = Some(result::described(&function));
         let names: Vec<_> = inputs.keys().cloned().collect();
         let inputs = Given(bind_inputs(&function.inputs, inputs).map_err(wrong)?);
-        result::note_inputs(told, &names, &inputs.0, self.request);
+        result::note_inputs(told, &names, &inputs.0);
         let outputs = match builtin {
             Builtin::Script => {
                 return Box::pin(self.script(inputs.text("script"), layers, exchange, told)).await;

@@ -118,7 +118,7 @@ impl<'r> Engine<'r> {
                 for value in outputs.values() {
                     self.hide(value);
                 }
-                ended.told.outputs = result::shown_values(&outputs, self.request);
+                ended.told.outputs = result::shown_values(&outputs);
                 ended.outputs = outputs;
                 ended.told.status = Status::Success.into();
             }
@@ -147,7 +147,7 @@ impl<'r> Engine<'r> {
                 let (command, directory) = words_of(exec, &names)?;
                 let work_dir = self.directory(directory);
                 let env = self.surroundings.process_env([&frame.env, &own]);
-                self.tell_env(told, [&frame.env, &own]);
+                result::note_whole_env(told, [&frame.env, &own]);
                 Box::pin(self.process(command, work_dir, env, told)).await?;
                 let given = frame
                     .exchange
@@ -157,7 +157,7 @@ impl<'r> Engine<'r> {
                 Ok(given)
             }
             Action::Run(sequence) => {
-                self.tell_env(told, [&frame.env, &own]);
+                result::note_whole_env(told, [&frame.env, &own]);
                 Box::pin(self.sequence(sequence, frame, &own, told)).await?;
                 let names = Names::new(&self.surroundings, frame, &own, &frame.exchange);
                 outputs_of(function, sequence, frame, &names)
@@ -222,23 +222,9 @@ impl<'r> Engine<'r> {
         told: &mut StepResult,
     ) -> Result<(), Failure> {
         let exports = exchange.exports().map_err(wrong)?;
-        for (name, value) in &exports {
-            told.exports
-                .insert(name.clone(), self.request.log.masked(value));
-        }
+        told.exports.extend(exports.clone());
         self.surroundings.exports.extend(exports);
         Ok(())
-    }
-
-    pub(super) fn tell_env<'a>(
-        &self,
-        told: &mut StepResult,
-        layers: impl IntoIterator<Item = &'a Env>,
-    ) {
-        for (name, value) in layers.into_iter().flatten() {
-            told.env
-                .insert(name.clone(), result::shown(value, self.request));
-        }
     }
 
     /// Sees to it that no secret gets into the log.

@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::exchange::{Declared, Exchange};
 use super::frame::Env;
+use super::result;
 use super::words::wrong;
 use crate::language::Value;
 use crate::service::course::Failure;
@@ -33,7 +34,7 @@ impl Engine<'_> {
         let mut command = self.request.command.clone();
         command.push(path.display().to_string());
         let env = self.surroundings.process_env([layers]);
-        self.tell_env(told, [layers]);
+        result::note_whole_env(told, [layers]);
         let work_dir = PathBuf::from(&self.request.work_dir);
         Box::pin(self.process(command, work_dir, env, told)).await?;
         let outputs = exchange.outputs(Declared::Nowhere).map_err(wrong)?;
@@ -50,8 +51,8 @@ impl Engine<'_> {
         told: &mut StepResult,
     ) -> Result<(), Failure> {
         let (request, tree) = (self.request, self.tree);
-        let mut result = ExecResult {
-            command: words.iter().map(|word| request.log.masked(word)).collect(),
+        let mut exec = ExecResult {
+            command: words.clone(),
             work_dir: work_dir.display().to_string(),
             exit_code: 0,
         };
@@ -61,8 +62,8 @@ impl Engine<'_> {
             .envs(env)
             .current_dir(work_dir);
         let judged = run_process(request, &command, tree, &self.timing).await;
-        result.exit_code = judged.as_ref().err().map_or(0, |failure| failure.exit_code);
-        told.exec_result = Some(result);
+        exec.exit_code = judged.as_ref().err().map_or(0, |failure| failure.exit_code);
+        told.exec_result = Some(exec);
         // Why a process ended its own output says; why it was not started nobody has said.
         judged.map_err(|failure| Failure {
             is_told: failure.kind == ErrorKind::StepFailure,

@@ -1,11 +1,12 @@
-//! What `FollowSteps` tells: a step as it was written, and as it was run. Secrets are in neither.
+//! What `FollowSteps` tells: a step as it was written, and as it was run. What is declared a secret is in neither; what
+//! the log hides is hidden when a result leaves (`step_mask`).
 
+use crate::language::expression::Template;
 use crate::language::{
-    Action, Argument, Call, Exec, File, Function, Kind, Outputs, Place, Reference, Sequence,
-    Target, Value, ValueType, shown_url,
+    Action, Argument, Call, Exec, File, Function, Kind, Outputs, Place, PlaceParts, Reference,
+    Sequence, SourceParts, Target, Value, ValueType, shown_url,
 };
 use crate::service::course::Failure;
-use crate::service::request::Request;
 use crate::wire::v1;
 use crate::wire::v1::spec::content;
 use crate::wire::v1::step::reference::{PathParts, StepPath};
@@ -44,42 +45,34 @@ pub(super) fn note_env(told: &mut StepResult, env: &Env) {
     }
 }
 
+/// Notes what an expression in a reference stands for.
+pub(super) fn note_place(told: &mut StepResult, place: &Place) {
+    if let Some(step) = &mut told.step {
+        step.step = Some(of_place(place));
+    }
+}
+
+/// Notes all variables that are set for a step.
+pub(super) fn note_whole_env<'a>(told: &mut StepResult, layers: impl IntoIterator<Item = &'a Env>) {
+    for (name, value) in layers.into_iter().flatten() {
+        told.env.insert(name.clone(), text(value));
+    }
+}
+
 /// Notes those inputs that were given, of all that a function has.
-pub(super) fn note_inputs(
-    told: &mut StepResult,
-    given: &[String],
-    inputs: &Value,
-    request: &Request,
-) {
+pub(super) fn note_inputs(told: &mut StepResult, given: &[String], inputs: &Value) {
     if let (Some(step), Kind::Struct(inputs)) = (&mut told.step, &inputs.kind) {
-        step.inputs = shown_values(inputs, request);
+        step.inputs = shown_values(inputs);
         step.inputs.retain(|name, _| given.contains(name));
     }
 }
 
-/// Returns values as they travel, without secrets, those of the log included.
+/// Returns values as they travel, without what is declared a secret.
 pub(super) fn shown_values(
     values: &BTreeMap<String, Value>,
-    request: &Request,
 ) -> BTreeMap<String, prost_types::Value> {
-    let shown = values.iter().map(|(name, it)| {
-        let mut shown = value(it);
-        mask(&mut shown, request);
-        (name.clone(), shown)
-    });
+    let shown = values.iter().map(|(name, it)| (name.clone(), value(it)));
     shown.collect()
-}
-
-/// Hides what the log hides in all texts of a value.
-fn mask(value: &mut prost_types::Value, request: &Request) {
-    match &mut value.kind {
-        Some(WireKind::StringValue(text)) => *text = request.log.masked(text),
-        Some(WireKind::ListValue(list)) => list.values.iter_mut().for_each(|it| mask(it, request)),
-        Some(WireKind::StructValue(fields)) => {
-            fields.fields.values_mut().for_each(|it| mask(it, request));
-        }
-        _ => {}
-    }
 }
 
 /// Returns how a step ended that failed.
@@ -91,11 +84,7 @@ pub(super) fn status(failure: &Failure) -> Status {
     }
 }
 
-/// Returns the text of a variable, without secrets.
-pub(super) fn shown(value: &Value, request: &Request) -> String {
-    request.log.masked(&text(value))
-}
-
+/// Returns the text of a variable; a secret as what stands for it.
 fn text(value: &Value) -> String {
     if value.has_secrets() {
         MASK.to_owned()
@@ -253,20 +242,50 @@ const fn value_type(of: ValueType) -> v1::ValueType {
 }
 
 fn reference(target: &Target) -> Option<step::Reference> {
-    let Target::Function(reference) = target else {
-        return None;
-    };
+    Some(match target {
+        Target::Script(_) => return None,
+        Target::Function(Reference::Fixed(place)) => of_place(place),
+        Target::Function(Reference::Parts(parts)) => of_parts(parts),
+        Target::Function(Reference::Dynamic(template)) => step::Reference {
+            protocol: StepReferenceProtocol::Dynamic.into(),
+            url: template.source().to_owned(),
+            ..step::Reference::default()
+        },
+    })
+}
+
+/// Returns a reference in parts, as they were written.
+fn of_parts(parts: &PlaceParts) -> step::Reference {
+    let source = |template: &Template| template.source().to_owned();
     let empty = step::Reference::default();
-    let place = match reference {
-        Reference::Fixed(place) => place,
-        Reference::Dynamic(template) => {
-            return Some(step::Reference {
-                protocol: StepReferenceProtocol::Dynamic.into(),
-                url: template.source().to_owned(),
-                ..empty
-            });
-        }
+    let of_source = match &parts.source {
+        SourceParts::Git { url, rev } => step::Reference {
+            protocol: StepReferenceProtocol::Git.into(),
+            url: shown_url(url.source()),
+            version: source(rev),
+            ..empty
+        },
+        SourceParts::Oci {
+            registry,
+            repository,
+            tag,
+        } => step::Reference {
+            protocol: StepReferenceProtocol::Oci.into(),
+            registry: source(registry),
+            repository: source(repository),
+            tag: source(tag),
+            ..empty
+        },
     };
+    step::Reference {
+        filename: parts.file.as_ref().map(source).unwrap_or_default(),
+        step_path: parts.dir.as_ref().map(|it| StepPath::PathExp(source(it))),
+        ..of_source
+    }
+}
+
+fn of_place(place: &Place) -> step::Reference {
+    let empty = step::Reference::default();
     let (protocol, reference, file) = match place {
         Place::Local(file) => (StepReferenceProtocol::Local, empty, Some(file)),
         Place::Git { url, rev, file } => {
@@ -300,12 +319,12 @@ fn reference(target: &Target) -> Option<step::Reference> {
             (StepReferenceProtocol::Dist, reference, None)
         }
     };
-    Some(step::Reference {
+    step::Reference {
         protocol: protocol.into(),
         filename: file.and_then(|file| file.name.clone()).unwrap_or_default(),
         step_path: file.map(path),
         ..reference
-    })
+    }
 }
 
 fn path(file: &File) -> StepPath {

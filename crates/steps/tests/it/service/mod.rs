@@ -2,12 +2,15 @@
 
 mod builtin;
 mod cancel;
+mod environment;
 pub(crate) mod fake_library;
+mod followers;
 mod functions;
 mod idempotence;
 mod memory;
 mod odd_input;
 mod references;
+mod results;
 mod run;
 pub(crate) mod support;
 mod upstream;

@@ -143,7 +143,8 @@ async fn a_script_of_five_megabytes_runs() {
 async fn ten_thousand_steps_are_taken_and_the_first_failure_ends_them() {
     let mut served = Served::start().await;
     let mut request = served.request("1", "");
-    let mut steps = vec![("a", "exit 9"); 10_000];
+    let names: Vec<_> = (0..10_000).map(|number| format!("a{number}")).collect();
+    let mut steps: Vec<_> = names.iter().map(|name| (name.as_str(), "exit 9")).collect();
     steps[0] = ("first", "echo first");
     request.steps = steps_of(&steps);
     let (log, status) = served.run(request).await;

@@ -1,9 +1,12 @@
 //! What steps refer to, and whose outputs they give.
 
+use super::fake_library::{FakeLibrary, run};
 use super::support::Served;
+use executor_core::Cancellation;
 use prost_types::value::Kind;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use steps::wire::v1::result::State;
 use steps::wire::v1::{self, step_result};
 
@@ -114,5 +117,69 @@ exec:
     let (log, _) = served.run(request(&served, steps)).await;
     let expect = "its output file: it is no JSON of a step's result";
     assert!(log.contains(expect), "{log}");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn parts_of_a_reference_are_found_out_when_its_turn_comes() {
+    let mut served = Served::start().await;
+    let repository = served.path("repository");
+    write(&repository.join("tools/hello/func.yml"), &says("hello"));
+    write(&repository.join("tools/hello/other.yml"), &says("other"));
+    let library = FakeLibrary::with(&[
+        ("https://example.com/group/lib@v1", &repository),
+        ("registry.example.com/org/lib:1.2", &repository),
+    ]);
+    let library = Arc::new(library);
+    let nested = "spec: {inputs: {rev: {type: string}}}\n---\nrun:\n- name: a\n  func: {git: {url: example.com/group/lib, \
+                  rev: '${{ inputs.rev }}', dir: tools/hello}}\n";
+    write(&served.path("work/nested/func.yml"), nested);
+    let steps = r#"
+env: {TAG: "1.2"}
+run:
+- name: what
+  script: echo '{"name":"dir","value":"hello"}' >>${{ output_file }}
+- name: git
+  func: {git: {url: "${{ vars.HOST }}/group/lib", rev: "v${{ 1 }}", dir: "tools/${{ steps.what.outputs.dir }}", file: "${{ 'other' }}.yml"}}
+- name: image
+  func: {oci: {registry: "registry.${{ job.HOST }}", repository: "${{ 'org' }}/lib", tag: "${{ env.TAG }}", dir: tools/hello}}
+- {name: nested, func: ./nested, inputs: {rev: v1}}
+"#;
+    let host = v1::Variable {
+        key: "HOST".to_owned(),
+        value: "example.com".to_owned(),
+        ..v1::Variable::default()
+    };
+    let job = Some(v1::Job {
+        variables: vec![host],
+        ..v1::Job::default()
+    });
+    let asked = v1::RunRequest {
+        job,
+        ..request(&served, steps)
+    };
+    let cancellation = Cancellation::new();
+    let ended = run(&served, &library, asked, &cancellation).await;
+    assert_eq!(ended.log, "other\nhello\nhello\n");
+    assert_eq!(
+        library.whats(),
+        [
+            "https://example.com/group/lib@v1",
+            "registry.example.com/org/lib:1.2"
+        ]
+    );
+    let image = ended.steps.iter().rfind(|told| {
+        let step = told.step.as_ref();
+        step.is_some_and(|step| step.name == "image")
+    });
+    let reference = image.unwrap().step.clone().unwrap().step.unwrap();
+    let told = [reference.registry, reference.repository, reference.tag];
+    assert_eq!(told, ["registry.example.com", "org/lib", "1.2"]);
+    served.finish("1").await;
+
+    let steps = "[{name: a, func: {git: {url: example.com/a, rev: v1, dir: '${{ \"../x\" }}'}}}]";
+    let (log, _) = served.run(request(&served, steps)).await;
+    let expect = "ERROR: step \"a\": git: `dir` is below the root, and `file` is in it\n";
+    assert_eq!(log, expect);
     served.stop().await;
 }

@@ -134,6 +134,37 @@ async fn success_cancellation_and_close_are_told_in_its_words() {
 }
 
 #[tokio::test]
+async fn nothing_is_known_of_a_request_before_it_runs() {
+    let mut served = Served::start().await;
+    let mut client = served.upstream().await;
+    let status = || StatusRequest { id: "1".to_owned() };
+    let close = CloseRequest { id: "1".to_owned() };
+    // Upstream makes a job before it runs it, whose status is unspecified then, and which is cancelled with "context
+    // canceled" when it is closed. Here there is no such moment: a request is known once it runs, and what is closed
+    // before is a name that nobody has.
+    let unknown = client.status(status()).await.unwrap_err();
+    assert_eq!(unknown.code(), Code::NotFound);
+    client.close(close).await.unwrap();
+    let unknown = client.status(status()).await.unwrap_err();
+    assert_eq!(unknown.code(), Code::NotFound);
+    client
+        .run(request(
+            &served,
+            "1",
+            "while [ ! -e go ]; do sleep 0.02; done",
+        ))
+        .await
+        .unwrap();
+    let running = client.status(status()).await.unwrap().into_inner().jobs;
+    assert_eq!(running[0].status(), Status::Running);
+    std::fs::write(served.path("work/go"), "").unwrap();
+    served.until("1", |status| status.finished).await;
+    let ended = client.status(status()).await.unwrap().into_inner().jobs;
+    assert_eq!(ended[0].status(), Status::Success);
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn what_it_cannot_ask_for_is_refused() {
     let mut served = Served::start().await;
     let mut client = served.upstream().await;

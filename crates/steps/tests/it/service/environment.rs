@@ -1,0 +1,85 @@
+//! Which of several variables of one name a process gets.
+
+use super::support::Served;
+use std::fs;
+use steps::wire::v1;
+
+/// Cargo sets it for tests, so it is in the environment of the service; the name of this crate.
+const NAME: &str = "CARGO_PKG_NAME";
+const OF_SERVICE: &str = "steps";
+
+/// Runs steps with a variable of the runner's, if any, and returns the log.
+async fn log_of(served: &mut Served, steps: &str, of_runner: Option<&str>) -> String {
+    let mut request = v1::RunRequest {
+        steps: steps.to_owned(),
+        ..served.request("1", "")
+    };
+    let of_runner = of_runner.map(|value| (NAME.to_owned(), value.to_owned()));
+    request.env.extend(of_runner);
+    let (log, _) = served.run(request).await;
+    served.finish("1").await;
+    log
+}
+
+async fn served() -> Served {
+    let served = Served::with(|options| options.inherit = steps::Inherit::All).await;
+    let write = |name: &str, text: &str| {
+        fs::create_dir_all(served.path("work").join(name)).unwrap();
+        fs::write(served.path("work").join(name).join("func.yml"), text).unwrap();
+    };
+    let shows = "exec: {command: [sh, -c, 'echo $CARGO_PKG_NAME ${{ env.CARGO_PKG_NAME }}']}\n";
+    write("plain", &format!("spec:\n---\n{shows}"));
+    let env = "env: {CARGO_PKG_NAME: definition}\n";
+    write("defines", &format!("spec:\n---\n{env}{shows}"));
+    let exports = "spec:\n---\nexec:\n  command: [sh, -c, 'echo \"{\\\"name\\\":\\\"CARGO_PKG_NAME\\\",\\\"value\\\":\\\"exported\\\"}\" >>\"$0\"', '${{ export_file }}']\n";
+    write("exports", exports);
+    write(
+        "nested",
+        "spec:\n---\nrun:\n- {name: inner, func: ../exports}\n- {name: after, func: ../plain}\n",
+    );
+    served
+}
+
+#[tokio::test]
+async fn the_runner_goes_before_the_environment_of_the_service() {
+    let mut served = served().await;
+    let steps = "[{name: a, func: ./plain}]";
+    let log = log_of(&mut served, steps, None).await;
+    assert_eq!(log, format!("{OF_SERVICE} {OF_SERVICE}\n"));
+    let log = log_of(&mut served, steps, Some("runner")).await;
+    assert_eq!(log, "runner runner\n");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_exported_goes_before_both_and_a_step_that_sets_it_before_that() {
+    let mut served = served().await;
+    let steps = "- {name: a, func: ./exports}\n- {name: b, func: ./plain}\n- {name: c, func: ./plain, env: {CARGO_PKG_NAME: invocation}}\n- {name: d, func: ./plain}\n";
+    let expect = "exported exported\ninvocation invocation\nexported exported\n";
+    for of_runner in [None, Some("runner")] {
+        let log = log_of(&mut served, steps, of_runner).await;
+        assert_eq!(log, expect, "{of_runner:?}");
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_function_defines_goes_before_all_else() {
+    let mut served = served().await;
+    let steps = "- {name: a, func: ./exports}\n- {name: b, func: ./defines, env: {CARGO_PKG_NAME: invocation}}\n";
+    let log = log_of(&mut served, steps, Some("runner")).await;
+    assert_eq!(log, "definition definition\n");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_step_inside_a_function_exports_is_seen_by_steps_outside_of_it() {
+    let mut served = served().await;
+    let steps = "- {name: a, func: ./plain}\n- {name: b, func: ./nested}\n- {name: c, func: ./plain}\n- {name: d, script: 'echo $CARGO_PKG_NAME'}\n";
+    let log = log_of(&mut served, steps, Some("runner")).await;
+    assert_eq!(
+        log,
+        "runner runner\nexported exported\nexported exported\nexported\n"
+    );
+    served.stop().await;
+}

@@ -1,0 +1,141 @@
+//! Those who follow a log, and what becomes of the others when one of them goes.
+
+use super::support::{Served, follow, plain};
+use std::fs;
+use std::time::Duration;
+use steps::wire::v1;
+use steps::wire::v1::cancel_request::Level;
+use steps::wire::v1::step_result::Status;
+use steps::wire::v1::step_runner_client::StepRunnerClient;
+use tonic::transport::Channel;
+use tonic::{Code, Streaming};
+
+/// Begins to follow a log.
+async fn begin(client: &mut StepRunnerClient<Channel>) -> Streaming<v1::FollowLogsResponse> {
+    let id = "1".to_owned();
+    let answer = client
+        .follow_logs(v1::FollowLogsRequest { id, offset: 0 })
+        .await;
+    answer.unwrap().into_inner()
+}
+
+/// Returns a script that says what comes `before`, waits until it may go on, and says what comes after.
+fn script(served: &Served) -> String {
+    let go = served.path("go");
+    format!(
+        "echo before; while [ ! -e '{}' ]; do sleep 0.02; done; seq 1000",
+        go.display()
+    )
+}
+
+fn whole() -> String {
+    let lines = (1..=1000).map(|number| format!("{number}\n"));
+    format!("before\n{}", lines.collect::<String>())
+}
+
+#[tokio::test]
+async fn a_follower_that_cannot_be_written_to_ends_alone() {
+    let mut served = Served::start().await;
+    let script = script(&served);
+    let request = served.request("1", &script);
+    served.client.run(request).await.unwrap();
+    let (mut stays, mut goes) = (served.other_client().await, served.other_client().await);
+    let (mut stayed, mut gone) = (begin(&mut stays).await, begin(&mut goes).await);
+    let first = stayed.message().await.unwrap().unwrap().data;
+    assert_eq!(
+        plain(&gone.message().await.unwrap().unwrap().data),
+        "before\n"
+    );
+    // Its connection goes with it, so whatever is written to it from now on fails.
+    drop((gone, goes));
+    fs::write(served.path("go"), "").unwrap();
+    let mut log = first;
+    while let Some(piece) = stayed.message().await.unwrap() {
+        log.extend_from_slice(&piece.data);
+    }
+    assert_eq!(plain(&log), whole());
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_follower_that_gives_up_while_nothing_comes_harms_nothing() {
+    let mut served = Served::start().await;
+    let script = script(&served);
+    let request = served.request("1", &script);
+    served.client.run(request).await.unwrap();
+    let mut client = served.other_client().await;
+    let mut blocked = begin(&mut client).await;
+    assert!(blocked.message().await.unwrap().is_some());
+    let next = tokio::time::timeout(Duration::from_millis(50), blocked.message()).await;
+    assert!(next.is_err(), "there is nothing to be read");
+    drop(blocked);
+    // The same connection still answers, and the request goes on.
+    let id = "1".to_owned();
+    let answer = client.status(v1::StatusRequest { id }).await.unwrap();
+    assert!(!answer.into_inner().jobs[0].finished);
+    fs::write(served.path("go"), "").unwrap();
+    assert_eq!(plain(&follow(&mut client, "1", 0).await), whole());
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_stopped_before_anybody_followed_is_read_to_its_end_until_it_is_finished() {
+    let mut served = Served::start().await;
+    let script = script(&served);
+    let request = served.request("1", &script);
+    served.client.run(request).await.unwrap();
+    // Something is in the log before it is stopped.
+    let mut client = served.other_client().await;
+    assert!(begin(&mut client).await.message().await.unwrap().is_some());
+    let cancel = v1::CancelRequest {
+        id: "1".to_owned(),
+        level: Level::Abort.into(),
+    };
+    served.client.cancel(cancel).await.unwrap();
+    let log = served.log("1").await;
+    assert_eq!(log.lines().next(), Some("before"));
+    served.finish("1").await;
+    // Upstream answers with an empty log; here what is finished is not known any more.
+    let id = "1".to_owned();
+    let answer = client
+        .follow_logs(v1::FollowLogsRequest { id, offset: 0 })
+        .await;
+    assert_eq!(answer.err().unwrap().code(), Code::NotFound);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_follows_the_steps_of_what_is_finished_while_it_sleeps_is_told_that_it_was_cancelled()
+ {
+    let mut served = Served::start().await;
+    let ready = served.path("ready");
+    let script = format!("touch '{}'; exec sleep 5", ready.display());
+    for steps in [
+        super::support::steps_of(&[("script", &script)]),
+        format!("[{{name: script, script: \"{script}\"}}]"),
+    ] {
+        let request = v1::RunRequest {
+            steps,
+            ..served.request("1", "")
+        };
+        served.client.run(request).await.unwrap();
+        super::support::until_there(&ready).await;
+        let id = "1".to_owned();
+        let told = served
+            .client
+            .follow_steps(v1::FollowStepsRequest { id: id.clone() })
+            .await;
+        let mut told = told.unwrap().into_inner();
+        served.finish("1").await;
+        let mut statuses = Vec::new();
+        while let Some(answer) = told.message().await.unwrap() {
+            statuses.push(answer.result.unwrap().status());
+        }
+        assert_eq!(statuses, [Status::Running, Status::Cancelled]);
+        // Upstream keeps such a job as cancelled, with "context canceled"; here it is gone when the call answers.
+        let status = served.client.status(v1::StatusRequest { id }).await;
+        assert_eq!(status.unwrap_err().code(), Code::NotFound);
+        fs::remove_file(&ready).unwrap();
+    }
+    served.stop().await;
+}
