@@ -38,6 +38,22 @@ fn lint_says_what_is_wrong_and_where() {
 }
 
 #[test]
+fn expressions_in_steps_are_read_with_the_file() {
+    let pipeline = "job:\n  run:\n    - name: a\n      script: \"echo ${{ steps.a\"\n";
+    let project = Project::with_pipeline(pipeline);
+    let report = project.runwright(&["lint", "--json"]).expect_code(2).stdout;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let error = &report["errors"][0];
+    assert_eq!(error["code"], "invalid-step");
+    assert_eq!((&error["line"], &error["column"]), (&json!(4), &json!(21)));
+    // Nothing runs.
+    project
+        .runwright(&["run"])
+        .expect_code(2)
+        .expect_text(".gitlab-ci.yml:4:21");
+}
+
+#[test]
 fn warnings_count_when_lint_is_strict() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n  script: [\"false\"]\n");
     let done = project.runwright(&["lint", "--json"]).expect_code(0);

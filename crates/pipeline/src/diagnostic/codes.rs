@@ -156,6 +156,10 @@ pub const CODES: &[CodeInfo] = &[
         "invalid-reference",
         "`!reference` is not followed by a list of keys",
     ),
+    info(
+        "invalid-step",
+        "a step of `run` has an expression or a reference that cannot be read, or the name of another step",
+    ),
     info("invalid-value", "a keyword has a value that it cannot have"),
     info(
         "invalid-variable",

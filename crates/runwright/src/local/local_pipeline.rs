@@ -9,6 +9,7 @@ use super::includes::LocalIncludes;
 use super::pipeline_options::PipelineOptions;
 use super::project::LocalProject;
 use super::repository::{Git, GitRepository};
+use super::run_steps::check_steps;
 use super::surroundings::{Surroundings, tells_of_commit};
 use executor_core::variable::JobVariables;
 use indexmap::IndexMap;
@@ -107,6 +108,7 @@ impl LocalPipeline {
         let asked = Arc::clone(&outside);
         let checked = checked.and_then(|loaded, diagnostics| {
             let resolved = loaded.resolve(diagnostics);
+            check_steps(&loaded, &resolved, diagnostics);
             let sources = diagnostics.sources();
             let root = project.root();
             let files = PipelineFiles::of(root, project.file(), sources, options);

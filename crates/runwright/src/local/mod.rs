@@ -33,6 +33,7 @@ mod repository;
 mod resources;
 mod reuse;
 mod run;
+mod run_steps;
 mod runs;
 mod session;
 mod settings;

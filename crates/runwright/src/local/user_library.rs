@@ -51,6 +51,7 @@ impl UserLibrary {
 fn open(state: &Path) -> Result<StepLibrary, String> {
     let home = env::home_dir();
     let settings = Settings::read(state, home.as_deref()).map_err(|error| chain(&error))?;
+    let insecure_registries = settings.include.allow_http.clone();
     let accounts = UserAccounts::new(UserSurroundings {
         settings: Arc::new(settings),
         variables: Variables::of_process(),
@@ -62,6 +63,7 @@ fn open(state: &Path) -> Result<StepLibrary, String> {
     let options = LibraryOptions {
         web: accounts.web_options(),
         credentials: Some(Arc::new(logins())),
+        insecure_registries,
         ..LibraryOptions::new(state.join(DIRECTORY))
     };
     StepLibrary::new(options).map_err(|error| chain(&error))

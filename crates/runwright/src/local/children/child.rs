@@ -4,6 +4,7 @@ use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, say, warn};
 use crate::local::artifacts::PipelineArtifacts;
 use crate::local::project::LocalProject;
+use crate::local::run_steps::check_steps;
 use crate::local::runs::Earlier;
 use crate::local::situation::stamp;
 use crate::local::state::{PipelineDir, ProjectState};
@@ -108,6 +109,7 @@ impl Upper {
         } = below;
         let observer = &*bridge.observer;
         let resolved = read.loaded.resolve(&mut diagnostics);
+        check_steps(&read.loaded, &resolved, &mut diagnostics);
         if diagnostics.has_errors() {
             return Err(invalid(observer, &diagnostics));
         }
