@@ -169,11 +169,6 @@ fn declared(of: &str, node: Option<Node>) -> Result<BTreeMap<String, Declared>, 
             return Err(fields.wrong(words));
         }
         let is_sensitive = fields.take_flag("sensitive")?;
-        if is_sensitive && value_type == ValueType::Boolean {
-            return Err(fields.wrong(
-                "a boolean cannot be `sensitive`: it is one of two words that every log has; a string can",
-            ));
-        }
         fields.take_text("description")?;
         fields.end()?;
         let declared = Declared {

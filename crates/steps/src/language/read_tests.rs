@@ -160,10 +160,6 @@ fn what_is_wrong_in_a_file_is_told() {
         "inputs.a: its default is a number, not an array",
     );
     check(
-        "spec: {inputs: {a: {type: string, default: null}, b: {type: boolean, sensitive: true}}}\n---\n",
-        "inputs.b: a boolean cannot be `sensitive`: it is one of two words that every log has; a string can",
-    );
-    check(
         "spec: {outputs: {a-b: {type: number}}}\n---\n",
         "outputs: `a-b` is no name: letters, digits and underscores, and no digit first",
     );

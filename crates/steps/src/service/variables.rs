@@ -25,8 +25,6 @@ struct FileContent {
 pub(crate) struct Expanded {
     /// The variables of the steps' environment.
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// Which of them are secrets.
-    secret: Vec<bool>,
     files: Vec<FileContent>,
     masked: Vec<Vec<u8>>,
 }
@@ -85,7 +83,6 @@ impl Expanded {
             None => outer(name).map(Cow::Owned),
         };
         let mut env = Vec::with_capacity(known.len());
-        let mut secret = Vec::with_capacity(known.len());
         for variable in &known {
             let value = match expand_within(LONGEST_VALUE, &variable.value, look_up) {
                 Ok(value) if !variable.raw => value.into_owned(),
@@ -95,26 +92,18 @@ impl Expanded {
                 masked.push(value.clone().into_bytes());
             }
             env.push((variable.key.clone().into(), value.into()));
-            secret.push(variable.masked);
         }
-        Ok(Self {
-            env,
-            secret,
-            files,
-            masked,
-        })
+        Ok(Self { env, files, masked })
     }
 
-    /// Returns them as expressions see them. The path of a file is no secret.
+    /// Returns them as expressions see them. What is masked is no `sensitive` value: most functions take tokens by inputs
+    /// that do not say so, and would be refused. It is hidden wherever it is shown.
     pub(crate) fn values(&self) -> BTreeMap<String, Value> {
-        let of_files: Vec<&Path> = self.files.iter().map(|file| &*file.path).collect();
-        let variables = self.env.iter().zip(&self.secret);
-        let variables = variables.map(|((key, value), is_secret)| {
-            let is_secret = *is_secret && !of_files.contains(&Path::new(value));
-            let value = Value::text(value.to_string_lossy()).sensitive_if(is_secret);
+        let values = self.env.iter().map(|(key, value)| {
+            let value = Value::text(value.to_string_lossy());
             (key.to_string_lossy().into_owned(), value)
         });
-        variables.collect()
+        values.collect()
     }
 
     /// Adds what is to be hidden to the rules.

@@ -63,11 +63,7 @@ impl Surroundings {
     fn visible_env(&self, layers: &[&Env]) -> Value {
         let outer = self.env.iter().filter_map(|(name, value)| {
             let (name, value) = (name.to_str()?, value.to_str()?);
-            let of_job = self.vars.get(name);
-            let is_secret = of_job.is_some_and(|variable| {
-                variable.is_sensitive && matches!(&variable.kind, Kind::Text(text) if text == value)
-            });
-            Some((name.to_owned(), Value::text(value).sensitive_if(is_secret)))
+            Some((name.to_owned(), Value::text(value)))
         });
         let exports = self
             .exports

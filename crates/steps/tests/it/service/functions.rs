@@ -214,7 +214,7 @@ exec:
 - {name: b, script: "echo made ${{ steps.a.outputs.made }}"}
 "#;
     let asked = v1::RunRequest {
-        job: job.clone(),
+        job,
         ..request(&served, steps)
     };
     let (log, status) = served.run(asked).await;
@@ -235,13 +235,12 @@ exec:
     assert!(told.contains(&bytes("[MASKED]")) && !told.contains(&bytes("hunter2")));
     served.finish("1").await;
 
-    let steps = "[{name: a, func: ./echo, inputs: {message: 'x ${{ vars.TOKEN }}'}}]";
-    let asked = v1::RunRequest {
-        job,
-        ..request(&served, steps)
-    };
-    let (log, _) = served.run(asked).await;
-    let expect = "ERROR: step \"a\": input \"message\" would be a secret, and is not declared with `sensitive: true`\n";
+    let steps = r#"
+- {name: a, func: ./keeper, inputs: {token: any}}
+- {name: b, func: ./echo, inputs: {message: "x ${{ steps.a.outputs.made }}"}}
+"#;
+    let (log, _) = served.run(request(&served, steps)).await;
+    let expect = "got [MASKED]\nERROR: step \"b\": input \"message\" would be a secret, and is not declared with `sensitive: true`\n";
     assert_eq!(log, expect);
     served.stop().await;
 }
