@@ -1,7 +1,7 @@
 //! What the expressions of a function may name.
 
+use crate::language::Value;
 use crate::language::expression::Scope;
-use crate::language::{Kind, Value};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
