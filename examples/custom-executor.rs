@@ -166,6 +166,9 @@ impl Executor for ScratchExecutor {
         if let Some(cause) = cancellation.cause() {
             return Err(BuildError::Canceled(cause));
         }
+        if command.stage == BuildStage::StepRun {
+            return Err(BuildError::config("jobs with `run` need another executor"));
+        }
         let options = self.base.options()?;
         let Some(scratch) = &self.scratch else {
             return Err(BuildError::config("run comes after prepare"));

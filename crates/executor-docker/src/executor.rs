@@ -15,7 +15,7 @@ use crate::run::helper::Helper;
 use crate::run::{Stage, StageEngine, Timing};
 use crate::service::Services;
 use crate::terminal::DockerTerminal;
-use crate::warm::Pool;
+use crate::warm::{Pool, Removal};
 use crate::workspace::JobFiles;
 use executor_core::ability::{
     FileTransfer, PortProxy, Resumable, ResumeHandle, ResumeObserver, StepsConnector, Suspend,
@@ -47,6 +47,8 @@ pub struct DockerExecutor {
     resumed: Option<ResumeHandle>,
     observer: Option<ResumeObserver>,
     made: Option<Made>,
+    /// The pool's removal of what was made, as long as it is waited for.
+    removal: Option<Removal>,
     prepared: Option<Prepared>,
     /// Until the job is cleaned up, what it uses is not removed.
     leases: Option<JobLeases>,
@@ -87,6 +89,7 @@ impl DockerExecutor {
             resumed: data.get::<ResumeHandle>().cloned(),
             observer: data.get::<ResumeObserver>().cloned(),
             made: None,
+            removal: None,
             prepared: None,
             leases: None,
         }
@@ -212,7 +215,21 @@ impl Executor for DockerExecutor {
             prepared.take_back().await;
         }
         if let Some(made) = self.made.take_if(|made| made.is_of_pool) {
-            self.made = self.pool.remove(made, self.leases.clone()).await;
+            match self.pool.remove(made, self.leases.clone()) {
+                Ok(removal) => self.removal = Some(removal),
+                Err(made) => self.made = Some(*made),
+            }
+        }
+        if let Some(removal) = &mut self.removal {
+            let ended = removal.until_dead().await;
+            self.removal = None;
+            if let Err(mut left) = ended {
+                self.made = left.made.take();
+                if let Some(made) = &mut self.made {
+                    made.is_of_pool = false;
+                }
+                return Err(left.error.into());
+            }
         }
         if let Some(made) = &mut self.made {
             made.remove().await?;

@@ -154,6 +154,8 @@ pub(crate) async fn prepare(
     };
     let wanted = kind.filter(|_| files.host.is_some());
     let wanted = wanted.map(|kind| Blueprint::of(&creation, kind, made));
+    // An engine takes names for those of all that begin so.
+    made.knows(&names.build(), container.id());
     let parts = Parts {
         container,
         files,
@@ -164,7 +166,8 @@ pub(crate) async fn prepare(
     };
     let prepared = parts.assemble(preparation, &name)?;
     if let Some(blueprint) = wanted {
-        made.is_of_pool = true;
+        // Of another, the death of the first process is not that of all.
+        made.is_of_pool = preparation.settings.pid_mode.as_deref() != Some("host");
         pool.want(blueprint);
     }
     Ok(prepared)

@@ -102,7 +102,7 @@ impl ExecutorProvider for DockerProvider {
             return Ok(());
         }
         Err(ProviderError::new(
-            "not all containers that were ready could be removed; the next start removes them",
+            "not all containers that were ready, or were being removed, are gone; the next start removes them",
         ))
     }
 }

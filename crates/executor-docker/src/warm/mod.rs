@@ -8,8 +8,10 @@ mod claim;
 mod key;
 mod pool;
 mod relay;
+mod removal;
 mod shelf;
 mod spare;
 
 pub(crate) use blueprint::Blueprint;
 pub(crate) use pool::Pool;
+pub(crate) use removal::Removal;

@@ -2,6 +2,7 @@
 
 use super::blueprint::Blueprint;
 use super::key::Key;
+use super::removal::Removal;
 use super::shelf::{Shelf, Taken};
 use super::spare::Spare;
 use crate::container::ended;
@@ -167,7 +168,6 @@ impl Pool {
             return;
         };
         let mut keepers = self.keepers();
-        // Those that are done.
         while keepers.try_join_next().is_some() {}
         let state = Arc::clone(&self.state);
         keepers.spawn(Box::pin(async move {
@@ -175,57 +175,25 @@ impl Pool {
         }));
     }
 
-    /// Removes what an ended job has made. Returns when nothing of it runs any more, and the rest goes without the job.
-    ///
-    /// It returns what the job has to remove by itself, since the pool is closed or has enough to remove, or since
-    /// the removal failed while the job waited.
-    pub(crate) async fn remove(&self, made: Made, leases: Option<JobLeases>) -> Option<Made> {
-        let removals = Arc::clone(&self.state.removals);
-        let Ok(turn) = removals.try_acquire_owned() else {
-            return Some(made);
-        };
-        let (tell, told) = oneshot::channel();
-        if let Some(made) = self.begin_removal(made, tell, (leases, turn)) {
-            return Some(made);
-        }
-        // No word means that it is done.
-        let left = told.await.ok().flatten();
-        left.map(|left| *left)
-    }
-
-    /// Has a task remove it, which keeps `until_then`; gives it back where the pool is closed.
-    fn begin_removal(
+    /// Begins to remove what an ended job has made, which is in use until then; gives it back where the job has to do
+    /// that by itself, since the pool is closed or has enough to remove.
+    pub(crate) fn remove(
         &self,
-        mut made: Made,
-        tell: oneshot::Sender<Option<Box<Made>>>,
-        until_then: impl Send + 'static,
-    ) -> Option<Made> {
+        made: Made,
+        leases: Option<JobLeases>,
+    ) -> Result<Removal, Box<Made>> {
         let mut keepers = self.keepers();
-        if self.state.stop.is_canceled() {
-            return Some(made);
-        }
-        // Those that are done.
+        let turn = Arc::clone(&self.state.removals).try_acquire_owned();
+        let Some(turn) = turn.ok().filter(|_| !self.state.stop.is_canceled()) else {
+            return Err(Box::new(made));
+        };
         while keepers.try_join_next().is_some() {}
+        let (removal, removing) = Removal::of(made);
         keepers.spawn(Box::pin(async move {
-            let mut tell = Some(tell);
-            let is_dead = || {
-                // The job may have waited long enough.
-                let _ = tell.take().map(|tell| tell.send(None));
-            };
-            let removed = made.remove_and_tell(is_dead).await;
-            match (removed, tell) {
-                // To say nothing is to say that nothing is left.
-                (Ok(()), _) => {}
-                (Err(_), Some(tell)) => {
-                    let _ = tell.send(Some(Box::new(made)));
-                }
-                (Err(error), None) => {
-                    tracing::warn!(error = %executor_core::chain(&error), "What a job made is left.");
-                }
-            }
-            drop(until_then);
+            removing.await;
+            drop((leases, turn));
         }));
-        None
+        Ok(removal)
     }
 
     /// Returns how many containers are ready that no job has.

@@ -153,22 +153,6 @@ async fn nothing_of_a_job_runs_after_its_end_though_its_removal_comes_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_run_was_removing_is_removed_by_the_next_one() {
-    let run = Run::new(warm(EngineChoice::Agent));
-    fill(&run, BUSYBOX).await;
-    let mut opened = run.open(job(BUSYBOX)).await;
-    assert!(was_ready(&opened));
-    end(&mut opened).await;
-    let owner = run.owner.clone();
-    // As a process that is killed: what it was at is not gone on with.
-    drop(run);
-    let swept = sweep(&engine().await, |other| other.owner != owner).await;
-    assert_eq!(swept.unwrap().failures, Vec::<String>::new());
-    let left = crate::support::runner::left_of(&owner).await;
-    assert_eq!(left, Vec::<String>::new());
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_job_with_other_limits_gets_another_container() {
     let mut run = Run::new(warm(EngineChoice::Agent));
     fill(&run, BUSYBOX).await;

@@ -7,6 +7,7 @@ use bollard::query_parameters::{KillContainerOptions, RemoveContainerOptions};
 use executor_core::prelude::*;
 use executor_docker::Engine;
 use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_docker::recovery::sweep;
 use executor_testkit::{OptionsBuilder, RecordingTrace};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -169,4 +170,71 @@ async fn an_engine_that_does_not_tell_of_the_death_is_waited_for_until_all_is_go
         );
         end(&run, &mut opened, "twice").await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_does_not_wait_for_the_removal_of_what_is_dead() {
+    let way = Way::new();
+    let run = Run::new(DockerConfig {
+        host: Some(way.address()),
+        ..warm()
+    });
+    let mut opened = runs_anew(&run, "the first").await;
+    run.provider.settled().await;
+    // The engine removes it, and nobody hears of that.
+    way.harm("DELETE /containers", Harm::Deaf, 1);
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(way.to_come(), 0);
+    // Twice is once.
+    opened.executor.cleanup().await.unwrap();
+    let ended = run.provider.shutdown(Duration::from_secs(5)).await;
+    let error = ended.unwrap_err().to_string();
+    assert!(error.contains("being removed"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_that_is_given_up_may_be_asked_for_again() {
+    let way = Way::new();
+    let run = Run::new(DockerConfig {
+        host: Some(way.address()),
+        ..warm()
+    });
+    let mut opened = runs_anew(&run, "the first").await;
+    run.provider.settled().await;
+    way.freeze(true);
+    let cleanup = opened.executor.cleanup();
+    let given_up = tokio::time::timeout(Duration::from_millis(300), cleanup).await;
+    assert!(given_up.is_err(), "the engine says nothing");
+    way.freeze(false);
+    end(&run, &mut opened, "asked for again").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_run_was_removing_is_removed_by_the_next_one() {
+    let way = Way::new();
+    let run = Run::new(DockerConfig {
+        host: Some(way.address()),
+        ..warm()
+    });
+    let mut opened = runs_anew(&run, "the first").await;
+    run.provider.settled().await;
+    way.harm("DELETE /containers", Harm::Late(1 << 40), 1);
+    let removing = async {
+        let done = tokio::time::timeout(Duration::from_mins(1), way.done(1)).await;
+        done.expect("the removal is asked for");
+    };
+    tokio::select! {
+        ended = opened.executor.cleanup() => panic!("nothing is dead: {ended:?}"),
+        () = removing => {}
+    }
+    // As a process that is killed: whatever it was at ends.
+    let owner = run.owner.clone();
+    drop(opened);
+    drop(run);
+    assert_eq!(left_of(&owner).await.len(), 2, "the job's and the next one");
+    let swept = sweep(&engine().await, |other| other.owner != owner).await;
+    let swept = swept.unwrap();
+    assert_eq!(swept.failures, Vec::<String>::new());
+    assert_eq!(swept.containers.len(), 2, "{swept:?}");
+    assert_eq!(left_of(&owner).await, Vec::<String>::new());
 }

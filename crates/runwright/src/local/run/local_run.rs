@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the provider may take to give up what it has ready for further jobs.
-const SHUTDOWN: Duration = Duration::from_secs(20);
+const SHUTDOWN: Duration = Duration::from_mins(1);
 
 /// A pipeline that is ready to run.
 ///
