@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use executor_core::{CancelCause, Cancellation};
-use process::{Containment, Settings, Stream, Supervisor, Timing, recover};
+use process::{Containment, Recovered, Settings, Stream, Supervisor, Timing, recover};
 
 use crate::runner::{Runner, guardian, journals, left, mounts_below, nested, state};
 use crate::support::{BOTH, lives, noted, processes, run, sh, tree, until, until_or};
@@ -225,6 +226,17 @@ async fn guardian_leaves_what_was_taken_back() {
     assert_eq!(journals(work.path()), Vec::<String>::new());
 }
 
+/// Returns the run that is left. What another test is starting may hold a copy of its lock for a moment.
+async fn recovered(work: &Path) -> Recovered {
+    let mut found = None;
+    until("a run that is left", || {
+        found = recover(&state(work)).unwrap().pop();
+        found.is_some()
+    })
+    .await;
+    found.unwrap()
+}
+
 #[tokio::test]
 async fn what_is_to_be_left_is_for_the_next_start_to_decide() {
     let work = tempfile::tempdir().unwrap();
@@ -252,7 +264,7 @@ async fn what_is_to_be_left_is_for_the_next_start_to_decide() {
     .await;
     assert!(below.exists());
     // Somebody goes on with it: it is told of and stays.
-    let run = recover(&state(work.path())).unwrap().pop().unwrap();
+    let run = recovered(work.path()).await;
     assert_eq!(
         (run.left.as_slice(), run.directories.len()),
         ([left.clone()].as_slice(), 0)
@@ -260,7 +272,7 @@ async fn what_is_to_be_left_is_for_the_next_start_to_decide() {
     drop(run);
     assert!(below.exists());
     // Nobody does.
-    let mut run = recover(&state(work.path())).unwrap().pop().unwrap();
+    let mut run = recovered(work.path()).await;
     run.remove_left();
     assert_eq!(run.failures, Vec::<String>::new());
     run.forget().unwrap();

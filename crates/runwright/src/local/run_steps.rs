@@ -221,11 +221,4 @@ c: {script: 'echo ${{ }'}
         let dir = "4:7: jobs:a:run step 2: git: `dir` is below the root, and `file` is in it";
         assert_eq!(found[1], dir);
     }
-
-    #[test]
-    fn a_name_that_is_there_twice_is_told_at_the_second() {
-        let text = "a:\n  run:\n    - {name: x, script: y}\n    - {name: x, script: z}\n";
-        let words = "its name `x` is that of step 1, and outputs are found by it";
-        assert_eq!(found(text), [format!("4:7: jobs:a:run step 2: {words}")]);
-    }
 }

@@ -15,7 +15,7 @@ struct Step<'a> {
 pub(crate) fn request(run: &RunSpec) -> v1::RunRequest {
     let variables = &run.variables;
     let are_scripts = matches!(run.steps, RunSteps::Scripts(_));
-    // In expressions they are secrets. What only scripts see the job's log hides.
+    // The service tells of steps, and hides them there. What only scripts see the job's log hides.
     let is_secret = |key: &String| !are_scripts && variables.masked.contains(key);
     let environment = variables
         .environment
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_job_masks_is_a_secret_where_there_are_expressions() {
+    fn what_a_job_masks_is_hidden_where_there_are_steps_to_tell_of() {
         let mut run = RunSpec::script(RunId::new("7"), "echo");
         let pair = |key: &str| (key.to_owned(), "tiger".to_owned());
         run.variables = Arc::new(StageVariables {

@@ -7,7 +7,7 @@ use super::place_parts::PlaceParts;
 use super::reference::Reference;
 use super::value::ValueType;
 use super::yaml::{self, Node};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// More steps than this in one sequence are refused.
 pub(crate) const MOST_STEPS: usize = 100_000;
@@ -211,19 +211,9 @@ fn calls(node: Node) -> Result<Vec<Call>, LanguageError> {
             "there are more than {MOST_STEPS} steps"
         )));
     }
-    let mut names = HashMap::new();
+    // Two may have one name, as with GitLab: the outputs of the later one are found by it.
     let steps = list.into_iter().enumerate();
-    let read = |(index, value)| {
-        let (number, place) = (index + 1, format!("step {}", index + 1));
-        let call = call(&place, value)?;
-        match names.insert(call.name.clone(), number) {
-            None => Ok(call),
-            Some(first) => Err(LanguageError::new(format!(
-                "{place}: its name `{}` is that of step {first}, and outputs are found by it",
-                shown(&call.name)
-            ))),
-        }
-    };
+    let read = |(index, value)| call(&format!("step {}", index + 1), value);
     steps.map(read).collect()
 }
 

@@ -257,10 +257,6 @@ fn what_is_wrong_with_a_step_is_told() {
         "step 1: git: `rev`: this expression has no end: `}}` is missing, at character 1",
     );
     check(
-        "[{name: a, script: x}, {name: b, script: x}, {name: a, func: ./c}]",
-        "step 3: its name `a` is that of step 1, and outputs are found by it",
-    );
-    check(
         "[{name: a, func: {zip: x}}]",
         "step 1: a reference has one of `git` and `oci`",
     );

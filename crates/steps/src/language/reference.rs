@@ -231,15 +231,16 @@ impl fmt::Display for File {
 
 /// Returns an address without the user's part: that may have a password.
 pub(crate) fn shown_url(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), url),
     };
     let (host, path) = match rest.split_once('/') {
         Some((host, path)) => (host, format!("/{path}")),
         None => (rest, String::new()),
     };
     let host = host.rsplit('@').next().unwrap_or(host);
-    format!("{scheme}://{host}{path}")
+    format!("{scheme}{host}{path}")
 }
 
 /// Shows it as it is written.
