@@ -10,6 +10,8 @@ use tokio::time::Instant;
 
 /// How long the engine may take to tell what happened.
 const ANSWER: Duration = Duration::from_secs(5);
+/// How long after the end of a script the engine may hear that the kernel killed something.
+const LATE: Duration = Duration::from_secs(1);
 
 /// Returns the result of a stage that ended with this code.
 pub(crate) fn result_of(code: i64, duration: Duration, bytes: [u64; 2]) -> StageResult {
@@ -28,7 +30,8 @@ pub(crate) async fn ran_out_of_memory(engine: &Engine, container: &str, begun: I
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.unwrap_or_default();
     let since = now.as_secs().saturating_sub(begun.elapsed().as_secs() + 2);
-    let until = format!("{}.{:09}", now.as_secs(), now.subsec_nanos());
+    let until = now + LATE;
+    let until = format!("{}.{:09}", until.as_secs(), until.subsec_nanos());
     let filters = HashMap::from([
         ("container".to_owned(), vec![container.to_owned()]),
         ("event".to_owned(), vec!["oom".to_owned()]),
