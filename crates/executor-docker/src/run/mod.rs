@@ -101,7 +101,7 @@ impl StageEngine {
             Ok(result) => result,
             Err(error) => {
                 let other = had_ended || stage.cancellation.is_canceled();
-                if other || !ran_out_of_memory(end).await {
+                if other || !ran_out_of_memory(end, stage.container, begun).await {
                     return Err(error);
                 }
                 tracing::debug!(error = %error.chain(), "The stage died with its container.");
@@ -131,7 +131,7 @@ impl StageEngine {
         }
         if result.oom_killed {
             // Should it be the container that died, the next stage is to find it dead.
-            ran_out_of_memory(end).await;
+            ran_out_of_memory(end, stage.container, begun).await;
         }
         // The engine starts nothing in a container that is there no more.
         if result.status.exit_code() == NOT_STARTED
@@ -167,12 +167,22 @@ impl StageEngine {
 
 /// Returns whether the container ends because the memory ran out: then it is the stage that failed, and not what
 /// it ran in. The connection may break a little before.
-async fn ran_out_of_memory(end: Option<watch::Receiver<Option<ContainerEnd>>>) -> bool {
+async fn ran_out_of_memory(
+    end: Option<watch::Receiver<Option<ContainerEnd>>>,
+    container: &Execs,
+    begun: Instant,
+) -> bool {
     let Some(mut end) = end else {
         return false;
     };
-    let end = timeout(SOON, ended(&mut end)).await;
-    end.is_ok_and(|end| end.is_out_of_memory())
+    match timeout(SOON, ended(&mut end)).await {
+        Ok(end) if end.is_out_of_memory() => true,
+        // The engine may hear later why than that.
+        Ok(ContainerEnd::Ended { code: 137, .. }) => {
+            status::ran_out_of_memory(&container.engine, &container.container, begun).await
+        }
+        Ok(_) | Err(_) => false,
+    }
 }
 
 /// Waits for the next deadline, if there is one.
