@@ -106,7 +106,7 @@ pub(crate) async fn end_of_run(engine: &Engine, container: &str) -> ContainerEnd
     loop {
         {
             let stopped = stopped(engine, container);
-            let paused = paused(engine, container);
+            let paused = told_of(engine, container, "pause");
             tokio::pin!(stopped, paused);
             let mut asking = true;
             while asking {
@@ -143,11 +143,11 @@ async fn stopped(engine: &Engine, container: &str) {
     let _ = answer.next().await;
 }
 
-/// Returns when the container is paused.
-async fn paused(engine: &Engine, container: &str) {
+/// Returns when the engine tells of such an event of the container; never when it does not.
+pub(crate) async fn told_of(engine: &Engine, container: &str, event: &str) {
     let filters = HashMap::from([
         ("container".to_owned(), vec![container.to_owned()]),
-        ("event".to_owned(), vec!["pause".to_owned()]),
+        ("event".to_owned(), vec![event.to_owned()]),
     ]);
     let options = EventsOptions {
         filters: Some(filters),

@@ -158,7 +158,7 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info(
         "invalid-step",
-        "a step of `run` has an expression or a reference that cannot be read, or the name of another step",
+        "a step of `run` has an expression or a reference that cannot be read",
     ),
     info("invalid-value", "a keyword has a value that it cannot have"),
     info(

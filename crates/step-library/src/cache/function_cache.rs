@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use steps::LibraryError;
 
 /// What a [`StepLibrary`](crate::StepLibrary) keeps in a directory, for whoever looks at it and removes it. No server is
-/// asked, and nothing is made.
+/// asked.
 #[derive(Debug, Clone)]
 pub struct FunctionCache {
     directory: PathBuf,

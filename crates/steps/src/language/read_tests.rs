@@ -269,3 +269,9 @@ fn what_is_wrong_with_a_step_is_told() {
         "step 1: `inputs.b`: an operator or `}}` is expected here, at character 7",
     );
 }
+
+#[test]
+fn two_steps_may_have_one_name() {
+    let function = Function::parse("spec:\n---\nrun: [{name: a, script: x}, {name: a, script: y}]");
+    assert!(function.is_ok(), "{function:?}");
+}

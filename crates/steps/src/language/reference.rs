@@ -275,6 +275,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_login_is_shown_of_an_address_with_or_without_a_scheme() {
+        for (url, expect) in [
+            ("https://me:pw@host/a/b", "https://host/a/b"),
+            ("me:pw@host/a/b", "host/a/b"),
+            ("host/a@b", "host/a@b"),
+            ("https://me:pw@host", "https://host"),
+        ] {
+            assert_eq!(shown_url(url), expect, "{url}");
+        }
+    }
+
+    #[test]
     fn references_are_told_apart_by_how_they_begin_and_end() {
         let check = |text: &str, expect: &str| {
             let place = Place::parse(text).map(|place| format!("{place:?}"));
