@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::{Done, Project, wait_until};
+use crate::project::{Done, Project, copy_program, wait_until};
 use crate::signals::interrupt;
 use crate::tmux::Terminal;
 use std::fs;
@@ -16,7 +16,7 @@ pub(crate) fn run_alone(project: &Project) -> Done {
     let alone = project.scratch().join("alone");
     fs::create_dir(&alone).unwrap();
     let program = alone.join("runwright");
-    fs::copy(env!("CARGO_BIN_EXE_runwright"), &program).unwrap();
+    copy_program(&program);
     Command::new(program)
         .args(["run", "--executor", "docker"])
         .current_dir(project.dir())

@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::{Done, Project, mounts_below, processes_with, wait_until};
+use crate::project::{Done, Project, copy_program, mounts_below, processes_with, wait_until};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
@@ -209,7 +209,7 @@ fn a_user_who_is_not_root_gets_overlays_in_a_namespace() {
     }
     let project = dirty_project(LOOKERS);
     let binary = project.scratch().join("runwright");
-    fs::copy(env!("CARGO_BIN_EXE_runwright"), &binary).unwrap();
+    copy_program(&binary);
     fs::create_dir(project.home()).unwrap();
     let nobody = 65_534;
     let given = Command::new("chown")

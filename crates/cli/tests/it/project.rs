@@ -226,6 +226,16 @@ impl Project {
     }
 }
 
+/// Copies the program, by another process: a child that another test makes has what this process
+/// is writing open too, and what is open for writing cannot be run.
+pub(crate) fn copy_program(to: &Path) {
+    let copied = Command::new("cp")
+        .arg(env!("CARGO_BIN_EXE_runwright"))
+        .arg(to)
+        .status();
+    assert!(copied.unwrap().success(), "{}", to.display());
+}
+
 /// Returns all that is below a directory, links not followed.
 pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
