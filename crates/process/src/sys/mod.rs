@@ -15,7 +15,10 @@ mod stdio;
 
 pub(crate) use stdio::{ChildStdio, OurStdio, stdio};
 
+use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::Pid;
 
@@ -26,4 +29,61 @@ pub(crate) struct Started {
     pub(crate) pidfd: OwnedFd,
     /// Whether it ran at all: a child whose group is killed while it is made never does.
     pub(crate) begun: bool,
+}
+
+/// How often a program that somebody writes is tried again: 63 ms in all.
+const TRIES_WHILE_BUSY: u32 = 6;
+
+/// Starts again what could not start because its program is open for writing.
+///
+/// A child that another thread makes holds all our open files until it has called `execve`. If one
+/// of them is a program that was being written, it cannot be run until then, though its writer has
+/// closed it.
+fn once_written<T>(mut start: impl FnMut() -> T, error: impl Fn(&T) -> Option<&io::Error>) -> T {
+    for tried in 0..TRIES_WHILE_BUSY {
+        let started = start();
+        if error(&started).is_none_or(|error| error.kind() != ErrorKind::ExecutableFileBusy) {
+            return started;
+        }
+        thread::sleep(Duration::from_millis(1 << tried));
+    }
+    start()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn busy(times: u32) -> (io::Result<u32>, u32) {
+        let mut started = 0;
+        let start = || {
+            started += 1;
+            if started <= times {
+                return Err(io::Error::from(ErrorKind::ExecutableFileBusy));
+            }
+            Ok(started)
+        };
+        let result = once_written(start, |result| result.as_ref().err());
+        (result, started)
+    }
+
+    #[test]
+    fn a_program_that_is_being_written_is_tried_again() {
+        assert_eq!(busy(0).0.unwrap(), 1);
+        assert_eq!(busy(2).0.unwrap(), 3);
+        let (result, started) = busy(100);
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::ExecutableFileBusy);
+        assert_eq!(started, TRIES_WHILE_BUSY + 1);
+    }
+
+    #[test]
+    fn other_errors_are_told_at_once() {
+        let mut started = 0;
+        let start = || {
+            started += 1;
+            Err::<(), _>(io::Error::from(ErrorKind::NotFound))
+        };
+        once_written(start, |result| result.as_ref().err()).unwrap_err();
+        assert_eq!(started, 1);
+    }
 }

@@ -1,5 +1,8 @@
 //! Starting, feeding, reading, and how it ended.
 
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use process::{
@@ -52,6 +55,34 @@ async fn streams_stay_apart_and_environment_is_only_what_was_given() {
         assert_eq!(output.stdout, expected);
         assert_eq!(output.stderr, "err\n");
         assert_eq!(outcome.bytes, [expected.len() as u64, 4]);
+        tree.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_somebody_keeps_open_for_writing_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tool");
+    let mut open = fs::File::create(&path).unwrap();
+    open.write_all(b"#!/bin/sh\necho hello\n").unwrap();
+    open.set_permissions(fs::Permissions::from_mode(0o700))
+        .unwrap();
+    let command = Command::new(&path);
+    for containment in BOTH {
+        let tree = tree(containment);
+        let error = tree.spawn(&command).unwrap_err();
+        let ProcessError::Spawn { source, .. } = error else {
+            panic!("{error:?}");
+        };
+        assert_eq!(source.kind(), ErrorKind::ExecutableFileBusy);
+        tree.close().await.unwrap();
+    }
+    drop(open);
+    for containment in BOTH {
+        let tree = tree(containment);
+        let (outcome, output) = run(&tree, &command).await;
+        assert!(outcome.success());
+        assert_eq!(output.stdout, "hello\n");
         tree.close().await.unwrap();
     }
 }
@@ -156,7 +187,7 @@ async fn a_pipe_held_from_outside_of_the_job_delays_nothing() {
     stdin.writable().await.unwrap();
     stdin.try_write(b"last words").unwrap();
     let stdout = format!("/proc/{}/fd/1", process.id());
-    let held = std::fs::File::options().write(true).open(stdout).unwrap();
+    let held = fs::File::options().write(true).open(stdout).unwrap();
     drop(stdin);
     let mut text = Vec::new();
     let mut sink = |_: Stream, bytes: &[u8]| text.extend_from_slice(bytes);
@@ -213,7 +244,7 @@ impl OutputSink for Opener {
     }
     fn idle(&mut self) {
         self.1 += 1;
-        std::fs::write(&self.0, "").unwrap();
+        fs::write(&self.0, "").unwrap();
     }
 }
 
