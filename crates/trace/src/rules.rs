@@ -198,11 +198,21 @@ impl MaskSet {
     /// It is the same set if the secret is empty or known. Otherwise the automaton is
     /// built anew.
     pub fn with_secret(&self, secret: impl AsRef<[u8]>) -> Self {
-        let secret = secret.as_ref().trim_ascii();
-        if secret.is_empty() || self.shared.rules.secrets.contains(secret) {
+        self.with_secrets([secret])
+    }
+
+    /// Returns a set that hides all these secrets too, for one building of the automaton.
+    ///
+    /// It is the same set if each of them is empty or known.
+    pub fn with_secrets<S: AsRef<[u8]>>(&self, secrets: impl IntoIterator<Item = S>) -> Self {
+        let mut new = secrets.into_iter().filter(|secret| {
+            let secret = secret.as_ref().trim_ascii();
+            !secret.is_empty() && !self.shared.rules.secrets.contains(secret)
+        });
+        let Some(first) = new.next() else {
             return self.clone();
-        }
-        let rules = self.shared.rules.clone().secret(secret);
+        };
+        let rules = self.shared.rules.clone().secret(first).secrets(new);
         Self::build(rules, Arc::clone(&self.shared.parameters))
     }
 

@@ -147,6 +147,21 @@ fn added_mask_works_in_all_streams() {
 }
 
 #[test]
+fn many_masks_are_added_at_once() {
+    let log = Log::plain();
+    let secrets = (0..20_000).map(|number| format!("s3cr3t-{number:06}"));
+    log.trace.add_masks(secrets);
+    log.trace.write(
+        TraceStream::STDOUT,
+        b"s3cr3t-000000 s3cr3t-019999 s3cr3t-020000\n",
+    );
+    log.trace.add_masks(["", "s3cr3t-000001"]);
+    log.trace.finish();
+    let text = String::from_utf8(log.kept()).unwrap();
+    assert_eq!(text, "[MASKED] [MASKED] s3cr3t-020000\n");
+}
+
+#[test]
 fn output_past_the_limit_is_kept_but_not_shown() {
     let small = |builder: TraceBuilder| {
         let builder = builder.format(LogFormat::Plain);

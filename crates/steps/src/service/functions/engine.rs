@@ -229,9 +229,9 @@ impl<'r> Engine<'r> {
 
     /// Sees to it that no secret gets into the log.
     pub(super) fn hide(&self, value: &Value) {
-        hide(value, false, &mut |secret| {
-            self.request.log.add_mask(secret);
-        });
+        let mut secrets = Vec::new();
+        hide(value, false, &mut |secret| secrets.push(secret.to_owned()));
+        self.request.log.add_masks(secrets);
     }
 
     fn directory(&self, named: Option<String>) -> PathBuf {
