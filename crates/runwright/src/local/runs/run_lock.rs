@@ -19,7 +19,14 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The lock of a run; the run counts as living until it is dropped.
 #[derive(Debug)]
 pub(in crate::local) struct RunLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // A child that is being made has the file too, and would keep the lock for a moment.
+        let _ = self.file.unlock();
+    }
 }
 
 /// Who has the lock of a run.
@@ -60,13 +67,13 @@ impl RunLock {
             write!(file, "{} {}", mark.pid, mark.started)
         };
         fail_point!("runwright::state::name_run", write(&mut file))?;
-        Ok(Ok(Self { _file: file }))
+        Ok(Ok(Self { file }))
     }
 
     /// Takes the lock of a run that has ended, to remove it; `None` when it lives.
     pub(in crate::local) fn take_dead(directory: &Path) -> Option<Self> {
         let file = open(directory).ok()?;
-        file.try_lock().is_ok().then_some(Self { _file: file })
+        file.try_lock().is_ok().then_some(Self { file })
     }
 
     /// Returns whether anybody ever had it.
@@ -188,8 +195,10 @@ mod tests {
         assert_eq!(RunLock::holder(path), Holder::Run(Some(own)));
         assert_eq!(RunLock::take(path).unwrap().unwrap_err(), Some(own));
         assert!(RunLock::take_dead(path).is_none());
+        let copy = lock.file.try_clone().unwrap();
         drop(lock);
         assert_eq!(RunLock::holder(path), Holder::Nobody);
+        drop(copy);
         assert!(RunLock::take_dead(path).is_some());
         RunLock::take(path).unwrap().unwrap();
     }
