@@ -64,9 +64,9 @@ fn stamps_never_go_back_and_no_time_is_up_before_it_has_passed() {
   timeout: 5 minutes
   script:
     - kept() { until grep -rq " $1\$" $STATE/projects; do sleep 0.01; done; }
-    - echo no''w; kept now
+    - echo no''w; kept no''w
     - echo +7200 >$CLOCK
-    - echo la''ter; kept later
+    - echo la''ter; kept la''ter
     - echo -7200 >$CLOCK
     - echo ear''lier
 "#,

@@ -13,6 +13,7 @@ use executor_testkit::CommandBuilder;
 use futures_util::StreamExt;
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::task::JoinSet;
 
 pub(crate) fn attach() -> DockerConfig {
     DockerConfig {
@@ -48,9 +49,11 @@ fn mount_of(container: &ContainerInspectResponse, path: &str) -> MountPoint {
     found.unwrap()
 }
 
-/// Returns what the engine has done since `since` with what has this owner.
-pub(crate) async fn events(owner: &str, since: u64) -> Vec<EventMessage> {
-    let engine = engine().await;
+/// Collects what the engine does with what has this owner, from now on until all of it is removed.
+///
+/// It is heard live: the engine keeps no more than its last 256 events, those of other tests among them.
+pub(crate) async fn events_until_gone(owner: &str) -> JoinSet<Vec<EventMessage>> {
+    let api = engine().await.api().clone();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let label = format!("dev.runwright.owner={owner}");
     let filters = HashMap::from([
@@ -58,19 +61,37 @@ pub(crate) async fn events(owner: &str, since: u64) -> Vec<EventMessage> {
         ("label".to_owned(), vec![label]),
     ]);
     let options = EventsOptions {
-        since: Some(since.to_string()),
-        until: Some(format!("{}.{:09}", now.as_secs(), now.subsec_nanos())),
+        since: Some(now.as_secs().to_string()),
         filters: Some(filters),
+        ..EventsOptions::default()
     };
-    let events = engine.api().events(Some(options));
-    events.map(Result::unwrap).collect().await
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        let mut events = api.events(Some(options));
+        let mut living = 0;
+        let mut seen = Vec::new();
+        while let Some(event) = events.next().await {
+            let event = event.unwrap();
+            living += match event.action.as_deref() {
+                Some("create") => 1,
+                Some("destroy") => -1,
+                _ => 0,
+            };
+            seen.push(event);
+            if living == 0 {
+                break;
+            }
+        }
+        seen
+    });
+    task
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stage_is_a_start_whose_first_process_reads_the_script() {
     // R-EXEC-63, R-EXEC-64
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let run = Run::new(attach());
+    let mut events = events_until_gone(&run.owner).await;
     let mut opened = run.open(job(BUSYBOX)).await;
     let container = opened.environment.hostname.clone();
     assert_eq!(opened.print("echo $$").await, "1\n");
@@ -83,7 +104,9 @@ async fn a_stage_is_a_start_whose_first_process_reads_the_script() {
         (Some(true), Some(true))
     );
     assert_eq!((found.exec_ids, state.running), (None, Some(false)));
-    let seen = events(&run.owner, since.as_secs()).await;
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.left().await, Vec::<String>::new());
+    let seen = events.join_next().await.unwrap().unwrap();
     let count = |action: &str| {
         let of_build = seen.iter().filter(|event| {
             let actor = event.actor.as_ref().and_then(|actor| actor.id.as_deref());
@@ -99,8 +122,6 @@ async fn a_stage_is_a_start_whose_first_process_reads_the_script() {
     // One to see what is inside, one to make a directory, and one for each script.
     assert_eq!((count("attach"), count("start"), count("die")), (4, 4, 4));
     assert_eq!(count("exec_create"), 0);
-    opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
 }
 
 async fn works_beside(run: Run) {

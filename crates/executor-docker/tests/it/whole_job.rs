@@ -1,6 +1,6 @@
 //! A job from its sources to its end, as a runner takes it through its stages.
 
-use crate::attach::{attach, events};
+use crate::attach::{attach, events_until_gone};
 use crate::support::runner::{BUSYBOX, NONROOT, Run, left_of, settings};
 use content_store::ContentStore;
 use executor_core::job::{Artifact, Cache, Image, Job};
@@ -21,7 +21,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 
 const ADDRESS: &str = "ssh://host.example/group/project.git";
@@ -202,11 +201,12 @@ async fn the_helper_container_gets_the_sources_and_the_build_container_runs_the_
         sources: Sources::Git(LocalRepositories::Refused),
         ..BuildRunnerOptions::default()
     };
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let mut events = events_until_gone(&run.owner).await;
     let (outcome, log) = outcome(&run, options, job.build()).await;
     assert_eq!(outcome.state, JobState::Success, "{log}");
     assert!(log.contains("int main;\nno tools here"), "{log}");
-    let seen = events(&run.owner, since.as_secs()).await;
+    assert_eq!(left_of(&run.owner).await, Vec::<String>::new());
+    let seen = events.join_next().await.unwrap().unwrap();
     let starts = seen
         .into_iter()
         .filter(|event| event.action.as_deref() == Some("start"));
@@ -218,5 +218,4 @@ async fn the_helper_container_gets_the_sources_and_the_build_container_runs_the_
     roles.dedup();
     // The first start of the build container asks what is in it; after the script the job's files are removed.
     assert_eq!(roles, ["build", "helper", "build", "helper"]);
-    assert_eq!(left_of(&run.owner).await, Vec::<String>::new());
 }
