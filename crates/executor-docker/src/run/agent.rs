@@ -79,9 +79,8 @@ impl AgentEngine {
                     .execute(&run, &mut output, stage.cancellation)
                     .await;
             };
-            let progress = run.progress.as_ref();
             self.client
-                .resume(&run.id, offset, &mut output, progress, stage.cancellation)
+                .resume(&run, offset, &mut output, stage.cancellation)
                 .await
         };
         let executed = tokio::select! {

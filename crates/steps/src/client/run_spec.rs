@@ -78,12 +78,22 @@ impl Default for RunTiming {
 impl RunSpec {
     /// Returns a request of one script, in the service's own directory and by the shell that is there.
     pub fn script(id: RunId, script: impl Into<String>) -> Self {
+        let script = ScriptStep {
+            name: "script".to_owned(),
+            script: script.into(),
+        };
+        Self::new(id, RunSteps::Scripts(vec![script]))
+    }
+
+    /// Returns a request of [steps](RunSteps::Language), in the service's own directory.
+    pub fn language(id: RunId, steps: impl Into<String>) -> Self {
+        Self::new(id, RunSteps::Language(steps.into()))
+    }
+
+    fn new(id: RunId, steps: RunSteps) -> Self {
         Self {
             id,
-            steps: RunSteps::Scripts(vec![ScriptStep {
-                name: "script".to_owned(),
-                script: script.into(),
-            }]),
+            steps,
             shell: Vec::new(),
             variables: Arc::default(),
             masked: Vec::new(),

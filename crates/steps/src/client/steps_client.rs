@@ -10,7 +10,7 @@ use super::report::report;
 use super::request::request;
 use super::run_id::RunId;
 use super::run_result::RunResult;
-use super::run_spec::{Progress, RunSpec};
+use super::run_spec::{RunSpec, RunSteps};
 use super::run_status::RunStatus;
 use super::step_report::StepReports;
 use super::stop;
@@ -118,21 +118,11 @@ impl StepsClient {
             return Err(canceled(cancellation));
         }
         self.start(run, cancellation).await?;
-        let limit = run.timing.timeout;
-        let log = LogReader::new(output, 0, run.progress.as_ref());
-        let beside = Beside {
-            patron: self.patron.clone().map(|patron| patron.of(&run.variables)),
-            reports: run.reports.as_ref(),
-        };
-        let ended = self.watch(&run.id, log, beside, cancellation).await;
-        match (ended, limit) {
-            (Err(StepsError::TimedOut { .. }), Some(limit)) => Err(StepsError::TimedOut { limit }),
-            (ended, _) => ended,
-        }
+        self.go_on(run, 0, output, cancellation).await
     }
 
-    /// Goes on with a request that somebody started earlier, from this byte of its log, as [`execute`](Self::execute)
-    /// does.
+    /// Goes on with a request that somebody started earlier as this one, from this byte of its log, as
+    /// [`execute`](Self::execute) does.
     ///
     /// # Errors
     ///
@@ -143,18 +133,34 @@ impl StepsClient {
     /// As `execute`.
     pub async fn resume(
         &self,
-        id: &RunId,
+        run: &RunSpec,
         offset: u64,
         output: &mut dyn OutputSink,
-        progress: Option<&Progress>,
         cancellation: &Cancellation,
     ) -> Result<RunResult, StepsError> {
-        let log = LogReader::new(output, offset, progress);
+        self.go_on(run, offset, output, cancellation).await
+    }
+
+    async fn go_on(
+        &self,
+        run: &RunSpec,
+        offset: u64,
+        output: &mut dyn OutputSink,
+        cancellation: &Cancellation,
+    ) -> Result<RunResult, StepsError> {
+        let log = LogReader::new(output, offset, run.progress.as_ref());
+        // Scripts name no functions, so whoever wishes for one beside them is not the service.
+        let names_functions = matches!(run.steps, RunSteps::Language(_));
+        let patron = self.patron.clone().filter(|_| names_functions);
         let beside = Beside {
-            patron: self.patron.clone(),
-            reports: None,
+            patron: patron.map(|patron| patron.of(&run.variables)),
+            reports: run.reports.as_ref(),
         };
-        self.watch(id, log, beside, cancellation).await
+        let ended = self.watch(&run.id, log, beside, cancellation).await;
+        match (ended, run.timing.timeout) {
+            (Err(StepsError::TimedOut { .. }), Some(limit)) => Err(StepsError::TimedOut { limit }),
+            (ended, _) => ended,
+        }
     }
 
     /// Returns how one request is, or all that the service knows.

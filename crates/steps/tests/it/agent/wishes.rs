@@ -2,12 +2,11 @@
 
 use super::container::{Container, DIRECTORY, PROGRAM};
 use super::expansion::Dial;
-use crate::service::fake_library::{FakeLibrary, client_by};
+use crate::service::fake_library::{FakeLibrary, begun, client_by};
 use executor_core::Cancellation;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
-use steps::RunId;
 use steps::agent::serve_command;
 use steps::wire::v1;
 use steps::wire::v1::step_runner_client::StepRunnerClient;
@@ -63,13 +62,10 @@ async fn a_container_without_git_and_network_runs_functions_from_elsewhere_and_p
     let mut plain = StepRunnerClient::new(channel.unwrap());
     plain.run(request).await.unwrap();
     let client = client_by(Arc::clone(&container) as _, &library);
-    let (id, mut log) = (RunId::new("1"), Vec::new());
+    let (run, mut log) = (begun("1"), Vec::new());
     let mut output = |_, bytes: &[u8]| log.extend_from_slice(bytes);
     let never = Cancellation::new();
-    let result = client
-        .resume(&id, 0, &mut output, None, &never)
-        .await
-        .unwrap();
+    let result = client.resume(&run, 0, &mut output, &never).await.unwrap();
     let log = String::from_utf8(log).unwrap();
     assert!(result.status.is_success(), "{log}");
     assert_eq!(log, "hello you of 1000\n");

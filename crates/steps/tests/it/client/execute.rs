@@ -132,7 +132,7 @@ async fn two_clients_see_one_request() {
         assert_eq!(status[0].state, RunState::Running);
         std::fs::write(served.path("work/go"), "").unwrap();
         other
-            .resume(&run.id, 0, &mut second.sink(), None, &Cancellation::new())
+            .resume(&run, 0, &mut second.sink(), &Cancellation::new())
             .await
     };
     let (executed, watched) = tokio::join!(execute, watch);
@@ -188,7 +188,7 @@ async fn another_client_goes_on_where_the_one_that_is_gone_was() {
     let from = *offset.lock().unwrap();
     let mut after = Output::default();
     let result = client
-        .resume(&run.id, from, &mut after.sink(), None, &Cancellation::new())
+        .resume(&run, from, &mut after.sink(), &Cancellation::new())
         .await
         .unwrap();
     assert!(result.status.is_success());

@@ -225,7 +225,7 @@ async fn a_client_that_is_dropped_harms_nothing() {
     let mut output = Output::default();
     let client = served.client();
     let ended = client
-        .resume(&run.id, 0, &mut output.sink(), None, &Cancellation::new())
+        .resume(&run, 0, &mut output.sink(), &Cancellation::new())
         .await;
     assert!(ended.unwrap().status.is_success());
     let numbers = (1..=100_000).map(|number| number.to_string());

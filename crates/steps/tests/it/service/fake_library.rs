@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use steps::wire::v1;
 use steps::{
-    Asker, Fetched, Library, LibraryError, Published, RunId, RunResult, Source, StepsClient,
-    StepsError,
+    Asker, Fetched, Library, LibraryError, Published, RunId, RunResult, RunSpec, Source,
+    StepsClient, StepsError,
 };
 use tokio::net::UnixStream;
 use tokio::sync::watch;
@@ -140,6 +140,11 @@ impl Ended {
     }
 }
 
+/// Returns what a client knows of the steps with this name that somebody else has started.
+pub(crate) fn begun(id: &str) -> RunSpec {
+    RunSpec::language(RunId::new(id), "")
+}
+
 /// Returns a client that the library belongs to.
 pub(crate) fn client(served: &Served, library: &Arc<FakeLibrary>) -> StepsClient {
     client_by(Arc::new(Socket(served.path("socket"))), library)
@@ -168,8 +173,8 @@ pub(crate) async fn run(
     let mut told = plain.follow_steps(follow).await.unwrap().into_inner();
     let mut log = Vec::new();
     let mut output = |_, bytes: &[u8]| log.extend_from_slice(bytes);
-    let (client, id) = (client(served, library), RunId::new(id));
-    let following = client.resume(&id, 0, &mut output, None, cancellation);
+    let (client, run) = (client(served, library), begun(&id));
+    let following = client.resume(&run, 0, &mut output, cancellation);
     let telling = async {
         let mut steps = Vec::new();
         while let Ok(Some(answer)) = told.message().await {

@@ -1,6 +1,6 @@
 //! Functions that are not in the environment: whoever follows the request brings them.
 
-use super::fake_library::{FakeLibrary, client, client_by, run};
+use super::fake_library::{FakeLibrary, begun, client, client_by, run};
 use super::support::{PATIENCE, Served};
 use crate::client::support::{Plan, Way};
 use executor_core::{CancelCause, Cancellation};
@@ -10,12 +10,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use steps::StepsError;
 use steps::wire::v1;
 use steps::wire::v1::grant_request::{Fetched, Outcome};
 use steps::wire::v1::result::{ErrorKind, State};
 use steps::wire::v1::step_runner_client::StepRunnerClient;
 use steps::wire::v1::wish::What;
-use steps::{RunId, StepsError};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 use tonic::{Code, Streaming};
@@ -344,20 +344,20 @@ async fn another_client_goes_on_where_the_first_one_left() {
     let steps = "[{name: a, func: example.com/group/lib/-/say@v1}]";
     served.client.run(request(&served, steps)).await.unwrap();
     {
-        let (client, id) = (client(&served, &slow), RunId::new("1"));
+        let (client, run) = (client(&served, &slow), begun("1"));
         let (mut output, never) = (|_, _: &[u8]| (), Cancellation::new());
         tokio::select! {
-            ended = client.resume(&id, 0, &mut output, None, &never) => panic!("{ended:?}"),
+            ended = client.resume(&run, 0, &mut output, &never) => panic!("{ended:?}"),
             () = until_held(&slow, 1) => {}
         }
     }
     until_held(&slow, 0).await;
     let library = Arc::new(FakeLibrary::with(&[(GIT, &root)]));
-    let (client, id) = (client(&served, &library), RunId::new("1"));
+    let (client, run) = (client(&served, &library), begun("1"));
     let mut log = Vec::new();
     let mut output = |_, bytes: &[u8]| log.extend_from_slice(bytes);
     let result = client
-        .resume(&id, 0, &mut output, None, &Cancellation::new())
+        .resume(&run, 0, &mut output, &Cancellation::new())
         .await;
     assert!(result.unwrap().status.is_success());
     assert_eq!(log, b"hello\n");
@@ -423,10 +423,10 @@ async fn wishes_are_met_over_connections_that_break() {
         let way = Arc::new(Way::planned(served.path("socket"), Plan::Random(seed)));
         let client = client_by(Arc::clone(&way) as _, &library);
         served.client.run(request(&served, steps)).await.unwrap();
-        let (id, mut log) = (RunId::new("1"), Vec::new());
+        let (run, mut log) = (begun("1"), Vec::new());
         let mut output = |_, bytes: &[u8]| log.extend_from_slice(bytes);
         let never = Cancellation::new();
-        let result = client.resume(&id, 0, &mut output, None, &never).await;
+        let result = client.resume(&run, 0, &mut output, &never).await;
         assert!(result.unwrap().status.is_success(), "seed {seed:#x}");
         assert_eq!(log, b"hello\nhello\n", "seed {seed:#x}");
         let archive = fs::read(served.path("work/function-image.tar")).unwrap();

@@ -1,12 +1,16 @@
 //! Wishes of a service that breaks the rules.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use executor_core::Cancellation;
+use futures_util::{StreamExt, stream};
 use steps::wire::v1;
 use steps::wire::v1::wish::{Git, What};
 use steps::{Asker, RunId, RunSpec, StepsClient};
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use super::impatient;
 use super::liar::{Liar, endless, pending, these};
@@ -39,7 +43,7 @@ async fn grants(mut liar: Liar, expect: usize, over: Option<Arc<Notify>>) -> Vec
     let library = Arc::new(FakeLibrary::default());
     let client = StepsClient::new(Arc::new(liar), quick())
         .with_library(Arc::clone(&library) as _, Asker::default());
-    let run = RunSpec::script(RunId::new("1"), "true");
+    let run = RunSpec::language(RunId::new("1"), "[]");
     let (mut output, never) = (Output::default(), Cancellation::new());
     let mut sink = output.sink();
     let all = async {
@@ -113,10 +117,44 @@ async fn answers_to_wishes_that_nobody_takes_hold_up_nothing() {
         liar.wishes = Arc::new(|| these([wish(0, None), wish(1, None)]));
         let client = StepsClient::new(Arc::new(liar), impatient());
         let client = client.with_library(Arc::new(FakeLibrary::default()), Asker::default());
-        let run = RunSpec::script(RunId::new("1"), "true");
+        let run = RunSpec::language(RunId::new("1"), "[]");
         let mut output = |_, _: &[u8]| {};
         let never = Cancellation::new();
         let ended = client.execute(&run, &mut output, &never);
         assert!(ended.await.unwrap().status.is_success());
+    }
+}
+
+/// A script may have put itself in the place of the service.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_runs_scripts_gets_no_functions() {
+    let mut liar = Liar::new();
+    let (logs, asked) = (Arc::new(Notify::new()), Arc::clone(&liar.asked));
+    let (end, listened) = (Arc::clone(&logs), Arc::clone(&asked));
+    liar.wishes = Arc::new(move || {
+        listened.fetch_add(1, Ordering::Relaxed);
+        end.notify_one();
+        these([wish(0, git())])
+    });
+    liar.logs = Arc::new(move || {
+        let end = Arc::clone(&logs);
+        // Long enough for who listens to wishes, and then it ends.
+        let wait = async move {
+            let _ = timeout(Duration::from_millis(300), end.notified()).await;
+        };
+        Box::pin(stream::once(wait).filter_map(async |()| None))
+    });
+    let library = Arc::new(FakeLibrary::default());
+    let client = StepsClient::new(Arc::new(liar), quick())
+        .with_library(Arc::clone(&library) as _, Asker::default());
+    let id = RunId::new("1");
+    for (run, listens) in [
+        (RunSpec::script(id.clone(), "true"), 0),
+        (RunSpec::language(id, "[]"), 1),
+    ] {
+        let (mut output, never) = (Output::default(), Cancellation::new());
+        let ended = client.execute(&run, &mut output.sink(), &never).await;
+        assert!(ended.unwrap().status.is_success());
+        assert_eq!(asked.load(Ordering::Relaxed), listens);
     }
 }
