@@ -18,9 +18,11 @@ use std::path::{Path, PathBuf};
 /// config.toml                         what the user wants to be so
 /// cache/                              answers of servers
 /// caches/                             what jobs keep for later runs, of all projects
+/// container-owners/                   which runs have containers
+/// content/                            files that jobs left, each once
 /// engines/                            what jobs brought into container engines, and who uses it
 /// exports/                            what is being packed for somebody
-/// content/                            files that jobs left, each once
+/// functions/                          functions of repositories and registries
 /// git/                                repositories of other projects, where they are read by Git
 /// journal/                            what runs have made and must remove
 /// reuse.key                           the number that makes keys of jobs unreadable
