@@ -16,7 +16,9 @@ use std::task::{Context, Poll};
 use step_library::StepLibrary;
 use steps::wire::v1::RunRequest;
 use steps::wire::v1::step_runner_client::StepRunnerClient;
-use steps::{Asker, ClientOptions, RunId, Service, ServiceOptions, StepsClient};
+use steps::{
+    Asker, ClientOptions, RunId, RunSpec, RunSteps, RunTiming, Service, ServiceOptions, StepsClient,
+};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tonic::transport::{Endpoint, Uri};
@@ -73,13 +75,22 @@ async fn run(library: StepLibrary, work: &Path, steps: &str) -> (bool, String) {
     StepRunnerClient::new(channel).run(request).await.unwrap();
     let client = StepsClient::new(Arc::new(socket), ClientOptions::default())
         .with_library(Arc::new(library), Asker::default());
-    let (id, mut log) = (RunId::new("1"), Vec::new());
+    let run = RunSpec {
+        id: RunId::new("1"),
+        steps: RunSteps::Language(steps.to_owned()),
+        shell: Vec::new(),
+        variables: Arc::default(),
+        masked: Vec::new(),
+        working_dir: work.display().to_string(),
+        temp_dir: String::new(),
+        timing: RunTiming::default(),
+        progress: None,
+        reports: None,
+    };
+    let mut log = Vec::new();
     let mut output = |_, bytes: &[u8]| log.extend_from_slice(bytes);
     let never = Cancellation::new();
-    let ended = client
-        .resume(&id, 0, &mut output, None, &never)
-        .await
-        .unwrap();
+    let ended = client.resume(&run, 0, &mut output, &never).await.unwrap();
     stop.cancel(CancelCause::Shutdown);
     while let Some(ended) = serving.join_next().await {
         ended.unwrap();
