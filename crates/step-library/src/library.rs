@@ -74,9 +74,8 @@ impl StepLibrary {
                 let error = &error as &dyn std::error::Error;
                 tracing::debug!(error, "What others left is left for now.");
             }
-            let mut each = shelves.iter();
-            let swept = each.try_for_each(Shelf::sweep);
-            swept.map_err(Error::cache("sweep", &directory))
+            shelves.iter().for_each(Shelf::sweep);
+            Ok(())
         };
         // It ends by itself, soon.
         match tokio::task::spawn_blocking(sweep).await {
@@ -89,7 +88,7 @@ impl StepLibrary {
     async fn tidy(&self) {
         let (shelves, budget) = (self.shelves(), self.budget);
         let tidy = move || {
-            shelves.iter().try_for_each(Shelf::sweep)?;
+            shelves.iter().for_each(Shelf::sweep);
             clean(&shelves, Unused::Above(budget))
         };
         // It ends by itself, soon.

@@ -21,7 +21,8 @@ pub struct Cleaned {
     pub bytes: u64,
 }
 
-/// Removes what is not used from some shelves together.
+/// Removes what is not used from some shelves together. What cannot be removed keeps nothing else from going, and the
+/// error says so at the end.
 pub(crate) fn clean(shelves: &[Shelf], unused: Unused) -> io::Result<Cleaned> {
     let mut entries: Vec<(&Shelf, Entry)> = Vec::new();
     for shelf in shelves {
@@ -31,6 +32,7 @@ pub(crate) fn clean(shelves: &[Shelf], unused: Unused) -> io::Result<Cleaned> {
     let mut left: u64 = entries.iter().map(|(_, entry)| entry.bytes).sum();
     let now = SystemTime::now();
     let mut cleaned = Cleaned::default();
+    let mut failed = Ok(());
     for (shelf, entry) in entries {
         let goes = match unused {
             Unused::Above(bytes) => left > bytes,
@@ -39,11 +41,15 @@ pub(crate) fn clean(shelves: &[Shelf], unused: Unused) -> io::Result<Cleaned> {
         if !goes {
             break;
         }
-        if shelf.remove(&entry.name)? {
-            left -= entry.bytes;
-            cleaned.directories += 1;
-            cleaned.bytes += entry.bytes;
+        match shelf.remove(&entry.name) {
+            Ok(true) => {
+                left -= entry.bytes;
+                cleaned.directories += 1;
+                cleaned.bytes += entry.bytes;
+            }
+            Ok(false) => {}
+            Err(error) => failed = failed.and(Err(error)),
         }
     }
-    Ok(cleaned)
+    failed.map(|()| cleaned)
 }

@@ -74,17 +74,34 @@ impl Shelf {
         })
     }
 
-    /// Removes what programs left that were killed.
-    pub(crate) fn sweep(&self) -> io::Result<()> {
-        for name in self.names("part")? {
-            if let Some(_lock) = try_alone(&self.file(&name, "lock"))? {
-                remove(&self.file(&name, "part"))?;
+    /// Removes what programs left that were killed. What cannot be removed, as what is somebody else's, stays: it is in
+    /// the way of nobody who does not want it.
+    pub(crate) fn sweep(&self) {
+        self.sweep_each("part", Self::sweep_part);
+        self.sweep_each("lock", Self::sweep_lock);
+    }
+
+    fn sweep_each(&self, kind: &str, sweep: impl Fn(&Self, &str) -> io::Result<()>) {
+        let names = self.names(kind).unwrap_or_else(|error| {
+            let path = self.root.display();
+            tracing::debug!(%error, %path, "What killed programs left is not looked for.");
+            Vec::new()
+        });
+        for name in names {
+            if let Err(error) = sweep(self, &name) {
+                let path = self.file(&name, kind);
+                let path = path.display();
+                tracing::debug!(%error, %path, "What a killed program may have left stays.");
             }
         }
-        for name in self.names("lock")? {
-            self.sweep_lock(&name)?;
+    }
+
+    /// Removes what nobody makes any more.
+    fn sweep_part(&self, name: &str) -> io::Result<()> {
+        match try_alone(&self.file(name, "lock"))? {
+            Some(_lock) => remove(&self.file(name, "part")),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Removes a lock of what was never made, or is gone.

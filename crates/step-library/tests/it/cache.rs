@@ -68,6 +68,43 @@ async fn what_a_killed_program_left_is_removed() {
     assert!(!left.exists());
 }
 
+/// What is somebody else's cannot be opened; a directory cannot by anybody.
+#[tokio::test]
+async fn what_cannot_be_opened_keeps_nothing_else_from_being_fetched_and_removed() {
+    let gitlab = GitLab::start();
+    let project = gitlab.project("g/functions");
+    project.commit(&[("func.yml", "it")]);
+    let home = Home::new();
+    let shelves = ["git/trees", "git/repositories", "oci/trees"];
+    let shelves = shelves.map(|shelf| home.cache().join(shelf));
+    for shelf in &shelves {
+        for theirs in ["one.lock", "two.lock", "two.part", "three.lock"] {
+            std::fs::create_dir_all(shelf.join(theirs)).unwrap();
+        }
+        // It is older than all else, so that it is to go first.
+        std::fs::write(shelf.join("three.used"), "1").unwrap();
+        std::fs::create_dir(shelf.join("left.part")).unwrap();
+    }
+    let mut options = home.options(&[&gitlab.url()]);
+    options.budget = 0;
+    let library = StepLibrary::new(options).unwrap();
+    let source = git(&project.clone_url(), "main");
+    let fetched = fetch(&library, &source).await.unwrap();
+    assert_eq!(text(&fetched.directory, "func.yml"), "it");
+    let is_there = |name: &str| shelves.iter().any(|shelf| shelf.join(name).exists());
+    assert!(!is_there("left.part"));
+    assert!(is_there("two.part"));
+    let directory = fetched.directory.clone();
+    drop(fetched);
+    // Removing goes on behind what cannot be removed, and says so.
+    until("the function is removed", || {
+        let error = library.clean(Unused::Above(0)).unwrap_err();
+        assert!(error.message.contains("clean"), "{error}");
+        !directory.exists()
+    });
+    assert!(is_there("three.used"));
+}
+
 #[tokio::test]
 async fn what_a_fetch_that_failed_left_is_seen_and_goes() {
     let gitlab = GitLab::start();
