@@ -11,7 +11,7 @@ use crate::command::Prepared;
 use crate::error::ProcessError;
 use crate::leaf::Leaf;
 use crate::scan::{self, Sought};
-use crate::sys::{ChildStdio, Started, clone, posix};
+use crate::sys::{ChildStdio, Started, clone, once_written, posix};
 use crate::tree::Tree;
 
 /// Processes that are not over yet, in all trees of this program.
@@ -50,11 +50,13 @@ impl Scope {
             return start_without_leaf(command, stdio);
         };
         let mut refused = false;
-        let started = children::start(|| {
-            clone::spawn(command, &stdio, Some(leaf.directory())).unwrap_or_else(|error| {
-                // Without room for processes the other way would not do either.
-                refused = error.kind() != io::ErrorKind::WouldBlock;
-                Err(error)
+        let started = once_written(|| {
+            children::start(|| {
+                clone::spawn(command, &stdio, Some(leaf.directory())).unwrap_or_else(|error| {
+                    // Without room for processes the other way would not do either.
+                    refused = error.kind() != io::ErrorKind::WouldBlock;
+                    Err(error)
+                })
             })
         });
         let reason = match started {
@@ -140,13 +142,22 @@ impl Scope {
 /// group of its own only, and then it can reach the runner's terminal, and has what the runner
 /// inherited of open files.
 fn start_without_leaf(command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
-    children::start(|| match clone::spawn(command, &stdio, None) {
-        Ok(started) => started,
-        Err(error) => {
+    let mut refused = false;
+    let started = once_written(|| {
+        children::start(|| {
+            clone::spawn(command, &stdio, None).unwrap_or_else(|error| {
+                refused = true;
+                Err(error)
+            })
+        })
+    });
+    match started {
+        Err(error) if refused => {
             tracing::debug!(%error, "Processes get no session of their own here.");
-            posix::spawn(command, stdio)
+            children::start(|| posix::spawn(command, stdio))
         }
-    })
+        started => started,
+    }
 }
 
 impl Drop for Scope {

@@ -67,7 +67,8 @@ impl ProcessTree {
     /// Starts a process as the leader of its own process group.
     ///
     /// Call it inside a tokio runtime. Blocks until the program is loaded, about
-    /// half a millisecond, however large the runner is.
+    /// half a millisecond, however large the runner is; up to 15 ms longer while the
+    /// program is open for writing somewhere.
     ///
     /// # Errors
     ///

@@ -57,17 +57,6 @@ pub(crate) fn spawn(
     stdio: &ChildStdio,
     leaf: Option<BorrowedFd<'_>>,
 ) -> io::Result<io::Result<Started>> {
-    super::once_written(
-        || spawn_once(command, stdio, leaf),
-        |started| started.as_ref().ok()?.as_ref().err(),
-    )
-}
-
-fn spawn_once(
-    command: &Prepared,
-    stdio: &ChildStdio,
-    leaf: Option<BorrowedFd<'_>>,
-) -> io::Result<io::Result<Started>> {
     let args = pointers(&command.args);
     let env = pointers(&command.env);
     let mut context = ChildContext {

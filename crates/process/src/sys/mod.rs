@@ -31,21 +31,22 @@ pub(crate) struct Started {
     pub(crate) begun: bool,
 }
 
-/// How often a program that somebody writes is tried again: 63 ms in all.
-const TRIES_WHILE_BUSY: u32 = 6;
+/// How often a program that somebody writes is tried again: 15 ms in all.
+const TRIES_WHILE_BUSY: u32 = 4;
 
 /// Starts again what could not start because its program is open for writing.
 ///
 /// A child that another thread makes holds all our open files until it has called `execve`. If one
 /// of them is a program that was being written, it cannot be run until then, though its writer has
 /// closed it.
-fn once_written<T>(mut start: impl FnMut() -> T, error: impl Fn(&T) -> Option<&io::Error>) -> T {
+pub(crate) fn once_written<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for tried in 0..TRIES_WHILE_BUSY {
-        let started = start();
-        if error(&started).is_none_or(|error| error.kind() != ErrorKind::ExecutableFileBusy) {
-            return started;
+        match start() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                thread::sleep(Duration::from_millis(1 << tried));
+            }
+            started => return started,
         }
-        thread::sleep(Duration::from_millis(1 << tried));
     }
     start()
 }
@@ -63,8 +64,7 @@ mod tests {
             }
             Ok(started)
         };
-        let result = once_written(start, |result| result.as_ref().err());
-        (result, started)
+        (once_written(start), started)
     }
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
             started += 1;
             Err::<(), _>(io::Error::from(ErrorKind::NotFound))
         };
-        once_written(start, |result| result.as_ref().err()).unwrap_err();
+        once_written(start).unwrap_err();
         assert_eq!(started, 1);
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn spawn(command: &Prepared, stdio: ChildStdio) -> io::Result<Started
         .stdin(stdio.stdin)
         .stdout(stdio.stdout)
         .stderr(stdio.stderr);
-    let child = super::once_written(|| builder.spawn(), |started| started.as_ref().err())?;
+    let child = builder.spawn()?;
     let pid = Pid::from_child(&child);
     // Nobody waits for the child yet, so the number cannot be another process's.
     match pidfd_open(pid, PidfdFlags::NONBLOCK) {
