@@ -95,7 +95,7 @@ impl Engine<'_> {
         let given: Vec<_> = inputs.keys().cloned().collect();
         let inputs = bind_inputs(&function.inputs, inputs).map_err(wrong)?;
         // Only now is it known which of them are secrets.
-        self.hide(&inputs);
+        self.hide([&inputs])?;
         result::note_inputs(told, &given, &inputs);
         let mut inner = Frame {
             directory,
@@ -112,7 +112,7 @@ impl Engine<'_> {
 
     /// Returns what a step of a frame gives to a function.
     fn inputs(
-        &self,
+        &mut self,
         call: &Call,
         function: &Function,
         frame: &Frame,
@@ -124,9 +124,9 @@ impl Engine<'_> {
             let value_type = function.inputs.get(name).map(|it| it.value_type);
             let value = argument.evaluate_as(value_type, &names);
             let value = value.map_err(|error| wrong(format!("input \"{name}\": {error}")))?;
-            self.hide(&value);
             inputs.insert(name.clone(), value);
         }
+        self.hide(inputs.values())?;
         Ok(inputs)
     }
 

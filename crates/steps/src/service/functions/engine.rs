@@ -3,8 +3,9 @@
 use super::exchange::{Declared, Exchange};
 use super::frame::{Env, Frame, Names, Surroundings};
 use super::result;
+use super::secrets::Secrets;
 use super::tree::Trees;
-use super::words::{env_of, hide, outputs_of, words_of, wrong};
+use super::words::{env_of, outputs_of, words_of, wrong};
 use crate::language::{Action, Call, Function, Sequence, Value, bind_inputs};
 use crate::service::course::Failure;
 use crate::service::log_output::say;
@@ -41,6 +42,7 @@ pub(in crate::service) struct Engine<'r> {
     /// What was brought from elsewhere.
     pub(super) trees: Trees,
     pub(super) quiet: bool,
+    secrets: Secrets,
     /// How many steps have begun.
     begun: usize,
 }
@@ -71,6 +73,7 @@ impl<'r> Engine<'r> {
             timing: setting.timing,
             trees: Trees::default(),
             quiet: setting.quiet,
+            secrets: Secrets::default(),
             begun: 0,
         }
     }
@@ -113,11 +116,9 @@ impl<'r> Engine<'r> {
             failure: None,
         };
         let done = Box::pin(self.act(function, frame, &mut ended.told)).await;
-        match done {
+        let hidden = done.and_then(|outputs| self.hide(outputs.values()).map(|()| outputs));
+        match hidden {
             Ok(outputs) => {
-                for value in outputs.values() {
-                    self.hide(value);
-                }
                 ended.told.outputs = result::shown_values(&outputs);
                 ended.outputs = outputs;
                 ended.told.status = Status::Success.into();
@@ -228,10 +229,16 @@ impl<'r> Engine<'r> {
     }
 
     /// Sees to it that no secret gets into the log.
-    pub(super) fn hide(&self, value: &Value) {
-        let mut secrets = Vec::new();
-        hide(value, false, &mut |secret| secrets.push(secret.to_owned()));
-        self.request.log.add_masks(secrets);
+    pub(super) fn hide<'v>(
+        &mut self,
+        values: impl IntoIterator<Item = &'v Value>,
+    ) -> Result<(), Failure> {
+        let mut new = Vec::new();
+        for value in values {
+            new.extend(self.secrets.of(value)?);
+        }
+        self.request.log.add_masks(new);
+        Ok(())
     }
 
     fn directory(&self, named: Option<String>) -> PathBuf {

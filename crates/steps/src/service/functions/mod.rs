@@ -9,6 +9,7 @@
 //! | `builtin` | functions that come with the service |
 //! | `exchange` | the files by which a process gives outputs and exports |
 //! | `process` | the processes that functions run |
+//! | `secrets` | what of the values the log must not show |
 //! | `words` | what texts stand for when their turn comes |
 //! | `result` | what `FollowSteps` tells of all this |
 
@@ -20,6 +21,7 @@ mod frame;
 mod locate;
 mod process;
 mod result;
+mod secrets;
 mod tree;
 mod words;
 

@@ -94,89 +94,8 @@ pub(super) fn wrong(words: impl fmt::Display) -> Failure {
     Failure::new(ErrorKind::StepFailure, words.to_string())
 }
 
-/// Numbers with a shorter text are not hidden: every other number has them in it.
-const SHORTEST_NUMBER: usize = 4;
-
-/// Longer values are hidden by their parts alone.
-const LONGEST_WHOLE: usize = 4096;
-
 impl From<LanguageError> for Failure {
     fn from(error: LanguageError) -> Self {
         wrong(error)
-    }
-}
-
-/// Tells all texts of a value that are secrets, or all of them: also those of its numbers, and it as a whole. Keys are names
-/// and no secrets: they would hide words like `username` everywhere.
-pub(super) fn hide(value: &Value, is_secret: bool, mask: &mut dyn FnMut(&str)) {
-    let is_secret = is_secret || value.is_sensitive;
-    match &value.kind {
-        Kind::Text(text) if is_secret => mask(text),
-        Kind::Number(_) if is_secret => hide_text(&value.to_text(), SHORTEST_NUMBER, mask),
-        Kind::Array(values) => {
-            hide_whole(value, is_secret, mask);
-            for it in values {
-                hide(it, is_secret, mask);
-            }
-        }
-        Kind::Struct(values) => {
-            hide_whole(value, is_secret, mask);
-            for it in values.values() {
-                hide(it, is_secret, mask);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Hides a list or a struct as it stands in a text.
-fn hide_whole(value: &Value, is_secret: bool, mask: &mut dyn FnMut(&str)) {
-    if is_secret && value.size() <= LONGEST_WHOLE {
-        hide_text(&value.to_text(), SHORTEST_NUMBER, mask);
-    }
-}
-
-fn hide_text(text: &str, shortest: usize, mask: &mut dyn FnMut(&str)) {
-    if text.chars().count() >= shortest {
-        mask(text);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn numbers_are_hidden_where_they_are_no_words_of_every_log() {
-        let check = |json: serde_json::Value, expect: &[&str]| {
-            let mut hidden = Vec::new();
-            let mut mask = |text: &str| hidden.push(text.to_owned());
-            hide(&Value::from(&json).sensitive_if(true), false, &mut mask);
-            assert_eq!(hidden, expect, "{json}");
-        };
-        check(json!("ab"), &["ab"]);
-        check(json!(4096), &["4096"]);
-        check(json!(-1.5), &["-1.5"]);
-        check(json!(123), &[]);
-        check(json!([]), &[]);
-        check(json!([7, true]), &["[7,true]"]);
-        check(
-            json!({"id": "x", "hunter2hunter2": 1e21}),
-            &[
-                r#"{"hunter2hunter2":1000000000000000000000,"id":"x"}"#,
-                "1000000000000000000000",
-                "x",
-            ],
-        );
-    }
-
-    #[test]
-    fn of_a_value_with_secrets_in_it_they_alone_are_hidden() {
-        let token = Value::text("hunter2").sensitive_if(true);
-        let value = Value::named([("hostname1", Value::text("example")), ("token", token)]);
-        let mut hidden = Vec::new();
-        hide(&value, false, &mut |text| hidden.push(text.to_owned()));
-        assert_eq!(hidden, ["hunter2"]);
     }
 }
