@@ -141,15 +141,15 @@ fn text_of(file: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Removes the results of an earlier run: these are not told from those of one that wrote none.
+/// Removes the results of an earlier run: these are not told from those of one that wrote none. What is no file (a pipe, a
+/// device, a link to something) stays, and is written to.
 fn forget(file: &Path) -> Result<(), Failure> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            let error = anyhow::Error::from(error).context(format!("replace {}", file.display()));
-            Err(Failure::environment(error))
-        }
-        _ => Ok(()),
+    if !fs::symlink_metadata(file).is_ok_and(|found| found.is_file()) {
+        return Ok(());
     }
+    fs::remove_file(file)
+        .with_context(|| format!("replace {}", file.display()))
+        .map_err(Failure::environment)
 }
 
 fn write_results(file: &Path, report: &StepReport) -> Result<(), Failure> {

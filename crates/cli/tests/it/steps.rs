@@ -227,6 +227,29 @@ fn what_is_given_is_taken_as_it_is() {
 }
 
 #[test]
+fn results_go_to_where_a_link_leads_and_the_link_stays() {
+    let project = project();
+    let link = project.dir().join("out.json");
+    std::os::unix::fs::symlink("elsewhere.json", &link).unwrap();
+    let run = [
+        "steps",
+        "run",
+        "./greet",
+        "-i",
+        "who=Sally",
+        "--variable",
+        "TITLE=Ms",
+        "--results",
+    ];
+    let to = |file: &str| project.runwright(&[&run[..], &[file]].concat());
+    to("out.json").expect_code(0);
+    assert!(link.is_symlink());
+    let results = fs::read_to_string(project.dir().join("elsewhere.json")).unwrap();
+    assert!(results.contains("Sally"), "{results}");
+    to("/dev/stderr").expect_code(0).expect_text("\"Sally\"");
+}
+
+#[test]
 fn results_of_an_earlier_run_are_not_left() {
     let project = project();
     project.write("out.json", "{}");
