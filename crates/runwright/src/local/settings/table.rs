@@ -385,6 +385,12 @@ const DOCKER: SettingSection = SettingSection {
             Text,
             "the network of a job, in the words of docker's `--network`",
         ),
+        Key::new(
+            "network-mtu",
+            Count,
+            "the largest packet in the networks of jobs with services, in bytes; else that of the way out of this machine",
+        )
+        .example("1400"),
         Key::new("dns", Texts, "the name servers of jobs"),
         Key::new(
             "extra-hosts",
