@@ -58,6 +58,9 @@ const NOT_STARTED: ExitCode = ExitCode(126);
 /// How long after the end of a stage that of its container may show.
 const SOON: Duration = Duration::from_secs(1);
 
+/// How long before the end of a container is seen the kernel may have killed what ended it.
+const RECENT: Duration = Duration::from_secs(10);
+
 /// One of the ways to run stages.
 #[derive(Debug)]
 pub(crate) enum StageEngine {
@@ -177,9 +180,11 @@ async fn ran_out_of_memory(
     };
     match timeout(SOON, ended(&mut end)).await {
         Ok(end) if end.is_out_of_memory() => true,
-        // The engine may hear later why than that.
+        // The engine may hear later why than that. What the kernel killed long ago is not what ends it now.
         Ok(ContainerEnd::Ended { code: 137, .. }) => {
-            status::ran_out_of_memory(&container.engine, &container.container, begun).await
+            let recently = Instant::now().checked_sub(RECENT);
+            let since = recently.map_or(begun, |recently| recently.max(begun));
+            status::ran_out_of_memory(&container.engine, &container.container, since).await
         }
         Ok(_) | Err(_) => false,
     }
