@@ -4,7 +4,7 @@ use crate::error::DockerError;
 use executor_core::{CancelCause, Cancellation};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -42,28 +42,46 @@ pub(crate) fn unless_stopped<'a, T: Send + 'a>(
     })
 }
 
+/// Nobody has asked for it.
+const UNASKED: u8 = 0;
+/// It was asked for, and nobody got the answer.
+const UNANSWERED: u8 = 1;
+/// It was asked for, and what became of that is known.
+const ANSWERED: u8 = 2;
+
 /// Whether an engine may still make something that was asked for: nobody got its answer. Clones are the
 /// same doubt.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Doubt(Arc<AtomicBool>);
+pub(crate) struct Doubt(Arc<AtomicU8>);
 
 impl Doubt {
+    /// About what is there.
+    pub(crate) fn none() -> Self {
+        Self(Arc::new(AtomicU8::new(ANSWERED)))
+    }
+
+    /// Returns whether anybody ever asked for it.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.0.load(Ordering::SeqCst) != UNASKED
+    }
+
     /// Waits for the answer to a request that makes something. While it is not there, and when it never
     /// comes, there is doubt.
     pub(crate) async fn until_answered<T>(
         &self,
         answer: impl Future<Output = Result<T, DockerError>>,
     ) -> Result<T, DockerError> {
-        self.0.store(true, Ordering::SeqCst);
+        self.0.store(UNANSWERED, Ordering::SeqCst);
         let answer = answer.await;
         let is_known = matches!(answer, Ok(_) | Err(DockerError::Api { .. }));
-        self.0.store(!is_known, Ordering::SeqCst);
+        let state = if is_known { ANSWERED } else { UNANSWERED };
+        self.0.store(state, Ordering::SeqCst);
         answer
     }
 
     /// Returns whether there is doubt.
     pub(crate) fn is_left(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.0.load(Ordering::SeqCst) == UNANSWERED
     }
 
     /// Removes the thing; where there is doubt, again for a while until it was there.
@@ -75,7 +93,9 @@ impl Doubt {
         while remove().await? == Removal::Nothing && self.is_left() && Instant::now() < end {
             sleep(PAUSE).await;
         }
-        self.0.store(false, Ordering::SeqCst);
+        if self.is_left() {
+            self.0.store(ANSWERED, Ordering::SeqCst);
+        }
         Ok(())
     }
 }
@@ -131,7 +151,8 @@ mod tests {
         cancellation.cancel(CancelCause::User);
         let never = std::future::pending::<Result<(), DockerError>>();
         let asked = doubt.until_answered(unless_stopped(&cancellation, never));
+        assert!(!doubt.was_asked() && !doubt.is_left());
         assert!(matches!(asked.await, Err(DockerError::Canceled(_))));
-        assert!(doubt.is_left());
+        assert!(doubt.was_asked() && doubt.is_left());
     }
 }

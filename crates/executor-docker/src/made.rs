@@ -71,7 +71,7 @@ impl Made {
         for (noted, doubt) in &mut self.containers {
             if noted == name {
                 id.clone_into(noted);
-                *doubt = Doubt::default();
+                *doubt = Doubt::none();
             }
         }
     }
@@ -87,11 +87,8 @@ impl Made {
         &mut self,
         is_dead: impl FnOnce(),
     ) -> Result<(), DockerError> {
-        let death = match &self.containers[..] {
-            [(container, _)] => Some(death(self.engine.clone(), container.clone())),
-            // Which of several is the last one to die is not worth a word.
-            _ => None,
-        };
+        let death = only_one(&self.containers)
+            .map(|container| death(self.engine.clone(), container.to_owned()));
         let told = async {
             if let Some(death) = death {
                 death.await;
@@ -161,6 +158,16 @@ impl Made {
     }
 }
 
+/// Returns the container that can be there, if it is one: which of several is the last one to die is not worth a word.
+/// That of a helper is noted before it is needed, and often it never is.
+fn only_one(containers: &[(String, Doubt)]) -> Option<&str> {
+    let mut asked = containers.iter().filter(|(_, doubt)| doubt.was_asked());
+    match (asked.next(), asked.next()) {
+        (Some((container, _)), None) => Some(container),
+        _ => None,
+    }
+}
+
 async fn remove_directory(directory: &Path) -> Result<(), DockerError> {
     let removed = fail_point!(
         "executor_docker::made::remove_dir",
@@ -173,5 +180,19 @@ fn failed(directory: &Path, source: io::Error) -> DockerError {
     DockerError::Broken {
         doing: format!("remove temporary directory {}", directory.display()),
         source: source.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_helper_that_nobody_asked_for_is_not_the_last_to_die() {
+        let there = |name: &str| (name.to_owned(), Doubt::none());
+        let noted = |name: &str| (name.to_owned(), Doubt::default());
+        assert_eq!(only_one(&[there("a"), noted("a-helper")]), Some("a"));
+        assert_eq!(only_one(&[there("a"), there("a-helper")]), None);
+        assert_eq!(only_one(&[noted("a")]), None);
     }
 }
