@@ -199,7 +199,10 @@ fn unreachable(
         ),
         Some(io::ErrorKind::InvalidData) => (
             executor_core::chain(error),
-            Some("see `tls_verify` and `tls_cert_path`, or DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"),
+            Some(
+                "see `tls_verify` and `tls_cert_path` (with hyphens in a file of settings), or DOCKER_TLS_VERIFY and \
+                 DOCKER_CERT_PATH",
+            ),
         ),
         _ => (executor_core::chain(error), None),
     };

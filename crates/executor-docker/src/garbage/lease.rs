@@ -14,14 +14,14 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// What keeps a thing from being removed, until it is dropped or its process ends in whatever way.
 #[derive(Debug)]
 pub(super) struct Lease {
-    _file: File,
+    file: File,
 }
 
 /// The right to remove a thing: nobody has a lease of it, and nobody gets one meanwhile.
 #[derive(Debug)]
 pub(super) struct Seizure {
     path: PathBuf,
-    _file: File,
+    file: File,
 }
 
 impl Lease {
@@ -30,7 +30,7 @@ impl Lease {
         loop {
             let file = open(path)?;
             match file.try_lock_shared() {
-                Ok(()) if is_current(&file, path) => return Ok(Self { _file: file }),
+                Ok(()) if is_current(&file, path) => return Ok(Self { file }),
                 // Who removed the thing has removed the file too.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
@@ -47,7 +47,7 @@ impl Seizure {
         match file.try_lock() {
             Ok(()) if is_current(&file, path) => Ok(Some(Self {
                 path: path.to_owned(),
-                _file: file,
+                file,
             })),
             Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
@@ -55,10 +55,18 @@ impl Seizure {
     }
 }
 
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // A child that is being made has the file too, and would keep the lock for a moment.
+        let _ = self.file.unlock();
+    }
+}
+
 impl Drop for Seizure {
     fn drop(&mut self) {
         // A file that stays is empty, and the next one who wants the thing takes it.
         let _ = fs::remove_file(&self.path);
+        let _ = self.file.unlock();
     }
 }
 

@@ -368,7 +368,7 @@ async fn nothing_goes_while_images_are_pulled() {
 }
 
 #[tokio::test]
-async fn two_collectors_remove_each_thing_once() {
+async fn two_collectors_at_once_leave_nothing() {
     let mut world = World::new().await;
     for path in ["a", "b", "c", "d"] {
         world.used(path, 1).await;
