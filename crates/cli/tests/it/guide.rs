@@ -1,6 +1,8 @@
 //! The guide shows what the commands print: each `console` block of its chapters on commands is run
 //! in the project they are about, `examples/pipelines/shop`.
 //!
+//! Where a chapter shows a file by its path, the project gets it.
+//!
 //! A line `[..]` in a block stands for any lines. With `RUNWRIGHT_TEST_UPDATE=1` the blocks without
 //! such a line are written anew.
 
@@ -25,6 +27,9 @@ const CHAPTERS: [&str; 8] = [
     "situations.md",
     "variables.md",
 ];
+
+/// Chapters on one project, which is what they show: its files, and what is done with them then.
+const OF_FUNCTIONS: [&str; 2] = ["functions.md", "functions-language.md"];
 
 /// Chapters of which each has a project of its own: the pipeline that it begins with.
 const OF_RUNS: [&str; 4] = [
@@ -56,6 +61,17 @@ fn project_of(chapter: &str) -> Project {
     let (_, rest) = chapter.split_once("```yaml\n").expect("a file");
     let (file, _) = rest.split_once("```\n").expect("the file ends");
     Project::with_pipeline(file)
+}
+
+/// Writes the files that a part of a chapter shows: the blocks whose first line is a comment with a path.
+fn write_shown(project: &Project, part: &str) {
+    for block in part.split("```yaml\n# ").skip(1) {
+        let (path, rest) = block.split_once('\n').expect("a first line");
+        let (file, _) = rest.split_once("```\n").expect("the file ends");
+        if !path.contains(' ') {
+            project.write(path, &format!("# {path}\n{file}"));
+        }
+    }
 }
 
 /// Returns the text with the same time for all times, which are others in each run.
@@ -122,6 +138,7 @@ fn checked(project: &Project, chapter: &str) -> (String, Vec<String>) {
         let (before, block) = rest.split_at(at + "```console\n".len());
         let end = block.find("```\n").expect("the block ends");
         text.push_str(before);
+        write_shown(project, before);
         for command in block[..end]
             .split_inclusive('\n')
             .collect::<Vec<_>>()
@@ -144,14 +161,16 @@ fn checked(project: &Project, chapter: &str) -> (String, Vec<String>) {
 
 #[test]
 fn the_guide_shows_what_the_commands_print() {
-    let project = shop();
+    let (project, of_functions) = (shop(), Project::with_pipeline(""));
     let mut wrong = Vec::new();
-    for chapter in CHAPTERS.into_iter().chain(OF_RUNS) {
+    for chapter in CHAPTERS.into_iter().chain(OF_RUNS).chain(OF_FUNCTIONS) {
         let path = root().join("docs/book/src").join(chapter);
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains("```console\n$ "), "{chapter} shows nothing");
         let (right, found) = if OF_RUNS.contains(&chapter) {
             checked(&project_of(&text), &text)
+        } else if OF_FUNCTIONS.contains(&chapter) {
+            checked(&of_functions, &text)
         } else {
             checked(&project, &text)
         };
