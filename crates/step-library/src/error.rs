@@ -105,7 +105,7 @@ impl Error {
             Self::Absent(_, help) => Some((*help).to_owned()),
             Self::Ambiguous { .. } => Some("write more digits of the commit".to_owned()),
             Self::Offline(_) => {
-                Some("it is to be fetched once without the setting `offline`".to_owned())
+                Some("fetch it once without `--offline`, and it is kept".to_owned())
             }
             Self::Git(ProcessError::NotFound { .. }) => {
                 Some("install git on the machine that runs this program".to_owned())

@@ -147,8 +147,9 @@ impl StepLibrary {
     ) -> Result<Published, Error> {
         let image = repository_of(repository)?;
         if self.offline {
-            let why = "nobody is asked while the setting `offline` holds".to_owned();
-            return Err(Error::Refused(format!("{image}: {why}"), None));
+            let help = "leave out `--offline` to publish".to_owned();
+            let why = format!("{image}: nothing is published while nobody is asked");
+            return Err(Error::Refused(why, Some(help)));
         }
         self.publisher.publish(archive, &image, asker).await
     }

@@ -48,6 +48,9 @@ pub(crate) struct StepsRunArgs {
     /// A variable of the job it would be in: `${{ vars.NAME }}`
     #[arg(long = "variable", value_name = "NAME=VALUE")]
     pub(crate) variable: Vec<KeyValue>,
+    /// Ask no server: take functions that were fetched before
+    #[arg(long)]
+    pub(crate) offline: bool,
     /// Writes what became of it there, as JSON; `-` is standard output, and all else goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,

@@ -14,6 +14,7 @@ use runwright::docker::config::{DockerConfig, KeyStyle};
 use runwright::docker::engine::{DockerHost, Engine, HostSettings};
 use runwright::docker::recovery::{Belongs, Swept, sweep};
 use runwright::docker::{DockerError, DockerOptions};
+use runwright::includes::Fetching;
 use runwright::local::{
     GarbageSettings, Library, LocalError, LocalPipeline, LocalRun, Settings, StateDir, UserLibrary,
 };
@@ -36,6 +37,8 @@ pub(super) struct Where<'a> {
     pub(super) executor: &'a str,
     pub(super) docker: &'a DockerArgs,
     pub(super) login: bool,
+    /// When servers are asked for functions.
+    pub(super) fetching: Fetching,
     /// The top of the project.
     pub(super) root: &'a Path,
 }
@@ -81,7 +84,8 @@ impl Where<'_> {
         run: &mut LocalRun,
         pipeline: &LocalPipeline,
     ) -> Result<Placed, Failure> {
-        let library = UserLibrary::new(&StateDir::of_user().map_err(LocalError::from)?);
+        let state = StateDir::of_user().map_err(LocalError::from)?;
+        let library = UserLibrary::new(&state).with_fetching(self.fetching);
         let library: Arc<dyn Library> = Arc::new(library);
         let shell = ShellConfig {
             login: self.login,

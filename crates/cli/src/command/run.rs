@@ -200,6 +200,7 @@ pub(super) fn place<'a>(args: &'a RunArgs, root: &'a Path) -> Where<'a> {
         executor: &args.executor,
         docker: &args.docker,
         login: args.login,
+        fetching: args.project.elsewhere.options().fetching,
         root,
     }
 }

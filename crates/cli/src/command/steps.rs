@@ -7,14 +7,16 @@ use crate::output::{error_line, strip_controls};
 use crate::signal::Signals;
 use anyhow::{Context, anyhow};
 use runwright::core::Cancellation;
+use runwright::includes::Fetching;
 use runwright::local::{
     FunctionEnd, FunctionRun, InputValue, LocalError, ProcessStream, StateDir, StepReport,
-    StepsError, given_inputs,
+    StepsError, UserLibrary, given_inputs,
 };
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The longest file of inputs.
 const LONGEST: u64 = 16 * 1024 * 1024;
@@ -27,11 +29,15 @@ pub(crate) fn steps(args: &StepsArgs) -> Result<Exit, Failure> {
 }
 
 fn run(args: &StepsRunArgs) -> Result<Exit, Failure> {
-    let run = function_run(args)?;
+    let mut run = function_run(args)?;
     if let Some(file) = args.results.as_deref().filter(|it| *it != Path::new("-")) {
         forget(file)?;
     }
     let state = StateDir::of_user().map_err(LocalError::from)?;
+    if args.offline {
+        let library = UserLibrary::new(&state).with_fetching(Fetching::Offline);
+        run.library = Some(Arc::new(library));
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

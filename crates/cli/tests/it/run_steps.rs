@@ -170,6 +170,65 @@ fn the_same_steps_do_the_same_on_this_machine_and_in_a_container() {
     }
 }
 
+/// Publishes a function, calls it, and calls one that there is not.
+const KEPT: &str = r#"
+publish:
+  run:
+    - name: build
+      func: builtin://function/oci/build
+      inputs:
+        version: 1.2.3
+        common: {files: {func.yml: hello.yml}}
+        platforms: {linux/amd64: {files: {}}}
+    - name: publish
+      func: builtin://function/oci/publish
+      inputs: {archive: "${{ steps.build.outputs.archive }}", to_repository: HOST/org/hello}
+call:
+  run:
+    - {name: known, func: "HOST/org/hello:1.2"}
+other:
+  run:
+    - {name: unknown, func: "HOST/org/hello:9"}
+"#;
+
+#[test]
+fn offline_the_functions_that_were_fetched_before_are_run_and_no_others() {
+    let registry = Registry::start();
+    let host = registry.host.clone();
+    let project = Project::with_pipeline(&KEPT.replace("HOST", &host));
+    let hello = "spec:\n---\nexec: {command: [echo, hello from before]}\n";
+    project.write("hello.yml", hello);
+    project.commit();
+    open_to_this_machine(&project);
+    for job in ["publish", "call"] {
+        project.runwright(&["run", job]).expect_code(0);
+    }
+    drop(registry);
+    let check = |arguments: &[&str], code: i32, texts: &[&str]| {
+        let done = project.runwright(&[arguments, &["--offline"]].concat());
+        let done = done.expect_code(code);
+        texts.iter().fold(done, |done, text| done.expect_text(text));
+    };
+    let known = format!("{host}/org/hello:1.2");
+    check(&["run", "call"], 0, &["hello from before"]);
+    check(&["steps", "run", &known], 0, &["hello from before"]);
+    let absent = [
+        "is not in the cache of functions",
+        "fetch it once without `--offline`",
+    ];
+    let unknown = format!("{host}/org/hello:9");
+    check(&["run", "other"], 1, &absent);
+    check(&["steps", "run", &unknown], 1, &absent);
+    check(&["run", "publish"], 1, &["nothing is published"]);
+}
+
+/// Lets functions come from registries of this machine.
+fn open_to_this_machine(project: &Project) {
+    std::fs::create_dir_all(project.home()).unwrap();
+    let open = "[include]\nallow-http = [\"127.0.0.1\"]\nallow-private = [\"127.0.0.1\"]\n";
+    std::fs::write(project.home().join("config.toml"), open).unwrap();
+}
+
 /// Builds an image of functions, publishes it and calls what is in it.
 const FROM_AN_IMAGE: &str = r#"
 run:
@@ -198,9 +257,7 @@ fn functions_of_an_image_are_built_published_and_run_wherever_the_job_is() {
     let logs = ["shell", "docker"].map(|executor| {
         let registry = Registry::start();
         let project = project(&FROM_AN_IMAGE.replace("HOST", &registry.host), &files);
-        std::fs::create_dir_all(project.home()).unwrap();
-        let open = "[include]\nallow-http = [\"127.0.0.1\"]\nallow-private = [\"127.0.0.1\"]\n";
-        std::fs::write(project.home().join("config.toml"), open).unwrap();
+        open_to_this_machine(&project);
         let (done, log) = run(&project, executor);
         assert_eq!(done.code, Some(1), "{executor}: {}", done.all());
         log.replace(&registry.host, "HOST")

@@ -6,6 +6,7 @@ use super::state::StateDir;
 use async_trait::async_trait;
 use executor_core::chain;
 use executor_core::job::SecretString;
+use includes::Fetching;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -25,6 +26,7 @@ const AUTH: &str = "DOCKER_AUTH_CONFIG";
 #[derive(Debug)]
 pub struct UserLibrary {
     state: PathBuf,
+    fetching: Fetching,
     library: OnceLock<Result<StepLibrary, String>>,
 }
 
@@ -33,8 +35,15 @@ impl UserLibrary {
     pub fn new(state: &StateDir) -> Self {
         Self {
             state: state.path().to_owned(),
+            fetching: Fetching::default(),
             library: OnceLock::new(),
         }
+    }
+
+    /// Says when servers are asked. Tags and branches are always looked up, unless nobody may be asked.
+    pub fn with_fetching(mut self, fetching: Fetching) -> Self {
+        self.fetching = fetching;
+        self
     }
 
     /// Returns what was brought into a state directory.
@@ -43,12 +52,14 @@ impl UserLibrary {
     }
 
     fn library(&self) -> Result<&StepLibrary, LibraryError> {
-        let library = self.library.get_or_init(|| open(&self.state));
+        let library = self
+            .library
+            .get_or_init(|| open(&self.state, self.fetching));
         library.as_ref().map_err(LibraryError::new)
     }
 }
 
-fn open(state: &Path) -> Result<StepLibrary, String> {
+fn open(state: &Path, fetching: Fetching) -> Result<StepLibrary, String> {
     let home = env::home_dir();
     let settings = Settings::read(state, home.as_deref()).map_err(|error| chain(&error))?;
     let insecure_registries = settings.include.allow_http.clone();
@@ -64,6 +75,7 @@ fn open(state: &Path) -> Result<StepLibrary, String> {
         web: accounts.web_options(),
         credentials: Some(Arc::new(logins())),
         insecure_registries,
+        offline: fetching == Fetching::Offline,
         ..LibraryOptions::new(state.join(DIRECTORY))
     };
     StepLibrary::new(options).map_err(|error| chain(&error))

@@ -155,6 +155,7 @@ async fn enter(
         executor: &args.executor,
         docker: &args.docker,
         login: args.login,
+        fetching: args.project.elsewhere.options().fetching,
         root: &root,
     };
     let placed = place.provider(&mut run, pipeline).await?;
