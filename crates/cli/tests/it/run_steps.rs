@@ -186,6 +186,7 @@ publish:
 call:
   run:
     - {name: known, func: "HOST/org/hello:1.2"}
+    - {name: again, func: "HOST/org/hello:1"}
 other:
   run:
     - {name: unknown, func: "HOST/org/hello:9"}
@@ -220,6 +221,26 @@ fn offline_the_functions_that_were_fetched_before_are_run_and_no_others() {
     check(&["run", "other"], 1, &absent);
     check(&["steps", "run", &unknown], 1, &absent);
     check(&["run", "publish"], 1, &["nothing is published"]);
+}
+
+#[test]
+fn a_login_that_cannot_be_read_is_told_once_and_what_is_public_is_fetched() {
+    let registry = Registry::start();
+    let project = Project::with_pipeline(&KEPT.replace("HOST", &registry.host));
+    let hello = "spec:\n---\nexec: {command: [echo, hello from the public]}\n";
+    project.write("hello.yml", hello);
+    project.write("docker/config.json", "{hunter2");
+    project.commit();
+    open_to_this_machine(&project);
+    project.runwright(&["run", "publish"]).expect_code(0);
+    let mut command = project.command(&["run", "call"]);
+    command.env("DOCKER_CONFIG", project.dir().join("docker"));
+    let done = Done::from(command.output().unwrap()).expect_code(0);
+    let done = done.expect_text("hello from the public");
+    let printed = done.all();
+    let told = printed.matches("docker/config.json is not as it should be");
+    assert_eq!(told.count(), 1, "{printed}");
+    assert!(!printed.contains("hunter2"), "{printed}");
 }
 
 /// Lets functions come from registries of this machine.

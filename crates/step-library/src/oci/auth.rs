@@ -1,3 +1,4 @@
+use super::caller::Caller;
 use super::challenge::Challenge;
 use super::login::RegistryLogin;
 use crate::error::Error;
@@ -16,7 +17,7 @@ const LONGEST: usize = 1 << 20;
 /// Tells a registry who asks, in the way that it wants.
 #[derive(Debug)]
 pub(super) struct Auth {
-    login: Option<RegistryLogin>,
+    caller: Caller,
     /// What the registry took at last.
     known: Mutex<Option<SecretString>>,
 }
@@ -28,19 +29,19 @@ struct Token {
 }
 
 impl Auth {
-    pub(super) fn new(login: Option<RegistryLogin>) -> Self {
-        let known = match &login {
+    pub(super) fn new(caller: Caller) -> Self {
+        let known = match caller.login() {
             Some(RegistryLogin::RegistryToken(token)) => Some(bearer(token.expose())),
             _ => None,
         };
         Self {
-            login,
+            caller,
             known: Mutex::new(known),
         }
     }
 
-    pub(super) fn has_login(&self) -> bool {
-        self.login.is_some()
+    pub(super) fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// Returns what to send with a request, as far as it is known.
@@ -58,7 +59,7 @@ impl Auth {
         scope: &str,
     ) -> Result<bool, Error> {
         let value = match Challenge::parse(header) {
-            Some(Challenge::Basic) => match &self.login {
+            Some(Challenge::Basic) => match self.caller.login() {
                 Some(RegistryLogin::Password { username, password }) => {
                     Some(basic(username, password))
                 }
@@ -91,7 +92,7 @@ impl Auth {
         web: &Web,
         question: &Question<'_>,
     ) -> Result<Option<SecretString>, Error> {
-        let request = match &self.login {
+        let request = match self.caller.login() {
             Some(RegistryLogin::IdentityToken(token)) => question.with_token(token),
             Some(RegistryLogin::Password { username, password }) => Request {
                 credential: Some(credential(basic(username, password))),

@@ -12,7 +12,8 @@ const LONGEST: u64 = (1 << 20) + 1;
 
 /// Who the user of this program is to registries, as the docker command has noted it. Its helpers are not asked.
 ///
-/// What cannot be read or understood is said only where nothing else tells who asks.
+/// What cannot be read or understood is an error only where nothing else tells who asks; what is public is fetched all the
+/// same.
 #[derive(Debug, Clone, Default)]
 pub struct DockerLogins {
     /// What the variable `DOCKER_AUTH_CONFIG` of this program says.
@@ -41,7 +42,7 @@ impl Credentials for DockerLogins {
         }
         let file = self.file.as_deref().and_then(|file| match read(file) {
             Ok(text) => Some(of(&file.display().to_string(), &text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if is_absent(&error) => None,
             Err(error) => Some(Err(format!("{} cannot be read: {error}", file.display()))),
         });
         match (file, variable) {
@@ -50,6 +51,11 @@ impl Credentials for DockerLogins {
             _ => Ok(None),
         }
     }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
 }
 
 fn read(file: &Path) -> io::Result<String> {
@@ -98,5 +104,7 @@ mod tests {
         check(broken(), "c.example", Err("DOCKER_AUTH_CONFIG")).await;
         fs::write(&file, "[").unwrap();
         check(None, "b.example", Err("config.json is not")).await;
+        fs::remove_file(&file).unwrap();
+        check(None, "b.example", Ok(None)).await;
     }
 }

@@ -6,6 +6,7 @@
 mod archive;
 mod auth;
 mod blob;
+mod caller;
 mod challenge;
 mod digest;
 mod docker_config;

@@ -1,11 +1,12 @@
 use super::auth::Auth;
-use super::login::{Credentials, login};
+use super::caller::Caller;
+use super::login::Credentials;
 use super::manifest::LONGEST;
 use super::name::ImageName;
 use super::registry::{Access, Registry};
 use crate::LibraryOptions;
 use crate::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 use steps::Asker;
 use url::Url;
@@ -23,6 +24,8 @@ pub(crate) struct Registries {
     web: Web,
     credentials: Option<Arc<dyn Credentials>>,
     insecure: Vec<String>,
+    /// Whether it was said that somebody's login cannot be read.
+    told: Arc<Once>,
 }
 
 impl Registries {
@@ -37,6 +40,7 @@ impl Registries {
             web: web.with_limits(limits),
             credentials: options.credentials.clone(),
             insecure: options.insecure_registries.clone(),
+            told: Arc::new(Once::new()),
         }
     }
 
@@ -47,12 +51,16 @@ impl Registries {
         asker: &Asker,
         access: Access,
     ) -> Result<Registry, Error> {
-        let login = login(image, asker, self.credentials.as_ref()).await?;
+        let caller = Caller::find(image, asker, self.credentials.as_ref()).await?;
+        if let Some(why) = caller.doubt() {
+            let tell = || tracing::warn!(why, "Registries are asked without a login.");
+            self.told.call_once(tell);
+        }
         Ok(Registry {
             web: self.web.clone(),
             base: self.base(image).await?,
             image: image.clone(),
-            auth: Auth::new(login),
+            auth: Auth::new(caller),
             access,
         })
     }

@@ -137,7 +137,7 @@ impl Registry {
 
     pub(super) fn denied(&self) -> Error {
         let (registry, image) = (&self.image.registry, &self.image);
-        if self.auth.has_login() {
+        if self.auth.caller().login().is_some() {
             return Error::Refused(
                 format!(
                     "{registry} does not let these credentials {} {image}",
@@ -146,12 +146,17 @@ impl Registry {
                 Some("they may be wrong or expired, or not be for this repository".to_owned()),
             );
         }
+        let help = "the job's variable DOCKER_AUTH_CONFIG can hold some".to_owned();
+        let help = match self.auth.caller().doubt() {
+            Some(why) => format!("{why}; {help}, too"),
+            None => help,
+        };
         Error::Refused(
             format!(
                 "there are no credentials for {registry}, which lets nobody else {} {image}",
                 self.verb()
             ),
-            Some("the job's variable DOCKER_AUTH_CONFIG can hold some".to_owned()),
+            Some(help),
         )
     }
 

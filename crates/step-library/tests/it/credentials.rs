@@ -3,7 +3,7 @@ use crate::images::{asker, contents, image};
 use crate::registry::{Fake, PASSWORD, Registry, USER, auth_config};
 use crate::support::{Home, fetch, refusal, text};
 use std::sync::Arc;
-use step_library::{Credentials, RegistryLogin, StepLibrary};
+use step_library::{Credentials, DockerLogins, RegistryLogin, StepLibrary};
 use steps::{Asker, Library};
 
 #[tokio::test]
@@ -44,6 +44,53 @@ async fn who_asks_is_not_told_elsewhere() {
     let error = library.fetch(&source, &asker(&fake.host, PASSWORD)).await;
     let message = error.unwrap_err().message;
     assert!(message.contains("redirects"), "{message}");
+}
+
+#[tokio::test]
+async fn a_file_of_docker_that_cannot_be_read_is_told_only_where_a_login_is_needed() {
+    let (digest, layout) = contents();
+    let public = Fake::start(move |seen, _| {
+        let hex = seen.path.rsplit([':', '/']).next().unwrap();
+        let hex = if hex == "1" {
+            &digest["sha256:".len()..]
+        } else {
+            hex
+        };
+        let headers = vec![("docker-content-digest", digest.clone())];
+        (200, headers, layout.blobs[hex].clone())
+    });
+    let basic = || vec![("www-authenticate", "Basic realm=\"x\"".to_owned())];
+    let private = Fake::start(move |_, _| (401, basic(), vec![]));
+    let closed = Fake::start(|_, _| (403, vec![], vec![]));
+    let hosts = [&public.host, &private.host, &closed.host];
+    let servers = hosts.map(|host| format!("http://{host}"));
+    let entries = hosts.map(|host| format!(r#""{host}": {{"auth": "hunter2!"}}"#));
+    let broken_entries = format!(r#"{{"auths": {{{}}}}}"#, entries.join(", "));
+    for content in [Some("{hunter2"), Some(&broken_entries), None] {
+        let home = Home::new();
+        let file = home.path().join("config.json");
+        match content {
+            Some(text) => std::fs::write(&file, text).unwrap(),
+            // Nobody can read a directory as a file.
+            None => std::fs::create_dir(&file).unwrap(),
+        }
+        let mut options = home.options(&servers.each_ref().map(String::as_str));
+        options.credentials = Some(Arc::new(DockerLogins {
+            variable: None,
+            file: Some(file.clone()),
+        }));
+        let library = StepLibrary::new(options).unwrap();
+        let fetched = fetch(&library, &image(&public.host, "1")).await.unwrap();
+        assert_eq!(text(&fetched.directory, "func.yml"), "it");
+        for host in [&private.host, &closed.host] {
+            let message = refusal(&library, &image(host, "1")).await;
+            let expected = format!("there are no credentials for {host}");
+            assert!(message.starts_with(&expected), "{message}");
+            assert!(message.contains(&*file.to_string_lossy()), "{message}");
+            assert!(!message.contains("hunter2"), "{message}");
+        }
+    }
+    assert!(public.seen().iter().all(|it| it.authorization.is_none()));
 }
 
 /// A fake: it knows one password.
