@@ -13,9 +13,16 @@ use crate::command::{MARKER_NAME, MARKER_SEPARATOR};
 /// Rounds of looking for and killing processes before giving up, about 10 s.
 const ROUNDS: u64 = 400;
 
-/// Rounds that must find nothing: a process that starts another and ends while
-/// the list is read shows neither.
+/// Rounds that must find nothing: numbers of processes begin again from the lowest, where the
+/// list has been read already.
 const QUIET_ROUNDS: u32 = 3;
+
+/// How often the processes are listed in a round, at most: on a busy machine there are always new ones.
+const LISTS: u32 = 50;
+
+/// How often an environment is read that is empty, as it is for a moment while a program is loaded.
+const READS: u32 = 5;
+const PAUSE: Duration = Duration::from_micros(200);
 
 /// What `/proc/<pid>/stat` says of a process.
 #[derive(Debug, Clone, Copy)]
@@ -119,16 +126,24 @@ pub(crate) fn end(
 pub(crate) fn kill(sought: Sought<'_>, groups: &[Pid], roots: &[Pid]) -> usize {
     let mut candidates = Vec::new();
     let mut members: HashSet<Pid> = HashSet::new();
-    // One by one, so that what a process starts before it is looked at comes later in the list.
-    for pid in all().filter(|pid| is_ours(*pid)) {
-        let Some(process) = process(pid).filter(|process| process.state == State::Alive) else {
-            continue;
-        };
-        let in_group = process.group.is_some_and(|group| groups.contains(&group));
-        if in_group || roots.contains(&pid) || carries(pid, sought) {
-            members.insert(pid);
+    let mut seen: HashSet<Pid> = HashSet::new();
+    // A list is as old as its first name: what one of the list has started before it was looked at,
+    // and then ended, is in the next one.
+    for _ in 0..LISTS {
+        let new: Vec<Pid> = all().filter(|pid| seen.insert(*pid)).collect();
+        if new.is_empty() {
+            break;
         }
-        candidates.push(process);
+        for pid in new.into_iter().filter(|pid| is_ours(*pid)) {
+            let Some(process) = process(pid).filter(|process| process.state == State::Alive) else {
+                continue;
+            };
+            let in_group = process.group.is_some_and(|group| groups.contains(&group));
+            if in_group || roots.contains(&pid) || carries(&process, sought) {
+                members.insert(pid);
+            }
+            candidates.push(process);
+        }
     }
     // Parents may come after their children in the list, hence until nothing changes.
     loop {
@@ -181,9 +196,9 @@ fn is_ours(pid: Pid) -> bool {
             .is_ok_and(|metadata| metadata.uid() == uid.as_raw())
 }
 
-/// Kernel threads and dead processes have an empty environment.
-fn carries(pid: Pid, sought: Sought<'_>) -> bool {
-    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
+/// Returns whether the environment of a process has what is sought.
+fn carries(process: &Process, sought: Sought<'_>) -> bool {
+    let Some(environment) = environment(process) else {
         return false;
     };
     environment.split(|byte| *byte == 0).any(|pair| {
@@ -199,6 +214,24 @@ fn carries(pid: Pid, sought: Sought<'_>) -> bool {
             Sought::MarkerPrefix(prefix) => marker.starts_with(prefix.as_bytes()),
         })
     })
+}
+
+/// Reads the environment of a living process. That of the kernel's own is empty for ever, and they are in no group.
+fn environment(process: &Process) -> Option<Vec<u8>> {
+    let path = format!("/proc/{}/environ", process.pid);
+    let again = if process.group.is_some() {
+        READS - 1
+    } else {
+        0
+    };
+    for _ in 0..again {
+        let environment = fs::read(&path).ok()?;
+        if !environment.is_empty() {
+            return Some(environment);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    fs::read(path).ok()
 }
 
 #[cfg(test)]
