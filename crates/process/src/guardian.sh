@@ -12,6 +12,15 @@ fi
 
 journal=$1
 tab=$(printf '\t')
+newline='
+'
+# The records as they are now, but for an incomplete last line. Whoever starts next may take over
+# what was left to him, and remove the journal, while this still works.
+records=$(
+    cat "$journal"
+    echo .
+)
+records=${records%"${records##*"$newline"}"}
 
 # Tells whether the record "$1<tab>$2" stands: a later line "-$1<tab>$2" takes it back.
 stands() {
@@ -23,7 +32,9 @@ stands() {
                 "-$1") standing= ;;
             esac
         fi
-    done <"$journal"
+    done <<END
+$records
+END
     [ -n "$standing" ]
 }
 
@@ -33,7 +44,9 @@ each() {
         if [ "$kind" = "$2" ] && stands "$kind" "$value"; then
             "$1" "$value"
         fi
-    done <"$journal"
+    done <<END
+$records
+END
 }
 
 remove_below() {
@@ -191,12 +204,14 @@ fi
 # What others have recorded is for the next start to report.
 while IFS=$tab read -r kind value; do
     case $kind in
-        runner | cgroup | marker | mount | dir | -*) ;;
+        '' | runner | cgroup | marker | mount | dir | -*) ;;
         *)
             if stands "$kind" "$value"; then
                 exit 0
             fi
             ;;
     esac
-done <"$journal"
+done <<END
+$records
+END
 rm -f -- "$journal"
