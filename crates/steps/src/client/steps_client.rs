@@ -118,7 +118,7 @@ impl StepsClient {
             return Err(canceled(cancellation));
         }
         self.start(run, cancellation).await?;
-        self.go_on(run, 0, output, cancellation).await
+        self.resume(run, 0, output, cancellation).await
     }
 
     /// Goes on with a request that somebody started earlier as this one, from this byte of its log, as
@@ -132,16 +132,6 @@ impl StepsClient {
     ///
     /// As `execute`.
     pub async fn resume(
-        &self,
-        run: &RunSpec,
-        offset: u64,
-        output: &mut dyn OutputSink,
-        cancellation: &Cancellation,
-    ) -> Result<RunResult, StepsError> {
-        self.go_on(run, offset, output, cancellation).await
-    }
-
-    async fn go_on(
         &self,
         run: &RunSpec,
         offset: u64,
