@@ -9,12 +9,14 @@ use crate::error::DockerError;
 use crate::made::Made;
 use crate::readied::Readied;
 use crate::workspace::JobFiles;
-use executor_core::Cancellation;
+use executor_core::{Cancellation, JobTraceExt};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long a container may take to show that it is well; a new one would not be there much later.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(3);
+/// How long its agent may take to show that it is well; a new one would not be there much later.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// How long the engine may take to rename it: one that is busy would need much longer to make another.
+const RENAMING: Duration = Duration::from_secs(25);
 /// How long the removal of one that is not well is waited for.
 const REMOVAL: Duration = Duration::from_secs(30);
 
@@ -45,31 +47,35 @@ impl Creation<'_> {
             if !anchors.hold() {
                 return Err("something else lies where its files were".to_owned());
             }
-            let renamed = container.rename(&name);
+            let renamed = async {
+                let renamed = timeout(RENAMING, container.rename(&name)).await;
+                let renamed = renamed.map_err(|_| "the engine does not rename it".to_owned())?;
+                renamed.map_err(|error| executor_core::chain(&error))
+            };
+            // It has a deadline of its own.
             let seen = async {
                 match look(&engine, &id).await {
-                    Some(end) => Err(end.error(&name)),
+                    Some(end) => Err(end.error(&name).to_string()),
                     None => Ok(()),
                 }
             };
             let greeted = async {
-                match &client {
-                    Some(client) => client.hello(cancellation).await.map(drop),
-                    None => Ok(()),
-                }
+                let Some(client) = &client else {
+                    return Ok(());
+                };
+                let greeted = timeout(SIGN_OF_LIFE, client.hello(cancellation)).await;
+                let greeted = greeted.map_err(|_| "its agent does not answer".to_owned())?;
+                greeted
+                    .map(drop)
+                    .map_err(|error| executor_core::chain(&error))
             };
-            let (renamed, seen, greeted) = tokio::join!(renamed, seen, greeted);
-            seen.and(renamed).map_err(|error| error.to_string())?;
-            greeted.map_err(|error| executor_core::chain(&error))
+            tokio::try_join!(seen, renamed, greeted).map(drop)
         };
-        let asking = async { Ok(timeout(SIGN_OF_LIFE, asking).await) };
-        let why = match unless_stopped(cancellation, asking).await? {
-            Ok(Ok(())) => None,
-            Ok(Err(why)) => Some(why),
-            Err(_) => Some("it does not answer".to_owned()),
-        };
+        let asking = async { Ok(asking.await) };
+        let why = unless_stopped(cancellation, asking).await?.err();
         if let Some(why) = why {
-            tracing::debug!(container = %id, why, "A container that was ready is of no use.");
+            let trace = &self.preparation.options.trace;
+            trace.system_line(&format!("A container that was ready is of no use: {why}."));
             // Its name may be the job's already.
             let removal = container::remove(&engine, &id);
             let removal = async { Ok(timeout(REMOVAL, removal).await) };

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 /// How long a job waits for a container that is being made: longer than that, something is wrong with it.
-const COMING: Duration = Duration::from_secs(15);
+const COMING: Duration = Duration::from_mins(1);
 
 /// How many ended jobs may wait for the removal of what they left: an engine that is slower than they come is waited for.
 const REMOVALS: usize = 8;

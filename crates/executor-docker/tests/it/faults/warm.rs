@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const WAS_READY: &str = "Using a container that was ready.";
+const OF_NO_USE: &str = "A container that was ready is of no use: ";
 
 fn warm() -> DockerConfig {
     DockerConfig {
@@ -109,10 +110,32 @@ async fn an_engine_that_fails_when_it_is_taken_makes_another() {
         });
         fill(&run).await;
         way.harm("POST /rename", when, 1);
-        let mut opened = runs_anew(&run, "renamed").await;
+        let mut opened = run.open(job(BUSYBOX)).await;
         assert_eq!(way.to_come(), 0);
+        let told = shown(&opened.trace);
+        assert!(
+            told.contains(OF_NO_USE) && !told.contains(WAS_READY),
+            "{told}"
+        );
+        assert_eq!(opened.print("echo it runs").await, "it runs\n");
         end(&run, &mut opened, "renamed").await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_takes_its_time_is_waited_for() {
+    let way = Way::new();
+    let run = Run::new(DockerConfig {
+        host: Some(way.address()),
+        ..warm()
+    });
+    fill(&run).await;
+    way.harm("POST /rename", Harm::Slow(6), 1);
+    let mut opened = run.open(job(BUSYBOX)).await;
+    assert_eq!(way.to_come(), 0);
+    let told = shown(&opened.trace);
+    assert!(told.contains(WAS_READY), "{told}");
+    end(&run, &mut opened, "late").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 use crate::support::road::Road;
 use crate::support::way::socket;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
@@ -19,6 +20,8 @@ pub(super) enum Harm {
     Deaf,
     /// Its client waits in vain; when he is gone, and there were this many other requests, the engine sees it.
     Late(usize),
+    /// The engine sees it after so many seconds.
+    Slow(u64),
 }
 
 /// What happens to everything.
@@ -172,7 +175,9 @@ async fn pass(shared: &Shared, client: UnixStream) {
             if harm == Some(Harm::Before) {
                 return true;
             }
-            if harm.is_some() {
+            if let Some(Harm::Slow(seconds)) = harm {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+            } else if harm.is_some() {
                 told.send_replace(harm);
             }
             if let Some(Harm::Late(others)) = harm {
