@@ -5,8 +5,8 @@ use super::full_screen::Shared;
 use super::model::{Action, JobId};
 use super::screen::{self, Canvas};
 use super::shell;
+use crossterm::event::{self, Event, KeyEventKind};
 use jiff::Timestamp;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use rustix::process::{Signal, kill_current_process_group};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -18,6 +18,9 @@ const FRAME: Duration = Duration::from_millis(100);
 
 /// How often times are brought up to date when nothing else happens.
 const TICK: Duration = Duration::from_secs(1);
+
+/// How long an event is waited for that should be there already: with no time at all, nobody looks.
+const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// How long a suspended program waits to be told that it goes on.
 const BACK: Duration = Duration::from_secs(1);
@@ -57,9 +60,9 @@ fn show(shared: &Shared) -> io::Result<()> {
     let mut last: Option<Instant> = None;
     loop {
         let is_due = |than: Duration| last.is_none_or(|last| last.elapsed() >= than);
-        // A search goes on without a rest, a part at a time, between which events can come in.
+        // A search goes on almost without a rest, a part at a time, between which events can come in.
         let wait = if shared.model().work() {
-            Duration::ZERO
+            AT_ONCE
         } else {
             FRAME
         };
@@ -72,7 +75,7 @@ fn show(shared: &Shared) -> io::Result<()> {
                 {
                     return Ok(());
                 }
-                if !event::poll(Duration::ZERO)? {
+                if !event::poll(AT_ONCE)? {
                     break;
                 }
             }

@@ -1,7 +1,7 @@
 //! The terminal, as long as the full screen has it, and how it is given back.
 
+use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use ratatui::buffer::Buffer;
-use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use ratatui::layout::Rect;
 use ratatui::prelude::{Backend, CrosstermBackend};
 use std::io::{self, Write};

@@ -62,6 +62,7 @@ mod settings;
 mod shell;
 mod show;
 mod signals;
+mod slow_terminal;
 mod steps;
 mod terminal;
 mod times;

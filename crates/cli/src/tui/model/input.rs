@@ -1,5 +1,5 @@
 use super::JobId;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use runwright::core::variable::JobVariable;
 
 /// No line that somebody types is longer.

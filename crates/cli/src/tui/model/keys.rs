@@ -2,7 +2,7 @@ use super::input::{Typed, variables};
 use super::log_view::Turn;
 use super::{Action, Focus, Input, Model, Purpose, Question};
 use crate::tui::log::{Search, Way};
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use runwright::pipeline::Status;
 
 /// How many columns a log moves sideways at a time.

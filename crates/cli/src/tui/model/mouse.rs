@@ -1,6 +1,6 @@
 use super::{Focus, Model};
 use crate::tui::draw::cells;
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 /// How many rows a wheel moves.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::tui::layout::Layout;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use runwright::core::FailureReason;
 use runwright::pipeline::event::{
     EventKind, JobNode, LogLevel, LogStream, ParentJob, PipelineEvent, StageState,
