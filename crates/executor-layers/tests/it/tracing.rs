@@ -8,9 +8,11 @@ use executor_testkit::{
     runner_config,
 };
 use std::io::Write;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
+use tracing::Dispatch;
 use tracing::subscriber::DefaultGuard;
+use tracing_subscriber::Registry;
 use tracing_subscriber::fmt::format::FmtSpan;
 
 /// What a subscriber writes about spans that close, and about events.
@@ -31,6 +33,11 @@ impl Write for Lines {
 impl Lines {
     /// Listens on this thread until the guard is dropped.
     fn listen(&self) -> DefaultGuard {
+        // As long as there is one listener alone, a span that another test's thread meets first, where nobody listens,
+        // counts as one that nobody wants.
+        static OTHERS: LazyLock<[Dispatch; 2]> =
+            LazyLock::new(|| [(); 2].map(|()| Dispatch::new(Registry::default())));
+        LazyLock::force(&OTHERS);
         let writer = self.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing::Level::TRACE)
