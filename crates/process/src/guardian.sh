@@ -102,7 +102,7 @@ end_marked() {
     # neither, so only several rounds that find nothing are believed.
     round=0
     quiet=0
-    while [ "$quiet" -lt 3 ] && [ "$round" -lt 400 ]; do
+    while [ "$quiet" -lt 10 ] && [ "$round" -lt 400 ]; do
         quiet=$((quiet + 1))
         for environ in $(marked "$1"); do
             pid=${environ#/proc/}
