@@ -129,7 +129,7 @@ fn the_whole_screen_is_as_in_the_pictures() {
     ");
     open(&project, "compile");
     open(&project, "docs");
-    terminal.wait_for(&["✗ unit-tests", "✓ docs", "failed"]);
+    terminal.wait_for(&["push  failed", "✗ unit-tests", "✓ docs"]);
     terminal.resize(140, 40);
     terminal.type_keys(&["n"]);
     terminal.wait_for(&["│ job       unit-tests"]);
@@ -353,7 +353,7 @@ fn keys_search_fold_play_and_retry_and_the_exit_code_is_that_of_the_last_attempt
     terminal.wait_for(&["✓ deploy", "deploying to moon"]);
     open(&project, "compile");
     open(&project, "docs");
-    terminal.wait_for(&["✗ unit-tests", "✓ docs", "failed"]);
+    terminal.wait_for(&["push  failed", "✗ unit-tests", "✓ docs"]);
     // The run is held open: what failed is run again when it was mended.
     open(&project, "fixed");
     terminal.type_keys(&["n", "r"]);

@@ -138,7 +138,8 @@ async fn nothing_of_a_job_runs_after_its_end_though_its_removal_comes_later() {
     for choice in BOTH {
         let run = Run::new(warm(choice));
         let mut opened = run.open(job(BUSYBOX)).await;
-        let script = "(while :; do echo more >>written; done) >/dev/null 2>&1 & pwd";
+        let script = "(while :; do echo more >>written; done) >/dev/null 2>&1 &\n\
+                      until [ -s written ]; do :; done";
         opened.print(script).await;
         let project = opened.environment.workspace.host_dirs().unwrap().clone();
         let written = std::path::Path::new(&project.project_dir).join("written");
