@@ -300,7 +300,7 @@ fn auto_takes_containers_where_an_engine_answers() {
 #[test]
 fn a_timeout_and_the_working_tree_itself() {
     let project = Project::with_pipeline(
-        "job:\n  image: runwright-test/busybox:1\n  timeout: 2 seconds\n  script: [echo begun > begun, sleep 600]\n",
+        "job:\n  image: runwright-test/busybox:1\n  timeout: 10 seconds\n  script: [echo begun > begun, sleep 600]\n",
     );
     runwright(&project, &["run", "--executor", "docker", "--in-place"])
         .expect_code(1)
