@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{sleep, timeout};
 
 /// A project whose jobs write down that they ran.
 struct Scene {
@@ -68,9 +69,13 @@ impl Scene {
 
     /// Returns how often each job ran since the last time this was asked.
     fn ran(&self) -> BTreeMap<String, usize> {
-        let log = self.out().join("ran");
-        let text = fs::read_to_string(&log).unwrap_or_default();
-        let _ = fs::remove_file(log);
+        let ran = self.ran_until_now();
+        let _ = fs::remove_file(self.out().join("ran"));
+        ran
+    }
+
+    fn ran_until_now(&self) -> BTreeMap<String, usize> {
+        let text = fs::read_to_string(self.out().join("ran")).unwrap_or_default();
         let mut ran = BTreeMap::new();
         for job in text.lines() {
             *ran.entry(job.to_owned()).or_default() += 1;
@@ -94,7 +99,7 @@ async fn settled(run: &Run) -> RunState {
         if !matches!(state, RunState::Running { .. }) {
             return state;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        sleep(Duration::from_millis(10)).await;
     }
     run.state(&history)
 }
@@ -403,6 +408,14 @@ ship: {script: ['true'], when: manual}
         let state = run.state(&run.history().unwrap());
         let pid = Some(std::process::id());
         assert_eq!(state, RunState::Running { pid });
+        // A job is said to run before its script does.
+        let begun = async {
+            while !scene.ran_until_now().contains_key("long") {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let begun = timeout(Duration::from_mins(1), begun).await;
+        begun.expect("the script begins");
         assert_eq!(
             control.send(&ControlRequest::Cancel).await.unwrap(),
             ControlReply::Done
