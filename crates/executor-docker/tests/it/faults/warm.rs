@@ -54,13 +54,22 @@ async fn end(run: &Run, opened: &mut Opened, what: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_died_was_removed_or_is_paused_is_no_jobs() {
+async fn one_that_died_is_silent_was_removed_or_is_paused_is_no_jobs() {
     type Harming = fn(Engine, String) -> futures_util::future::BoxFuture<'static, ()>;
-    let harms: [(&str, Harming); 3] = [
+    let harms: [(&str, Harming); 4] = [
         ("killed", |engine, name| {
             Box::pin(async move {
                 let none = None::<KillContainerOptions>;
                 engine.api().kill_container(&name, none).await.unwrap();
+            })
+        }),
+        ("silent", |engine, name| {
+            Box::pin(async move {
+                let stop = KillContainerOptions {
+                    signal: "SIGSTOP".to_owned(),
+                };
+                let stopped = engine.api().kill_container(&name, Some(stop));
+                stopped.await.unwrap();
             })
         }),
         ("removed", |engine, name| {
