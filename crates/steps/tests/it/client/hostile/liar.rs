@@ -21,7 +21,7 @@ use tonic::{Request, Response, Status, Streaming};
 use tower_service::Service as _;
 
 pub(crate) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
-type Make<T> = Arc<dyn Fn() -> T + Send + Sync>;
+pub(crate) type Make<T> = Arc<dyn Fn() -> T + Send + Sync>;
 
 /// What is said to whom. By default a request has ended well and without a word.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ pub(crate) struct Liar {
     pub(crate) silent: &'static str,
     /// Whether it takes answers to wishes.
     pub(crate) knows_wishes: bool,
-    /// How many answers to wishes came.
+    /// How many answers to wishes came, whether they were taken or not.
     pub(crate) granted: Arc<watch::Sender<usize>>,
     /// For tests that count.
     pub(crate) asked: Arc<AtomicUsize>,
@@ -75,6 +75,11 @@ impl fmt::Debug for Liar {
 pub(crate) fn these<T: Send + 'static>(all: impl IntoIterator<Item = T>) -> Answers<T> {
     let all: Vec<_> = all.into_iter().map(Ok).collect();
     Box::pin(stream::iter(all))
+}
+
+/// Says these, and does not end.
+pub(crate) fn only<T: Send + 'static>(all: impl IntoIterator<Item = T>) -> Answers<T> {
+    Box::pin(these(all).chain(stream::pending()))
 }
 
 /// Says nothing, and does not end.
@@ -208,11 +213,11 @@ impl StepRunner for Liar {
         &self,
         _: Request<v1::GrantRequest>,
     ) -> Result<Response<v1::GrantResponse>, Status> {
+        self.granted.send_modify(|count| *count += 1);
         self.hears("grant").await;
         if !self.knows_wishes {
             return Err(Status::not_found("there is no such wish"));
         }
-        self.granted.send_modify(|count| *count += 1);
         Ok(Response::new(v1::GrantResponse {}))
     }
 }

@@ -10,12 +10,13 @@ use steps::wire::v1;
 use steps::wire::v1::wish::{Git, What};
 use steps::{Asker, RunId, RunSpec, StepsClient};
 use tokio::sync::Notify;
-use tokio::time::timeout;
 
 use super::impatient;
-use super::liar::{Liar, endless, pending, these};
+use super::liar::{Answers, Liar, Make, endless, only, pending, these};
 use crate::client::support::{Output, quick};
 use crate::service::fake_library::FakeLibrary;
+
+type Logs = Make<Answers<v1::FollowLogsResponse>>;
 
 fn wish(number: u64, what: impl Into<Option<What>>) -> v1::FollowWishesResponse {
     v1::FollowWishesResponse {
@@ -114,7 +115,8 @@ async fn answers_to_wishes_that_nobody_takes_hold_up_nothing() {
             knows_wishes: false,
             ..Liar::new()
         };
-        liar.wishes = Arc::new(|| these([wish(0, None), wish(1, None)]));
+        liar.wishes = Arc::new(|| only([wish(0, None), wish(1, None)]));
+        liar.logs = ended_by_an_answer(&liar);
         let client = StepsClient::new(Arc::new(liar), impatient());
         let client = client.with_library(Arc::new(FakeLibrary::default()), Asker::default());
         let run = RunSpec::language(RunId::new("1"), "[]");
@@ -128,33 +130,47 @@ async fn answers_to_wishes_that_nobody_takes_hold_up_nothing() {
 /// A script may have put itself in the place of the service.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_runs_scripts_gets_no_functions() {
+    let run = RunSpec::script(RunId::new("1"), "true");
+    // Long enough for who listens to wishes, and then it ends.
+    let after = || ended_by(tokio::time::sleep(Duration::from_millis(300)));
+    assert_eq!(heard(&run, |_| Arc::new(after)).await, (0, 0));
+
+    let run = RunSpec::language(RunId::new("1"), "[]");
+    assert_eq!(heard(&run, ended_by_an_answer).await, (1, 1));
+}
+
+/// Follows a request whose log ends as `logs` has it. Returns how often its wishes were listened to, and how many of them
+/// the library heard.
+async fn heard(run: &RunSpec, logs: impl FnOnce(&Liar) -> Logs) -> (usize, usize) {
     let mut liar = Liar::new();
-    let (logs, asked) = (Arc::new(Notify::new()), Arc::clone(&liar.asked));
-    let (end, listened) = (Arc::clone(&logs), Arc::clone(&asked));
+    let asked = Arc::clone(&liar.asked);
+    let listened = Arc::clone(&asked);
     liar.wishes = Arc::new(move || {
         listened.fetch_add(1, Ordering::Relaxed);
-        end.notify_one();
-        these([wish(0, git())])
+        only([wish(0, git())])
     });
-    liar.logs = Arc::new(move || {
-        let end = Arc::clone(&logs);
-        // Long enough for who listens to wishes, and then it ends.
-        let wait = async move {
-            let _ = timeout(Duration::from_millis(300), end.notified()).await;
-        };
-        Box::pin(stream::once(wait).filter_map(async |()| None))
-    });
+    liar.logs = logs(&liar);
     let library = Arc::new(FakeLibrary::default());
     let client = StepsClient::new(Arc::new(liar), quick())
         .with_library(Arc::clone(&library) as _, Asker::default());
-    let id = RunId::new("1");
-    for (run, listens) in [
-        (RunSpec::script(id.clone(), "true"), 0),
-        (RunSpec::language(id, "[]"), 1),
-    ] {
-        let (mut output, never) = (Output::default(), Cancellation::new());
-        let ended = client.execute(&run, &mut output.sink(), &never).await;
-        assert!(ended.unwrap().status.is_success());
-        assert_eq!(asked.load(Ordering::Relaxed), listens);
-    }
+    let (mut output, never) = (Output::default(), Cancellation::new());
+    let ended = client.execute(run, &mut output.sink(), &never).await;
+    assert!(ended.unwrap().status.is_success());
+    (asked.load(Ordering::Relaxed), library.whats().len())
+}
+
+/// Logs that end as soon as an answer to a wish came.
+fn ended_by_an_answer(liar: &Liar) -> Logs {
+    let granted = Arc::clone(&liar.granted);
+    Arc::new(move || {
+        let mut counted = granted.subscribe();
+        ended_by(async move {
+            counted.wait_for(|count| *count > 0).await.unwrap();
+        })
+    })
+}
+
+/// A log without a word that ends with what is waited for.
+fn ended_by(wait: impl Future<Output = ()> + Send + 'static) -> Answers<v1::FollowLogsResponse> {
+    Box::pin(stream::once(wait).filter_map(async |()| None))
 }
