@@ -14,7 +14,14 @@ const PAUSE: Duration = Duration::from_millis(3);
 /// A lock that ends with its process, however that ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A child that is being made has the file too, and would keep the lock for a moment.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -22,21 +29,21 @@ impl Lock {
     pub(crate) fn shared(path: &Path, cancellation: &Cancellation) -> Result<Self, StoreError> {
         let file = open(path)?;
         wait(path, cancellation, || file.try_lock_shared())?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 
     /// Takes a lock that nobody else has, and waits for it.
     pub(crate) fn alone(path: &Path, cancellation: &Cancellation) -> Result<Self, StoreError> {
         let file = open(path)?;
         wait(path, cancellation, || file.try_lock())?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 
     /// Takes a lock if nobody has it.
     pub(crate) fn if_free(path: &Path) -> Result<Option<Self>, StoreError> {
         let file = open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(StoreError::store("lock", path)(error)),
         }

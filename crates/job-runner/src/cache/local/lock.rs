@@ -10,6 +10,13 @@ pub(super) struct PathLock {
     file: File,
 }
 
+impl Drop for PathLock {
+    fn drop(&mut self) {
+        // A child that is being made has the file too, and would keep the lock for a moment.
+        let _ = self.file.unlock();
+    }
+}
+
 /// How a lock is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hold {
@@ -50,18 +57,22 @@ impl PathLock {
     /// Whoever gave it back and asked anew would have himself in the way: a program that is just being started has a
     /// copy of all open files for a moment, and still holds what was given back.
     pub(super) fn alone(self, path: &Path) -> io::Result<Locked> {
-        Self::of_opened(Ok(self.file), path, Hold::Alone)
+        self.locked(path, Hold::Alone)
     }
 
     fn of_opened(opened: io::Result<File>, path: &Path, hold: Hold) -> io::Result<Locked> {
-        let file = match opened {
-            Ok(file) => file,
-            Err(error) if is_gone(&error) => return Ok(Locked::Gone),
-            Err(error) => return Err(error),
-        };
+        match opened {
+            Ok(file) => Self { file }.locked(path, hold),
+            Err(error) if is_gone(&error) => Ok(Locked::Gone),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Locks what is open, if it still is what is there.
+    fn locked(self, path: &Path, hold: Hold) -> io::Result<Locked> {
         let locked = match hold {
-            Hold::Shared => file.try_lock_shared(),
-            Hold::Alone => file.try_lock(),
+            Hold::Shared => self.file.try_lock_shared(),
+            Hold::Alone => self.file.try_lock(),
         };
         match locked {
             Ok(()) => {}
@@ -69,10 +80,10 @@ impl PathLock {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         // Whoever held it before may have moved away or removed what is locked now.
-        let opened = file.metadata()?;
+        let opened = self.file.metadata()?;
         match fs::symlink_metadata(path) {
             Ok(there) if (there.dev(), there.ino()) == (opened.dev(), opened.ino()) => {
-                Ok(Locked::Held(Self { file }))
+                Ok(Locked::Held(self))
             }
             Ok(_) => Ok(Locked::Gone),
             Err(error) if is_gone(&error) => Ok(Locked::Gone),

@@ -25,7 +25,7 @@ const SHORT: u64 = 32 << 10;
 const MORE_LINES: usize = 40;
 
 /// How long another run may take to write its own times.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the jobs of a project took that succeeded: a line for each run, in one file.
 ///

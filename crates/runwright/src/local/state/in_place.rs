@@ -12,7 +12,14 @@ use std::path::Path;
 /// The right to run in a working tree itself; given back when dropped.
 #[derive(Debug)]
 pub struct InPlaceLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for InPlaceLock {
+    fn drop(&mut self) {
+        // A child that is being made has the file too, and would keep the lock for a moment.
+        let _ = self.file.unlock();
+    }
 }
 
 impl ProjectState {
@@ -47,7 +54,7 @@ impl ProjectState {
         };
         let written = fail_point!("runwright::state::name_holder", write(&mut file));
         written.map_err(io_error("write", &path))?;
-        Ok(InPlaceLock { _file: file })
+        Ok(InPlaceLock { file })
     }
 }
 
