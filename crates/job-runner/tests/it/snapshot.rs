@@ -100,7 +100,7 @@ async fn links_modes_submodules_and_worktrees_come_along() {
             ..BuildRunnerOptions::default()
         };
         let bench = Bench::shell(root.path(), options);
-        let common = "./run.sh && test -L link -a -L dangling";
+        let common = "test -x run.sh && sh run.sh && test -L link -a -L dangling";
         let outcome = bench
             .run(JobBuilder::new(1).script([common, script]).build())
             .await;

@@ -1,19 +1,21 @@
 //! Somebody who enters jobs.
 
 use crate::support::Bench;
+use executor_core::ability::{TerminalRequest, TerminalSession};
 use executor_core::prelude::*;
 use executor_core::{FailureReason, JobId, JobState};
-use executor_testkit::JobBuilder;
+use executor_testkit::{Abilities, Directive, JobBuilder, ScriptedProvider};
 use job_runner::{BuildRunnerOptions, Terminals, Visit, VisitPoint, Visitor};
 use std::sync::Mutex;
 use std::time::Duration;
 
 /// Enters as the test says, and stays for a while.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Guest {
     in_place: bool,
     commands: Option<Vec<String>>,
     terminals: Terminals,
+    stay: Duration,
     seen: Mutex<Vec<(VisitPoint, Vec<String>, bool)>>,
 }
 
@@ -22,18 +24,28 @@ impl Guest {
         Arc::new(Self {
             in_place,
             commands: commands.map(|text| vec![text.to_owned()]),
-            terminals: Terminals::default(),
-            seen: Mutex::default(),
+            ..Self::default()
+        })
+    }
+
+    /// Enters what has failed.
+    fn staying(stay: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            stay,
+            ..Self::default()
         })
     }
 
     fn bench(self: &Arc<Self>, root: &std::path::Path) -> Bench {
-        let options = BuildRunnerOptions {
+        Bench::shell(root, self.options())
+    }
+
+    fn options(self: &Arc<Self>) -> BuildRunnerOptions {
+        BuildRunnerOptions {
             visitor: Some(Arc::clone(self) as Arc<dyn Visitor>),
             terminals: self.terminals.clone(),
             ..BuildRunnerOptions::default()
-        };
-        Bench::shell(root, options)
+        }
     }
 }
 
@@ -52,8 +64,7 @@ impl Visitor for Guest {
         let history = visit.terminal.history.clone();
         let entry = (visit.point, history, is_listed);
         self.seen.lock().expect("no panic").push(entry);
-        // Longer than the whole job may take.
-        tokio::time::sleep(Duration::from_millis(2500)).await;
+        tokio::time::sleep(self.stay).await;
         Err(BuildError::Script {
             exit_code: ExitCode(9),
         })
@@ -92,27 +103,44 @@ async fn commands_take_the_place_of_the_scripts() {
     assert!(!shown.contains("after-it"), "{shown}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_jobs_clock_stands_still_while_somebody_is_there() {
-    let root = tempfile::tempdir().expect("a directory");
-    let guest = Guest::new(false, None);
-    let bench = guest.bench(root.path());
-    let outcome = bench.run(failing().timeout(2).build()).await;
+    let guest = Guest::staying(Duration::from_hours(2));
+    let provider = ScriptedProvider::new();
+    provider.set_abilities(Abilities {
+        terminal: Some(Arc::new(NoTerminal)),
+        ..Abilities::default()
+    });
+    provider.on(BuildStage::script(), Directive::exit(4));
+    let bench = Bench::scripted(&provider, guest.options());
+    let outcome = bench.run(failing().timeout(3600).build()).await;
     assert_eq!(outcome.state, JobState::Failed);
     assert_eq!(
         outcome.failure_reason(),
         Some(FailureReason::ScriptFailure),
         "the visit changes nothing of how it ended"
     );
-    assert!(bench.stdout().contains("after-it\n"), "{}", bench.log());
-    assert!(
-        outcome.duration < Duration::from_secs(2),
-        "{:?}",
-        outcome.duration
-    );
-    let stay = Duration::from_millis(2500);
-    assert!(outcome.visited >= stay, "{:?}", outcome.visited);
+    let stages = provider.stages();
+    assert!(stages.contains(&"after_script".to_owned()), "{stages:?}");
+    let (within, visited) = (outcome.duration, outcome.visited);
+    assert!(within < Duration::from_hours(1), "{within:?}");
+    assert!(visited >= Duration::from_hours(2), "{visited:?}");
     assert_eq!(guest.seen.lock().expect("no panic").len(), 1);
+}
+
+/// A terminal that nobody needs to open.
+#[derive(Debug)]
+struct NoTerminal;
+
+#[async_trait]
+impl Terminal for NoTerminal {
+    async fn open(
+        &self,
+        _request: TerminalRequest,
+        _cancellation: &Cancellation,
+    ) -> Result<Box<dyn TerminalSession>, BuildError> {
+        Err(BuildError::config("nobody opens it here"))
+    }
 }
 
 #[tokio::test]

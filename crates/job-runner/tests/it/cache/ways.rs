@@ -14,7 +14,7 @@ async fn a_later_run_finds_what_an_earlier_one_left() {
     has(&log, "Creating cache default...");
     has(&log, "nope/*: no matching files");
     has(&log, "Created cache");
-    let read = "cat dep/a x.lock && dep/link && test -L dep/link -a -L dep/out -a -d dep/empty && test ! -e not.cached";
+    let read = "cat dep/a x.lock && test -x dep/link && sh dep/link && test -L dep/link -a -L dep/out -a -d dep/empty && test ! -e not.cached";
     let log = scene.script(read, &caches).await;
     has(&log, "Successfully extracted cache");
     has(&log, "ran");

@@ -129,9 +129,17 @@ mod tests {
         }
     }
 
+    /// Longer than any machine needs to move on.
+    const AMPLE: Duration = Duration::from_mins(1);
+
     /// Lets pipelines ask in this order while another holds the group, and returns the order in
-    /// which they get it.
-    async fn order(mode: ProcessMode, asking: &[u64], expected: &[u64]) -> Vec<u64> {
+    /// which they get it; 0 where nobody moved for so long.
+    async fn order(
+        mode: ProcessMode,
+        asking: &[u64],
+        expected: &[u64],
+        patience: Duration,
+    ) -> Vec<u64> {
         let directory = tempfile::tempdir().unwrap();
         let resources = machine(&directory, mode);
         let never = Cancellation::new();
@@ -162,7 +170,7 @@ mod tests {
         drop(held);
         let mut order = Vec::new();
         while order.len() < asking.len() {
-            let wait = tokio::time::timeout(Duration::from_millis(500), got.recv());
+            let wait = tokio::time::timeout(patience, got.recv());
             match wait.await {
                 Ok(pipeline) => order.extend(pipeline),
                 // Nobody moves: they wait for one that is still to ask.
@@ -188,14 +196,23 @@ mod tests {
     #[tokio::test]
     async fn the_mode_says_who_is_next_between_runs() {
         let asking = [6, 5, 7];
-        assert_eq!(order(ProcessMode::Unordered, &asking, &[]).await, asking);
-        let oldest = order(ProcessMode::OldestFirst, &asking, &[]).await;
+        assert_eq!(
+            order(ProcessMode::Unordered, &asking, &[], AMPLE).await,
+            asking
+        );
+        let oldest = order(ProcessMode::OldestFirst, &asking, &[], AMPLE).await;
         assert_eq!(oldest, [5, 6, 7]);
-        let newest = order(ProcessMode::NewestFirst, &asking, &[]).await;
+        let newest = order(ProcessMode::NewestFirst, &asking, &[], AMPLE).await;
         assert_eq!(newest, [7, 6, 5]);
-        let ready = order(ProcessMode::NewestReadyFirst, &asking, &[9]).await;
+        let ready = order(ProcessMode::NewestReadyFirst, &asking, &[9], AMPLE).await;
         assert_eq!(ready, [7, 6, 5]);
-        let waited = order(ProcessMode::OldestFirst, &[6], &[2]).await;
+        let waited = order(
+            ProcessMode::OldestFirst,
+            &[6],
+            &[2],
+            Duration::from_millis(500),
+        )
+        .await;
         assert_eq!(waited, [0, 6], "an older run is still to ask");
     }
 

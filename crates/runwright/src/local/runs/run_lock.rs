@@ -41,6 +41,10 @@ pub(super) enum Holder {
 impl RunLock {
     /// Takes the lock in a run's directory; `Err(holder)` inside when the run lives.
     pub(in crate::local) fn take(directory: &Path) -> io::Result<Result<Self, Option<u32>>> {
+        Self::take_within(directory, PATIENCE)
+    }
+
+    fn take_within(directory: &Path, patience: Duration) -> io::Result<Result<Self, Option<u32>>> {
         let mut file = open(directory)?;
         let begun = Instant::now();
         loop {
@@ -55,7 +59,7 @@ impl RunLock {
             let holder = Mark::read(&mut file);
             // A process that starts another has its locks twice, for a moment.
             let is_other = |holder: Mark| holder.pid != std::process::id() && holder.is_alive();
-            if holder.is_some_and(is_other) || begun.elapsed() > PATIENCE {
+            if holder.is_some_and(is_other) || begun.elapsed() > patience {
                 return Ok(Err(holder.map(|holder| holder.pid)));
             }
             thread::sleep(PAUSE);
@@ -213,7 +217,8 @@ mod tests {
         looks.lock_shared().unwrap();
         let waiter = {
             let path = path.to_owned();
-            thread::spawn(move || RunLock::take(&path).unwrap().is_ok())
+            let patience = Duration::from_mins(1);
+            thread::spawn(move || RunLock::take_within(&path, patience).unwrap().is_ok())
         };
         drop(looks);
         assert!(waiter.join().unwrap());

@@ -197,15 +197,17 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("a");
         fs::write(&path, "x").expect("written");
-        let time = fs::metadata(&path)
-            .expect("there")
-            .modified()
-            .expect("a time");
+        // However long this test takes, that is just now.
+        let time = SystemTime::now() + Duration::from_hours(1);
+        let changed_then = || {
+            let file = fs::File::options().write(true).open(&path).expect("opened");
+            file.set_modified(time).expect("set");
+        };
+        changed_then();
         let mut state = TreeState::new(directory.path(), [PathBuf::from("a")]);
         state.read(|| true);
         fs::write(&path, "y").expect("written");
-        let file = fs::File::options().write(true).open(&path).expect("opened");
-        file.set_modified(time).expect("set");
+        changed_then();
         assert_eq!(state.compare([PathBuf::from("a")]).len(), 1);
     }
 }
