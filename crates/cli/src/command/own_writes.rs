@@ -1,5 +1,6 @@
 //! Files that change because of the runs themselves, which is no reason to run again.
 
+use super::report_files::is_partial;
 use crate::args::RunArgs;
 use crate::output::{notes, strip_controls};
 use runwright::pipeline::Plan;
@@ -30,9 +31,10 @@ impl OwnWrites {
         }
     }
 
-    /// Returns whether an option asks for this file.
+    /// Returns whether an option asks for this file, or it is one that becomes such a file.
     pub(super) fn is_output(&self, file: &str) -> bool {
-        self.outputs.contains(file)
+        let is_part = |output: &String| is_partial(Path::new(file), Path::new(output));
+        self.outputs.contains(file) || self.outputs.iter().any(is_part)
     }
 
     /// Of what changed while the jobs of a plan ran in the working tree itself, leaves out what they wrote:

@@ -122,6 +122,12 @@ fn partial_file(target: &Path) -> io::Result<NamedTempFile> {
     })
 }
 
+/// Returns whether a file is what a report is written to before it is put in its place.
+pub(super) fn is_partial(file: &Path, target: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    file.parent() == target.parent() && name.starts_with(&prefix(target)) && name.ends_with(PARTIAL)
+}
+
 fn prefix(target: &Path) -> String {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     format!(".{name}.")
