@@ -185,7 +185,11 @@ fn jobs_with_needs_start_in_batches() {
 stages: [one, two]
 default: {before_script: ['echo +$CI_JOB_NAME >> \"$OUT/marks\"']}
 short: {stage: one, script: 'true'}
-long: {stage: one, script: ['sleep 1', 'echo -long >> \"$OUT/marks\"']}
+long:
+  stage: one
+  script:
+    - for i in $(seq $TICKS); do if grep -q +next \"$OUT/marks\"; then break; fi; sleep 0.1; done
+    - echo -long >> \"$OUT/marks\"
 next: {stage: two, script: 'true', needs: [short]}
 ";
     let project = project(text);
@@ -193,11 +197,21 @@ next: {stage: two, script: 'true', needs: [short]}
         let marks = marks(&project);
         marks.iter().position(|mark| mark == name).unwrap()
     };
-    run(&project, &["--concurrency", "2"]).expect_code(0);
+    // As long as it waits, the next one does not come, and then it does.
+    run(&project, &["--concurrency", "2", "--variable", "TICKS=10"]).expect_code(0);
     assert!(at("-long") < at("+next"), "the batch was not waited for");
     fs::remove_file(project.scratch().join("out/marks")).unwrap();
     let out = format!("OUT={}", project.scratch().join("out").display());
-    let words = ["run", "--concurrency", "2", "--variable", &out];
+    let ticks = "TICKS=600";
+    let words = [
+        "run",
+        "--concurrency",
+        "2",
+        "--variable",
+        &out,
+        "--variable",
+        ticks,
+    ];
     project.runwright(&words).expect_code(0);
     assert!(at("+next") < at("-long"), "GitLab waits for what is needed");
 }

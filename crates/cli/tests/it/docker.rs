@@ -214,6 +214,9 @@ fn a_job_that_failed_is_entered_in_its_container_which_goes_afterwards() {
     assert_eq!(containers(&project).len(), 1);
     terminal.type_line("echo $PWD, $NAME: $(cat by-script); echo $((6*7))-by-hand >by-shell");
     terminal.wait_for(&["/builds/local/project, value: left"]);
+    // Before its next prompt a shell does not know the key.
+    let prompts = || terminal.text().matches("[job job] $").count();
+    wait_until("the next prompt", || prompts() == 2);
     terminal.press("C-d");
     terminal.wait_for(&["42-by-hand", "[exit code 1]"]);
     assert!(terminal.is_as_before());
@@ -300,7 +303,7 @@ fn auto_takes_containers_where_an_engine_answers() {
 #[test]
 fn a_timeout_and_the_working_tree_itself() {
     let project = Project::with_pipeline(
-        "job:\n  image: runwright-test/busybox:1\n  timeout: 10 seconds\n  script: [echo begun > begun, sleep 600]\n",
+        "job:\n  image: runwright-test/busybox:1\n  timeout: 30 seconds\n  script: [echo begun > begun, sleep 600]\n",
     );
     runwright(&project, &["run", "--executor", "docker", "--in-place"])
         .expect_code(1)

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// A pipeline whose job leaves daemons and files everywhere, and says where it is.
+/// A pipeline whose job leaves daemons and files everywhere, and says where it is. It stays there for a moment, or as long
+/// as a variable says.
 fn nasty(marker: &str) -> String {
     format!(
         "job:
@@ -21,11 +22,11 @@ fn nasty(marker: &str) -> String {
     - (trap '' TERM HUP; sleep 600) &
     - mkdir -p kept && chmod 500 kept
     - echo in-script
-    - sleep 0.03
+    - sleep ${{IN_SCRIPT:-0.03}}
   after_script:
     - setsid sleep 600 &
     - echo in-after-script
-    - sleep 0.03
+    - sleep ${{IN_AFTER_SCRIPT:-0.03}}
 "
     )
 }
@@ -83,8 +84,24 @@ fn next_start(project: &Project) {
         .expect_code(0);
 }
 
+/// Waits for the guardian of the only run of a project, which is started beside it.
+pub(crate) fn guardian(project: &Project) -> u32 {
+    let mut found = Vec::new();
+    wait_until("the guardian", || {
+        found = guardians(project);
+        found.len() == 1
+    });
+    found[0]
+}
+
 fn start(project: &Project) -> Child {
     project.start(&["run"])
+}
+
+/// Starts a run that stays where it says `stage`.
+fn start_staying(project: &Project, stage: &str) -> Child {
+    let variable = stage.to_uppercase().replace('-', "_");
+    project.start(&["run", "--variable", &format!("{variable}=600")])
 }
 
 #[test]
@@ -93,8 +110,9 @@ fn killing_the_runner_in_each_stage_leaves_nothing() {
     for stage in ["in-script", "in-after-script"] {
         let marker = format!("runwright-test-{stage}-{}", std::process::id());
         let project = Project::with_pipeline(&nasty(&marker));
-        let mut run = start(&project);
+        let mut run = start_staying(&project, stage);
         project.wait_for(&format!("job | {stage}"));
+        guardian(&project);
         let cgroups = cgroups(&project);
         kill_9(&[run.id()]);
         run.wait().unwrap();
@@ -107,13 +125,10 @@ fn killing_runner_and_guardian_leaves_nothing_after_the_next_start() {
     for stage in ["in-script", "in-after-script"] {
         let marker = format!("runwright-test-both-{stage}-{}", std::process::id());
         let project = Project::with_pipeline(&nasty(&marker));
-        let mut run = start(&project);
+        let mut run = start_staying(&project, stage);
         project.wait_for(&format!("job | {stage}"));
         let cgroups = cgroups(&project);
-        let mut pids = guardians(&project);
-        assert_eq!(pids.len(), 1, "one guardian for one run");
-        pids.push(run.id());
-        kill_9(&pids);
+        kill_9(&[guardian(&project), run.id()]);
         run.wait().unwrap();
         next_start(&project);
         assert_nothing_stays(&project, &marker, &cgroups);
@@ -126,7 +141,7 @@ fn time_to_guardian(project: &Project) -> Duration {
         guardians(project).is_empty()
     });
     let begun = Instant::now();
-    let mut run = start(project);
+    let mut run = start_staying(project, "in-script");
     wait_until("a guardian", || !guardians(project).is_empty());
     let soon = begun.elapsed();
     kill_9(&[run.id()]);

@@ -5,9 +5,10 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::{Project, wait_until_told};
+use crate::project::{Project, files_below, is_of_slow_stage, wait_until_told};
 use crate::tmux::Terminal;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Jobs run until a file appears beside the repository; one fails as long as another file is missing.
@@ -96,12 +97,33 @@ fn jobs_and_a_log_show_at_80_columns_and_at_140() {
     assert_eq!(wide.lines().count(), 40);
 }
 
-#[test]
-fn the_whole_screen_is_as_in_the_pictures() {
+/// Returns the screen while jobs run, and a larger one after their end; `None` where a stage of the runner's own took so
+/// long that it shows as well.
+fn pictures() -> Option<[String; 2]> {
     let project = project();
     let terminal = start(&project, (80, 24));
     wait_until_held(&terminal);
-    insta::assert_snapshot!(terminal.normal_screen(), @r"
+    let small = terminal.normal_screen();
+    open(&project, "compile");
+    open(&project, "docs");
+    terminal.wait_for(&["push  failed", "✗ unit-tests", "✓ docs"]);
+    terminal.resize(140, 40);
+    terminal.type_keys(&["n"]);
+    terminal.wait_for(&["│ job       unit-tests"]);
+    let wide = terminal.normal_screen();
+    terminal.type_keys(&["q"]);
+    terminal.wait_for(&["[exit code 1]"]);
+    let slow = |screen: &String| screen.lines().any(is_of_slow_stage);
+    let pictures = [small, wide];
+    (!pictures.iter().any(slow)).then_some(pictures)
+}
+
+#[test]
+fn the_whole_screen_is_as_in_the_pictures() {
+    let drawn = (0..20).find_map(|_| pictures());
+    let [small, wide] =
+        drawn.expect("no stage of the runner's own takes a second, once in a while");
+    insta::assert_snapshot!(small, @r"
     pipeline 1  main  push  running  T:TT   2 running, 1 waiting, 1 manual
     build 0/1
      • compile                                           T:TT
@@ -127,13 +149,7 @@ fn the_whole_screen_is_as_in_the_pictures() {
 
     ? help  q quit  Tab log  r retry  p play  c cancel  s shell  n next failed
     ");
-    open(&project, "compile");
-    open(&project, "docs");
-    terminal.wait_for(&["push  failed", "✗ unit-tests", "✓ docs"]);
-    terminal.resize(140, 40);
-    terminal.type_keys(&["n"]);
-    terminal.wait_for(&["│ job       unit-tests"]);
-    insta::assert_snapshot!(terminal.normal_screen(), @r"
+    insta::assert_snapshot!(wide, @r"
     pipeline 1  main  push  failed  T:TT   1 failed, 2 done, 1 manual
     build 1/1                           test 2/2                            deploy 0/1
     ◂✓ compile                     T:TT  ✓ docs                        T:TT  ○ deploy
@@ -175,8 +191,6 @@ fn the_whole_screen_is_as_in_the_pictures() {
                                                                                                           │
     ? help  q quit  Tab log  r retry  p play  c cancel  s shell  n next failed  / filter  d details  z zoom
     ");
-    terminal.type_keys(&["q"]);
-    terminal.wait_for(&["[exit code 1]"]);
 }
 
 #[test]
@@ -192,12 +206,14 @@ fn a_shell_opens_beside_a_job_that_runs() {
     // The keys are the shell's.
     terminal.press("C-c");
     terminal.wait_for(&["^C\n[job compile] $"]);
+    let prompts = || terminal.text().matches("[job compile] $").count();
+    let before = prompts();
     terminal.type_line("touch $GATE.docs; exit 3");
     terminal.wait_for(&["1 running", "✓ docs", "? help"]);
     assert!(!terminal.screen().contains("at-2"), "all is drawn anew");
     // Who is in a job that ends is told.
     terminal.type_keys(&["s"]);
-    terminal.wait_for(&["[job compile] $"]);
+    wait_until_told(|| terminal.text(), || prompts() > before);
     open(&project, "compile");
     terminal.wait_for(&["the shell has ended with the job compile", "✗ unit-tests"]);
     terminal.type_keys(&["q"]);
@@ -253,6 +269,14 @@ fn a_job_that_cannot_be_entered_says_why() {
     terminal.wait_for(&["down > test", "\nfrom inside"]);
     terminal.type_keys(&["s"]);
     terminal.wait_for(&["a job of a child pipeline can be entered only while it runs"]);
+    let has_ended = |path: &PathBuf| {
+        path.ends_with("journal.jsonl")
+            && fs::read_to_string(path).is_ok_and(|text| text.contains("pipeline_done"))
+    };
+    wait_until_told(
+        || "the child pipeline's end".to_owned(),
+        || files_below(&project.home()).iter().any(has_ended),
+    );
     terminal.type_keys(&["r"]);
     terminal.wait_for(&["the pipeline has ended; the job that started it can be run again"]);
     terminal.type_keys(&["k", "s"]);
@@ -344,9 +368,9 @@ fn keys_search_fold_play_and_retry_and_the_exit_code_is_that_of_the_last_attempt
     terminal.type_keys(&["Tab", "/", "MAIN.C", "Enter"]);
     terminal.wait_for(&["no \"MAIN.C\" in this log"]);
     terminal.type_keys(&["/", "main.c", "Enter"]);
-    terminal.wait_for(&["\"main.c\" 1/2", "line 1 of 3"]);
+    terminal.wait_for(&["\"main.c\" 1/2", "line 1 of "]);
     terminal.type_keys(&["n"]);
-    terminal.wait_for(&["\"main.c\" 2/2", "line 2 of 3"]);
+    terminal.wait_for(&["\"main.c\" 2/2", "line 2 of "]);
     terminal.type_keys(&["Escape", "Tab"]);
     // A manual job is started with a variable.
     terminal.type_keys(&["G", "P", "WHERE=moon", "Enter"]);
@@ -372,7 +396,7 @@ fn sections_fold_and_unfold() {
     terminal.wait_for(&["▸ Get deps  1 line, 5 s", "\nend"]);
     assert!(!terminal.screen().contains("\nin\"\"side"));
     terminal.type_keys(&["Tab", "F"]);
-    terminal.wait_for(&["▾ Get deps  5 s", "\nin\"\"side"]);
+    terminal.wait_for(&["▾ Get deps  5 s", "\nin\"\"side", "✓ a"]);
     terminal.type_keys(&["q"]);
     terminal.wait_for(&["[exit code 0]"]);
 }

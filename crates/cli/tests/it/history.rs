@@ -1,9 +1,10 @@
 //! What was run: `runwright history` and `runwright logs`, of runs that live and of runs that are past.
 
-use crate::project::{Project, wait_until};
+use crate::project::{Project, files_below, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
+use std::path::PathBuf;
 use std::process::Stdio;
 
 const PIPELINE: &str = "
@@ -218,6 +219,14 @@ fn a_log_is_followed_until_its_job_ends() {
 fn a_killed_run_is_told_of_once_and_shows_what_there_is() {
     let project = Project::with_pipeline(WAITING);
     let mut run = start_waiting(&project);
+    // What a job says is shown before it is kept.
+    let is_kept = |path: &PathBuf| {
+        let is_log = path.extension().is_some_and(|it| it == "log");
+        is_log && fs::read_to_string(path).is_ok_and(|log| log.contains("it begins\n"))
+    };
+    wait_until("what it says to be kept", || {
+        files_below(&project.home()).iter().any(is_kept)
+    });
     run.kill().unwrap();
     run.wait().unwrap();
     let killed = "run 1 was killed while 1 of 2 jobs had finished; `runwright resume 1` goes on";

@@ -5,7 +5,8 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::{Done, Project, copy_program, mounts_below, processes_with, wait_until};
+use crate::fault::guardian;
+use crate::project::{Done, Project, copy_program, mounts_below, wait_until};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
@@ -177,11 +178,10 @@ fn an_overlay_does_not_outlive_a_killed_runner() {
             "{}",
             project.printed()
         );
+        let guardian = guardian(&project);
         let mut pids = vec![run.id()];
         if with_guardian {
-            let journal = project.home().join("journal").display().to_string();
-            pids.extend(processes_with(&journal));
-            assert_eq!(pids.len(), 2);
+            pids.push(guardian);
         }
         let pids = pids.iter().map(ToString::to_string);
         Command::new("kill")
@@ -271,6 +271,7 @@ fn a_user_who_is_not_root_gets_overlays_in_a_namespace() {
         Vec::<String>::new(),
         "only inside"
     );
+    guardian(&project);
     run.kill().unwrap();
     run.wait().unwrap();
     wait_until("directories to be gone", || project.leftovers().is_empty());
@@ -365,6 +366,7 @@ fn a_worktree_does_not_outlive_a_killed_runner() {
     project.wait_for("stays | /");
     let registry = project.dir().join(".git/worktrees");
     assert_eq!(fs::read_dir(&registry).unwrap().count(), 1);
+    guardian(&project);
     run.kill().unwrap();
     run.wait().unwrap();
     wait_until("the worktree to be gone", || {

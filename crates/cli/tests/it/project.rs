@@ -226,6 +226,33 @@ impl Project {
     }
 }
 
+/// What the runner does for a job beside its scripts.
+const OWN_STAGES: [&str; 12] = [
+    "resolve secrets",
+    "prepare executor",
+    "prepare script",
+    "get sources",
+    "clear worktree",
+    "restore cache",
+    "download artifacts",
+    "archive cache",
+    "archive cache on failure",
+    "upload artifacts on success",
+    "upload artifacts on failure",
+    "cleanup file variables",
+];
+
+/// Returns whether a line tells of a stage of the runner's own, as it does of one that took a second: `get sources 1.2 s`,
+/// behind the name of a job or not.
+pub(crate) fn is_of_slow_stage(line: &str) -> bool {
+    let (_, line) = line.rsplit_once("| ").unwrap_or(("", line));
+    let line = line.trim_start_matches(['▸', '▾', ' ']).trim_end();
+    let mut rests = OWN_STAGES
+        .iter()
+        .filter_map(|stage| line.strip_prefix(stage));
+    rests.any(|rest| rest.starts_with(' ') && rest.ends_with(" s"))
+}
+
 /// Copies the program, by another process: a child that another test makes has what this process
 /// is writing open too, and what is open for writing cannot be run.
 pub(crate) fn copy_program(to: &Path) {

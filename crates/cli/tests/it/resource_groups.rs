@@ -1,5 +1,6 @@
 //! Resource groups between runs of the binary.
 
+use crate::fault::guardians;
 use crate::project::{Project, files_below, processes_with, wait_until};
 use crate::signals::interrupt;
 use std::fs;
@@ -99,9 +100,17 @@ fn a_run_that_was_killed_gives_its_group_back() {
     wait_for_queue(&project, 1);
     // The one that dies leaves what its job made.
     fs::remove_dir(project.scratch().join("in")).unwrap();
+    wait_until("a guardian for each run", || guardians(&project).len() == 2);
+    let mut first = processes_with(&spot(&project));
+    first.retain(|pid| *pid != next.id());
     holder.kill().unwrap();
     holder.wait().unwrap();
     wait_until("the second job", || order(&project).len() == 2);
+    // The first job would take away what the second one made.
+    wait_until("the first job to be gone", || {
+        let living = processes_with(&spot(&project));
+        first.iter().all(|pid| !living.contains(pid))
+    });
     fs::write(project.scratch().join("go"), "").unwrap();
     assert_eq!(
         next.wait().unwrap().code(),
@@ -109,7 +118,9 @@ fn a_run_that_was_killed_gives_its_group_back() {
         "{}",
         project.printed()
     );
-    assert_eq!(processes_with(&spot(&project)), [] as [u32; 0]);
+    wait_until("all of both to be gone", || {
+        processes_with(&spot(&project)).is_empty()
+    });
 }
 
 #[test]

@@ -141,10 +141,19 @@ fn run(project: &Project, executor: &str) -> (Done, String) {
 /// Returns what stands between the heading of the steps and what comes after them, without stamps.
 fn steps_of(log: &str) -> String {
     let stamp = "2026-11-22T17:08:05.776712Z 01O ".len();
-    let lines = log
-        .lines()
-        .map(|line| line.get(stamp..).unwrap_or_default());
-    let mut lines = lines.skip_while(|line| !line.contains("step_run"));
+    let mut whole: Vec<String> = Vec::new();
+    for line in log.lines() {
+        let (stamp, text) = line.split_at_checked(stamp).unwrap_or_default();
+        // What a slow machine reads of a line in two parts is still one.
+        match whole.last_mut().filter(|_| stamp.ends_with('+')) {
+            Some(begun) => begun.push_str(text),
+            None => whole.push(text.to_owned()),
+        }
+    }
+    let mut lines = whole
+        .iter()
+        .map(String::as_str)
+        .skip_while(|line| !line.contains("step_run"));
     let heading = lines.next().unwrap_or_else(|| panic!("no steps in {log}"));
     assert!(heading.contains("Executing"), "{heading}");
     let of_steps = lines.take_while(|line| !line.starts_with("Cleaning up"));

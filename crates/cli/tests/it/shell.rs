@@ -110,18 +110,20 @@ fn a_job_is_entered_at_a_terminal() {
     terminal.press("C-c");
     // What is typed before it is heard would stand behind the line.
     terminal.wait_for(&["exit 4^C"]);
-    terminal.type_line("echo begun-$((1+1)); sleep 1000");
+    // Who says it is who is to hear the key.
+    terminal.type_line("sh -c 'echo begun-$((1+1)); exec sleep 1000'");
     terminal.wait_for(&["begun-2"]);
     terminal.press("C-c");
-    terminal.type_line("echo over-$((1+2)); sleep 1000");
+    terminal.type_line("sh -c 'echo over-$((1+2)); exec sleep 1000'");
     terminal.wait_for(&["over-3"]);
     terminal.press("C-z");
     terminal.wait_for(&["Stopped"]);
     terminal.type_line("kill %1; stty size");
     terminal.wait_for(&["40 100"]);
     terminal.resize(90, 35);
-    terminal.type_line("stty size");
-    terminal.wait_for(&["35 90"]);
+    let grown = "until test \"$(stty size)\" = '35 90'; do sleep 0.1; done; echo seen-$((1+1))";
+    terminal.type_line(grown);
+    terminal.wait_for(&["seen-2"]);
     terminal.type_line("exit 7");
     terminal.wait_for(&["[exit code 7]"]);
     assert!(terminal.is_as_before());
@@ -144,6 +146,9 @@ fn a_job_that_fails_is_entered_before_it_goes_on() {
         "{}",
         terminal.text()
     );
+    // Before its next prompt a shell does not know the key.
+    let prompts = || terminal.text().matches("[job test] $").count();
+    wait_until("the next prompt", || prompts() == 2);
     terminal.press("C-d");
     terminal.wait_for(&["after-it", "[exit code 1]"]);
     assert!(terminal.is_as_before());

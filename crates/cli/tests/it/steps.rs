@@ -1,6 +1,6 @@
 //! `runwright steps run`: functions by hand.
 
-use crate::fault::{assert_nothing_stays, cgroups, guardians, kill_9};
+use crate::fault::{assert_nothing_stays, cgroups, guardian, kill_9};
 use crate::project::{Project, wait_until};
 use crate::signals::interrupt;
 use std::fs;
@@ -150,11 +150,10 @@ fn a_function_whose_program_is_killed_leaves_nothing() {
         project.wait_for("it has begun");
         let cgroups = cgroups(&project);
         assert!(!project.leftovers().is_empty(), "its directory is there");
+        let guardian = guardian(&project);
         let mut pids = vec![child.id()];
         if with_guardian {
-            let found = guardians(&project);
-            assert_eq!(found.len(), 1, "one guardian for one run");
-            pids.extend(found);
+            pids.push(guardian);
         }
         kill_9(&pids);
         child.wait().unwrap();

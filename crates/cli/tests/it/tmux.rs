@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::{Project, wait_until_told};
+use crate::project::{Project, is_of_slow_stage, wait_until_told};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -88,11 +88,12 @@ impl Terminal {
         lines.join("\n").trim_end().to_owned()
     }
 
-    /// Returns the same with times and paths replaced.
+    /// Returns the same with times and paths replaced, and without what only a slow machine shows.
     pub(crate) fn normal_text(&self) -> String {
         let scratch = self.socket.parent().unwrap().to_str().unwrap();
         let text = self.text().replace(scratch, "SCRATCH");
-        let lines: Vec<String> = text.lines().map(normalised).collect();
+        let lines = text.lines().filter(|line| !is_of_slow_stage(line));
+        let lines: Vec<String> = lines.map(normalised).collect();
         lines.join("\n")
     }
 

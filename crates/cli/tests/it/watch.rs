@@ -1,5 +1,6 @@
 //! `runwright watch`.
 
+use crate::fault::guardian;
 use crate::project::{DEADLINE, Project, processes_with, wait_until};
 use crate::signals::interrupt;
 use crate::tmux::Terminal;
@@ -100,13 +101,22 @@ impl Drop for Watch<'_> {
     }
 }
 
+/// Saves a file as editors do, at once: who looks meanwhile would see an empty one.
+fn save(project: &Project, path: &str, text: &str) {
+    let whole = project.scratch().join("saved");
+    fs::write(&whole, text).unwrap();
+    let path = project.dir().join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::rename(whole, path).unwrap();
+}
+
 #[test]
 fn a_change_runs_what_it_touches_with_what_that_needs_from_before() {
     let project = project();
     let watch = Watch::start(&project, &[]);
     let first = watch.round(1);
     assert!(first.contains("pipeline 1: success (3 success)"), "{first}");
-    project.write("src/a", "second\n");
+    save(&project, "src/a", "second\n");
     let second = watch.round(2);
     assert!(second.contains("round 2: src/a changed"), "{second}");
     assert!(second.contains("reused from run 1"), "{second}");
@@ -135,7 +145,7 @@ fn a_change_runs_what_it_touches_with_what_that_needs_from_before() {
         fs::remove_dir_all(path).unwrap();
     }
     fs::remove_dir_all(project.home().join("content")).unwrap();
-    project.write("src/a", "third\n");
+    save(&project, "src/a", "third\n");
     let third = watch.round(3);
     assert!(third.contains("check | third"), "{third}");
     watch.end();
@@ -146,40 +156,43 @@ fn what_is_no_change_of_content_or_does_not_count_runs_nothing() {
     let project = project();
     let watch = Watch::start(&project, &[]);
     watch.waits(1);
-    project.write("src/a", "first\n");
-    project.write("src/x.ignored", "x");
-    project.write("ignored.ignored/deep/x", "x");
-    project.write("src/.a.swp", "x");
-    project.write("docs/d~", "x");
+    // Who has seen a change knows what was there.
+    save(&project, "docs/d", "y");
+    watch.waits(2);
+    save(&project, "src/a", "first\n");
+    save(&project, "src/x.ignored", "x");
+    save(&project, "ignored.ignored/deep/x", "x");
+    save(&project, "src/.a.swp", "x");
+    save(&project, "docs/d~", "x");
     // Saved as editors do, with the same contents: who looks meanwhile sees a file of theirs.
-    project.write("docs/.d.swp", "");
+    project.write("docs/.d.swp", "y");
     fs::rename(
         project.dir().join("docs/.d.swp"),
         project.dir().join("docs/d"),
     )
     .unwrap();
     // Whatever comes now is the first change.
-    project.write("docs/new/deep/e", "x");
-    let second = watch.round(2);
+    save(&project, "docs/new/deep/e", "x");
+    let third = watch.round(3);
     assert!(
-        second.contains("round 2: docs/new/deep/e changed"),
-        "{second}"
+        third.contains("round 3: docs/new/deep/e changed"),
+        "{third}"
     );
-    assert!(second.contains("lint | linted"), "{second}");
+    assert!(third.contains("lint | linted"), "{third}");
     // A file in a directory that was empty.
     fs::create_dir_all(project.dir().join("docs/empty/too")).unwrap();
-    project.write("docs/f", "x");
-    watch.waits(3);
-    project.write("docs/empty/too/g", "x");
-    let fourth = watch.round(4);
+    save(&project, "docs/f", "x");
+    watch.waits(4);
+    save(&project, "docs/empty/too/g", "x");
+    let fifth = watch.round(5);
     assert!(
-        fourth.contains("round 4: docs/empty/too/g changed"),
-        "{fourth}"
+        fifth.contains("round 5: docs/empty/too/g changed"),
+        "{fifth}"
     );
     fs::remove_file(project.dir().join("docs/f")).unwrap();
-    assert!(watch.round(5).contains("round 5: docs/f changed"));
-    project.write("README", "x");
-    assert!(watch.round(6).contains("no job is touched"));
+    assert!(watch.round(6).contains("round 6: docs/f changed"));
+    save(&project, "README", "x");
+    assert!(watch.round(7).contains("no job is touched"));
     watch.end();
 }
 
@@ -200,7 +213,7 @@ fn thousands_of_files_at_once_are_one_round() {
     project.git(&["checkout", "-q", "main"]);
     let second = watch.round(2);
     assert!(second.contains("and 2997 more changed"), "{second}");
-    project.write("docs/d", "last");
+    save(&project, "docs/d", "last");
     let third = watch.round(3);
     assert!(third.contains("round 3: docs/d changed"), "{third}");
     watch.end();
@@ -213,14 +226,14 @@ fn a_broken_pipeline_is_shown_and_waits_for_the_next_save() {
     let watch = Watch::start(&project, &[]);
     assert!(watch.round(1).contains("error[yaml-syntax]"));
     // What changes meanwhile is not forgotten.
-    project.write("docs/d", "x");
+    save(&project, "docs/d", "x");
     watch.waits(2);
-    project.write(".gitlab-ci.yml", PIPELINE);
+    save(&project, ".gitlab-ci.yml", PIPELINE);
     let third = watch.round(3);
     assert!(third.contains("pipeline 1: success (3 success)"), "{third}");
     fs::remove_file(project.dir().join(".gitlab-ci.yml")).unwrap();
     assert!(watch.round(4).contains("no .gitlab-ci.yml"));
-    project.write(".gitlab-ci.yml", &format!("{PIPELINE}# more\n"));
+    save(&project, ".gitlab-ci.yml", &format!("{PIPELINE}# more\n"));
     let fifth = watch.round(5);
     assert!(fifth.contains("pipeline 2: success (3 success)"), "{fifth}");
     watch.end();
@@ -259,13 +272,13 @@ long:
 #[test]
 fn a_change_during_a_run_waits_for_its_end() {
     let project = Project::with_pipeline(LONG);
-    project.write("src/a", "first\n");
+    save(&project, "src/a", "first\n");
     project.commit();
     let stop = project.scratch().join("stop");
     let stop = format!("STOP={}", stop.display());
     let watch = Watch::start(&project, &["--variable", &stop]);
     project.wait_for("long | first");
-    project.write("src/a", "second\n");
+    save(&project, "src/a", "second\n");
     fs::write(project.scratch().join("stop"), "").unwrap();
     let second = watch.round(2);
     assert!(second.contains("long | second"), "{second}");
@@ -276,20 +289,18 @@ fn a_change_during_a_run_waits_for_its_end() {
 #[test]
 fn changes_during_a_run_are_one_round() {
     let project = Project::with_pipeline(LONG);
-    project.write("src/a", "first\n");
+    save(&project, "src/a", "first\n");
     project.commit();
     let stop = project.scratch().join("stop");
     let stop = format!("STOP={}", stop.display());
     let watch = Watch::start(&project, &["--variable", &stop]);
     project.wait_for("long | first");
-    project.write("src/a", "second\n");
-    // So long that the two are no change at once; it would be one round in any case.
-    std::thread::sleep(std::time::Duration::from_millis(700));
-    project.write("src/a", "third\n");
+    save(&project, "src/a", "second\n");
+    save(&project, "src/a", "third\n");
     fs::write(project.scratch().join("stop"), "").unwrap();
     let second = watch.round(2);
     assert!(second.contains("long | third"), "{second}");
-    project.write("src/new", "");
+    save(&project, "src/new", "");
     let third = watch.round(3);
     assert!(third.contains("round 3: src/new changed"), "{third}");
     // The new one counts as well.
@@ -299,17 +310,17 @@ fn changes_during_a_run_are_one_round() {
 #[test]
 fn with_restart_broken_settings_end_the_round_and_are_shown() {
     let project = Project::with_pipeline(LONG);
-    project.write("src/a", "first\n");
+    save(&project, "src/a", "first\n");
     project.commit();
     let stop = project.scratch().join("stop");
     let stop = format!("STOP={}", stop.display());
     let watch = Watch::start(&project, &["--restart", "--variable", &stop]);
     project.wait_for("long | first");
-    project.write(".runwright.toml", "bad = 1\n");
+    save(&project, ".runwright.toml", "bad = 1\n");
     let second = watch.round(2);
     assert!(second.contains(".runwright.toml:1:1"), "{second}");
     fs::write(project.scratch().join("stop"), "").unwrap();
-    project.write(".runwright.toml", "");
+    save(&project, ".runwright.toml", "");
     let third = watch.round(3);
     assert!(third.contains("pipeline 2: success"), "{third}");
     let printed = watch.end();
@@ -319,13 +330,13 @@ fn with_restart_broken_settings_end_the_round_and_are_shown() {
 #[test]
 fn with_restart_it_cancels_the_run() {
     let project = Project::with_pipeline(LONG);
-    project.write("src/a", "first\n");
+    save(&project, "src/a", "first\n");
     project.commit();
     let stop = project.scratch().join("stop");
     let stop = format!("STOP={}", stop.display());
     let watch = Watch::start(&project, &["--restart", "--variable", &stop]);
     project.wait_for("long | first");
-    project.write("src/a", "second\n");
+    save(&project, "src/a", "second\n");
     project.wait_for("long | second");
     fs::write(project.scratch().join("stop"), "").unwrap();
     watch.waits(2);
@@ -337,7 +348,7 @@ fn with_restart_it_cancels_the_run() {
 #[test]
 fn ctrl_c_in_a_run_cancels_it_and_ends() {
     let project = Project::with_pipeline(LONG);
-    project.write("src/a", "first\n");
+    save(&project, "src/a", "first\n");
     let stop = format!("STOP={}/never", project.scratch().display());
     let mut watch = Watch::start(&project, &["--variable", &stop]);
     project.wait_for("long | first");
@@ -358,7 +369,7 @@ job:
   artifacts: {paths: [app.txt]}
 ";
     let project = Project::with_pipeline(pipeline);
-    project.write("src/a", "first\n");
+    save(&project, "src/a", "first\n");
     project.commit();
     let watch = Watch::start(&project, &["--in-place"]);
     // What is no artifact may be the user's, once.
@@ -368,7 +379,7 @@ job:
         "{second}"
     );
     assert!(second.contains("changes whenever the jobs run"), "{second}");
-    project.write("src/a", "second\n");
+    save(&project, "src/a", "second\n");
     let third = watch.round(3);
     assert!(third.contains("round 3: src/a changed"), "{third}");
     assert!(third.contains("job | second"), "{third}");
@@ -388,7 +399,7 @@ fn without_events_it_looks_for_changes() {
         first.contains("looked for changes every 1 s: --poll asks for it"),
         "{first}"
     );
-    project.write("docs/d", "x");
+    save(&project, "docs/d", "x");
     assert!(watch.round(2).contains("round 2: docs/d changed"));
     watch.end();
 }
@@ -407,7 +418,7 @@ fn events_and_reports_tell_of_each_round() {
     ];
     let watch = Watch::start(&project, &options);
     watch.waits(1);
-    project.write("docs/d", "x");
+    save(&project, "docs/d", "x");
     watch.waits(2);
     let printed = watch.end();
     assert_eq!(
@@ -445,6 +456,7 @@ fn after_a_kill_the_next_command_cleans_up() {
     ));
     let mut watch = Watch::start(&project, &[]);
     project.wait_for("job | ready");
+    guardian(&project);
     watch.child.kill().unwrap();
     watch.child.wait().unwrap();
     wait_until("no process of the job", || {
@@ -459,7 +471,7 @@ fn on_a_terminal_rounds_stand_apart_and_nothing_is_left_of_them() {
     let project = project();
     let terminal = Terminal::start(&project, (80, 24), "watch lint");
     terminal.wait_for(&["✓ lint", "waiting for changes"]);
-    project.write("docs/d \u{1b}[31m", "x");
+    save(&project, "docs/d \u{1b}[31m", "x");
     terminal.wait_for(&["--- round 2: docs/d", "pipeline 2: success"]);
     let twice = || terminal.text().matches(WAITS).count() == 2;
     wait_until("it waits again", twice);
@@ -473,7 +485,7 @@ fn clear_begins_each_round_on_an_empty_screen() {
     let project = project();
     let terminal = Terminal::start(&project, (80, 24), "watch --clear lint");
     terminal.wait_for(&["pipeline 1: success", "waiting for changes"]);
-    project.write("docs/d", "x");
+    save(&project, "docs/d", "x");
     terminal.wait_for(&[
         "--- round 2: docs/d",
         "pipeline 2: success",
@@ -513,7 +525,7 @@ fn where_the_system_tells_of_too_little_it_looks_for_changes() {
         first.contains("the system watches no more directories"),
         "{first}"
     );
-    project.write("docs/d", "x");
+    save(&project, "docs/d", "x");
     assert!(watch.round(2).contains("round 2: docs/d changed"));
     watch.end();
 }

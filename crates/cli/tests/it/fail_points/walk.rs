@@ -193,8 +193,13 @@ fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stag
 }
 
 /// Returns a visit in the middle: that is in a job, where the first is often before all jobs.
-fn middle(visits: usize) -> usize {
-    visits.div_ceil(2)
+fn middle(point: &str, visits: usize) -> usize {
+    let middle = visits.div_ceil(2);
+    match point {
+        // A slow machine stores in fewer pieces.
+        "trace::spool::append" => middle.min(3),
+        _ => middle,
+    }
 }
 
 #[test]
@@ -202,7 +207,7 @@ fn killed_at_any_point_nothing_is_left() {
     let ways = |point: &str, visits| {
         vec![
             format!("kill before {point}"),
-            format!("kill after {point} {}", middle(visits)),
+            format!("kill after {point} {}", middle(point, visits)),
         ]
     };
     let slowest = Mutex::new(Duration::ZERO);
@@ -215,6 +220,7 @@ fn killed_at_any_point_nothing_is_left() {
         if what.starts_with("kill after") {
             // So the guardian dies too, and all is left to the next run.
             stage.cell.kill();
+            stage.cell.wait_until_empty(what);
         } else if case.scenario != Scenario::AfterDeath {
             wait_until(what, || stage.cell.processes_of_jobs().is_empty());
             let mut slowest = slowest.lock().unwrap();
@@ -243,7 +249,7 @@ fn killed_at_any_point_nothing_is_left() {
 #[test]
 fn failed_at_any_point_the_run_says_so_and_nothing_is_left() {
     let ways = |point: &str, visits| {
-        let visits = BTreeSet::from([1, middle(visits)]);
+        let visits = BTreeSet::from([1, middle(point, visits)]);
         let ways = visits
             .iter()
             .map(|visit| format!("error at {point} {visit}"));
