@@ -154,7 +154,7 @@ impl Suite {
     /// Returns how many seconds a script sleeps that is to be stopped: longer than any check waits
     /// for that, and no longer, so that what a broken executor leaves behind goes away.
     pub(crate) fn nap(&self) -> u64 {
-        (3 * self.after_cancel()).as_secs().max(30)
+        (3 * self.after_cancel()).as_secs().max(120)
     }
 }
 

@@ -55,9 +55,10 @@ pub(in super::super) async fn detached_children_are_ended(suite: Arc<Suite>) -> 
         session.end(Ok(())).await?;
         return skipped("the processes of a remote environment cannot be listed from here");
     }
+    // What is substituted ends when the child is there, in a session of its own.
     let script = format!(
         "command -v setsid >/dev/null || {{ echo none; exit 0; }}\n\
-         setsid sleep {} >/dev/null 2>&1 & sleep 0.2 2>/dev/null; echo done",
+         echo \"$(setsid sh -c 'sleep {} >/dev/null 2>&1 & echo done')\"",
         suite.nap()
     );
     let outcome = session.run(session.command(script)).await.map(drop);

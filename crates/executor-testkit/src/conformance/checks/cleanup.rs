@@ -97,7 +97,8 @@ pub(in super::super) async fn cleanup_leaves_no_files(suite: Arc<Suite>) -> Outc
         ensure!(left.is_empty(), "this was left: {}", left.join("; "));
         if is_local {
             let entries = std::fs::read_dir(&temp_dir).into_iter().flatten().flatten();
-            let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+            let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+            names.sort();
             ensure!(names.is_empty(), "{temp_dir} still holds {names:?}");
         }
     }
