@@ -15,11 +15,9 @@ tab=$(printf '\t')
 newline='
 '
 # The records as they are now, but for an incomplete last line. Whoever starts next may take over
-# what was left to him, and remove the journal, while this still works.
-records=$(
-    cat "$journal"
-    echo .
-)
+# what was left to him, and remove the journal, while this still works. When they cannot be read to
+# the end, all is left to him.
+records=$(cat "$journal" && echo .) || exit 0
 records=${records%"${records##*"$newline"}"}
 
 # Tells whether the record "$1<tab>$2" stands: a later line "-$1<tab>$2" takes it back.
