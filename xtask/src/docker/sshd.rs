@@ -15,7 +15,7 @@ use super::port::free_port;
 use crate::run;
 
 /// How long it may take to listen.
-const START: Duration = Duration::from_secs(20);
+const START: Duration = Duration::from_mins(2);
 
 /// A user that is neither root nor nobody. ssh takes a key that others may read only if it is not its user's own, and
 /// both of them are users of the tests.
