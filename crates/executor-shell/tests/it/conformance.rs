@@ -13,7 +13,8 @@ async fn check(
     let mut runner = support::runner(directory.path());
     runner.shell = Some(dialect);
     runner.graceful_kill_timeout = Duration::from_secs(1);
-    let options = change(SuiteOptions::new(runner));
+    let options = SuiteOptions::new(runner).promptness(Duration::from_mins(1));
+    let options = change(options);
     conformance(Arc::new(provider(config)), options)
         .await
         .assert_passed();

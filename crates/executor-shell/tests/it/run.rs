@@ -1,7 +1,8 @@
 use crate::support::{Fixture, config};
 use executor_core::prelude::*;
 use executor_core::trace::StreamKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[tokio::test]
 async fn the_script_runs_here_as_the_runners_user() {
@@ -57,10 +58,21 @@ async fn the_script_is_in_no_command_line() {
 async fn streams_stay_apart_and_in_order() {
     // R-EXEC-48
     let mut fixture = Fixture::new(config()).await;
-    // Each write waits until the one before can be read, so that their order is known.
-    fixture
-        .run("for i in 1 2 3; do echo out$i; sleep 0.2; echo err$i >&2; sleep 0.2; done")
-        .await;
+    // Each write waits until the one before was read, so that their order is known.
+    let script =
+        "for i in 1 2 3; do echo out$i; wait_for out$i; echo err$i >&2; wait_for err$i; done";
+    let script = format!("wait_for() {{ until [ -e $1 ]; do sleep 0.01; done; }}\n{script}");
+    let directory = PathBuf::from(&fixture.environment.workspace.dirs().project_dir);
+    let log = Arc::clone(&fixture.log);
+    let names = ["out1", "err1", "out2", "err2", "out3", "err3"];
+    let follow = tokio::time::timeout(Duration::from_mins(1), async {
+        for (read, name) in names.iter().enumerate() {
+            log.wait_for_writes(read + 1).await;
+            std::fs::write(directory.join(name), "").unwrap();
+        }
+    });
+    let follow = async { follow.await.expect("all is read") };
+    tokio::join!(fixture.run(&script), follow);
     assert_eq!(fixture.log.stdout(), "out1\nout2\nout3\n");
     assert_eq!(fixture.log.stderr(), "err1\nerr2\nerr3\n");
     let (out, err) = (StreamKind::Stdout, StreamKind::Stderr);

@@ -35,9 +35,19 @@ impl Log {
 
     /// Waits until the standard output has this text.
     pub(crate) async fn wait_for(&self, text: &str) {
+        self.wait_until(|| self.stdout().contains(text)).await;
+    }
+
+    /// Waits until the job has written so often.
+    pub(crate) async fn wait_for_writes(&self, count: usize) {
+        self.wait_until(|| self.order.lock().unwrap().len() >= count)
+            .await;
+    }
+
+    async fn wait_until(&self, holds: impl Fn() -> bool) {
         loop {
             let changed = self.changed.notified();
-            if self.stdout().contains(text) {
+            if holds() {
                 return;
             }
             changed.await;

@@ -17,7 +17,8 @@ async fn an_honest_executor_passes_the_whole_suite() {
     let reference = ReferenceProvider::new();
     let mut config = runner_config("reference");
     config.graceful_kill_timeout = Duration::from_secs(2);
-    let report = conformance(reference.build(None), SuiteOptions::new(config)).await;
+    let options = SuiteOptions::new(config).promptness(Duration::from_mins(1));
+    let report = conformance(reference.build(None), options).await;
     println!("{report}");
     report.assert_passed();
     assert_eq!(

@@ -167,8 +167,12 @@ async fn thousand_orphans_leave_no_zombies() {
     }
 }
 
+/// What the group above all runs hands on, which a limit of processes changes.
+static HANDED_ON: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 #[tokio::test]
 async fn a_fork_bomb_is_held_by_the_limit_of_its_job() {
+    let _alone = HANDED_ON.lock().await;
     let settings = Settings {
         pids_max: Some(40),
         ..Settings::default()
@@ -310,6 +314,7 @@ async fn run_script(
 
 #[tokio::test]
 async fn a_group_that_is_not_the_runs_is_left_as_it_is() {
+    let _alone = HANDED_ON.lock().await;
     let first = supervisor(Containment::Auto);
     let Some(group) = run_group(&first) else {
         return;

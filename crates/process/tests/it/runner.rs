@@ -106,10 +106,18 @@ impl Drop for Runner {
     }
 }
 
-/// Finds a guardian by the journal it was given.
+/// Finds a guardian by the journal it was given; not what it has started, which shows that too.
 pub(crate) fn guardian(work: &Path) -> Option<u32> {
     let journal = format!("{}/", state(work).join("journal").display());
-    processes("cmdline", &journal).pop()
+    let all = processes("cmdline", &journal);
+    let is_started = |pid: u32| parent(pid).is_some_and(|parent| all.contains(&parent));
+    all.iter().copied().find(|pid| !is_started(*pid))
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(") ")?;
+    rest.split(' ').nth(1)?.parse().ok()
 }
 
 /// Returns the runner's state directory.

@@ -1,11 +1,20 @@
 //! Stopping, asked for gently or not.
 
+use std::fs;
 use std::time::Duration;
 
 use executor_core::{CancelCause, Cancellation, StopLevel};
 use process::{Ended, ExitStatus, ProcessTree, Stream, Timing};
 
-use crate::support::{BOTH, lives, noted, sh, tree, until};
+use crate::support::{BOTH, PATIENCE, lives, noted, sh, tree, until};
+
+/// Gives what is asked to end all the time it needs.
+fn patient() -> Timing {
+    Timing {
+        terminate_grace: PATIENCE,
+        ..Timing::default()
+    }
+}
 
 /// Runs a script and asks for a level once it has printed something.
 async fn stopped_at(
@@ -30,7 +39,7 @@ async fn terminate_lets_the_script_end_itself() {
     for containment in BOTH {
         let tree = tree(containment);
         let script = "trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done";
-        let outcome = stopped_at(&tree, script, StopLevel::Cancel, &Timing::default()).await;
+        let outcome = stopped_at(&tree, script, StopLevel::Cancel, &patient()).await;
         assert_eq!(outcome.status, ExitStatus::Exited(7));
         let expected = Ended::Stopped {
             level: StopLevel::Cancel,
@@ -45,9 +54,20 @@ async fn terminate_lets_the_script_end_itself() {
 async fn a_stopped_process_hears_the_request_too() {
     for containment in BOTH {
         let tree = tree(containment);
-        let script = "trap 'exit 7' TERM; echo ready; kill -STOP $$; while :; do sleep 0.01; done";
-        let outcome = stopped_at(&tree, script, StopLevel::Cancel, &Timing::default()).await;
-        assert_eq!(outcome.status, ExitStatus::Exited(7));
+        let script = "trap 'exit 7' TERM; kill -STOP $$; while :; do sleep 0.01; done";
+        let process = tree.spawn(&sh(script)).unwrap();
+        let stat = format!("/proc/{}/stat", process.id());
+        let asked = Cancellation::new();
+        let (mut sink, timing) = (|_: Stream, _: &[u8]| {}, patient());
+        let ask = async {
+            until("it to be stopped", || {
+                fs::read_to_string(&stat).unwrap().contains(") T ")
+            })
+            .await;
+            asked.cancel(CancelCause::User);
+        };
+        let (outcome, ()) = tokio::join!(process.run(&mut sink, &asked, &timing), ask);
+        assert_eq!(outcome.unwrap().status, ExitStatus::Exited(7));
         tree.close().await.unwrap();
     }
 }

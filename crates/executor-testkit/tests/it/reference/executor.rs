@@ -22,6 +22,8 @@ pub(crate) struct ReferenceExecutor {
     prepared: bool,
     stopped: bool,
     cleanups: u32,
+    /// What it should not have opened yet.
+    pub(crate) held: Option<fs::File>,
 }
 
 impl ReferenceExecutor {
@@ -41,6 +43,7 @@ impl ReferenceExecutor {
             prepared: false,
             stopped: false,
             cleanups: 0,
+            held: None,
         }
     }
 

@@ -59,7 +59,7 @@ pub(crate) enum Fault {
     Panics,
     /// `prepare` never returns.
     Hangs,
-    /// Creating an executor starts a process.
+    /// Creating an executor opens a file, more often than not.
     CreateAllocates,
     /// A feature is reported that is not there.
     Boasts,

@@ -123,9 +123,8 @@ impl Running {
                 kill_marked(&self.mark);
             }
         }
-        // Without a fault nobody is left who could hold them, and a busy machine may take its time.
-        let patience = if self.fault.is_none() { 20 } else { 2 };
-        let patience = tokio::time::sleep(Duration::from_secs(patience));
+        // Hardly anybody is left who could hold them, and a busy machine may take its time.
+        let patience = tokio::time::sleep(Duration::from_secs(20));
         tokio::pin!(patience);
         loop {
             tokio::select! {
@@ -159,7 +158,7 @@ async fn pump(
 ) {
     let size = match fault {
         // So small that there are always several pieces.
-        Some(Fault::ReordersOutput) => 64,
+        Some(Fault::ReordersOutput | Fault::DecoratesPieces) => 64,
         _ => 64 * 1024,
     };
     let mut buffer = vec![0; size];
