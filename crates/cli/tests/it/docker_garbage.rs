@@ -1,7 +1,7 @@
 //! What jobs bring into a real engine, and what of it goes.
 
 use crate::docker::{docker, runwright, start};
-use crate::project::Project;
+use crate::project::{Project, wait_until};
 use crate::registry::Registry;
 use std::fs;
 
@@ -139,6 +139,11 @@ fn what_jobs_brought_is_told_and_goes_when_there_is_no_room() {
     change_ledger(&project, |notes| {
         let volumes = notes["volumes"].as_object_mut().unwrap();
         volumes.values_mut().for_each(|it| it["used"] = 1.into());
+    });
+    // The engine lets go of volumes a moment after the container is gone.
+    wait_until("nobody to have the volume", || {
+        let told = runwright(&project, &["clean", "--docker", "--dry-run"]).expect_code(0);
+        !told.stdout.contains("a container has it")
     });
     let rest = runwright(&project, &["clean", "--docker", "--older-than", "1 week"]);
     rest.expect_code(0)
