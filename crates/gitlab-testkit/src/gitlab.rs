@@ -6,11 +6,14 @@ use crate::token::{Kind, Role, Token, Validity};
 use crate::world::{ProjectRecord, Visibility, World};
 use crate::{Fault, Group, Held, Page, Project, Request, Setup, TokenHandle, Variable};
 use std::collections::BTreeSet;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// A GitLab on a port of the loopback address, until it is dropped.
@@ -245,9 +248,25 @@ impl GitLab {
     /// When somebody took its port meanwhile.
     pub fn resume(&self) {
         self.stop();
-        let listener = TcpListener::bind(self.address).expect("its port is still free");
+        let listener = bind_again(self.address).expect("its port is still free");
         let acceptor = self.tls.as_ref().map(|it| it.acceptor.clone());
         let running = Running::start(Arc::clone(&self.world), listener, acceptor);
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
+    }
+}
+
+/// Listens where something has listened before, whose last connection may take its time to go.
+fn bind_again(address: SocketAddr) -> io::Result<TcpListener> {
+    let began = Instant::now();
+    loop {
+        match TcpListener::bind(address) {
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrInUse
+                    && began.elapsed() < Duration::from_secs(30) =>
+            {
+                thread::sleep(Duration::from_millis(20));
+            }
+            bound => return bound,
+        }
     }
 }

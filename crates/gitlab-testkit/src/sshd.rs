@@ -92,7 +92,7 @@ impl Sshd {
     pub fn command(&self) -> String {
         format!(
             "ssh -F /dev/null -l '{}' -i '{}' -o IdentitiesOnly=yes -o BatchMode=yes \
-             -o StrictHostKeyChecking=yes -o UserKnownHostsFile='{}'",
+             -o ConnectTimeout=60 -o StrictHostKeyChecking=yes -o UserKnownHostsFile='{}'",
             user(),
             self.key().display(),
             self.known_hosts().display()
