@@ -1,7 +1,8 @@
 use gitlab_api::{Client, Instance, Token, TokenKind};
 use gitlab_testkit::GitLab;
 use std::collections::HashSet;
-use web::{Origin, Reach, Web, WebOptions};
+use std::time::Duration;
+use web::{Limits, Origin, Reach, Web, WebOptions};
 
 pub(crate) const TOKEN: &str = "glpat-s3cret";
 
@@ -31,6 +32,12 @@ pub(crate) fn client(gitlab: &GitLab, kind: Option<TokenKind>, others: &[&GitLab
     };
     let options = WebOptions {
         reach,
+        // Requests are counted, so none is to be late.
+        limits: Limits {
+            deadline: Duration::from_mins(1),
+            overall: Duration::from_mins(4),
+            ..Limits::default()
+        },
         ..WebOptions::default()
     };
     let web = Web::new(options).expect("the options are right");

@@ -8,6 +8,7 @@
 use gitlab_testkit::{GitLab, Sshd};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 fn git(args: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new("git");
@@ -125,12 +126,18 @@ fn nothing_is_left_of_a_connection_that_was_open() {
     drop(sshd);
     assert!(!folder.exists());
     let needle = folder.to_str().unwrap();
-    let left = std::fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .filter(|entry| {
+    let left = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let left = processes.filter(|entry| {
             let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             String::from_utf8_lossy(&words).contains(needle)
         });
-    assert_eq!(left.count(), 0);
+        left.count()
+    };
+    // What its server had started takes a moment to see that nobody is there.
+    let began = Instant::now();
+    while left() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(30), "{}", left());
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }

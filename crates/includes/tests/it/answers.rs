@@ -5,6 +5,7 @@ use gitlab_testkit::{Fault, GitLab, Page};
 use includes::{Answer, Library, LibraryError, ProjectAddress, Question, Servers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use web::{Origin, Url, Web, WebOptions};
 
 const TOKEN: &str = "glpat-s3cret";
@@ -57,6 +58,9 @@ fn gitlab() -> GitLab {
 
 fn servers(gitlab: &GitLab, user: &Arc<User>) -> Servers {
     let mut options = WebOptions::default();
+    // Requests are counted, so none is to be late.
+    options.limits.deadline = Duration::from_mins(1);
+    options.limits.overall = Duration::from_mins(4);
     let url = Url::parse(&gitlab.url()).expect("an address");
     options.reach.named.extend(Origin::of(&url));
     let web = Web::new(options).expect("the options are right");

@@ -16,6 +16,9 @@ fn process(gitlab: &GitLab, home: &Path, fetching: Fetching, notes: &Notes) -> C
     let url = Url::parse(&gitlab.url()).unwrap();
     options.reach.named.insert(Origin::of(&url).unwrap());
     options.limits.attempts = 1;
+    // Requests are counted, so none is to be late.
+    options.limits.deadline = Duration::from_mins(1);
+    options.limits.overall = Duration::from_mins(4);
     let web = Web::new(options).unwrap();
     let servers = Servers::new(web, Arc::new(NoAccounts));
     Cached::new(servers, Store::at(home), fetching, notes.clone())

@@ -39,7 +39,7 @@ async fn who_does_not_answer_in_time_is_not_waited_for() {
         forever(wire, b"x", moment)
     });
     let drips_body = Server::start(move |_, wire| {
-        wire.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n")?;
+        wire.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")?;
         forever(wire, b"x", moment)
     });
     let drips_pieces = Server::start(move |_, wire| {

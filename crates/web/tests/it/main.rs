@@ -31,6 +31,9 @@ fn naming(servers: &[&str]) -> WebOptions {
             ..Reach::default()
         },
         limits: Limits {
+            // Requests are counted, so none is to be late.
+            deadline: Duration::from_mins(1),
+            overall: Duration::from_mins(4),
             pause: Duration::from_millis(1),
             ..Limits::default()
         },

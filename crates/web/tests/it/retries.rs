@@ -127,7 +127,7 @@ async fn all_attempts_together_have_an_end() {
         .expect_err("late");
     assert!(matches!(error, WebError::Late { .. }), "{error}");
     // Far from what the attempts would take, and far from what a busy machine needs more.
-    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(began.elapsed() < Duration::from_mins(1));
 }
 
 #[tokio::test]

@@ -34,15 +34,22 @@ fn files_are_fetched_side_by_side_within_bounds() {
 
 #[test]
 fn what_is_late_is_given_up_and_the_rest_is_had() {
-    let library = Arc::new(Scripted::new(&[("page https://e.com/a.yml", "a")]));
-    let elsewhere = with(&library, |settings| {
-        settings.time = Duration::from_millis(500);
-    });
     let requests = [
         remote("https://e.com/never.yml"),
         remote("https://e.com/a.yml"),
     ];
-    let found = elsewhere.fetch(&requests);
+    // A busy machine may be late with what is there, too.
+    let (elsewhere, found) = [500, 5_000, 60_000]
+        .map(Duration::from_millis)
+        .into_iter()
+        .map(|time| {
+            let library = Arc::new(Scripted::new(&[("page https://e.com/a.yml", "a")]));
+            let elsewhere = with(&library, |settings| settings.time = time);
+            let found = elsewhere.fetch(&requests);
+            (elsewhere, found)
+        })
+        .find(|(_, found)| found[1].is_ok())
+        .expect("what is there is had");
     let late = |found: &Result<_, IncludeError>| {
         let error = found.as_ref().err().map(ToString::to_string);
         error.is_some_and(|error| error.contains("took longer"))

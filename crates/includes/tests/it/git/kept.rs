@@ -167,7 +167,7 @@ async fn whoever_gives_up_leaves_no_process() {
         () = waiting => {}
     }
     let mut left = marked(&mark);
-    for _ in 0..500 {
+    for _ in 0..6000 {
         if left == 0 {
             break;
         }
