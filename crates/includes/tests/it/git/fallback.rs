@@ -6,7 +6,8 @@ use includes::{
 };
 use std::collections::HashSet;
 use std::sync::Arc;
-use web::{Reach, Web, WebOptions};
+use std::time::Duration;
+use web::{Limits, Reach, Web, WebOptions};
 
 /// A user of one GitLab, with a token or without.
 #[derive(Debug)]
@@ -52,6 +53,12 @@ impl Asking {
             reach: Reach {
                 named: HashSet::from([instance.origin().clone()]),
                 ..Reach::default()
+            },
+            // Requests are counted, so none is to be late.
+            limits: Limits {
+                deadline: Duration::from_mins(1),
+                overall: Duration::from_mins(4),
+                ..Limits::default()
             },
             ..WebOptions::default()
         };
