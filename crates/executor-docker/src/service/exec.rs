@@ -5,6 +5,11 @@ use crate::error::DockerError;
 use bollard::exec::StartExecResults;
 use bollard::models::ExecConfig;
 use futures_util::StreamExt;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How long after the end of its output a command may go on.
+const END: Duration = Duration::from_secs(30);
 
 /// Runs `command` in the container and returns its exit code.
 pub(crate) async fn run(
@@ -17,9 +22,15 @@ pub(crate) async fn run(
     if let StartExecResults::Attached { mut output, .. } = attached {
         while output.next().await.is_some_and(|piece| piece.is_ok()) {}
     }
-    let found = engine.call(doing(), engine.api().inspect_exec(&id)).await?;
-    // Without a code it never ran.
-    Ok(found.exit_code.unwrap_or(126))
+    let read = Instant::now();
+    loop {
+        let found = engine.call(doing(), engine.api().inspect_exec(&id)).await?;
+        if found.running != Some(true) || read.elapsed() > END {
+            // Without a code it never ran.
+            return Ok(found.exit_code.unwrap_or(126));
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
 }
 
 /// Starts `command` in the container, with its input and output in the answer.

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// How long is waited between two runs of a command, which cost the engine some 100 ms each.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How long a container that ends may say of a script that it cannot be run.
+const ENDING: Duration = Duration::from_secs(1);
+
 /// Why a service is not ready.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotReady {
@@ -120,7 +123,10 @@ async fn script(engine: &Engine, running: &Running, script: &str) -> Answer {
             // There is no shell in it, or not what the script needs. A container that ends just now says the same, and
             // no more when it has ended, so it is believed the second time.
             Ok(126 | 127) if refused => return Answer::Unknown,
-            Ok(126 | 127) => refused = true,
+            Ok(126 | 127) => {
+                refused = true;
+                tokio::time::sleep(ENDING).await;
+            }
             // The way to the engine broke, or the service ends.
             Ok(_) | Err(_) => {}
         }
