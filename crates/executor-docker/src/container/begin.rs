@@ -9,7 +9,7 @@ use crate::run::mark::MarkedLine;
 use bollard::container::LogOutput;
 use bollard::query_parameters::AttachContainerOptions;
 use executor_core::{CancelCause, Cancellation, JobTrace, TraceStream};
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,7 +84,8 @@ async fn begin(
                 continue;
             }
             () = &mut deadline => match code {
-                Some(_) => None,
+                // What has come meanwhile counts.
+                Some(_) => output.next().now_or_never().flatten(),
                 None => return Err(DockerError::Deadline {
                     doing: format!(
                         "wait for the entry point of image {image} to start the command that it \

@@ -22,7 +22,7 @@ const OBEY: &[u8] = b"trap 'exit 143' TERM\n";
 
 /// How long after the end of its output a container may run. Its shell has that until it ends, and the engine notices the
 /// end of a container a little later.
-const LATE: Duration = Duration::from_secs(3);
+const LATE: Duration = Duration::from_secs(20);
 
 /// Runs stages in two containers: the user's in that of the job, common work in a predefined one.
 #[derive(Debug)]
@@ -185,6 +185,21 @@ impl AttachEngine {
             let deadline = [kill_at, give_up_at, drained_at, quiet_at, cut_at];
             let deadline = deadline.into_iter().flatten().min();
             tokio::select! {
+                // What has come is read before a deadline counts that passed meanwhile.
+                biased;
+                () = stage.cancellation.canceled(), if !stopping.asked => {
+                    stopping.asked = true;
+                    stopping.untold = true;
+                    stopping.kill_at = Some(Instant::now() + self.timing.terminate_grace);
+                }
+                () = stage.cancellation.aborted(), if !stopping.killed => {
+                    stopping.asked = true;
+                    stopping.kill_at = Some(Instant::now());
+                }
+                ended = &mut ending, if end.is_none() => {
+                    end = Some(ended);
+                    drained_at = Some(Instant::now() + self.timing.pipe_grace);
+                }
                 () = &mut feeding, if !fed => fed = true,
                 piece = pieces.next(), if !is_read => if let Some(Ok(piece)) = piece {
                     output.take(&piece);
@@ -195,19 +210,6 @@ impl AttachEngine {
                     is_read = true;
                     cut_at = Some(Instant::now() + LATE);
                 },
-                ended = &mut ending, if end.is_none() => {
-                    end = Some(ended);
-                    drained_at = Some(Instant::now() + self.timing.pipe_grace);
-                }
-                () = stage.cancellation.canceled(), if !stopping.asked => {
-                    stopping.asked = true;
-                    stopping.untold = true;
-                    stopping.kill_at = Some(Instant::now() + self.timing.terminate_grace);
-                }
-                () = stage.cancellation.aborted(), if !stopping.killed => {
-                    stopping.asked = true;
-                    stopping.kill_at = Some(Instant::now());
-                }
                 () = until(deadline) => {}
             }
             let now = Instant::now();

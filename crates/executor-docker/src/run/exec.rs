@@ -20,6 +20,9 @@ use tokio::time::{Instant, sleep};
 /// How often is asked whether the shell has ended while something else holds its output.
 const ASK: Duration = Duration::from_millis(500);
 
+/// How long after the end of the shell what was written before may come, however much it is.
+const BACKLOG: Duration = Duration::from_secs(10);
+
 /// How long after a stream broke the end of the container may show.
 const SOON: Duration = Duration::from_secs(1);
 
@@ -87,12 +90,12 @@ impl ExecEngine {
                 if let Some(process) = output.process().map(str::to_owned) {
                     self.signal(Signal::Kill, &process).await?;
                 }
-                return Err(BuildError::from(self.explain(cut())).given_up());
+                return Err(BuildError::from(self.explain(cut()).await).given_up());
             }
-            Err(error) => return Err(BuildError::from(self.explain(error)).given_up()),
+            Err(error) => return Err(BuildError::from(self.explain(error).await).given_up()),
         };
         if code == 0 && output.process().is_none() {
-            let error = self.explain(unread(&self.execs.name, code));
+            let error = self.explain(unread(&self.execs.name, code)).await;
             return Err(BuildError::from(error).given_up());
         }
         Ok(status::result_of(code, begun.elapsed(), output.bytes()))
@@ -108,7 +111,7 @@ impl ExecEngine {
         match started {
             Ok(running) => Ok(running),
             // Whoever has lost the container says it in other words.
-            Err(error) => Err(self.lost_soon().await.unwrap_or(error)),
+            Err(error) => Err(self.explain(error).await),
         }
     }
 
@@ -122,7 +125,8 @@ impl ExecEngine {
     ) -> Result<bool, DockerError> {
         let mut stopping = Stopping::default();
         let mut end = self.end.clone();
-        let mut drained_at: Option<Instant> = None;
+        // When the shell was found to have ended, and when something was read last.
+        let (mut ended_at, mut read_at) = (None::<Instant>, Instant::now());
         let mut quiet_at: Option<Instant> = None;
         let input = &mut running.input;
         let feeding = async {
@@ -135,23 +139,14 @@ impl ExecEngine {
         tokio::pin!(feeding, asking);
         let mut fed = false;
         loop {
+            let drained_at = self.drained_at(ended_at, read_at);
             let deadline = [stopping.kill_at, stopping.give_up_at, drained_at, quiet_at]
                 .into_iter()
                 .flatten()
                 .min();
             tokio::select! {
-                () = &mut feeding, if !fed => fed = true,
-                piece = running.output.next() => match piece {
-                    Some(Ok(piece)) => {
-                        output.take(&piece);
-                        quiet_at = Some(Instant::now() + self.timing.idle_after);
-                    }
-                    Some(Err(error)) => {
-                        let error = DockerError::from_api("follow the output of the stage", error);
-                        return Err(self.lost_soon().await.unwrap_or(error));
-                    }
-                    None => break,
-                },
+                // What has come is read before a deadline counts that passed meanwhile.
+                biased;
                 () = stage.cancellation.canceled(), if !stopping.asked => {
                     stopping.asked = true;
                     stopping.pending = Some(Signal::Terminate);
@@ -161,12 +156,22 @@ impl ExecEngine {
                     stopping.asked = true;
                     stopping.kill_at = Some(Instant::now());
                 }
-                _ = ended(&mut end), if drained_at.is_none() => {
-                    drained_at = Some(Instant::now() + self.timing.pipe_grace);
-                }
-                () = &mut asking, if drained_at.is_none() => {
-                    drained_at = Some(Instant::now() + self.timing.pipe_grace);
-                }
+                _ = ended(&mut end), if ended_at.is_none() => ended_at = Some(Instant::now()),
+                () = &mut asking, if ended_at.is_none() => ended_at = Some(Instant::now()),
+                () = &mut feeding, if !fed => fed = true,
+                piece = running.output.next() => match piece {
+                    Some(Ok(piece)) => {
+                        output.take(&piece);
+                        let now = Instant::now();
+                        quiet_at = Some(now + self.timing.idle_after);
+                        read_at = now;
+                    }
+                    Some(Err(error)) => {
+                        let error = DockerError::from_api("follow the output of the stage", error);
+                        return Err(self.explain(error).await);
+                    }
+                    None => break,
+                },
                 () = until(deadline) => {}
             }
             let now = Instant::now();
@@ -186,7 +191,7 @@ impl ExecEngine {
                 let process = process.to_owned();
                 self.signal(signal, &process).await?;
             }
-            if due(drained_at) {
+            if due(self.drained_at(ended_at, read_at)) {
                 break;
             }
             if due(stopping.give_up_at) {
@@ -200,6 +205,13 @@ impl ExecEngine {
             return Err(lost);
         }
         Ok(stopping.asked)
+    }
+
+    /// Returns when what the shell wrote counts as read.
+    fn drained_at(&self, ended_at: Option<Instant>, read_at: Instant) -> Option<Instant> {
+        let ended = ended_at?;
+        let last = ended.max(read_at) + self.timing.pipe_grace;
+        Some(last.min(ended + BACKLOG))
     }
 
     /// Returns when the shell is known to have ended.
@@ -238,9 +250,7 @@ impl ExecEngine {
     }
 
     /// Tells that the container is lost, where that is the reason of an error.
-    fn explain(&self, error: DockerError) -> DockerError {
-        let end = self.end.borrow();
-        end.as_ref()
-            .map_or(error, |end| end.error(&self.execs.name))
+    async fn explain(&self, error: DockerError) -> DockerError {
+        self.lost_soon().await.unwrap_or(error)
     }
 }
