@@ -2,11 +2,14 @@
 
 use crate::container::watch::told_of;
 use crate::engine::Engine;
+use std::time::SystemTime;
 
 /// Returns when the last process of the container is dead; never when the engine does not say so.
 ///
 /// It says so as soon as it hears of it. Every other answer, that to a kill too, comes after network and file system
 /// are taken apart, which takes as long again.
 pub(crate) async fn death(engine: Engine, container: String) {
-    told_of(&engine, &container, "die").await;
+    // It may be removed before the engine hears that somebody listens.
+    let since = Some(SystemTime::now());
+    told_of(&engine, &container, "die", since).await;
 }

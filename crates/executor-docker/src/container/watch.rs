@@ -3,12 +3,12 @@
 use crate::engine::Engine;
 use crate::error::DockerError;
 use bollard::errors::Error;
-use bollard::models::ContainerState;
+use bollard::models::{ContainerState, ContainerStateStatusEnum as Status};
 use bollard::query_parameters::{EventsOptions, WaitContainerOptions};
 use executor_core::HumanDuration;
 use futures_util::StreamExt;
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -106,7 +106,7 @@ pub(crate) async fn end_of_run(engine: &Engine, container: &str) -> ContainerEnd
     loop {
         {
             let stopped = stopped(engine, container);
-            let paused = told_of(engine, container, "pause");
+            let paused = told_of(engine, container, "pause", None);
             tokio::pin!(stopped, paused);
             let mut asking = true;
             while asking {
@@ -143,14 +143,21 @@ async fn stopped(engine: &Engine, container: &str) {
     let _ = answer.next().await;
 }
 
-/// Returns when the engine tells of such an event of the container; never when it does not.
-pub(crate) async fn told_of(engine: &Engine, container: &str, event: &str) {
+/// Returns when the engine tells of such an event of the container, from now on or since then; never when it does not.
+pub(crate) async fn told_of(
+    engine: &Engine,
+    container: &str,
+    event: &str,
+    since: Option<SystemTime>,
+) {
+    let since = since.and_then(|since| since.duration_since(UNIX_EPOCH).ok());
     let filters = HashMap::from([
         ("container".to_owned(), vec![container.to_owned()]),
         ("event".to_owned(), vec![event.to_owned()]),
     ]);
     let options = EventsOptions {
         filters: Some(filters),
+        since: since.map(|it| format!("{}.{:09}", it.as_secs(), it.subsec_nanos())),
         ..EventsOptions::default()
     };
     let events = engine.api().events(Some(options));
@@ -201,6 +208,10 @@ fn end_of(state: &ContainerState) -> Option<ContainerEnd> {
     }
     if state.running == Some(true) {
         return None;
+    }
+    // Whoever removes a container kills it first.
+    if matches!(state.status, Some(Status::REMOVING | Status::DEAD)) {
+        return Some(ContainerEnd::Removed);
     }
     Some(ContainerEnd::Ended {
         code: state.exit_code.unwrap_or_default(),

@@ -15,6 +15,9 @@ use tokio::sync::watch;
 /// How long what the agent had said may still come when its container has ended.
 const LATE: Duration = Duration::from_millis(500);
 
+/// How long after its agent a container that somebody stops may end: he waits 10 s for it.
+const PARTING: Duration = Duration::from_secs(15);
+
 /// Runs stages through one agent.
 #[derive(Debug)]
 pub(crate) struct AgentEngine {
@@ -93,7 +96,7 @@ impl AgentEngine {
             Err(StepsError::Canceled(_)) if !stage.cancellation.is_canceled() => {
                 return Err(self.taken_away().await);
             }
-            Err(error) => return Err(self.explain(error)),
+            Err(error) => return Err(self.explain(error).await),
         };
         if let Some(error) = &result.log_error {
             stage.trace.warning_line(&format!(
@@ -138,17 +141,23 @@ impl AgentEngine {
     /// Says why a stage was stopped that nobody here has stopped.
     async fn taken_away(&self) -> BuildError {
         let mut end = self.end.clone();
-        let end = tokio::time::timeout(SOON, ended(&mut end)).await;
+        let end = tokio::time::timeout(PARTING, ended(&mut end)).await;
         end.map_or(BuildError::Canceled(CancelCause::EnvironmentLost), |end| {
             end.error(&self.name).into()
         })
         .given_up()
     }
 
-    /// Where the container is lost, that is why.
-    fn explain(&self, error: StepsError) -> BuildError {
-        let lost = self.end.borrow().as_ref().map(|end| end.error(&self.name));
-        lost.map_or_else(|| error.into(), BuildError::from)
-            .given_up()
+    /// Where the container is lost, or that shows soon, that is why.
+    async fn explain(&self, error: StepsError) -> BuildError {
+        let mut end = self.end.clone();
+        // Whoever stops a stage does not wait for other reasons.
+        let patience = match error {
+            StepsError::Canceled(_) => Duration::ZERO,
+            _ => SOON,
+        };
+        let lost = tokio::time::timeout(patience, ended(&mut end)).await;
+        let lost = lost.map(|end| BuildError::from(end.error(&self.name)));
+        lost.unwrap_or_else(|_| error.into()).given_up()
     }
 }

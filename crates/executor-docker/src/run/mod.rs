@@ -58,6 +58,9 @@ const NOT_STARTED: ExitCode = ExitCode(126);
 /// How long after the end of a stage that of its container may show.
 const SOON: Duration = Duration::from_secs(1);
 
+/// How long after a stage that was killed its container may end.
+const SAME_KILL: Duration = Duration::from_secs(5);
+
 /// How long before the end of a container is seen the kernel may have killed what ended it.
 const RECENT: Duration = Duration::from_secs(10);
 
@@ -124,7 +127,7 @@ impl StageEngine {
             let patience = if result.oom_killed {
                 Duration::ZERO
             } else {
-                SOON
+                SAME_KILL
             };
             match seen_within(patience, container, |_| true).await {
                 Some(died) if died.is_out_of_memory() => result.oom_killed = true,
