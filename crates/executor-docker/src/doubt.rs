@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// How long after its end is in sight an engine may do what it was asked for before.
-const LATE: Duration = Duration::from_secs(3);
+const LATE: Duration = Duration::from_secs(6);
 /// How long is waited between two removals of what is not there.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -142,7 +142,7 @@ mod tests {
         let canceled = || Err(DockerError::Canceled(CancelCause::User));
         check(canceled(), 5, 5).await;
         check(canceled(), 1, 1).await;
-        check(canceled(), usize::MAX, 31).await;
+        check(canceled(), usize::MAX, 61).await;
     }
 
     #[tokio::test]

@@ -84,7 +84,8 @@ pub(super) fn is_held(path: &Path) -> io::Result<bool> {
         Err(error) => return Err(error),
     };
     match file.try_lock() {
-        Ok(()) => Ok(false),
+        // A child that is being made has the file too, and would keep the lock for a moment.
+        Ok(()) => file.unlock().map(|()| false),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(error),
     }

@@ -8,13 +8,14 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use serde::Deserialize;
 use std::time::Duration;
+use tokio::time::{Instant, sleep};
 
 /// How many images are asked about at once.
 const AT_ONCE: usize = 8;
 
-/// How often an engine is asked that is just counting for somebody else, and how long is waited in between.
-const TRIES: u32 = 20;
-const PAUSE: Duration = Duration::from_millis(250);
+/// How long an engine is asked that is just counting for somebody else, and how long is waited in between.
+const PATIENCE: Duration = Duration::from_mins(1);
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What there is in an engine.
 #[derive(Debug, Default)]
@@ -109,14 +110,13 @@ impl Usage {
 /// Waits while the engine answers the same to somebody else: it refuses the second who asks.
 async fn ask_when_free(engine: &Engine) -> Result<Answer, DockerError> {
     let path = "/system/df?type=image&type=volume&verbose=1";
-    let mut tried = 1;
+    let begun = Instant::now();
     loop {
         match engine.get("ask what takes room", path).await {
-            Err(error) if error.status() == Some(500) && tried < TRIES => {}
+            Err(error) if error.status() == Some(500) && begun.elapsed() < PATIENCE => {}
             answer => return answer,
         }
-        tokio::time::sleep(PAUSE).await;
-        tried += 1;
+        sleep(PAUSE).await;
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// How long its agent may take to show that it is well; a new one would not be there much later.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 /// How long the engine may take to rename it: one that is busy would need much longer to make another.
 const RENAMING: Duration = Duration::from_secs(25);
 /// How long the removal of one that is not well is waited for.

@@ -109,10 +109,11 @@ impl Login {
         }
         if !self.answered.load(Ordering::Relaxed) {
             // An sshd that leads nowhere, or to where nothing is, says so by closing what it has opened.
-            if !is_open(UnixStream::connect(self.socket()).await?).await {
-                return Ok(None);
+            match is_open(UnixStream::connect(self.socket()).await?).await {
+                Some(true) => self.answered.store(true, Ordering::Relaxed),
+                Some(false) => return Ok(None),
+                None => {}
             }
-            self.answered.store(true, Ordering::Relaxed);
         }
         UnixStream::connect(self.socket()).await.map(Some)
     }
@@ -183,17 +184,15 @@ fn is_turned_away(ssh: &SshClient) -> bool {
     complaint.is_some_and(|text| text.contains("exchange_identification"))
 }
 
-/// Whether somebody answers, or at least nobody closes the connection.
-async fn is_open(mut stream: UnixStream) -> bool {
+/// Whether somebody answers and does not close the connection; `None` where neither happens in time.
+async fn is_open(mut stream: UnixStream) -> Option<bool> {
     let asked = stream
         .write_all(b"GET /_ping HTTP/1.1\r\nHost: engine\r\nConnection: close\r\n\r\n")
         .await;
     if asked.is_err() {
-        return false;
+        return Some(false);
     }
     let mut answer = [0; 16];
-    match tokio::time::timeout(PATIENCE, stream.read(&mut answer)).await {
-        Ok(read) => read.is_ok_and(|bytes| bytes > 0),
-        Err(_) => true,
-    }
+    let read = tokio::time::timeout(PATIENCE, stream.read(&mut answer)).await;
+    read.ok().map(|read| read.is_ok_and(|bytes| bytes > 0))
 }
