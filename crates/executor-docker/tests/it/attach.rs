@@ -1,9 +1,9 @@
 //! Jobs whose containers are started anew for each stage, as GitLab Runner does it.
 
-use crate::support::engine;
 use crate::support::runner::{
     BUSYBOX, DEBIAN, NONROOT, Opened, Run, job, left_of, settings, shown,
 };
+use crate::support::{engine, noticed};
 use bollard::models::{ContainerInspectResponse, EventMessage, MountPoint};
 use bollard::query_parameters::EventsOptions;
 use executor_core::prelude::*;
@@ -106,7 +106,7 @@ async fn a_stage_is_a_start_whose_first_process_reads_the_script() {
     assert_eq!((found.exec_ids, state.running), (None, Some(false)));
     opened.executor.cleanup().await.unwrap();
     assert_eq!(run.left().await, Vec::<String>::new());
-    let seen = events.join_next().await.unwrap().unwrap();
+    let seen = noticed(events.join_next()).await.unwrap().unwrap();
     let count = |action: &str| {
         let of_build = seen.iter().filter(|event| {
             let actor = event.actor.as_ref().and_then(|actor| actor.id.as_deref());

@@ -103,7 +103,7 @@ async fn limits_hold_in_the_container() {
         touch /scratch/there && echo written
         d=/dev; df -k /scratch $d/shm | tail -n 2 | while read name blocks rest; do echo $blocks; done
         head -c 3 /dev/mine | wc -c
-        (for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do sleep 1 & done) 2>&1
+        (for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do sleep 60 & done) 2>&1
         true
     ";
     let plan = ContainerPlan {

@@ -22,10 +22,15 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 /// The bytes of an image of these tests.
 const SIZE: usize = 100_000;
 const DAY: u64 = 24 * 60 * 60;
+
+/// Who asks what takes room: an engine refuses all but one at a time, and one test may go on asking for long.
+static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// A registry, and somebody whose jobs use its images.
 struct World {
@@ -113,8 +118,18 @@ impl World {
     }
 
     async fn collect(&self, budget: Budget) -> Collection {
+        let _alone = ALONE.lock().await;
+        self.collect_beside_others(budget).await
+    }
+
+    async fn collect_beside_others(&self, budget: Budget) -> Collection {
         let collector = self.collector(budget);
         collector.collect(Duration::from_mins(1)).await.unwrap()
+    }
+
+    async fn look(&self, budget: Budget) -> Collection {
+        let _alone = ALONE.lock().await;
+        self.collector(budget).look().await.unwrap()
     }
 
     async fn has(&self, image: &ImageReference) -> bool {
@@ -150,7 +165,7 @@ async fn over_budget_what_was_used_least_recently_goes() {
     let middle = world.used("middle", 5).await;
     let old = world.used("old", 9).await;
     let new = world.used("new", 1).await;
-    let looked = world.collector(room(SIZE * 5 / 2)).look().await.unwrap();
+    let looked = world.look(room(SIZE * 5 / 2)).await;
     assert!(looked.held >= 3 * SIZE as u64, "{looked:?}");
     assert_eq!(
         *verdict(&looked, &old.to_string()),
@@ -208,7 +223,7 @@ async fn what_is_the_users_own_stays() {
     world.job(&first).await;
     // Pulled by a job, and later by him.
     let again = world.used("again", 1).await;
-    let looked = world.collector(room(0)).look().await.unwrap();
+    let looked = world.look(room(0)).await;
     assert_eq!(
         *verdict(&looked, &again.to_string()),
         Verdict::Goes(Because::OverBudget)
@@ -216,14 +231,14 @@ async fn what_is_the_users_own_stays() {
     let by_hand = async {
         loop {
             world.pull_by_hand(&again).await;
-            let looked = world.collector(room(0)).look().await.unwrap();
+            let looked = world.look(room(0)).await;
             if *verdict(&looked, &again.to_string()) == Verdict::Stays(Stays::NotOurs) {
                 break;
             }
         }
     };
     // Clocks tell times in seconds, so a pull in the same one may still be ours.
-    let noticed = tokio::time::timeout(Duration::from_mins(1), by_hand).await;
+    let noticed = timeout(Duration::from_mins(1), by_hand).await;
     noticed.expect("a pull by hand is noticed");
     // Pulled by a job, and given another name by him.
     let named = world.used("named", 1).await;
@@ -356,7 +371,8 @@ async fn nothing_goes_while_images_are_pulled() {
     let found = world.collect(room(0)).await;
     let stays = Verdict::Stays(Stays::PullsGoOn);
     assert_eq!(*verdict(&found, &image.to_string()), stays);
-    drop(pulling);
+    // A child that is being made has the file too, and would keep the lock for a moment.
+    pulling.unlock().unwrap();
     let collector = world.collector(room(0));
     let late = collector.collect(Duration::ZERO).await.unwrap();
     let stays = Verdict::Stays(Stays::NoTime);
@@ -373,7 +389,10 @@ async fn two_collectors_at_once_leave_nothing() {
     for path in ["a", "b", "c", "d"] {
         world.used(path, 1).await;
     }
-    let (one, two) = tokio::join!(world.collect(room(0)), world.collect(room(0)));
+    let (one, two) = tokio::join!(
+        world.collect_beside_others(room(0)),
+        world.collect_beside_others(room(0))
+    );
     let gone = |found: &Collection| {
         let gone = |verdict: &Verdict| matches!(verdict, Verdict::Gone(_));
         found.items.iter().filter(|it| gone(&it.verdict)).count()
@@ -404,18 +423,23 @@ async fn a_job_that_begins_during_a_collection_has_its_image() {
             assert!(world.has(&image).await, "it went under a job");
             drop(leases);
         }
-        pulls
+        // Where the machine is too busy for that, until it has gone twice.
+        while pulls < 2 {
+            if !world.has(&image).await {
+                pulls += 1;
+                world.job(&image).await;
+            }
+        }
     };
     let collect = async {
         loop {
             world.collect(room(0)).await;
         }
     };
-    let pulls = tokio::select! {
-        pulls = jobs => pulls,
+    tokio::select! {
+        gone = timeout(Duration::from_mins(5), jobs) => gone.expect("it is removed between jobs"),
         () = collect => unreachable!("it goes on for ever"),
-    };
-    assert!(pulls > 1, "it was removed {pulls} times");
+    }
     world.end().await;
 }
 
@@ -431,7 +455,7 @@ async fn volumes_that_outlive_jobs_go_when_no_container_has_them() {
     run.config.name = unique("garbage");
     let mut opened = run.open(job(BUSYBOX)).await;
     opened.print("echo kept > /cache/deep/file").await;
-    let looked = world.collector(room(0)).look().await.unwrap();
+    let looked = world.look(room(0)).await;
     let volume = looked.items.iter().find(|it| it.kind == ItemKind::Volume);
     let volume = volume.unwrap_or_else(|| panic!("{looked:?}"));
     assert_eq!(volume.verdict, Verdict::Stays(Stays::InContainer));

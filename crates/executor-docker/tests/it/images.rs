@@ -12,7 +12,7 @@ use executor_docker::{DockerError, Engine};
 use executor_testkit::RecordingTrace;
 use futures_util::future::join_all;
 use process::{Containment, Settings, Supervisor};
-use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const ALWAYS: &[PullPolicy] = &[PullPolicy::Always];
@@ -385,14 +385,22 @@ async fn every_source_of_credentials_opens_the_registry() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a shell that ends at once")]
 async fn a_helper_is_asked_by_its_safe_name_alone() {
     let world = World::new(Auth::Password, 1000, |_, _| Fault::None).await;
     let registry = format!("127.0.0.1:{}", world.proxy.port);
     let directory = tempfile::tempdir().unwrap();
     let script = |name: &str, text: &str| {
         let path = directory.path().join(name);
-        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // By a process of its own: a child of this one that is being made may have it open, and then nobody can run it.
+        let written = Command::new("sh")
+            .args([
+                "-c",
+                "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"",
+            ])
+            .args([path.as_os_str(), text.as_ref()])
+            .status();
+        assert!(written.unwrap().success());
     };
     let answer = serde_json::json!({ "Username": USER, "Secret": PASSWORD }).to_string();
     script(

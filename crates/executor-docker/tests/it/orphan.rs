@@ -14,7 +14,7 @@ async fn a_job_that_nobody_goes_on_with_ends_with_its_container() {
     // R-EXEC-68
     let run = Run::remote(DockerConfig {
         engine: EngineChoice::Agent,
-        orphan_grace: 5,
+        orphan_grace: 20,
         ..settings()
     });
     let mut opened = run.open(job(BUSYBOX)).await;

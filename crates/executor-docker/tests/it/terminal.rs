@@ -84,7 +84,10 @@ async fn a_shell_ends_with_its_session() {
     let mut opened = run.open(job(BUSYBOX)).await;
     let mut session = session(&opened).await;
     type_line(&mut session, "sleep 4321 & echo be''gan", "began").await;
-    assert!(opened.print("ps").await.contains("sleep 4321"));
+    let begun = std::time::Instant::now();
+    while !opened.print("ps").await.contains("sleep 4321") {
+        assert!(begun.elapsed() < NOTICE, "it does not begin");
+    }
     drop(session);
     let begun = std::time::Instant::now();
     while opened.print("ps").await.contains("sleep 4321") {

@@ -1,6 +1,7 @@
 //! A job from its sources to its end, as a runner takes it through its stages.
 
 use crate::attach::{attach, events_until_gone};
+use crate::support::noticed;
 use crate::support::runner::{BUSYBOX, NONROOT, Run, left_of, settings};
 use content_store::ContentStore;
 use executor_core::job::{Artifact, Cache, Image, Job};
@@ -206,7 +207,7 @@ async fn the_helper_container_gets_the_sources_and_the_build_container_runs_the_
     assert_eq!(outcome.state, JobState::Success, "{log}");
     assert!(log.contains("int main;\nno tools here"), "{log}");
     assert_eq!(left_of(&run.owner).await, Vec::<String>::new());
-    let seen = events.join_next().await.unwrap().unwrap();
+    let seen = noticed(events.join_next()).await.unwrap().unwrap();
     let starts = seen
         .into_iter()
         .filter(|event| event.action.as_deref() == Some("start"));

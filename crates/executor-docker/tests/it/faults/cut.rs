@@ -178,8 +178,9 @@ async fn cut(choice: EngineChoice) {
     );
     assert_eq!(way.to_come(), 0, "{choice:?}");
     // What comes after finds none of it.
-    let left = opened.print("ps | grep 'sleep 30[0]' || echo none").await;
-    assert_eq!(left, "none\n");
+    let gone =
+        async { while opened.print("ps | grep 'sleep 30[0]' || echo none").await != "none\n" {} };
+    noticed(gone).await;
     opened.executor.cleanup().await.unwrap();
     assert_eq!(run.left().await, Vec::<String>::new());
 }
@@ -208,7 +209,7 @@ async fn at_the_wait_for_the_end_nothing_is_lost() {
         let mut opened = run.open(job(BUSYBOX)).await;
         let printed = opened.print("sleep 2; echo there").await;
         assert_eq!(printed, "there\n", "{choice:?}");
-        assert_eq!(way.to_come(), 0);
+        noticed(way.done(3)).await;
         opened.executor.cleanup().await.unwrap();
     }
 }

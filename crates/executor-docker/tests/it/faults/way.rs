@@ -141,7 +141,10 @@ impl Shared {
                 && part.is_some_and(|part| line.contains(part))
         })?;
         plan.times -= 1;
-        self.done.send_modify(|done| *done += 1);
+        // The engine has done what a deaf client asked for when its answer comes.
+        if plan.harm != Harm::Deaf {
+            self.done.send_modify(|done| *done += 1);
+        }
         Some(plan.harm)
     }
 }
@@ -200,11 +203,16 @@ async fn pass(shared: &Shared, client: UnixStream) {
     };
     let back = async {
         let mut buffer = vec![0; 64 << 10];
+        let mut answered = false;
         while let Ok(bytes @ 1..) = from_engine.read(&mut buffer).await {
             open().await;
             let deaf = *deaf.borrow();
             match deaf {
-                Some(Harm::Deaf) => {}
+                Some(Harm::Deaf) if answered => {}
+                Some(Harm::Deaf) => {
+                    answered = true;
+                    shared.done.send_modify(|done| *done += 1);
+                }
                 Some(_) => return,
                 None if to_client.write_all(&buffer[..bytes]).await.is_err() => return,
                 None => {}

@@ -3,6 +3,7 @@
 use super::setup::{BUSYBOX, Setup, TestImage, of_image, script, settings, with};
 use bollard::models::NetworkCreateRequest;
 use executor_core::BuildError;
+use executor_core::ability::PortProxy;
 use executor_core::cancellation::Cancellation;
 use executor_core::job::Port;
 use executor_core::variable::JobVariable;
@@ -20,12 +21,34 @@ fn ask(hosts: &str) -> String {
     asking(hosts, 80)
 }
 
-fn asking(hosts: &str, port: u16) -> String {
+pub(super) fn asking(hosts: &str, port: u16) -> String {
     format!(
         "for host in {hosts}; do for try in $(seq 100); do \
          word=$(nc -w 2 $host {port} </dev/null 2>/dev/null) && [ -n \"$word\" ] && break; usleep 50000; \
          done; echo $host: $word; done"
     )
+}
+
+/// Returns what a service says to whoever connects, again while it is between two connections: then nothing listens there,
+/// and one that comes as the listener ends is reset.
+async fn said_by(proxy: &dyn PortProxy, service: &str, port: u16) -> String {
+    let begun = Instant::now();
+    loop {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{service}:{port}");
+        let connected = proxy.connect(service, port, &Cancellation::new()).await;
+        let mut connection = match connected {
+            Ok(connection) => connection,
+            Err(error) => {
+                assert!(error.is_temporary(), "{error}");
+                continue;
+            }
+        };
+        let mut answer = String::new();
+        let read = connection.read_to_string(&mut answer).await;
+        if read.is_ok() && !answer.is_empty() {
+            return answer;
+        }
+    }
 }
 
 #[tokio::test]
@@ -66,13 +89,13 @@ async fn links_and_the_network_of_the_host_reach_services_too() {
         };
         let service = script(
             "db other",
-            "while true; do echo it | nc -l -p 34567 -w 1; done",
+            "while true; do echo it | nc -l -p 27345 -w 1; done",
         );
-        let service = with(service, "HEALTHCHECK_TCP_PORT", "34567");
+        let service = with(service, "HEALTHCHECK_TCP_PORT", "27345");
         let setup = Setup::new(&format!("mode-{mode}"), config, &[], &[service]).await;
         setup.start().await.expect("it starts");
         setup.ready().await.expect("it is ready");
-        let output = setup.in_the_job(&asking("db other", 34567)).await;
+        let output = setup.in_the_job(&asking("db other", 27345)).await;
         assert_eq!(output, "db: it\nother: it\n", "{mode}");
         setup.close().await;
     }
@@ -107,11 +130,7 @@ async fn an_engine_whose_networks_are_out_of_reach_is_asked_from_inside() {
     let answer = setup.in_the_job(&ask("db")).await;
 
     let proxy = setup.services.port_proxy(None);
-    let connected = proxy.connect("db", 80, &Cancellation::new()).await;
-    let mut word = [0; 7];
-    let mut connection = connected.expect("a connection");
-    connection.read_exact(&mut word).await.expect("a word");
-    drop(connection);
+    let word = said_by(&*proxy, "db", 80).await;
     setup.close().await;
     engine
         .api()
@@ -119,7 +138,7 @@ async fn an_engine_whose_networks_are_out_of_reach_is_asked_from_inside() {
         .await
         .expect("it is removed");
     assert_eq!(answer, "db: inside\n");
-    assert_eq!(&word, b"inside\n");
+    assert_eq!(word, "inside\n");
 }
 
 #[tokio::test]
@@ -169,23 +188,7 @@ async fn the_ports_of_services_are_reached_from_outside() {
     let proxy = setup.services.port_proxy(None);
     let cancellation = Cancellation::new();
     for (service, port, expect) in [("one", 80, "1\n"), ("TWO", 81, "2\n")] {
-        // Between two connections nothing listens there, and one that comes as the listener ends is reset.
-        let begun = Instant::now();
-        let answer = loop {
-            assert!(begun.elapsed() < Duration::from_mins(1), "{service}:{port}");
-            let mut connection = match proxy.connect(service, port, &cancellation).await {
-                Ok(connection) => connection,
-                Err(error) => {
-                    assert!(error.is_temporary(), "{error}");
-                    continue;
-                }
-            };
-            let mut answer = String::new();
-            let read = connection.read_to_string(&mut answer).await;
-            if read.is_ok() && !answer.is_empty() {
-                break answer;
-            }
-        };
+        let answer = said_by(&*proxy, service, port).await;
         assert_eq!(answer, expect);
     }
     for (service, port) in [("one", 81), ("two", 80), ("three", 80), ("build", 80)] {

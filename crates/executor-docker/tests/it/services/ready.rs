@@ -1,5 +1,6 @@
 //! When services are ready.
 
+use super::reach::asking;
 use super::setup::{Setup, TestImage, of_image, script, settings, with};
 use crate::support::noticed;
 use executor_core::cancellation::{CancelCause, Cancellation};
@@ -16,8 +17,8 @@ async fn a_slow_service_is_waited_for_at_one_of_its_lowest_ports() {
     let setup = Setup::started("many", &[of_image(&image.name, "db", opens)]).await;
     setup.ready().await.expect("it is ready");
     assert!(!setup.said().contains("WARNING"), "{}", setup.said());
-    let answer = setup.in_the_job("nc -w 2 db 17 </dev/null").await;
-    assert_eq!(answer, "ready\n");
+    let answer = setup.in_the_job(&asking("db", 17)).await;
+    assert_eq!(answer, "db: ready\n");
     setup.close().await;
     image.remove().await;
 }
@@ -34,6 +35,7 @@ async fn a_service_that_is_never_ready_is_told_with_its_log_and_fails_who_needs_
     for required in [false, true] {
         let service = never(if required { "true" } else { "false" });
         let setup = Setup::started(&format!("never-{required}"), &[service]).await;
+        setup.has_logged(0, "cannot start").await;
         let ready = setup.ready().await;
         let said = setup.said();
         assert!(

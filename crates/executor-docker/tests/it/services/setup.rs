@@ -1,6 +1,6 @@
 //! A job's services without the job.
 
-use crate::support::engine;
+use crate::support::{engine, noticed};
 use bollard::container::LogOutput;
 use bollard::models::{ContainerConfig, ContainerCreateBody, HostConfig};
 use bollard::query_parameters::{
@@ -164,6 +164,26 @@ impl Setup {
             .text(TraceStream::service(index, StreamKind::Stdout))
     }
 
+    /// Waits until the engine has this in a service's log.
+    pub(super) async fn has_logged(&self, index: usize, text: &str) {
+        let name = self.names.service(index);
+        let logged = async { while !self.log_of(&name).await.contains(text) {} };
+        noticed(logged).await;
+    }
+
+    /// Returns what the engine has in the log of a container.
+    async fn log_of(&self, container: &str) -> String {
+        let options = LogsOptions {
+            stdout: true,
+            stderr: true,
+            ..LogsOptions::default()
+        };
+        let pieces = self.engine.api().logs(container, Some(options));
+        let pieces = pieces.collect::<Vec<_>>().await.into_iter();
+        let pieces = pieces.map(|piece| piece.expect("a log"));
+        pieces.map(|piece: LogOutput| piece.to_string()).collect()
+    }
+
     /// Runs a script where the job's scripts run, and returns its output.
     pub(super) async fn in_the_job(&self, script: &str) -> String {
         let attachment = self.services.attachment(&self.network);
@@ -188,14 +208,7 @@ impl Setup {
         api.start_container(&id, None).await.expect("it starts");
         let ended = api.wait_container(&id, None::<WaitContainerOptions>);
         ended.collect::<Vec<_>>().await;
-        let options = LogsOptions {
-            stdout: true,
-            stderr: true,
-            ..LogsOptions::default()
-        };
-        let pieces = api.logs(&id, Some(options)).collect::<Vec<_>>().await;
-        let pieces = pieces.into_iter().map(|piece| piece.expect("a log"));
-        let output = pieces.map(|piece: LogOutput| piece.to_string()).collect();
+        let output = self.log_of(&id).await;
         let force = RemoveContainerOptions {
             force: true,
             ..RemoveContainerOptions::default()

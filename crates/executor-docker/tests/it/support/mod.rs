@@ -7,7 +7,7 @@ pub(crate) mod road;
 pub(crate) mod scratch;
 pub(crate) mod way;
 
-use executor_docker::engine::TlsFiles;
+use executor_docker::engine::{EngineOptions, TlsFiles};
 use executor_docker::{DockerHost, Engine};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,9 +32,16 @@ pub(crate) async fn engine() -> Engine {
         }),
         None => host,
     };
-    Engine::connect(&host)
+    Engine::connect_with(&host, patient())
         .await
         .expect("the engine of the tests answers")
+}
+
+/// Returns options for a machine that is busy.
+pub(crate) fn patient() -> EngineOptions {
+    let mut options = EngineOptions::default();
+    options.connect = Duration::from_mins(1);
+    options
 }
 
 /// Returns where it is.

@@ -1,6 +1,6 @@
 //! Ways to the engine of the tests: a port, a port with TLS, and an sshd.
 
-use crate::support::address;
+use crate::support::{address, patient};
 use executor_docker::engine::{Address, EngineOptions, TlsFiles};
 use executor_docker::{DockerHost, Engine};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -232,7 +232,7 @@ impl Sshd {
             "ssh -F /dev/null -i {root}/key -o IdentitiesOnly=yes \
              -o StrictHostKeyChecking=yes -o UserKnownHostsFile={root}/{known_hosts}"
         );
-        let mut options = EngineOptions::default();
+        let mut options = patient();
         options.ssh = ssh.split(' ').map(str::to_owned).collect();
         let address = format!("ssh://127.0.0.1:{}{}", self.port, socket().display());
         (DockerHost::parse(&address).unwrap(), options)
