@@ -46,6 +46,16 @@ fn runs(pid: &str) -> bool {
     status.is_ok_and(|it| !it.contains(") Z "))
 }
 
+/// Returns whether a process was given a journal of this directory, as a guardian is.
+fn guards(dir: &Path) -> bool {
+    let journal = format!("{}/", dir.join("git/journal").display());
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let lines = processes.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
+    lines
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .any(|line| line.contains(&journal))
+}
+
 #[test]
 fn who_is_killed_leaves_no_git_behind() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -56,6 +66,8 @@ fn who_is_killed_leaves_no_git_behind() {
         fs::read_to_string(dir.path().join("ssh.pid")).ok()
     });
     assert!(runs(pid.trim()));
+    // It is started beside the run, which may be first.
+    until("the guardian is there", || guards(dir.path()).then_some(()));
     asking.kill().expect("killed");
     asking.wait().expect("ended");
     until("the guardian ends git and its SSH", || {
