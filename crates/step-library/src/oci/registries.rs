@@ -15,8 +15,8 @@ use web::{Limits, Request, Web, WebError};
 /// How long a registry may take to begin an answer, and be silent in it.
 const SILENCE: Duration = Duration::from_mins(1);
 
-/// How long to wait for a sign that a registry encrypts.
-const GREETING: Duration = Duration::from_secs(5);
+/// How long to wait for a sign that a registry encrypts; most that do not say so at once.
+const GREETING: Duration = Duration::from_secs(15);
 
 /// Knows how registries are asked, and who asks them.
 #[derive(Debug, Clone)]

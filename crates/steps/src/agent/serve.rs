@@ -27,8 +27,8 @@ const BREATHER: Duration = Duration::from_millis(50);
 /// How long what runs may take to end when the agent is to end: less than the 10 s that `docker stop` gives.
 const WIND_DOWN: Duration = Duration::from_secs(5);
 
-/// How long those who are connected may take to ask how it ended.
-const FETCH_WITHIN: Duration = Duration::from_secs(1);
+/// How long those who are connected may take to ask how it ended: with [`WIND_DOWN`] still less than those 10 s.
+const FETCH_WITHIN: Duration = Duration::from_secs(3);
 
 /// Why an agent does not serve.
 #[derive(Debug, thiserror::Error)]

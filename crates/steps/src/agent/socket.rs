@@ -2,14 +2,21 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Mode;
+use rustix::fs::{Mode, fchmod};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
+};
 
 /// The longest path the kernel takes: 108 bytes with a final NUL.
 const LONGEST: usize = 107;
+
+/// How many may wait to be taken.
+const BACKLOG: i32 = 1024;
 
 /// Why an agent cannot listen.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +46,7 @@ pub(crate) struct Socket {
 impl Socket {
     /// Listens, in a file that nobody but this user may connect to.
     ///
-    /// A file that a dead agent has left is replaced. Call it while the program has one thread.
+    /// A file that a dead agent has left is replaced.
     pub(crate) fn open(path: &Path) -> Result<Self, SocketError> {
         if path.as_os_str().len() > LONGEST {
             return Err(SocketError::TooLong(path.to_owned()));
@@ -49,12 +56,7 @@ impl Socket {
             source,
         };
         remove_stale(path)?;
-        // A socket that is made with more rights and loses them later could be met between.
-        let mask = rustix::process::umask(Mode::from_raw_mode(0o177));
-        let listener = UnixListener::bind(path);
-        rustix::process::umask(mask);
-        let listener = listener.map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
+        let listener = listener(path).map_err(failed)?;
         Ok(Self {
             path: path.to_owned(),
             inode: inode(path),
@@ -75,6 +77,18 @@ impl Drop for Socket {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// Listens without blocking, in a new file.
+fn listener(path: &Path) -> io::Result<UnixListener> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket: OwnedFd = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // The file gets the rights that the socket has when it is bound. One that was made with more rights and lost them
+    // later could be met between.
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind(&socket, &SocketAddrUnix::new(path)?)?;
+    listen(&socket, BACKLOG)?;
+    Ok(socket.into())
 }
 
 /// Removes a socket that nobody listens on any more.
@@ -115,8 +129,11 @@ mod tests {
     fn a_dead_socket_is_replaced_and_a_living_one_is_not() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("agent.sock");
-        // Dropped at once: the file stays.
+        // The file stays. A child that another test has just forked holds the listener a little longer.
         drop(UnixListener::bind(&path).unwrap());
+        while UnixStream::connect(&path).is_ok() {
+            std::thread::yield_now();
+        }
         let living = Socket::open(&path).unwrap();
         let mode = fs::metadata(&path).unwrap().mode() & 0o777;
         assert_eq!(mode, 0o600);
