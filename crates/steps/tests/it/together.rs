@@ -7,6 +7,6 @@ pub(crate) fn until_all_there(directory: &Path, number: usize, all: usize) -> St
     let directory = directory.display();
     format!(
         "touch '{directory}/there-{number}'; n=0; set -- '{directory}'/*; \
-         while [ $# -lt {all} ]; do n=$((n+1)); [ $n -lt 600 ] || exit 1; sleep 0.05; set -- '{directory}'/*; done"
+         while [ $# -lt {all} ]; do n=$((n+1)); [ $n -lt 6000 ] || exit 1; sleep 0.05; set -- '{directory}'/*; done"
     )
 }

@@ -104,6 +104,9 @@ fn without_a_socket_it_fails_and_writes_nothing_to_standard_output() {
     let missing = root.path().join("missing");
     let dead = root.path().join("dead");
     drop(UnixListener::bind(&dead).unwrap());
+    eventually("no child of another test holds it any more", || {
+        UnixStream::connect(&dead).is_err()
+    });
     for socket in [&missing, &dead] {
         let mut child = proxy(socket);
         let _open = child.stdin.take();

@@ -128,17 +128,24 @@ fn signals_end_it_in_order() {
 #[test]
 fn it_ends_by_itself_when_nobody_was_there_for_too_long() {
     let root = tempfile::tempdir().unwrap();
-    let directory = root.path().to_str().unwrap();
-    let words = ["--directory", directory, "--orphan-grace", "300ms"];
-    let mut serving = Serving::start(&words);
-    let connected = UnixStream::connect(&serving.socket).unwrap();
-    std::thread::sleep(Duration::from_secs(1));
-    // Somebody is there.
-    assert!(serving.child.try_wait().unwrap().is_none());
+    // On a busy machine the grace of one may be over before anybody can be there.
+    let visited = (0..10).find_map(|_| visited(root.path()));
+    let (serving, connected) = visited.expect("it stays while somebody is there");
     drop(connected);
     let socket = serving.socket.clone();
     let (status, said) = serving.wait();
     assert!(said.contains("nobody was here for too long"), "{said}");
     assert_eq!(status.code(), Some(0));
     eventually("the socket is gone", || !socket.exists());
+}
+
+/// Starts an agent and is connected for longer than its grace; returns both if it still lives then.
+fn visited(directory: &Path) -> Option<(Serving, UnixStream)> {
+    let directory = directory.to_str().unwrap();
+    let words = ["--directory", directory, "--orphan-grace", "300ms"];
+    let mut serving = Serving::start(&words);
+    let connected = UnixStream::connect(&serving.socket).ok()?;
+    std::thread::sleep(Duration::from_secs(1));
+    let lives = serving.child.try_wait().unwrap().is_none();
+    lives.then_some((serving, connected))
 }

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use executor_core::{
 use process::{OutputSink, Stream};
 use steps::{RunId, RunState, RunSteps, ScriptStep, StepsError};
 
-use super::support::{Output, Served};
+use super::support::{Output, Served, trusting};
 use crate::together::until_all_there;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -69,7 +70,7 @@ async fn many_requests_share_one_connection() {
     // R-STEP-48, R-STEP-14
     let served = Served::start();
     let way = Arc::new(super::support::Way::to(served.socket()));
-    let client = steps::StepsClient::new(Arc::clone(&way) as _, super::support::quick());
+    let client = steps::StepsClient::new(Arc::clone(&way) as _, trusting());
     client.hello(&Cancellation::new()).await.unwrap();
     let there = served.path("there");
     std::fs::create_dir(&there).unwrap();
@@ -196,30 +197,39 @@ async fn another_client_goes_on_where_the_one_that_is_gone_was() {
     assert_eq!(after.text(), "x\nend\n");
 }
 
-/// Notes when it was told that nothing comes.
-struct Idle(Vec<String>);
+/// Notes when it was told that nothing comes, and lets the script go on then.
+struct Idle {
+    told: Vec<String>,
+    go: PathBuf,
+}
 
 impl OutputSink for Idle {
     fn write(&mut self, _: Stream, bytes: &[u8]) {
-        self.0.push(String::from_utf8_lossy(bytes).into_owned());
+        self.told.push(String::from_utf8_lossy(bytes).into_owned());
     }
 
     fn idle(&mut self) {
-        self.0.push("(idle)".to_owned());
+        self.told.push("(idle)".to_owned());
+        std::fs::write(&self.go, "").unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_comes_whole_and_at_once_and_silence_is_told_once() {
     let served = Served::start();
-    let run = served.run("1", "echo one; sleep 0.6; echo two");
-    let mut output = Idle(Vec::new());
+    // Silent for long enough to be told of it again.
+    let script = "echo one; until [ -e go ]; do sleep 0.01; done; sleep 0.5; echo two";
+    let run = served.run("1", script);
+    let mut output = Idle {
+        told: Vec::new(),
+        go: served.path("work/go"),
+    };
     let client = served.client();
     let ended = client
         .execute(&run, &mut output, &Cancellation::new())
         .await;
     assert!(ended.unwrap().status.is_success());
-    assert_eq!(output.0[..3], ["one\n", "(idle)", "two\n"]);
+    assert_eq!(output.told[..3], ["one\n", "(idle)", "two\n"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

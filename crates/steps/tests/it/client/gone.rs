@@ -1,10 +1,12 @@
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use executor_core::{BuildError, CancelCause, Cancellation, FailureReason};
 use steps::{ClientOptions, StepsClient, StepsError};
+use tokio::time::timeout;
 
 use super::support::{Output, Plan, Served, Way, quick};
+use crate::service::support::PATIENCE;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_that_was_never_there_is_a_clear_error() {
@@ -118,11 +120,12 @@ async fn a_script_whose_start_was_not_answered_is_not_given_to_another_service()
         let mut served = Served::start();
         let options = ClientOptions {
             keep_alive: Duration::from_millis(500),
+            lost_after: Duration::from_mins(5),
             ..quick()
         };
         let plan = Plan::FirstIsDeafAfter("echo x >> started");
         let way = Arc::new(Way::planned(served.socket(), plan));
-        let client = StepsClient::new(way, options);
+        let client = StepsClient::new(Arc::clone(&way) as _, options);
         let never = Cancellation::new();
         if greeted {
             client.hello(&never).await.unwrap();
@@ -136,6 +139,7 @@ async fn a_script_whose_start_was_not_answered_is_not_given_to_another_service()
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             served.replace().await;
+            way.is_replaced.cancel();
             // Another call of the same client gets to know the new service first.
             let _ = client.hello(&never).await;
             std::fs::write(served.path("work/go"), "").unwrap();
@@ -164,6 +168,8 @@ async fn a_service_that_was_started_anew_between_two_requests_takes_the_next() {
         let ended = client.execute(&run, &mut output.sink(), &never).await;
         assert!(ended.unwrap().status.is_success());
         served.replace().await;
+        // It is known before the next one is run that the old one is gone.
+        client.status(None).await.unwrap();
     }
     assert_eq!(
         std::fs::read(served.path("work/rounds")).unwrap(),
@@ -186,21 +192,15 @@ async fn a_connection_that_hangs_is_noticed_while_the_script_is_silent() {
         "head -c 5000 /dev/zero | tr '\\0' x; sleep 1; echo end",
     );
     let mut output = Output::default();
-    let begin = Instant::now();
-    let ended = client
-        .execute(&run, &mut output.sink(), &Cancellation::new())
-        .await;
+    let never = Cancellation::new();
+    let mut sink = output.sink();
+    let ended = timeout(2 * PATIENCE, client.execute(&run, &mut sink, &never)).await;
+    let ended = ended.expect("it is noticed");
+    drop(sink);
     assert!(ended.unwrap().status.is_success());
     assert_eq!(output.stdout.len(), 5_004);
-    assert!(
-        begin.elapsed() < Duration::from_secs(20),
-        "{:?}",
-        begin.elapsed()
-    );
-    assert_eq!(
-        way.connections.load(std::sync::atomic::Ordering::Relaxed),
-        2
-    );
+    // A busy machine may let others count as hanging too.
+    assert!(way.connections.load(std::sync::atomic::Ordering::Relaxed) >= 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

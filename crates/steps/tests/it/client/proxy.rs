@@ -5,7 +5,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
-use rustix::pipe::pipe;
+use rustix::pipe::{PipeFlags, pipe_with};
 use steps::proxy::{self, ProxyError};
 
 /// A proxy between two pipes.
@@ -16,7 +16,7 @@ struct Proxied {
 }
 
 fn proxied(socket: &Path) -> Proxied {
-    let ends = || pipe().unwrap();
+    let ends = || pipe_with(PipeFlags::CLOEXEC).unwrap();
     let ((their_input, input), (output, their_output)) = (ends(), ends());
     let socket: PathBuf = socket.to_owned();
     Proxied {
@@ -177,8 +177,8 @@ fn without_a_service_it_fails_and_says_nothing_on_its_output() {
 fn the_ends_are_left_as_they_were() {
     let folder = tempfile::tempdir().unwrap();
     let (socket, serving) = served(folder.path(), echo);
-    let (their_input, input) = pipe().unwrap();
-    let (output, their_output) = pipe().unwrap();
+    let (their_input, input) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+    let (output, their_output) = pipe_with(PipeFlags::CLOEXEC).unwrap();
     let shared: OwnedFd = their_input.try_clone().unwrap();
     drop(input);
     proxy::run(&socket, their_input, their_output).unwrap();

@@ -16,6 +16,7 @@ use steps::{ClientOptions, RunId, RunSpec, Service, ServiceOptions, StepsClient}
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 /// A service of a test.
 pub(crate) struct Served {
@@ -94,11 +95,21 @@ pub(crate) fn quick() -> ClientOptions {
     }
 }
 
+/// Options of a client that gives up no connection because the machine is busy.
+pub(crate) fn trusting() -> ClientOptions {
+    ClientOptions {
+        keep_alive: Duration::from_mins(10),
+        ..quick()
+    }
+}
+
 /// A way to a socket, which does with each connection what the plan says.
 #[derive(Debug)]
 pub(crate) struct Way {
     socket: PathBuf,
     plan: Mutex<Plan>,
+    /// Connections that must not reach the old service wait for it.
+    pub(crate) is_replaced: CancellationToken,
     pub(crate) connections: AtomicUsize,
     pub(crate) cuts: Arc<AtomicUsize>,
 }
@@ -111,7 +122,8 @@ pub(crate) enum Plan {
     Random(u64),
     /// The first one until so many bytes have come; it hangs from then on. Others for ever.
     FirstHangs(usize),
-    /// On the first one nothing is heard any more as soon as these words were said; others for ever.
+    /// On the first one nothing is heard any more as soon as these words were said; others for ever, once the service is
+    /// replaced.
     FirstIsDeafAfter(&'static str),
 }
 
@@ -124,9 +136,16 @@ impl Way {
         Self {
             socket: socket.as_ref().to_owned(),
             plan: Mutex::new(plan),
+            is_replaced: CancellationToken::new(),
             connections: AtomicUsize::new(0),
             cuts: Arc::default(),
         }
+    }
+
+    /// Returns whether the next connection is to meet another service than the first one did.
+    fn waits(&self) -> bool {
+        let is_later = self.connections.load(Ordering::Relaxed) > 0;
+        is_later && matches!(*self.plan.lock().unwrap(), Plan::FirstIsDeafAfter(_))
     }
 
     fn next_fate(&self) -> (Fate, usize) {
@@ -170,6 +189,9 @@ enum Fate {
 #[async_trait]
 impl StepsConnector for Way {
     async fn connect(&self, _: &Cancellation) -> Result<Box<dyn Connection>, BuildError> {
+        if self.waits() {
+            self.is_replaced.cancelled().await;
+        }
         let stream = UnixStream::connect(&self.socket).await;
         let stream = stream.map_err(|error| BuildError::system("test", "connect", error))?;
         let (fate, left) = self.next_fate();

@@ -85,13 +85,18 @@ async fn what_does_not_listen_is_killed_after_its_grace() {
 #[tokio::test]
 async fn an_abort_kills_at_once_and_no_step_follows() {
     let mut served = Served::start().await;
-    start(&mut served, "1", "trap '' TERM; sleep 600").await;
+    let ready = served.path("ready");
+    let script = format!("trap '' TERM; touch '{}'; sleep 600", ready.display());
+    let mut request = served.request("1", &script);
+    request.timing = Some(super::support::long_grace());
+    served.client.run(request).await.unwrap();
+    until_there(&ready).await;
     let begin = Instant::now();
     cancel(&mut served, "1", Level::Abort).await;
     // Again, which changes nothing.
     cancel(&mut served, "1", Level::Abort).await;
     let status = served.until("1", |status| status.finished).await;
-    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert!(begin.elapsed() < super::support::PATIENCE);
     assert_eq!(status.result.unwrap().state(), State::Cancelled);
     served.stop().await;
 }

@@ -109,7 +109,7 @@ async fn whoever_follows_the_steps_of_what_is_finished_while_it_sleeps_is_told_t
  {
     let mut served = Served::start().await;
     let ready = served.path("ready");
-    let script = format!("touch '{}'; exec sleep 5", ready.display());
+    let script = format!("touch '{}'; exec sleep 600", ready.display());
     for steps in [
         super::support::steps_of(&[("script", &script)]),
         format!("[{{name: script, script: \"{script}\"}}]"),

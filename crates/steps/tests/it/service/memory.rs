@@ -12,7 +12,7 @@ use super::support::{PATIENCE, channel, steps_of};
 const OUTPUT: u64 = 100 << 20;
 
 /// Returns the memory that a process holds for itself, in KiB.
-fn held(pid: u32) -> u64 {
+pub(crate) fn held(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status
         .lines()

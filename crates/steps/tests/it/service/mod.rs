@@ -7,7 +7,7 @@ pub(crate) mod fake_library;
 mod followers;
 mod functions;
 mod idempotence;
-mod memory;
+pub(crate) mod memory;
 mod odd_input;
 mod references;
 mod results;

@@ -156,7 +156,8 @@ async fn a_request_that_takes_too_long_is_stopped() {
         ..v1::Timing::default()
     });
     let (log, status) = served.run(request).await;
-    assert_eq!(log, "begin\n");
+    // The time may be over before the shell is there.
+    assert!("begin\n".starts_with(&log), "{log:?}");
     let result = status.result.unwrap();
     assert_eq!(
         (result.state(), result.error_kind()),

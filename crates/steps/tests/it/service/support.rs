@@ -16,6 +16,14 @@ use tonic::transport::{Channel, Endpoint};
 /// Runs on a machine that is busy with other things still fit in.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
+/// A grace that nobody has patience for: what is killed only after it counts as never killed.
+pub(crate) fn long_grace() -> v1::Timing {
+    v1::Timing {
+        terminate_grace_ms: 600_000,
+        ..v1::Timing::default()
+    }
+}
+
 /// A service of a test.
 pub(crate) struct Served {
     pub(crate) folder: tempfile::TempDir,

@@ -218,12 +218,15 @@ async fn a_wish_that_was_told_and_not_met_is_told_again() {
     // Short enough that only who follows keeps it alive.
     let within = Duration::from_millis(300);
     let mut served = Served::with(|options| options.wish_within = within).await;
-    let steps = "[{name: a, func: example.com/group/lib/-/say@v1}]";
+    let steps = "[{name: wait, script: 'until [ -e go ]; do sleep 0.02; done'},
+                  {name: a, func: example.com/group/lib/-/say@v1}]";
     let mut request = request(&served, steps);
     request.quiet = false;
     served.client.run(request).await.unwrap();
     let mut first = served.other_client().await;
     let mut told = follow(&mut first).await;
+    // Nothing is wished for before somebody follows.
+    write(&served.path("work/go"), "");
     let wish = next(&mut told).await;
     let mut second = served.other_client().await;
     let mut told_again = follow(&mut second).await;
@@ -245,7 +248,7 @@ async fn a_wish_that_was_told_and_not_met_is_told_again() {
             .await
             .unwrap();
     }
-    let log = format!("Running step \"a\"\nFetching {GIT}\nhello\n");
+    let log = format!("Running step \"wait\"\nRunning step \"a\"\nFetching {GIT}\nhello\n");
     assert_eq!(served.log("1").await, log);
     // With the request the wishes end.
     assert_eq!(told_again.message().await.unwrap(), None);

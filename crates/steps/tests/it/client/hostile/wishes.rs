@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::impatient;
 use super::liar::{Answers, Liar, Make, endless, only, pending, these};
-use crate::client::support::{Output, quick};
+use crate::client::support::{Output, trusting};
 use crate::service::fake_library::FakeLibrary;
 
 type Logs = Make<Answers<v1::FollowLogsResponse>>;
@@ -42,7 +42,7 @@ async fn grants(mut liar: Liar, expect: usize, over: Option<Arc<Notify>>) -> Vec
     liar.logs = Arc::new(pending);
     let granted = Arc::clone(&liar.granted);
     let library = Arc::new(FakeLibrary::default());
-    let client = StepsClient::new(Arc::new(liar), quick())
+    let client = StepsClient::new(Arc::new(liar), trusting())
         .with_library(Arc::clone(&library) as _, Asker::default());
     let run = RunSpec::language(RunId::new("1"), "[]");
     let (mut output, never) = (Output::default(), Cancellation::new());
@@ -107,7 +107,7 @@ async fn wishes_that_come_twice_or_backwards_or_ask_for_nothing_are_met_once() {
     assert_eq!(grants(liar, 3, None).await.len(), 1);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn answers_to_wishes_that_nobody_takes_hold_up_nothing() {
     for silent in ["", "grant"] {
         let mut liar = Liar {
@@ -151,7 +151,7 @@ async fn heard(run: &RunSpec, logs: impl FnOnce(&Liar) -> Logs) -> (usize, usize
     });
     liar.logs = logs(&liar);
     let library = Arc::new(FakeLibrary::default());
-    let client = StepsClient::new(Arc::new(liar), quick())
+    let client = StepsClient::new(Arc::new(liar), trusting())
         .with_library(Arc::clone(&library) as _, Asker::default());
     let (mut output, never) = (Output::default(), Cancellation::new());
     let ended = client.execute(run, &mut output.sink(), &never).await;
