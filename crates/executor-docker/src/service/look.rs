@@ -108,14 +108,13 @@ mod tests {
     #[tokio::test]
     async fn a_port_is_noticed_when_it_opens() {
         let localhost = IpAddr::from([127, 0, 0, 1]);
-        let reserved = tokio::net::TcpListener::bind((localhost, 0)).await.unwrap();
-        let port = reserved.local_addr().unwrap().port();
-        drop(reserved);
+        // It is taken, so that nobody else takes it, and not open yet.
+        let taken = tokio::net::TcpSocket::new_v4().unwrap();
+        taken.bind((localhost, 0).into()).unwrap();
+        let port = taken.local_addr().unwrap().port();
         let open = async {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            tokio::net::TcpListener::bind((localhost, port))
-                .await
-                .unwrap()
+            taken.listen(1).unwrap()
         };
         // Port 1 stays closed, and one that is open is enough.
         let ports = [1, port];

@@ -23,6 +23,8 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 const LINES: u32 = 60;
+/// What is in a container whose job somebody goes on with.
+const ADOPTED: &str = "/tmp/adopted";
 /// The test that is that process too.
 const KILLED: &str =
     "adopt::a_job_whose_runner_was_killed_goes_on_without_a_gap_and_is_not_run_twice";
@@ -73,10 +75,11 @@ fn job_with(service: Option<&str>) -> Job {
     job
 }
 
-/// Writes a line now and then, and a file that tells how often it ran.
+/// Writes a line now and then, and a file that tells how often it ran. It does not end before somebody goes on with it.
 fn script() -> CommandBuilder {
     let script = format!(
-        "echo ran >> ran; i=0; while [ $i -lt {LINES} ]; do echo \"line $i\"; i=$((i+1)); sleep 0.1; done; \
+        "echo ran >> ran; i=0; while [ $i -lt {LINES} ]; do echo \"line $i\"; i=$((i+1)); sleep 0.1; \
+         [ $i = 30 ] && until [ -e {ADOPTED} ]; do sleep 0.1; done; done; \
          echo done > done; exit 7"
     );
     // The directory of the project.
@@ -167,7 +170,10 @@ async fn adopt_job(dead: &Run, note: &Note, job: Job) -> Opened {
     let mut run = Run::new(config());
     run.config = dead.config.clone();
     let data = ExecutorData::new().with(note.handle.clone());
-    run.open_with(job, &data, RecordingTrace::new()).await
+    let opened = run.open_with(job, &data, RecordingTrace::new()).await;
+    let container = &opened.environment.hostname;
+    inside(container, &format!("touch {ADOPTED}")).await;
+    opened
 }
 
 async fn is_clean(run: &Run, opened: &mut Opened) {
