@@ -129,6 +129,9 @@ async fn what_a_killed_program_began_is_gone_after_the_next_start() {
             release.send(()).unwrap();
         }
         until("the program begins", is_there);
+        if matches!(source, Source::Git { .. }) {
+            until("its guardian is there", || is_guarded(&home));
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         held.release();
@@ -148,6 +151,16 @@ async fn what_a_killed_program_began_is_gone_after_the_next_start() {
         assert_eq!(text(&fetched.directory, "func.yml"), "it");
         assert_eq!(home.names(trees).len(), 1, "{:?}", home.names(trees));
     }
+}
+
+/// Returns whether a guardian was started for something in this home.
+fn is_guarded(home: &Home) -> bool {
+    let journal = home.cache().join("journal").display().to_string();
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .any(|line| line.contains(&format!("\0runwright-guardian\0{journal}")))
 }
 
 /// Returns this test binary as a program that fetches what is written in a directory.
