@@ -125,7 +125,9 @@ fn partial_file(target: &Path) -> io::Result<NamedTempFile> {
 /// Returns whether a file is what a report is written to before it is put in its place.
 pub(super) fn is_partial(file: &Path, target: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    file.parent() == target.parent() && name.starts_with(&prefix(target)) && name.ends_with(PARTIAL)
+    directory(file) == directory(target)
+        && name.starts_with(&prefix(target))
+        && name.ends_with(PARTIAL)
 }
 
 fn prefix(target: &Path) -> String {
@@ -142,18 +144,15 @@ fn directory(target: &Path) -> &Path {
 
 /// Removes what a run left that was killed while it wrote this report.
 fn remove_stale(target: &Path) {
-    let prefix = prefix(target);
-    let entries = fs::read_dir(directory(target)).into_iter().flatten();
+    let directory = directory(target);
+    let target = directory.join(target.file_name().unwrap_or_default());
+    let entries = fs::read_dir(directory).into_iter().flatten();
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
+        let file = directory.join(entry.file_name());
         let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
-        if name.starts_with(&prefix)
-            && name.ends_with(PARTIAL)
-            && age().is_some_and(|age| age > STALE)
-        {
+        if is_partial(&file, &target) && age().is_some_and(|age| age > STALE) {
             // What cannot be removed is in nobody's way.
-            let _ = fs::remove_file(entry.path());
+            let _ = fs::remove_file(file);
         }
     }
 }

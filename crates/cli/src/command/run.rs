@@ -243,7 +243,7 @@ fn shown_plan(plan: &Plan) -> String {
 }
 
 /// How long the reader of the output is waited for after somebody stopped the run.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+pub(super) const LAST_WORDS: Duration = Duration::from_secs(5);
 
 async fn execute(
     args: &RunArgs,

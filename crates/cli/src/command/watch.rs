@@ -7,7 +7,7 @@ use super::done::{Done, work};
 use super::own_writes::OwnWrites;
 use super::past::tell_left;
 use super::report_files::ReportFiles;
-use super::run::{self, follow_terminal, words_on_signal};
+use super::run::{self, LAST_WORDS, follow_terminal, words_on_signal};
 use super::{isolation, pipeline_options};
 use crate::args::{RunArgs, WatchArgs};
 use crate::exit_code::Exit;
@@ -23,7 +23,6 @@ use runwright::local::{
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Runs the pipeline, and what is touched whenever files change.
 pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
@@ -64,9 +63,6 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     runtime.shutdown_background();
     ended
 }
-
-/// How long the reader of a round's output is waited for after somebody stopped it.
-const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// So many files are named; of more, how many there are.
 const MOST_NAMES: usize = 3;

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 /// How long the engine may take to tell of a process, or to deliver a signal.
 const ANSWER: Duration = Duration::from_secs(10);
 /// How long after the end of its output a process may go on.
-const END: Duration = Duration::from_secs(20);
+const END: Duration = Duration::from_secs(5);
 /// The size of the buffer for output.
 const BUFFER: usize = 128 * 1024;
 

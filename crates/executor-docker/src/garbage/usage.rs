@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 const AT_ONCE: usize = 8;
 
 /// How long an engine is asked that is just counting for somebody else, and how long is waited in between.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// What there is in an engine.

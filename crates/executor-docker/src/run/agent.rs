@@ -4,13 +4,14 @@ use crate::container::ended;
 use crate::container::watch::ContainerEnd;
 use crate::resume::{Known, Ledger};
 use crate::run::{SOON, Stage, Timing};
-use executor_core::{BuildError, BuildStage, CancelCause, JobTraceExt, StageResult};
+use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, JobTraceExt, StageResult};
 use process::TraceOutput;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use steps::{Progress, RunId, RunSpec, RunSteps, RunTiming, ScriptStep, StepsClient, StepsError};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 /// How long what the agent had said may still come when its container has ended.
 const LATE: Duration = Duration::from_millis(500);
@@ -94,7 +95,7 @@ impl AgentEngine {
             Ok(result) => result,
             // The agent stops its requests when the container is stopped.
             Err(StepsError::Canceled(_)) if !stage.cancellation.is_canceled() => {
-                return Err(self.taken_away().await);
+                return Err(self.taken_away(stage.cancellation).await);
             }
             Err(error) => return Err(self.explain(error).await),
         };
@@ -139,9 +140,12 @@ impl AgentEngine {
     }
 
     /// Says why a stage was stopped that nobody here has stopped.
-    async fn taken_away(&self) -> BuildError {
+    async fn taken_away(&self, cancellation: &Cancellation) -> BuildError {
         let mut end = self.end.clone();
-        let end = tokio::time::timeout(PARTING, ended(&mut end)).await;
+        let end = tokio::select! {
+            end = timeout(PARTING, ended(&mut end)) => end.ok(),
+            () = cancellation.canceled() => None,
+        };
         end.map_or(BuildError::Canceled(CancelCause::EnvironmentLost), |end| {
             end.error(&self.name).into()
         })
@@ -151,12 +155,14 @@ impl AgentEngine {
     /// Where the container is lost, or that shows soon, that is why.
     async fn explain(&self, error: StepsError) -> BuildError {
         let mut end = self.end.clone();
-        // Whoever stops a stage does not wait for other reasons.
+        // Whoever stops a stage does not wait for other reasons, and an agent that answers is there.
         let patience = match error {
-            StepsError::Canceled(_) => Duration::ZERO,
+            StepsError::Canceled(_) | StepsError::Refused { .. } | StepsError::TimedOut { .. } => {
+                Duration::ZERO
+            }
             _ => SOON,
         };
-        let lost = tokio::time::timeout(patience, ended(&mut end)).await;
+        let lost = timeout(patience, ended(&mut end)).await;
         let lost = lost.map(|end| BuildError::from(end.error(&self.name)));
         lost.unwrap_or_else(|_| error.into()).given_up()
     }

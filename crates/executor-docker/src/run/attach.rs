@@ -10,7 +10,7 @@ use crate::run::helper::Helper;
 use crate::run::mark::new_mark;
 use crate::run::output::{StageOutput, cut, unread};
 use crate::run::signal::Signal;
-use crate::run::{KILLED, SOON, Stage, Timing, seen_within, status, until};
+use crate::run::{KILLED, SAME_KILL, Stage, Timing, seen_within, status, until};
 use executor_core::{BuildError, Cancellation, Placement, StageResult};
 use futures_util::StreamExt;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const OBEY: &[u8] = b"trap 'exit 143' TERM\n";
 
 /// How long after the end of its output a container may run. Its shell has that until it ends, and the engine notices the
 /// end of a container a little later.
-const LATE: Duration = Duration::from_secs(20);
+const LATE: Duration = Duration::from_secs(5);
 
 /// Runs stages in two containers: the user's in that of the job, common work in a predefined one.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl AttachEngine {
         let is_removed = |end: &ContainerEnd| *end == ContainerEnd::Removed;
         if is_killed
             && !result.oom_killed
-            && let Some(end) = seen_within(SOON, &container, is_removed).await
+            && let Some(end) = seen_within(SAME_KILL, &container, is_removed).await
         {
             return Err(end.error(&container.name));
         }

@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep};
 const ASK: Duration = Duration::from_millis(500);
 
 /// How long after the end of the shell what was written before may come, however much it is.
-const BACKLOG: Duration = Duration::from_secs(10);
+const BACKLOG: Duration = Duration::from_secs(3);
 
 /// How long after a stream broke the end of the container may show.
 const SOON: Duration = Duration::from_secs(1);

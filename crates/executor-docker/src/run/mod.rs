@@ -59,7 +59,7 @@ const NOT_STARTED: ExitCode = ExitCode(126);
 const SOON: Duration = Duration::from_secs(1);
 
 /// How long after a stage that was killed its container may end.
-const SAME_KILL: Duration = Duration::from_secs(5);
+const SAME_KILL: Duration = Duration::from_secs(3);
 
 /// How long before the end of a container is seen the kernel may have killed what ended it.
 const RECENT: Duration = Duration::from_secs(10);
@@ -129,7 +129,11 @@ impl StageEngine {
             } else {
                 SAME_KILL
             };
-            match seen_within(patience, container, |_| true).await {
+            let died = tokio::select! {
+                died = seen_within(patience, container, |_| true) => died,
+                () = stage.cancellation.canceled() => None,
+            };
+            match died {
                 Some(died) if died.is_out_of_memory() => result.oom_killed = true,
                 Some(died) => return Err(lost(&died, container)),
                 None => {}
@@ -238,7 +242,7 @@ fn out_of_memory(duration: Duration) -> StageResult {
 pub(crate) struct Timing {
     pub(crate) terminate_grace: Duration,
     pub(crate) kill_deadline: Duration,
-    /// How long something else may hold the output of a shell that has ended.
+    /// How long something else may hold the output of a shell that has ended, and be silent.
     pub(crate) pipe_grace: Duration,
     pub(crate) idle_after: Duration,
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// How long the engine may take to tell what happened.
 const ANSWER: Duration = Duration::from_secs(5);
 /// How long after the end of a script the engine may hear that the kernel killed something.
-const LATE: Duration = Duration::from_secs(2);
+const LATE: Duration = Duration::from_secs(1);
 
 /// Returns the result of a stage that ended with this code.
 pub(crate) fn result_of(code: i64, duration: Duration, bytes: [u64; 2]) -> StageResult {

@@ -8,8 +8,9 @@ use futures_util::StreamExt;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long after the end of its output a command may go on.
+/// How long after the end of its output a command may go on, and how often that is asked.
 const END: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Runs `command` in the container and returns its exit code.
 pub(crate) async fn run(
@@ -25,11 +26,15 @@ pub(crate) async fn run(
     let read = Instant::now();
     loop {
         let found = engine.call(doing(), engine.api().inspect_exec(&id)).await?;
-        if found.running != Some(true) || read.elapsed() > END {
+        if found.running != Some(true) {
             // Without a code it never ran.
             return Ok(found.exit_code.unwrap_or(126));
         }
-        sleep(Duration::from_millis(5)).await;
+        if read.elapsed() > END {
+            let doing = "wait for the end of a check in a service".to_owned();
+            return Err(DockerError::Deadline { doing, after: END });
+        }
+        sleep(PAUSE).await;
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// How long a container that ends may say of a script that it cannot be run.
-const ENDING: Duration = Duration::from_secs(1);
+const ENDING: Duration = Duration::from_millis(300);
 
 /// Why a service is not ready.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -15,7 +15,7 @@ use web::{Limits, Request, Web, WebError};
 /// How long a registry may take to begin an answer, and be silent in it.
 const SILENCE: Duration = Duration::from_mins(1);
 
-/// How long to wait for a sign that a registry encrypts; most that do not say so at once.
+/// How long to wait for a sign that a registry encrypts. One that does not mostly says so at once.
 const GREETING: Duration = Duration::from_secs(15);
 
 /// Knows how registries are asked, and who asks them.

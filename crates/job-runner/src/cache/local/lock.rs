@@ -54,8 +54,7 @@ impl PathLock {
 
     /// Goes on alone, where nobody else shares it.
     ///
-    /// Whoever gave it back and asked anew would have himself in the way: a program that is just being started has a
-    /// copy of all open files for a moment, and still holds what was given back.
+    /// It is not given back for that: another would take it meanwhile.
     pub(super) fn alone(self, path: &Path) -> io::Result<Locked> {
         self.locked(path, Hold::Alone)
     }

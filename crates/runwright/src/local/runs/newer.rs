@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// How long an older run may take to answer: nobody should wait for one that hangs.
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(5);
 
 /// What starts the pipeline of a merge request.
 const MERGE_REQUEST: &str = "merge_request_event";
