@@ -61,7 +61,7 @@ pub(in super::super) async fn create_allocates_nothing(suite: Arc<Suite>) -> Out
             }
         }
         held = Held::now().since(&before);
-        if held.files.max(held.children) < MANY / 2 {
+        if held.files.max(held.children) < MANY / 4 {
             return Ok(());
         }
     }
