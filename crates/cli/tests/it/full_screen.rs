@@ -113,7 +113,8 @@ fn pictures() -> Option<[String; 2]> {
     let wide = terminal.normal_screen();
     terminal.type_keys(&["q"]);
     terminal.wait_for(&["[exit code 1]"]);
-    let slow = |screen: &String| screen.lines().any(is_of_slow_stage);
+    let of_log = |line: &'_ str| line.split('│').next().is_some_and(is_of_slow_stage);
+    let slow = |screen: &String| screen.lines().any(of_log);
     let pictures = [small, wide];
     (!pictures.iter().any(slow)).then_some(pictures)
 }

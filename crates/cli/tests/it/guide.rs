@@ -110,16 +110,8 @@ fn printed(project: &Project, line: &str) -> String {
         .unwrap();
     let text = timeless(&String::from_utf8(output.stdout).unwrap());
     // Only a slow machine shows them.
-    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
-    lines.retain(|line| !is_of_slow_stage(line));
-    if let Some(at) = lines
-        .iter()
-        .position(|line| line.starts_with("critical path:"))
-    {
-        lines.remove(at);
-        lines.remove(at - 1);
-    }
-    lines.concat()
+    let lines = text.split_inclusive('\n');
+    lines.filter(|line| !is_of_slow_stage(line)).collect()
 }
 
 /// Returns lines whose columns have no width.

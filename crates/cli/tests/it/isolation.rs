@@ -181,7 +181,8 @@ fn an_overlay_does_not_outlive_a_killed_runner() {
         let guardian = guardian(&project);
         let mut pids = vec![run.id()];
         if with_guardian {
-            pids.push(guardian);
+            // First, or it would hear of the run's death.
+            pids.insert(0, guardian);
         }
         let pids = pids.iter().map(ToString::to_string);
         Command::new("kill")

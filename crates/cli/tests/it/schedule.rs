@@ -51,7 +51,7 @@ fn the_timeout_of_a_job_holds_for_each_attempt_and_ends_all_it_started() {
     // R-PIPE-45
     let project = Project::with_pipeline(
         "job:
-  timeout: 20 seconds
+  timeout: 15 seconds
   retry: 1
   script:
     - echo attempt >> \"$SPOT/attempts\"

@@ -295,8 +295,12 @@ fn changes_during_a_run_are_one_round() {
     let stop = format!("STOP={}", stop.display());
     let watch = Watch::start(&project, &["--variable", &stop]);
     project.wait_for("long | first");
+    // So long that the two are no change at once, and that both are seen before the run ends.
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(700));
     save(&project, "src/a", "second\n");
+    pause();
     save(&project, "src/a", "third\n");
+    pause();
     fs::write(project.scratch().join("stop"), "").unwrap();
     let second = watch.round(2);
     assert!(second.contains("long | third"), "{second}");

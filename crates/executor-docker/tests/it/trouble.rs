@@ -163,8 +163,8 @@ fn limited(engine: EngineChoice, memory: &str) -> DockerConfig {
     }
 }
 
-/// Runs a script that ends for lack of memory and is told so. The engine itself does not always hear of it: where it has
-/// not, the script runs again in another job.
+/// Runs a script that ends for lack of memory and is told so. The engine does not always hear of it, or late: then the
+/// script runs again in another job.
 async fn out_of_memory(engine: EngineChoice, memory: &str, script: &str) -> (Run, Opened) {
     let mut tries = 1..=5;
     loop {
@@ -177,11 +177,6 @@ async fn out_of_memory(engine: EngineChoice, memory: &str, script: &str) -> (Run
             return (run, opened);
         }
         assert!(tries.next().is_some(), "{engine:?}: {ran:?}");
-        let container = container_of(&run, &opened);
-        let api = crate::support::engine().await;
-        let found = api.api().inspect_container(&container, None).await.unwrap();
-        let heard = found.state.and_then(|state| state.oom_killed);
-        assert_ne!(heard, Some(true), "{engine:?}: {ran:?}");
         clean(&run, &mut opened.executor).await;
     }
 }
