@@ -83,3 +83,19 @@ fn wait(
         thread::sleep(PAUSE);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_given_back_whoever_has_a_copy_of_the_file() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("lock");
+        let lock = Lock::if_free(&path).unwrap().unwrap();
+        assert!(Lock::if_free(&path).unwrap().is_none());
+        let _copy = lock.file.try_clone().unwrap();
+        drop(lock);
+        assert!(Lock::if_free(&path).unwrap().is_some());
+    }
+}

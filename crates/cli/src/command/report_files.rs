@@ -164,6 +164,20 @@ mod tests {
     use std::fs::{File, FileTimes};
     use std::time::SystemTime;
 
+    #[test]
+    fn what_becomes_a_report_is_told_from_other_files() {
+        let check = |file: &str, target: &str, expect: bool| {
+            let is_one = is_partial(Path::new(file), Path::new(target));
+            assert_eq!(is_one, expect, "{file} of {target}");
+        };
+        check(".end.json.a1B2c3.partial", "end.json", true);
+        check("out/.end.json.a1B2c3.partial", "out/end.json", true);
+        check("out/.end.json.a1B2c3.partial", "end.json", false);
+        check(".other.json.a1B2c3.partial", "end.json", false);
+        check(".end.json.a1B2c3", "end.json", false);
+        check("end.json", "end.json", false);
+    }
+
     fn names(directory: &Path) -> Vec<String> {
         let entries = fs::read_dir(directory).unwrap();
         let mut names: Vec<_> = entries

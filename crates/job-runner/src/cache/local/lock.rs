@@ -144,6 +144,19 @@ mod tests {
     }
 
     #[test]
+    fn it_is_given_back_whoever_has_a_copy_of_the_file() {
+        let root = tempfile::tempdir().expect("a directory");
+        let file = root.path().join("lock");
+        let Ok(Locked::Held(lock)) = PathLock::of_file(&file) else {
+            panic!("it is free");
+        };
+        let _copy = lock.file.try_clone().expect("copied");
+        drop(lock);
+        let again = PathLock::of_file(&file).expect("asked");
+        assert!(matches!(again, Locked::Held(_)));
+    }
+
+    #[test]
     fn what_is_gone_cannot_be_locked() {
         let root = tempfile::tempdir().expect("a directory");
         let gone = root.path().join("gone");

@@ -85,6 +85,8 @@ mod tests {
             refused.contains(&std::process::id().to_string()),
             "{refused}"
         );
+        // As a child has one that is being made.
+        let _copy = lock.file.try_clone().unwrap();
         drop(lock);
         project.lock_in_place().unwrap();
     }
