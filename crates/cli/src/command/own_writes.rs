@@ -6,12 +6,19 @@ use crate::output::{notes, strip_controls};
 use runwright::pipeline::Plan;
 use runwright::pipeline::affected::InputPattern;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 /// What the runs of a watch write into the tree that is watched.
 pub(super) struct OwnWrites {
+    root: PathBuf,
     /// Files that options ask for.
     outputs: BTreeSet<String>,
+    /// Files that its own output goes to, whatever they are called.
+    streams: Vec<Identity>,
     /// What changed the last time that jobs ran in the working tree itself.
     restless: BTreeSet<String>,
 }
@@ -25,16 +32,25 @@ impl OwnWrites {
             let path = std::path::absolute(path).ok()?;
             Some(path.strip_prefix(root).ok()?.to_string_lossy().into_owned())
         });
+        let streams = [file_behind(io::stdout()), file_behind(io::stderr())];
         Self {
+            root: root.to_owned(),
             outputs: files.collect(),
+            streams: streams.into_iter().flatten().collect(),
             restless: BTreeSet::new(),
         }
     }
 
-    /// Returns whether an option asks for this file, or it is one that becomes such a file.
+    /// Returns whether an option asks for this file, or it is one that becomes such a file, or our output goes there.
     pub(super) fn is_output(&self, file: &str) -> bool {
         let is_part = |output: &String| is_partial(Path::new(file), Path::new(output));
-        self.outputs.contains(file) || self.outputs.iter().any(is_part)
+        self.outputs.contains(file) || self.outputs.iter().any(is_part) || self.is_stream(file)
+    }
+
+    fn is_stream(&self, file: &str) -> bool {
+        // Mostly there is none, and then nothing is asked.
+        let is_it = |metadata: &Metadata| self.streams.contains(&Identity::of(metadata));
+        !self.streams.is_empty() && self.root.join(file).metadata().is_ok_and(|it| is_it(&it))
     }
 
     /// Of what changed while the jobs of a plan ran in the working tree itself, leaves out what they wrote:
@@ -60,6 +76,29 @@ impl OwnWrites {
         self.restless = during;
         new
     }
+}
+
+/// What a file is, whatever it is called.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        }
+    }
+}
+
+/// Returns the file that a stream goes to, if it goes to one.
+fn file_behind(stream: impl AsFd) -> Option<Identity> {
+    let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+    let metadata = file.metadata().ok()?;
+    metadata.is_file().then(|| Identity::of(&metadata))
 }
 
 /// Returns what the jobs of a plan keep as artifacts.

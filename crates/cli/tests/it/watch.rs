@@ -453,6 +453,21 @@ fn events_and_reports_tell_of_each_round() {
 }
 
 #[test]
+fn its_own_output_in_the_tree_is_no_change() {
+    let project = project();
+    let log = project.dir().join("log");
+    std::os::unix::fs::symlink(log, project.scratch().join("out")).unwrap();
+    let watch = Watch::start(&project, &["lint"]);
+    watch.waits(1);
+    save(&project, "docs/d", "x");
+    let second = watch.round(2);
+    assert!(second.contains("--- round 2: docs/d changed"), "{second}");
+    let printed = watch.end();
+    assert_eq!(printed.matches("---").count(), 1, "{printed}");
+    assert!(project.dir().join("log").metadata().unwrap().len() > 0);
+}
+
+#[test]
 fn after_a_kill_the_next_command_cleans_up() {
     let marker = format!("runwright-test-watch-{}", std::process::id());
     let project = Project::with_pipeline(&format!(
