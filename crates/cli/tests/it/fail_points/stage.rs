@@ -105,6 +105,7 @@ impl Stage {
         assert_eq!(killed.status.signal(), Some(9), "{:?}", Done::from(killed));
         self.cell.wait_until_empty("before a resume");
         assert!(self.has_finished("make"));
+        self.forget_unknown_ends();
         let journal = self.state().join(RUN).join("journal.jsonl");
         let mut journal = fs::File::options().append(true).open(journal).unwrap();
         write!(journal, "{{\"type\":\"job_fin").unwrap();
@@ -114,6 +115,14 @@ impl Stage {
         }
         let told = Done::from(self.command(&["history"], "").output().unwrap());
         assert_eq!(told.code, Some(0), "{told:?}");
+    }
+
+    /// Counts no ends of jobs that the killed run did not write down any more: these jobs run once more.
+    fn forget_unknown_ends(&self) {
+        let ends = fs::read_to_string(self.count()).unwrap();
+        let known = ends.lines().filter(|job| self.has_finished(job));
+        let known: String = known.map(|job| format!("{job}\n")).collect();
+        fs::write(self.count(), known).unwrap();
     }
 
     fn got_out(&self) -> PathBuf {
