@@ -117,3 +117,38 @@ fn stdio(stdin: OwnedFd) -> io::Result<ChildStdio> {
         stderr: null()?,
     })
 }
+
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the script is started without a run"
+)]
+mod tests {
+    use std::fs;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Runs a guardian whose runner is dead. It reads the first line of the journal, and then gets this from `cat`.
+    fn guard(journal: &Path, ended: u8) {
+        let script = format!("cat() {{ head -n 1 \"$1\"; return {ended}; }}\n{SCRIPT}");
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &script, "runwright-guardian"]);
+        command.arg(journal).stdin(Stdio::null());
+        assert!(command.status().unwrap().success());
+    }
+
+    #[test]
+    fn a_journal_that_cannot_be_read_is_left_to_the_next_start() {
+        for (ended, is_left) in [(0, false), (1, true)] {
+            let work = tempfile::tempdir().unwrap();
+            let (journal, dir) = (work.path().join("journal"), work.path().join("dir"));
+            fs::create_dir(&dir).unwrap();
+            let records = format!("dir\t{}\nmarker\tshort\n", dir.display());
+            fs::write(&journal, &records).unwrap();
+            guard(&journal, ended);
+            let found = (dir.exists(), journal.exists());
+            assert_eq!(found, (is_left, is_left), "{ended}");
+        }
+    }
+}
