@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use steps::agent::{ARGV_VARIABLE, Agent, proxy_command, serve_command};
 
@@ -101,21 +102,50 @@ fn unpacked(agent: &Agent, root: &Path) -> Result<PathBuf, DockerError> {
     if path.is_file() {
         return Ok(path);
     }
-    let partial = root.join(format!(".agent-{digest}.{}", std::process::id()));
-    let write = || -> io::Result<()> {
-        fs::create_dir_all(root)?;
-        fs::write(&partial, agent.bytes()?)?;
-        fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))?;
-        fs::rename(&partial, &path)
-    };
+    let write = || agent.bytes().and_then(|bytes| put(&bytes, &path));
     let written = fail_point!("executor_docker::agent_place::unpack", write());
     written.map_err(|source| failed("write", &path, source))?;
     Ok(path)
+}
+
+/// Writes a program that others may be writing too, since jobs begin at once: it is there when it is whole.
+fn put(bytes: &[u8], path: &Path) -> io::Result<()> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let partial = path.with_added_extension(format!("{}-{number}", std::process::id()));
+    if let Some(root) = path.parent() {
+        fs::create_dir_all(root)?;
+    }
+    fs::write(&partial, bytes)?;
+    fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))?;
+    fs::rename(&partial, path)
 }
 
 fn failed(doing: &str, path: &Path, source: io::Error) -> DockerError {
     DockerError::Broken {
         doing: format!("{doing} {}", path.display()),
         source: source.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_that_begin_at_once_all_find_the_whole_program() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("builds/.agent-0123");
+        let program = vec![7; 4 << 20];
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    put(&program, &path).unwrap();
+                    assert!(fs::read(&path).unwrap() == program, "it is whole");
+                });
+            }
+        });
+        let entries = fs::read_dir(root.path().join("builds")).unwrap();
+        assert_eq!(entries.count(), 1, "nothing else is left");
     }
 }
