@@ -82,14 +82,15 @@ impl Cell {
     ///
     /// One by one: some kernels let nothing start any more in a group that was killed whole.
     pub(super) fn kill(&self) {
-        let processes = self.processes();
-        let pids = processes.iter().filter_map(|line| line.split(' ').next());
-        // Some may be dead already.
-        Command::new("kill")
-            .arg("-KILL")
-            .args(pids)
-            .output()
-            .unwrap();
+        let is_empty = || {
+            let processes = self.processes();
+            let pids = processes.iter().filter_map(|line| line.split(' ').next());
+            // Some may be dead already, and some may have started another since.
+            let mut kill = Command::new("kill");
+            kill.arg("-KILL").args(pids).output().unwrap();
+            processes.is_empty()
+        };
+        wait_until_told(|| format!("{:?} to be killed", self.processes()), is_empty);
     }
 
     /// Waits until nothing in the cell lives.

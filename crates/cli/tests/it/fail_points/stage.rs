@@ -120,8 +120,8 @@ impl Stage {
     /// Counts no ends of jobs that the killed run did not write down any more: these jobs run once more.
     fn forget_unknown_ends(&self) {
         let ends = fs::read_to_string(self.count()).unwrap();
-        let known = ends.lines().filter(|job| self.has_finished(job));
-        let known: String = known.map(|job| format!("{job}\n")).collect();
+        let known = ends.split_inclusive('\n');
+        let known: String = known.filter(|end| self.has_finished(end.trim())).collect();
         fs::write(self.count(), known).unwrap();
     }
 

@@ -198,6 +198,8 @@ fn middle(point: &str, visits: usize) -> usize {
     match point {
         // A slow machine stores in fewer pieces.
         "trace::spool::append" => middle.min(3),
+        // Who waits for a group asks again and again.
+        "runwright::resources::open" => middle.min(5),
         _ => middle,
     }
 }
