@@ -116,9 +116,14 @@ fn put(bytes: &[u8], path: &Path) -> io::Result<()> {
     if let Some(root) = path.parent() {
         fs::create_dir_all(root)?;
     }
-    fs::write(&partial, bytes)?;
-    fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))?;
-    fs::rename(&partial, path)
+    let written = fs::write(&partial, bytes)
+        .and_then(|()| fs::set_permissions(&partial, fs::Permissions::from_mode(0o755)))
+        .and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        // Its size may be what there is no room for.
+        let _ = fs::remove_file(&partial);
+    }
+    written
 }
 
 fn failed(doing: &str, path: &Path, source: io::Error) -> DockerError {
@@ -147,5 +152,14 @@ mod tests {
         });
         let entries = fs::read_dir(root.path().join("builds")).unwrap();
         assert_eq!(entries.count(), 1, "nothing else is left");
+    }
+
+    #[test]
+    fn half_a_program_does_not_stay() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("agent");
+        fs::create_dir(&path).unwrap();
+        assert!(put(b"program", &path).is_err());
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
     }
 }
