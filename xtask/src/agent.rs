@@ -1,7 +1,8 @@
 //! Builds the agent as it goes into containers: static, small.
 
 use std::env;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -73,6 +74,45 @@ pub(crate) fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     }
     check_size(size(&program)?)?;
     Ok(program)
+}
+
+/// A copy of the agent that every user of this machine can read, until it is dropped.
+///
+/// Tests that give up root's rights read it too, also where the checkout is below a private home.
+#[derive(Debug)]
+pub(crate) struct SharedAgent {
+    directory: PathBuf,
+}
+
+impl SharedAgent {
+    /// Copies an agent into a directory of its own below the system's temporary directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the copy cannot be written.
+    pub(crate) fn of(program: &Path) -> anyhow::Result<Self> {
+        let directory =
+            env::temp_dir().join(format!("runwright-test-agent-{}", std::process::id()));
+        let shared = Self { directory };
+        let placed = put(program, &shared.directory)?;
+        for path in [&shared.directory, &placed] {
+            fs::set_permissions(path, Permissions::from_mode(0o755))
+                .with_context(|| format!("open {} to all users", path.display()))?;
+        }
+        Ok(shared)
+    }
+
+    /// Returns where the copy is.
+    pub(crate) fn program(&self) -> PathBuf {
+        self.directory.join(PROGRAM)
+    }
+}
+
+impl Drop for SharedAgent {
+    fn drop(&mut self) {
+        // The temporary directory is the system's to empty; an error here would hide how the tests ended.
+        let _ = fs::remove_dir_all(&self.directory);
+    }
 }
 
 fn size(program: &Path) -> anyhow::Result<u64> {

@@ -12,7 +12,7 @@ use std::{env, thread};
 
 use anyhow::{Context, bail};
 
-use crate::agent;
+use crate::agent::{self, SharedAgent};
 use crate::debian::{self, ENGINE_TOOLS, TOOLS};
 use crate::docker::{self, Daemon, Over, Way};
 use crate::workspace::Workspace;
@@ -35,11 +35,14 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
         let engine = engine(workspace, args);
         (engine, python(workspace, args), building.join())
     });
-    let agent = built.unwrap_or_else(|panic| resume_unwind(panic))?;
+    let built = built.unwrap_or_else(|panic| resume_unwind(panic))?;
+    let shared = built.as_deref().map(SharedAgent::of).transpose()?;
+    let agent = shared.as_ref().map(SharedAgent::program);
     let engine = engine?;
     let way = way(engine.as_ref(), Over::Socket)?;
     let in_workspace = |words: &[&str]| {
-        let mut command = cargo(workspace, agent.as_deref());
+        let mut command = cargo(workspace, built.as_deref());
+        tell_agent(&mut command, agent.as_deref());
         if let Some(way) = &way {
             way.tell(&mut command)?;
         }
@@ -59,11 +62,12 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
         );
         return Ok(());
     };
-    let builder = cargo(workspace, agent.as_deref());
+    let builder = cargo(workspace, built.as_deref());
     let tests = built::tests(builder, workspace, "executor-docker")?;
     rounds::run(engine, &workspace.target_directory, || {
         let mut command = tests.command();
-        equip(&mut command, agent.as_deref());
+        set_threads(&mut command);
+        tell_agent(&mut command, agent.as_deref());
         command
     })
 }
@@ -79,19 +83,26 @@ fn build(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBu
     Ok(agent)
 }
 
+/// Returns cargo, which builds this agent into programs that want one inside.
 fn cargo(workspace: &Workspace, agent: Option<&Path>) -> Command {
     let mut command = run::cargo();
     command.current_dir(&workspace.root);
-    equip(&mut command, agent);
+    if let Some(agent) = agent {
+        command.env(agent::EMBEDDED, agent);
+    }
+    set_threads(&mut command);
     command
 }
 
-/// Lets tests find the agent, and be many at a time.
-fn equip(command: &mut Command, agent: Option<&Path>) {
+/// Tells tests where the agent is.
+fn tell_agent(command: &mut Command, agent: Option<&Path>) {
     if let Some(agent) = agent {
         command.env(agent::VARIABLE, agent);
-        command.env(agent::EMBEDDED, agent);
     }
+}
+
+/// Sets how many tests of a program run at once, unless the caller has.
+fn set_threads(command: &mut Command) {
     if env::var_os(THREADS).is_none() {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         command.env(THREADS, at_once(processors).to_string());
@@ -128,14 +139,15 @@ pub(crate) fn run_with_engine(
         );
     }
     let way = way(engine.as_ref(), over)?;
-    let agent = agent(workspace, &[])?;
+    let built = agent(workspace, &[])?;
+    let shared = built.as_deref().map(SharedAgent::of).transpose()?;
     let mut command = Command::new(program);
     command.args(args);
     if let Some(way) = &way {
         way.tell(&mut command)?;
     }
-    if let Some(agent) = &agent {
-        command.env(agent::VARIABLE, agent);
+    if let Some(shared) = &shared {
+        command.env(agent::VARIABLE, shared.program());
     }
     run::run(&mut command)
 }

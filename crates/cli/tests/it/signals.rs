@@ -131,3 +131,17 @@ fn size_of(dir: &std::path::Path) -> u64 {
     });
     sizes.sum()
 }
+
+#[test]
+fn jobs_do_not_inherit_ignored_signals() {
+    let project = Project::with_pipeline("job: {script: [grep SigIgn /proc/self/status]}\n");
+    let run = project.command(&["run"]);
+    // As below `nohup`, or in the background of a script.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP INT QUIT USR1; exec \"$0\" run"]);
+    shell.arg(run.get_program()).current_dir(project.dir());
+    shell.env("RUNWRIGHT_HOME", project.home());
+    let done = crate::project::Done::from(shell.output().unwrap());
+    done.expect_code(0)
+        .expect_text("job | SigIgn:\t0000000000000000\n");
+}

@@ -32,6 +32,19 @@ const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 /// Enough for a handful of system call wrappers, which is all the child calls.
 const STACK_SIZE: usize = 64 * 1024;
 
+/// The highest signal number of Linux.
+const LAST_SIGNAL: c_int = 64;
+
+/// The kernel's `struct sigaction`; all zeros is the default action.
+#[repr(C)]
+#[derive(Default)]
+struct KernelSigaction {
+    handler: usize,
+    flags: libc::c_ulong,
+    restorer: usize,
+    mask: u64,
+}
+
 /// What the child needs before `execve`, readable without allocating.
 struct ChildContext {
     program: *const c_char,
@@ -263,8 +276,20 @@ unsafe fn prepare(context: &ChildContext) -> bool {
         if !context.current_dir.is_null() && libc::chdir(context.current_dir) == -1 {
             return false;
         }
-        // Rust ignores SIGPIPE, and that would be inherited: `yes | head` must end.
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        // Ignored signals are inherited: SIGPIPE, which Rust ignores (`yes | head` must end), and
+        // what the runner's parent ignored, such as SIGHUP below `nohup`. The job starts with none.
+        // The kernel is called directly because the C library refuses the two signals it uses
+        // itself. SIGKILL and SIGSTOP cannot be set, which changes nothing.
+        let default = KernelSigaction::default();
+        for signal in 1..=LAST_SIGNAL {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                &raw const default,
+                ptr::null_mut::<KernelSigaction>(),
+                size_of_val(&default.mask),
+            );
+        }
         let mut signals = MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigemptyset(signals.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, signals.as_ptr(), ptr::null_mut()) == 0

@@ -12,7 +12,7 @@ pub(super) fn everything() -> (Scene, Project, Project) {
     files.commit(&[
         (
             "a.yml",
-            "include: {local: b.yml}\nfrom-project: {script: project}\n",
+            "include: {local: b.yml}\nfrom-project: {script: no-such-program}\n",
         ),
         ("b.yml", "nested: {script: nested}\n"),
     ]);
@@ -34,7 +34,7 @@ pub(super) fn everything() -> (Scene, Project, Project) {
 
 pub(super) const ALL: [&str; 5] = [
     "component: one",
-    "from-project: project",
+    "from-project: no-such-program",
     "nested: nested",
     "remote: remote",
     "template: template",
@@ -86,7 +86,7 @@ fn only_what_may_have_changed_is_asked_for_again() {
         scene.jobs(&["--refresh"]),
         [
             "component: two",
-            "from-project: project",
+            "from-project: no-such-program",
             "nested: changed",
             "remote: changed",
             "template: template",

@@ -14,7 +14,7 @@ job:
     - name: a
       func: {git: {url: URL/group/functions.git, rev: v1, dir: steps/greet}}
       inputs: {who: Sally}
-    - {name: b, script: 'echo \"said ${{ steps.a.outputs.said }}\"; ! command -v runwright'}
+    - {name: b, script: 'echo \"said ${{ steps.a.outputs.said }}\"; echo \"runwright is <$(command -v runwright)>\"'}
 ";
 
 fn scene() -> Scene {
@@ -34,9 +34,17 @@ fn a_job_calls_functions_of_a_repository_wherever_it_runs() {
         let mut run = scene.command(&["run", "--executor", executor]);
         run.env("DOCKER_HOST", docker::address());
         let done = crate::project::Done::from(run.output().unwrap());
-        done.expect_code(0)
+        let done = done
+            .expect_code(0)
             .expect_text("job | Running step \"inner\"\njob | hello Sally\n")
             .expect_text("job | said hello Sally\n");
+        // The job's PATH does not lead to the program that runs it; one installed on this host may be found.
+        let done = done.expect_text("job | runwright is <");
+        assert!(
+            !done.stdout.contains(env!("CARGO_BIN_EXE_runwright")),
+            "{}",
+            done.stdout
+        );
     }
     docker::nothing_left(&scene.project);
 }

@@ -22,8 +22,8 @@ fn what_is_locked_is_read_without_server_cache_and_token() {
     scene.runwright(&["plan", "--offline"]).expect_code(0);
     scene.runwright(&["vendor", "--check"]).expect_code(0);
     let run = scene.runwright(&["run", "from-project", "--offline"]);
-    // `project` is no program, which the job says itself.
-    run.expect_code(1).expect_text("project: ");
+    // The shell reports the missing program, so the job has started.
+    run.expect_code(1).expect_text("no-such-program: ");
 }
 
 #[test]
