@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use crate::workspace::Workspace;
 
-/// What builds all tests.
-pub(crate) const ALL: [&str; 3] = ["test", "--workspace", "--no-run"];
+/// What cargo builds all tests of: the program with the agent inside among them, which `RUNWRIGHT_EMBEDDED_AGENT` names.
+pub(crate) const ALL: [&str; 3] = ["--workspace", "--features", "cli/embedded-agent"];
 
 /// The integration tests of a package.
 #[derive(Debug)]
@@ -27,6 +27,21 @@ impl Tests {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.directory).stdin(Stdio::null());
         command
+    }
+
+    /// Checks that a filter chooses at least one test, so that a renamed test is noticed.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it chooses none.
+    pub(crate) fn expect_some(&self, filter: &str) -> anyhow::Result<()> {
+        let listed = self.command().args(["--list", filter]).output();
+        let listed =
+            listed.with_context(|| format!("list the tests in {}", self.program.display()))?;
+        if !String::from_utf8_lossy(&listed.stdout).contains(": test") {
+            bail!("no test of {} is named {filter}", self.program.display());
+        }
+        Ok(())
     }
 }
 
@@ -57,8 +72,17 @@ pub(crate) fn tests(
     let package = packages
         .find(|found| found.name == package)
         .with_context(|| format!("there is no package {package}"))?;
-    let format = ["--quiet", "--message-format", "json-render-diagnostics"];
-    let command = cargo.args(ALL).args(format).stderr(Stdio::inherit());
+    let format = [
+        "--no-run",
+        "--quiet",
+        "--message-format",
+        "json-render-diagnostics",
+    ];
+    let command = cargo
+        .arg("test")
+        .args(ALL)
+        .args(format)
+        .stderr(Stdio::inherit());
     let built = command.output().context("start cargo")?;
     if !built.status.success() {
         bail!("the tests cannot be built, {}", built.status);

@@ -92,6 +92,16 @@ pub(crate) const TOOLS: &[Tool] = &[
         optional: Some("snapshots that share blocks"),
     },
     Tool {
+        program: "tinyproxy",
+        package: "tinyproxy-bin",
+        optional: Some("requests through a real proxy"),
+    },
+    Tool {
+        program: "dot",
+        package: "graphviz",
+        optional: Some("plans that Graphviz draws"),
+    },
+    Tool {
         program: "docker-registry",
         package: "docker-registry",
         optional: None,

@@ -14,6 +14,7 @@ mod agent;
 mod book;
 mod built;
 mod ci;
+mod commits;
 mod debian;
 mod deny;
 mod docker;
@@ -22,6 +23,7 @@ mod python;
 mod requirements;
 mod rounds;
 mod run;
+mod skipped;
 mod source;
 mod test;
 mod tidy;
@@ -49,8 +51,9 @@ enum Chore {
     /// Installs what the tests need, then runs them all (`cargo test --workspace`: unit, integration, doc, examples built).
     ///
     /// On Debian as root, missing tools are installed with apt-get; elsewhere they are named and the command fails.
-    /// Then come the fail points and the agent inside a program, in builds of their own. Words after `--` go to cargo test, which then runs alone: `cargo xtask test -- masking` runs the tests with "masking" in the name,
-    /// `cargo xtask test -- -p trace` those of one crate.
+    /// Then the tests of the transport to the engine run over TLS and ssh. Words after `--` go to cargo test, which then runs
+    /// alone: `cargo xtask test -- masking` runs the tests with "masking" in the name, `cargo xtask test -- -p trace` those of
+    /// one crate.
     Test {
         /// Passed on to cargo test.
         #[arg(last = true, value_name = "ARG")]

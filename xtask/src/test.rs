@@ -1,8 +1,8 @@
 //! Brings what the tests need, and runs them.
 //!
 //! The tests of containers need an engine, which is started for them and ends with them. Who has set
-//! `RUNWRIGHT_TEST_DOCKER` has one already, with the same images. When all is tested, the tests of containers are run
-//! twice more: over TLS and over ssh.
+//! `RUNWRIGHT_TEST_DOCKER` has one already, with the same images. At the end, the tests that depend on how the engine is
+//! reached run twice more: over TLS and over ssh.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -15,6 +15,7 @@ use anyhow::{Context, bail};
 use crate::agent::{self, SharedAgent};
 use crate::debian::{self, ENGINE_TOOLS, TOOLS};
 use crate::docker::{self, Daemon, Over, Way};
+use crate::skipped::Skipped;
 use crate::workspace::Workspace;
 use crate::{built, python, rounds, run};
 
@@ -27,11 +28,24 @@ const THREADS: &str = "RUST_TEST_THREADS";
 ///
 /// Fails when a tool is missing and cannot be installed, or when a test fails.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> {
+    run_sample(workspace, args, None)
+}
+
+/// Does the same, with a sample of those cases that have one: the text chooses it.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(crate) fn run_sample(
+    workspace: &Workspace,
+    args: &[String],
+    sample: Option<&str>,
+) -> anyhow::Result<()> {
     debian::provide(TOOLS)?;
     let (engine, python, built) = thread::scope(|scope| {
-        // What the engine waits for is the network and the disk.
+        // The engine waits for the network and the disk, so that building costs it little.
         let building = scope.spawn(|| build(workspace, args));
-        // It ends when this function does, whatever comes of the tests. And it ends with the thread that started it.
+        // It stops when this function returns, and with the thread that started it.
         let engine = engine(workspace, args);
         (engine, python(workspace, args), building.join())
     });
@@ -40,45 +54,71 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
     let agent = shared.as_ref().map(SharedAgent::program);
     let engine = engine?;
     let way = way(engine.as_ref(), Over::Socket)?;
-    let in_workspace = |words: &[&str]| {
-        let mut command = cargo(workspace, built.as_deref());
-        tell_agent(&mut command, agent.as_deref());
-        if let Some(way) = &way {
-            way.tell(&mut command)?;
-        }
-        if let Some(python) = &python {
-            command.env(python::VARIABLE, python);
-        }
-        run::run(command.args(words))
-    };
-    in_workspace(&words(args))?;
+    let skipped = Skipped::new(&workspace.target_directory);
+    let mut command = cargo(workspace, built.as_deref());
+    tell_agent(&mut command, agent.as_deref());
+    skipped.collect(&mut command);
+    if let Some(sample) = sample {
+        println!(
+            "test: a third of the fail points, chosen by {sample}; `cargo xtask test` walks all"
+        );
+        command.env(SAMPLE, sample);
+    }
+    if let Some(way) = &way {
+        way.tell(&mut command)?;
+    }
+    if let Some(python) = &python {
+        command.env(python::VARIABLE, python);
+    }
+    let outcome = run::run(command.args(words(args)));
+    skipped.print("on this machine");
+    outcome?;
     if !args.is_empty() {
         return Ok(());
     }
-    APART.iter().try_for_each(|words| in_workspace(words))?;
+    // The other half of the crate, which no other build of the tests has: without the feature that their fail points need.
+    run::run(run::cargo().args(["test", "--quiet", "--package", "fail-point"]))?;
     let Some(engine) = &engine else {
         println!(
-            "NOT TESTED: an engine over TLS and ssh, because it is not ours to choose the way to the one that is named"
+            "NOT TESTED: an engine over TLS and ssh, because RUNWRIGHT_TEST_DOCKER names the engine and the way to it"
         );
         return Ok(());
     };
     let builder = cargo(workspace, built.as_deref());
     let tests = built::tests(builder, workspace, "executor-docker")?;
+    for filter in TRANSPORT {
+        tests.expect_some(filter)?;
+    }
     rounds::run(engine, &workspace.target_directory, || {
         let mut command = tests.command();
+        command.args(TRANSPORT);
         set_threads(&mut command);
         tell_agent(&mut command, agent.as_deref());
         command
     })
 }
 
+/// The environment variable with a text that chooses a sample of many cases.
+const SAMPLE: &str = "RUNWRIGHT_TEST_SAMPLE";
+
+/// The tests of `executor-docker` that depend on how the engine is reached.
+const TRANSPORT: [&str; 7] = [
+    "conformance::agent_in_busybox",
+    "conformance::exec_in_busybox",
+    "engine::",
+    "faults::cut::",
+    "run::",
+    "ssh::",
+    "terminal::",
+];
+
 /// Builds the agent, if the chosen tests have a use for it, and all tests, if none are chosen. Returns where the agent is.
 fn build(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBuf>> {
     let agent = agent(workspace, args)?;
-    // Who chooses tests may choose some that cannot be built alone.
+    // Chosen tests may be some that cannot be built alone.
     if args.is_empty() {
         let mut command = cargo(workspace, agent.as_deref());
-        run::run(command.args(built::ALL))?;
+        run::run(command.arg("test").args(built::ALL).arg("--no-run"))?;
     }
     Ok(agent)
 }
@@ -210,36 +250,15 @@ fn chosen(args: &[String]) -> Option<&str> {
     Some(inline.trim_start_matches("-p"))
 }
 
-/// Tests of builds with features that not everybody has, apart from all others, which test what people get: with fail
-/// points, and with the agent inside.
-const APART: [&[&str]; 2] = [
-    &["test", "--package", "fail-point", "--features", "enabled"],
-    &[
-        "test",
-        "--no-fail-fast",
-        "--package",
-        "includes",
-        "--package",
-        "cli",
-        "--features",
-        // All in one build, since a build of so much takes minutes.
-        "includes/fail-points,cli/fail-points,cli/embedded-agent",
-        "--test",
-        "it",
-        "--",
-        "fail_points::",
-        "embedded_agent::",
-    ],
-];
-
 /// Returns what cargo is told.
 fn words(args: &[String]) -> Vec<&str> {
     let chooses = args
         .iter()
         .any(|arg| arg.starts_with("-p") || arg.starts_with("--package"));
-    let scope = if chooses { None } else { Some("--workspace") };
+    let scope = if chooses { &[][..] } else { &built::ALL[..] };
     // Without --no-fail-fast the first broken crate would hide what else is broken.
-    let fixed = ["test", "--no-fail-fast"].into_iter().chain(scope);
+    let fixed = ["test", "--no-fail-fast"].into_iter();
+    let fixed = fixed.chain(scope.iter().copied());
     fixed.chain(args.iter().map(String::as_str)).collect()
 }
 
@@ -249,10 +268,17 @@ mod tests {
 
     #[test]
     fn everything_is_tested_unless_a_package_is_chosen() {
-        assert_eq!(words(&[]), ["test", "--no-fail-fast", "--workspace"]);
+        let all = [
+            "test",
+            "--no-fail-fast",
+            "--workspace",
+            "--features",
+            "cli/embedded-agent",
+        ];
+        assert_eq!(words(&[]), all);
         assert_eq!(
             words(&["masking".to_owned()]),
-            ["test", "--no-fail-fast", "--workspace", "masking"]
+            [&all[..], &["masking"]].concat()
         );
         assert_eq!(
             words(&["-ptrace".to_owned()]),

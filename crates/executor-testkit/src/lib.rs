@@ -63,6 +63,7 @@ mod clock;
 mod conformance;
 mod event;
 mod gate;
+mod not_tested;
 mod recording;
 mod scripted;
 mod sync;
@@ -73,6 +74,7 @@ pub use clock::ManualClock;
 pub use conformance::{CheckReport, Report, SuiteOptions, Verdict, conformance};
 pub use event::Event;
 pub use gate::Gate;
+pub use not_tested::not_tested;
 pub use recording::{
     CountingTrace, MaskingTrace, RecordingJobSource, RecordingObserver, RecordingTrace, SourceReply,
 };

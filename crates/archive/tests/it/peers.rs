@@ -9,7 +9,6 @@ use zip::write::SimpleFileOptions;
 /// Runs a script of the shell; false when a program that it needs is missing.
 #[expect(
     clippy::disallowed_methods,
-    clippy::print_stderr,
     reason = "tests of this crate may not import the crate process"
 )]
 fn sh(directory: &Path, tools: &[&str], script: &str) -> bool {
@@ -18,7 +17,10 @@ fn sh(directory: &Path, tools: &[&str], script: &str) -> bool {
         std::env::split_paths(&search).any(|folder| folder.join(tool).is_file())
     };
     if let Some(missing) = tools.iter().find(|tool| !is_there(tool)) {
-        eprintln!("NOT TESTED: {missing} is not there");
+        executor_testkit::not_tested(
+            "archives of other programs",
+            &format!("{missing} is missing"),
+        );
         return false;
     }
     let output = Command::new("sh")

@@ -3,8 +3,6 @@
 //! A library from the package `faketime` tells the binary another time of day than the machine
 //! has; the time that passes stays as it is. Each job sets the clock itself.
 
-#![expect(clippy::print_stderr, reason = "what could not be tested is named")]
-
 use crate::project::{Done, Project};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +19,7 @@ fn library() -> Option<PathBuf> {
     ];
     let found = places.into_iter().find(|path| path.exists());
     if found.is_none() {
-        eprintln!("NOT TESTED: a clock that is set, because faketime is missing");
+        executor_testkit::not_tested("a clock that is set", "faketime is missing");
     }
     found
 }

@@ -2,8 +2,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    clippy::print_stderr,
-    reason = "the tests drive the binary from outside, and say what they could not test"
+    reason = "the tests drive the binary from outside"
 )]
 
 use crate::project::{Done, Project, processes_with};
@@ -21,7 +20,10 @@ fn both_ways(name: &str, pipeline: &str, expected: &[&str]) {
         let mut run = if visible { run } else { without_cgroups(&run) };
         let mut done = Done::from(run.output().unwrap());
         if !visible && done.all().contains("unshare failed") {
-            eprintln!("NOT TESTED: {name} without cgroups, since hiding them takes root");
+            executor_testkit::not_tested(
+                &format!("{name} without cgroups"),
+                "hiding them needs root",
+            );
             return;
         }
         assert_eq!(processes_with(&marker), Vec::<u32>::new(), "{done:?}");
@@ -127,7 +129,7 @@ impl Drop for Fuse {
 fn a_fork_bomb_ends_with_its_time() {
     // fault 36
     let Some(fuse) = Fuse::new() else {
-        eprintln!("NOT TESTED: a fork bomb, since there is no other limit to hold it");
+        executor_testkit::not_tested("a fork bomb", "no other limit would stop it");
         return;
     };
     let marker = format!("runwright-test-bomb-{}", std::process::id());

@@ -1,10 +1,6 @@
 //! The disk that holds the state is full, and has room again.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    reason = "the tests mount a disk, and say so where they may not"
-)]
+#![expect(clippy::disallowed_methods, reason = "the tests mount a disk")]
 
 use crate::project::{Project, files_below};
 use std::fs;
@@ -24,7 +20,7 @@ impl SmallHome {
         fs::create_dir(project.home()).unwrap();
         let mounted = mount(&["-t", "tmpfs", "-o", "size=2m", "tmpfs"], &project.home());
         if !mounted {
-            eprintln!("NOT TESTED: a full disk, since mounting one takes root");
+            executor_testkit::not_tested("a full disk", "mounting one needs root");
         }
         mounted.then_some(Self { project })
     }

@@ -11,8 +11,8 @@ use crate::tmux::Terminal;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-/// Runs the pipeline by a copy of the program that lies alone in a directory, with no agent that the environment names.
-pub(crate) fn run_alone(project: &Project) -> Done {
+/// Runs the pipeline with a copy of the program that is alone in a directory, and this agent if it is not empty.
+pub(crate) fn run_alone(project: &Project, agent: &str) -> Done {
     let alone = project.scratch().join("alone");
     fs::create_dir(&alone).unwrap();
     let program = alone.join("runwright");
@@ -22,7 +22,7 @@ pub(crate) fn run_alone(project: &Project) -> Done {
         .current_dir(project.dir())
         .env("RUNWRIGHT_HOME", project.home())
         .env("DOCKER_HOST", address())
-        .env_remove("RUNWRIGHT_AGENT")
+        .env("RUNWRIGHT_AGENT", agent)
         .env_remove("CLICOLOR_FORCE")
         .stdin(Stdio::null())
         .output()

@@ -9,7 +9,7 @@ fn a_program_alone_brings_the_agent_of_its_jobs() {
         "job:\n  image: runwright-test/busybox:1\n  script:\n\
         \x20   - tr '\\0' ' ' </proc/1/cmdline\n",
     );
-    let done = run_alone(&project);
+    let done = run_alone(&project, "");
     done.expect_code(0)
         .expect_text("job | /.runwright/agent serve");
     nothing_left(&project);

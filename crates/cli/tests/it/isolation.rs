@@ -73,13 +73,9 @@ fn is_root() -> bool {
 }
 
 /// Says so where the tests are run by somebody who cannot do what they do.
-#[expect(
-    clippy::print_stderr,
-    reason = "a test that does not test must not look as if it did"
-)]
 pub(crate) fn needs_root(what: &str) -> bool {
     if !is_root() {
-        eprintln!("NOT TESTED: {what}, which takes root");
+        executor_testkit::not_tested(what, "needs root");
     }
     is_root()
 }

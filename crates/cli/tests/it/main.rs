@@ -26,7 +26,6 @@ mod embedded_agent;
 mod environments;
 mod events;
 mod explain;
-#[cfg(feature = "fail-points")]
 mod fail_points;
 mod fault;
 mod flood;
@@ -72,5 +71,4 @@ mod variables;
 mod vendor;
 mod watch;
 mod wide;
-#[cfg(not(feature = "embedded-agent"))]
 mod without_agent;

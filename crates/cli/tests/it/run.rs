@@ -315,20 +315,6 @@ fn walk_text(dir: &std::path::Path) -> String {
     text
 }
 
-#[cfg(not(feature = "fail-points"))]
-#[test]
-fn what_people_get_has_no_fail_points() {
-    let binary = fs::read(env!("CARGO_BIN_EXE_runwright")).unwrap();
-    let holds = |text: &str| {
-        binary
-            .windows(text.len())
-            .any(|window| window == text.as_bytes())
-    };
-    assert!(holds("RUNWRIGHT_HOME"), "the search works");
-    assert!(!holds("RUNWRIGHT_FAIL_POINT"));
-    assert!(!holds("process::cgroup::create"));
-}
-
 #[test]
 fn output_that_cannot_be_written_is_an_environment_failure() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");

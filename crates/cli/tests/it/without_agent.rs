@@ -12,13 +12,13 @@ fn jobs_run_by_exec_and_a_run_says_why_once() {
          second:\n  needs: [first]\n\
         \x20 script: [cat file, 'test -e /.runwright/agent || echo \"by exec\"']\n",
     );
-    let done = run_alone(&project);
+    let done = run_alone(&project, "/no/such/agent");
     done.expect_code(0)
         .expect_text("second | out")
         .expect_text("second | by exec");
     let logs = ["first", "second"].map(|job| project.runwright(&["logs", job]).stdout);
     let reason = "stages are run by exec, without the agent: \
-                  there is no runwright-agent beside this program, none in it, and RUNWRIGHT_AGENT names none";
+                  read the agent /no/such/agent: No such file or directory";
     let told = logs.each_ref().map(|log| log.matches(reason).count());
     assert_eq!(told, [1, 0], "{logs:?}");
     nothing_left(&project);

@@ -8,7 +8,6 @@ mod scripted;
 
 mod answers;
 mod cached;
-#[cfg(feature = "fail-points")]
 mod fail_points;
 mod finding;
 mod git;

@@ -273,7 +273,7 @@ async fn a_full_disk() {
     repository.write("big", &"x".repeat(1 << 20));
     let root = tempfile::tempdir().expect("a directory");
     let Some(_disk) = SmallDisk::mount(root.path().join("builds")) else {
-        eprintln!("NOT TESTED: a full disk, since mounting one takes root");
+        executor_testkit::not_tested("a full disk", "mounting one needs root");
         return;
     };
     let options = BuildRunnerOptions {
@@ -298,7 +298,7 @@ async fn a_full_disk_for_the_snapshot() {
     repository.write("big", &"x".repeat(1 << 20));
     let root = tempfile::tempdir().expect("a directory");
     let Some(_disk) = SmallDisk::mount(root.path().join("snapshots")) else {
-        eprintln!("NOT TESTED: a full disk for a snapshot, since mounting one takes root");
+        executor_testkit::not_tested("a full disk for a snapshot", "mounting one needs root");
         return;
     };
     let options = BuildRunnerOptions {
@@ -323,7 +323,7 @@ async fn a_full_disk_for_the_snapshot() {
 async fn a_full_disk_for_artifacts() {
     let root = tempfile::tempdir().expect("a directory");
     let Some(_disk) = SmallDisk::mount(root.path().join("artifacts")) else {
-        eprintln!("NOT TESTED: a full disk for artifacts, since mounting one takes root");
+        executor_testkit::not_tested("a full disk for artifacts", "mounting one needs root");
         return;
     };
     let store = crate::support::artifacts_below(root.path());

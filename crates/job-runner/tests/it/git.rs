@@ -246,7 +246,7 @@ async fn on_failure_artifacts_are_kept_when_the_sources_cannot_be_brought() {
 async fn files_kept_in_lfs_come_along() {
     let repository = Repository::new();
     if !crate::support::succeeds("git", &["lfs", "version"]) {
-        eprintln!("NOT TESTED: LFS, since git-lfs is not installed");
+        executor_testkit::not_tested("sources with Git LFS", "git-lfs is missing");
         return;
     }
     repository.git(&["lfs", "install", "--local"]);

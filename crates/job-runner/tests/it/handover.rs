@@ -3,21 +3,12 @@
 use crate::support::{Bench, Repository, artifacts_below};
 use executor_core::job::{Artifact, Dependency, Hook, HookName, Job};
 use executor_core::{JobId, JobState};
-use executor_testkit::JobBuilder;
+use executor_testkit::{JobBuilder, not_tested};
 use job_runner::{
     ArtifactStore, BuildRunnerOptions, Snapshot, SnapshotMeans, Sources, StoredArtifacts,
 };
 use std::path::Path;
 use std::sync::Arc;
-
-/// Says what is not tested, and why.
-#[expect(
-    clippy::print_stderr,
-    reason = "a test that does not test must not look as if it did"
-)]
-fn not_tested(what: &str) {
-    eprintln!("NOT TESTED: {what}");
-}
 
 fn bench(repository: &Path, root: &Path, means: SnapshotMeans) -> (StoredArtifacts, Bench) {
     let snapshot = Snapshot::new(repository, root.join("snapshots")).with_means(means);
@@ -107,7 +98,7 @@ async fn a_job_that_ruins_its_copied_inputs_ruins_nothing_else() {
 #[tokio::test]
 async fn a_job_that_ruins_its_shown_inputs_ruins_nothing_else() {
     if !process::can_mount() {
-        return not_tested("inputs that are shown, since this process may not mount");
+        return not_tested("inputs that are shown", "this process may not mount");
     }
     let said = "Showing the files of job 1 (1)";
     check_unharmed(SnapshotMeans::Overlay, said).await;
@@ -138,7 +129,7 @@ async fn the_later_producer_wins_whether_it_is_shown_or_copied() {
 #[tokio::test]
 async fn what_cannot_be_shown_is_copied_or_refused_as_ever() {
     if !process::can_mount() {
-        return not_tested("inputs that are shown, since this process may not mount");
+        return not_tested("inputs that are shown", "this process may not mount");
     }
     let repository = Repository::new();
     std::os::unix::fs::symlink("/tmp", repository.path().join("dist")).expect("linked");
@@ -171,7 +162,7 @@ async fn what_cannot_be_shown_is_copied_or_refused_as_ever() {
 #[tokio::test]
 async fn more_producers_than_the_kernel_takes_are_shown_or_copied() {
     if !process::can_mount() {
-        return not_tested("inputs that are shown, since this process may not mount");
+        return not_tested("inputs that are shown", "this process may not mount");
     }
     let repository = Repository::new();
     let root = tempfile::tempdir().expect("a directory");

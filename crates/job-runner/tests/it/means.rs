@@ -2,19 +2,10 @@
 
 use crate::support::{Bench, Repository, files_below, succeeds};
 use executor_core::{FailureReason, JobState};
-use executor_testkit::JobBuilder;
+use executor_testkit::{JobBuilder, not_tested};
 use job_runner::{BuildRunnerOptions, Snapshot, SnapshotMeans, SnapshotUsers, Sources};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Says what is not tested, and why.
-#[expect(
-    clippy::print_stderr,
-    reason = "a test that does not test must not look as if it did"
-)]
-fn not_tested(what: &str) {
-    eprintln!("NOT TESTED: {what}");
-}
 
 fn options(repository: &Path, root: &Path, means: SnapshotMeans) -> BuildRunnerOptions {
     let snapshot = Snapshot::new(repository, root.join("snapshots")).with_means(means);
@@ -54,7 +45,7 @@ async fn check_apart(bench: &Bench, said: &str) {
 #[tokio::test]
 async fn jobs_on_overlays_do_not_meet() {
     if !process::can_mount() {
-        return not_tested("overlays of jobs, since this process may not mount");
+        return not_tested("overlays of jobs", "this process may not mount");
     }
     let repository = large_repository();
     let root = tempfile::tempdir().expect("a directory");
@@ -79,7 +70,7 @@ async fn jobs_on_copies_do_not_meet() {
 async fn jobs_with_shared_blocks_do_not_meet() {
     let root = tempfile::tempdir().expect("a directory");
     let Some(disk) = Disk::mount(root.path()) else {
-        return not_tested("shared blocks, since a btrfs takes root and mkfs.btrfs");
+        return not_tested("shared blocks", "a btrfs takes root and mkfs.btrfs");
     };
     let repository = large_repository();
     let options = options(repository.path(), &disk.0, SnapshotMeans::Reflink);
@@ -109,7 +100,7 @@ async fn shared_blocks_that_cannot_be_had_are_refused_and_overlays_too() {
     let here = repository.write("here", "x");
     let [here, there] = [here, root.path().join("there")].map(|it| it.display().to_string());
     if succeeds("cp", &["--reflink=always", &here, &there]) {
-        not_tested("shared blocks that are refused, since they can be had here");
+        not_tested("shared blocks that are refused", "they can be had here");
     } else {
         let reflink = options(repository.path(), root.path(), SnapshotMeans::Reflink);
         check(reflink, "share the blocks of").await;
@@ -184,7 +175,7 @@ async fn what_has_no_content_is_left_out_and_holds_nobody_up() {
 #[tokio::test]
 async fn files_of_git_lfs_are_what_they_are_in_the_tree() {
     if !succeeds("git-lfs", &["version"]) {
-        return not_tested("snapshots with Git LFS, because `git-lfs` is missing");
+        return not_tested("snapshots with Git LFS", "`git-lfs` is missing");
     }
     let repository = Repository::new();
     repository.git(&["lfs", "install", "--local", "--skip-repo"]);

@@ -188,7 +188,10 @@ async fn a_fork_bomb_is_held_by_the_limit_of_its_job() {
         let started = output.stdout.lines().count();
         assert!((20..40).contains(&started), "{started} processes started");
     } else {
-        eprintln!("NOT TESTED: a limit of processes, since the unified hierarchy has none here");
+        executor_testkit::not_tested(
+            "a limit of processes",
+            "the unified hierarchy has no pids controller here",
+        );
     }
     let (outcome, _) = run(&beside, &sh("true")).await;
     assert!(outcome.success());

@@ -95,8 +95,9 @@ fn mutter() -> Option<Scene> {
 #[test]
 fn a_real_project_runs_offline_from_its_lock_file() {
     let Some(scene) = mutter() else {
-        eprintln!(
-            "NOT TESTED: a real project from its lock file, because RUNWRIGHT_CORPUS is not set"
+        executor_testkit::not_tested(
+            "a real project from its lock file",
+            "RUNWRIGHT_CORPUS is not set",
         );
         return;
     };

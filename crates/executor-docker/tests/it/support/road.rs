@@ -37,24 +37,9 @@ impl Road {
 /// Returns whether the tests go over a socket of this host. Where they do not, this says so for the list of what is
 /// not tested, and the test is to return.
 pub(crate) fn is_socket_or_skips(test: &str, reason: &str) -> bool {
-    use std::io::Write;
-
     if address().starts_with("unix://") {
         return true;
     }
-    let line = format!("{test}: {reason}\n");
-    match std::env::var_os("RUNWRIGHT_TEST_SKIPPED") {
-        Some(path) => {
-            let file = std::fs::File::options()
-                .append(true)
-                .create(true)
-                .open(path);
-            file.unwrap().write_all(line.as_bytes()).unwrap();
-        }
-        // Unlike `eprintln!` this is shown for tests that pass.
-        None => std::io::stderr()
-            .write_all(format!("NOT TESTED: {line}").as_bytes())
-            .unwrap(),
-    }
+    executor_testkit::not_tested(test, reason);
     false
 }
