@@ -18,7 +18,7 @@ use benches::statistics::{median, millis, ratio};
 use benches::{Bench, Contest, Tool, Workload, peer, processor_time, table};
 use pipeline::context::PipelineContext;
 use pipeline::repository::NoRepository;
-use pipeline::yaml::{Limits, LoadedFile};
+use yaml::{Limits, LoadedFile};
 use pipeline::{Creation, Pipeline, Plan, ResolvedPipeline, Selection, create};
 use tokio::runtime::Builder;
 

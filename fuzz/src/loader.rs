@@ -1,5 +1,5 @@
-use pipeline::source::SourceMap;
-use pipeline::yaml::{Kind, Limits, LoadedFile, Node};
+use yaml::source::SourceMap;
+use yaml::{Kind, Limits, LoadedFile, Node};
 use pipeline::{Pipeline, ResolvedPipeline};
 
 /// Reads the bytes as a pipeline file, as far as they let it.
@@ -8,7 +8,7 @@ use pipeline::{Pipeline, ResolvedPipeline};
 ///
 /// When a value of the tree has a place outside of the text.
 pub fn loader(data: &[u8]) {
-    let Ok(text) = pipeline::yaml::decode(data.to_vec()) else {
+    let Ok(text) = yaml::decode(data.to_vec()) else {
         return;
     };
     let limits = Limits {

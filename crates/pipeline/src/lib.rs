@@ -42,7 +42,6 @@ pub mod affected;
 pub mod config;
 pub mod context;
 pub mod create;
-pub mod diagnostic;
 pub mod event;
 pub mod expect;
 pub mod explain;
@@ -60,10 +59,9 @@ pub mod rules;
 pub mod scheduler;
 pub mod selector;
 pub mod show;
-pub mod source;
 pub mod vectors;
-pub mod yaml;
 
+mod codes;
 mod colours;
 mod compose;
 mod dialect;
@@ -74,10 +72,9 @@ mod pipeline;
 mod read;
 mod resolve;
 mod slug;
-mod suggest;
 
+pub use codes::{CODES, CodeInfo, code_info};
 pub use create::{Creation, create};
-pub use diagnostic::{Checked, Diagnostic, Diagnostics};
 pub use dialect::Dialect;
 pub use event::{EventSink, PipelineEvent};
 pub use options::{IncludeRules, LoadOptions, Overlay};
@@ -88,4 +85,5 @@ pub use report::{ChildReport, JobReport, PipelineReport, ReportFormat, RunExit};
 pub use resolve::{ResolvedJob, ResolvedNeeds, ResolvedPipeline};
 pub use scheduler::{Driver, Status};
 pub use slug::slug;
-pub use suggest::did_you_mean;
+#[doc(no_inline)]
+pub use yaml::diagnostic::{Checked, Diagnostic, Diagnostics};

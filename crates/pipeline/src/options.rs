@@ -1,7 +1,7 @@
 use crate::dialect::Dialect;
 use crate::include::{IncludeSource, NoIncludes};
 use crate::repository::{NoRepository, Repository};
-use crate::yaml::Limits;
+use yaml::Limits;
 use executor_core::variable::JobVariables;
 use indexmap::IndexMap;
 use serde_json::Value;

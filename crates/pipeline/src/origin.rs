@@ -4,8 +4,8 @@
 //! is needed: a file's top-level keys, sorted by where they start, tell what a span was written
 //! under, and each file knows the include that brought it in.
 
-use crate::source::{FileId, SourceMap, Span};
-use crate::yaml::Node;
+use yaml::source::{FileId, SourceMap, Span};
+use yaml::Node;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -98,8 +98,8 @@ mod tests {
         let mut diagnostics = crate::Diagnostics::default();
         let text = "# first\n.a:\n  image: x\njob: {script: [b, c]}\n";
         let id = diagnostics.sources_mut().add("ci.yml", text);
-        let limits = crate::yaml::Limits::default();
-        let root = crate::yaml::load(id, &limits, &mut diagnostics).unwrap();
+        let limits = yaml::Limits::default();
+        let root = yaml::load(id, &limits, &mut diagnostics).unwrap();
         let mut origins = Origins::default();
         origins.add(id, &root.content, diagnostics.sources());
 

@@ -1,10 +1,10 @@
 use crate::config::Config;
-use crate::diagnostic::{Checked, Diagnostics};
+use yaml::diagnostic::{Checked, Diagnostics};
 use crate::merged::{ServerNeeds, ServerReading};
 use crate::read::{read, read_child, read_merged};
 use crate::resolve::{self, ResolvedPipeline};
-use crate::source::SourceMap;
-use crate::yaml::Node;
+use yaml::source::SourceMap;
+use yaml::Node;
 use crate::{LoadOptions, Origins};
 use std::sync::Arc;
 

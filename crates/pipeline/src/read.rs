@@ -2,12 +2,12 @@
 
 use crate::compose::{compose, merge};
 use crate::config;
-use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use crate::include::{self, Tree};
 use crate::merged::{self, ServerNeeds, ServerReading};
 use crate::pipeline::Pipeline;
-use crate::source::FileId;
-use crate::yaml::{Node, load};
+use yaml::source::FileId;
+use yaml::{Node, load};
 use crate::{LoadOptions, Overlay};
 use indexmap::IndexMap;
 use std::sync::Arc;

@@ -59,6 +59,12 @@ const TABLE: &[Row] = &[
         imports: &["executor-core", "fail-point"],
         tests_import: &[],
     },
+    // Also 1: the text of a pipeline, before anybody knows that it is one.
+    Row {
+        name: "yaml",
+        imports: &[],
+        tests_import: &[],
+    },
     // 2: script text, and the suite for authors of executors.
     Row {
         name: "shells",
@@ -104,7 +110,7 @@ const TABLE: &[Row] = &[
     // Starts no process and knows no job runner: it calls the port of the contract.
     Row {
         name: "pipeline",
-        imports: &["executor-core", "trace"],
+        imports: &["executor-core", "trace", "yaml"],
         tests_import: &[],
     },
     Row {
@@ -161,6 +167,7 @@ const TABLE: &[Row] = &[
             "pipeline",
             "process",
             "web",
+            "yaml",
         ],
         tests_import: &["gitlab-testkit"],
     },
@@ -185,6 +192,7 @@ const TABLE: &[Row] = &[
             "steps",
             "trace",
             "web",
+            "yaml",
         ],
         tests_import: &["gitlab-testkit"],
     },
@@ -207,7 +215,7 @@ const TABLE: &[Row] = &[
     // Beside the house.
     Row {
         name: "fuzz",
-        imports: &["pipeline"],
+        imports: &["pipeline", "yaml"],
         tests_import: &[],
     },
     Row {
@@ -230,6 +238,7 @@ const BELOW_ASSEMBLY: &[&str] = &[
     "runwright",
     "shells",
     "trace",
+    "yaml",
 ];
 
 /// Examples and benches show the binary at work too.
@@ -248,6 +257,7 @@ const ASSEMBLY: &[&str] = &[
     "shells",
     "steps",
     "trace",
+    "yaml",
 ];
 
 /// Checks every dependency between crates of the workspace against the table.

@@ -8,8 +8,8 @@ use runwright::docker::config::DockerConfig;
 use runwright::docker::image::ImageReference;
 use runwright::docker::policy::{check_image, check_service};
 use runwright::local::LocalPipeline;
-use runwright::pipeline::source::Span;
-use runwright::pipeline::yaml::Node;
+use yaml::source::Span;
+use yaml::Node;
 use runwright::pipeline::{Plan, PlannedJob};
 use std::sync::Arc;
 

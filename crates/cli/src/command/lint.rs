@@ -3,7 +3,7 @@ use crate::args::{LintArgs, LintFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{Style, counted, findings, in_order, sarif};
-use runwright::pipeline::diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics, Severity};
+use yaml::diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics, Severity};
 use runwright::pipeline::parity;
 use serde::Serialize;
 

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use runwright::local::{
     JobHistory, LocalError, LocalProject, ProjectState, Run, RunHistory, RunState, Runs, StateDir,
 };
-use runwright::pipeline::did_you_mean;
+use yaml::suggest::did_you_mean;
 use runwright::pipeline::event::ParentJob;
 use runwright::pipeline::selector::{self, NamedJob, NoMatch};
 use std::path::Path;

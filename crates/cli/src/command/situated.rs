@@ -6,7 +6,7 @@ use crate::output::{diagnostics, notes, refusal, skipped};
 use anyhow::anyhow;
 use runwright::local::{LocalError, LocalPipeline, LocalProject};
 use runwright::pipeline::create::{CreatedJob, Creation};
-use runwright::pipeline::did_you_mean;
+use yaml::suggest::did_you_mean;
 use runwright::pipeline::explain::Explainer;
 use runwright::pipeline::selector::{self, NoMatch};
 use runwright::pipeline::{Diagnostics, Plan, Selection};

@@ -7,7 +7,7 @@ use crate::output::times::{JobTimes, one, path, place, table};
 use crate::output::{Style, Tone, error_line, notes};
 use anyhow::{Context, anyhow};
 use runwright::local::{JobPlace, JobTime, LocalError, PastTimes, Run};
-use runwright::pipeline::did_you_mean;
+use yaml::suggest::did_you_mean;
 use runwright::pipeline::expect::Step;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use super::style::{Style, Tone};
 use runwright::pipeline::create::Refusal;
-use runwright::pipeline::diagnostic::{Diagnostic, Diagnostics, Renderer, Severity};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Renderer, Severity};
 use std::collections::HashMap;
 use std::io::{self, Write};
 

@@ -4,7 +4,8 @@
 //! with regions, other places that belong to them. Paths are relative to the project, so a report
 //! says nothing of the machine it was made on.
 
-use runwright::pipeline::diagnostic::{CODES, DiagnosticRecord, RelatedRecord, Severity};
+use runwright::pipeline::CODES;
+use yaml::diagnostic::{DiagnosticRecord, RelatedRecord, Severity};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -89,6 +89,6 @@ impl Asker {
 
 /// Returns the text of a file.
 pub(super) fn decoded(bytes: &[u8]) -> Result<String, IncludeError> {
-    let text = pipeline::yaml::decode(bytes.to_vec());
+    let text = yaml::decode(bytes.to_vec());
     text.map_err(|error| failed(IncludeFailure::Unreadable, error.to_string(), None))
 }

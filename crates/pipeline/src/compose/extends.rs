@@ -1,8 +1,8 @@
 use super::merge;
-use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
-use crate::source::{FileId, Span};
-use crate::suggest::did_you_mean;
-use crate::yaml::{Entry, Kind, Limits, Mapping, Node};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::source::{FileId, Span};
+use yaml::suggest::did_you_mean;
+use yaml::{Entry, Kind, Limits, Mapping, Node};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-use crate::source::clamp;
-use crate::yaml::{Entry, Kind, Mapping, Node};
+use yaml::source::clamp;
+use yaml::{Entry, Kind, Mapping, Node};
 use std::sync::Arc;
 
 /// Puts `over` on top of `base`: mappings are united key by key, all else is replaced.

@@ -11,9 +11,9 @@ mod reference;
 
 pub(crate) use merge::merge;
 
-use crate::diagnostic::Diagnostics;
-use crate::source::FileId;
-use crate::yaml::{Limits, Node};
+use yaml::diagnostic::Diagnostics;
+use yaml::source::FileId;
+use yaml::{Limits, Node};
 use std::sync::Arc;
 
 /// Applies everything that composes a file out of its own parts; `root` is a mapping. What the file
@@ -31,7 +31,7 @@ pub(crate) fn compose(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::load;
+    use yaml::load;
 
     pub(super) fn load_text(text: &str) -> Arc<Node> {
         let mut diagnostics = Diagnostics::default();

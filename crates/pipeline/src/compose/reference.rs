@@ -1,7 +1,7 @@
-use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
-use crate::source::Span;
-use crate::suggest::did_you_mean;
-use crate::yaml::{Entry, Kind, Limits, Mapping, Node};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::source::Span;
+use yaml::suggest::did_you_mean;
+use yaml::{Entry, Kind, Limits, Mapping, Node};
 use std::collections::HashMap;
 use std::sync::Arc;
 

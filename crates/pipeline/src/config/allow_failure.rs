@@ -1,5 +1,5 @@
 use super::reader::{Field, Reader, quotes_help};
-use crate::yaml::Kind;
+use yaml::Kind;
 
 /// Whether a failed job lets the pipeline pass.
 #[derive(Debug, Clone, PartialEq, Eq)]

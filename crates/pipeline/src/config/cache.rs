@@ -1,7 +1,7 @@
 use super::cache_key;
 use super::reader::{Field, Reader};
 use super::when::read_upload;
-use crate::suggest::did_you_mean;
+use yaml::suggest::did_you_mean;
 use executor_core::job::{ArtifactWhen, CacheDefinition, CacheKeyDefinition};
 
 /// How many caches a job may have.

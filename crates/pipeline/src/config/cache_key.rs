@@ -1,7 +1,7 @@
 //! `cache:key`: a text, or files whose content makes the key.
 
 use super::reader::{Field, Reader};
-use crate::yaml::Kind;
+use yaml::Kind;
 use executor_core::job::{CacheKeyDefinition, CacheKeyFiles};
 
 /// How many files may make a key.

@@ -2,8 +2,8 @@
 
 use super::JobKind;
 use super::keywords::GLOBAL;
-use crate::diagnostic::Lacks;
-use crate::yaml::{Entry, Node};
+use yaml::diagnostic::Lacks;
+use yaml::{Entry, Node};
 
 /// What a top-level key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use super::reader::{Field, Reader};
 use super::rules::RulePlace;
-use crate::diagnostic::Diagnostic;
+use yaml::diagnostic::Diagnostic;
 use crate::pattern::Pattern;
 use crate::rules::{Changes, Exists};
-use crate::yaml::Kind;
+use yaml::Kind;
 use std::sync::Arc;
 
 /// How many globs a condition may have.

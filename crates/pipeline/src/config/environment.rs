@@ -1,8 +1,8 @@
 //! `environment`: a name alone, or a mapping that says more.
 
 use super::reader::{Field, Reader};
-use crate::source::Span;
-use crate::yaml::Kind;
+use yaml::source::Span;
+use yaml::Kind;
 use executor_core::job::{
     ClusterDashboard, DeploymentTier, EnvironmentAction, EnvironmentCluster, EnvironmentDefinition,
     ManagedResources,

@@ -5,9 +5,9 @@ use super::path::Path;
 use super::reader::{Field, Reader};
 use super::variables::{self, Place};
 use super::{Inheritable, Job, Variables, Workflow, read_job, stages, workflow};
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::suggest::did_you_mean;
-use crate::yaml::{Entry, Mapping, Node};
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::suggest::did_you_mean;
+use yaml::{Entry, Mapping, Node};
 
 /// A whole pipeline file, keyword by keyword.
 #[derive(Debug, Clone, Default, PartialEq)]

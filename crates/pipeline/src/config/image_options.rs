@@ -1,7 +1,7 @@
 //! `docker` and `kubernetes` of an image or a service.
 
 use super::reader::{Field, Reader};
-use crate::yaml::Kind;
+use yaml::Kind;
 use serde_json::Value;
 
 /// How long the name of a platform may be.

@@ -1,6 +1,6 @@
 use super::inheritable::DEFAULT_KEYS;
 use super::reader::{Field, Reader};
-use crate::yaml::Kind;
+use yaml::Kind;
 
 /// What of one kind a job inherits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::variables::Variables;
 use super::{
     AllowFailure, Environment, Inherit, Inheritable, Parallel, PolicyKeyword, RulesKeyword, Trigger,
 };
-use crate::source::Span;
+use yaml::source::Span;
 use executor_core::job::{
     JobInputDefinitions, PagesDefinition, ReleaseDefinition, RunStep, Secrets, When,
 };

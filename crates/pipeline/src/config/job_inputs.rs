@@ -2,7 +2,7 @@
 
 use super::reader::{Field, Reader};
 use crate::inputs::read_job_input;
-use crate::yaml::Node;
+use yaml::Node;
 use executor_core::job::{JobInputDefinition, JobInputDefinitions};
 
 /// How many inputs a job may have.

@@ -1,6 +1,6 @@
 use super::matrix::{self, Matrix};
 use super::reader::{Field, Reader, Spanned, list_help};
-use crate::yaml::Node;
+use yaml::Node;
 use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! `pages`: whether and how a job publishes pages, and the old `publish`.
 
 use super::reader::{Field, Reader, quotes_help};
-use crate::yaml::Kind;
+use yaml::Kind;
 use executor_core::job::{PagesDefinition, PagesSettings};
 use executor_core::parse_duration;
 

@@ -1,6 +1,6 @@
 use super::matrix::{self, MOST_JOBS, Matrix};
 use super::reader::{Field, Reader, quotes_help};
-use crate::yaml::Kind;
+use yaml::Kind;
 
 /// `parallel`: how one job becomes several.
 #[derive(Debug, Clone, PartialEq, Eq)]

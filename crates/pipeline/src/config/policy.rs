@@ -1,10 +1,10 @@
 use super::reader::{Field, Reader, list_help};
 use super::rule::read_condition;
-use crate::diagnostic::Diagnostic;
+use yaml::diagnostic::Diagnostic;
 use crate::pattern::Pattern;
 use crate::rules::{Policy, RefPattern};
-use crate::source::Span;
-use crate::yaml::{Kind, Node};
+use yaml::source::Span;
+use yaml::{Kind, Node};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -9,9 +9,9 @@ use super::variables::{self, Place};
 use super::{AllowFailure, Job, JobKind, keywords};
 use super::{allow_failure, delay, inherit, parallel, policy, trigger, when};
 use super::{coverage, dast, environment, job_inputs, pages, release, run, secrets};
-use crate::diagnostic::Diagnostic;
-use crate::suggest::did_you_mean;
-use crate::yaml::{Entry, Mapping};
+use yaml::diagnostic::Diagnostic;
+use yaml::suggest::did_you_mean;
+use yaml::{Entry, Mapping};
 use executor_core::job::{PagesDefinition, When};
 
 /// How long a job's name may be, in characters.

@@ -1,11 +1,11 @@
 use super::keywords::misplaced;
 use super::path::{Part, Path};
 use super::rules::{RulePlace, RulesKeyword};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use yaml::diagnostic::{Diagnostic, Diagnostics};
 use crate::expression::Expressions;
-use crate::source::{Span, clamp};
-use crate::suggest::did_you_mean;
-use crate::yaml::{Kind, Mapping, Node};
+use yaml::source::{Span, clamp};
+use yaml::suggest::did_you_mean;
+use yaml::{Kind, Mapping, Node};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;

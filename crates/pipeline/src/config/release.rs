@@ -1,8 +1,8 @@
 //! `release`: what a job publishes when its script succeeded.
 
 use super::reader::{Field, Reader};
-use crate::diagnostic::Diagnostic;
-use crate::suggest::did_you_mean;
+use yaml::diagnostic::Diagnostic;
+use yaml::suggest::did_you_mean;
 use executor_core::job::{OneOrMany, ReleaseAssets, ReleaseDefinition};
 
 const KEYS: [&str; 8] = [

@@ -1,7 +1,7 @@
 use super::path::Path;
 use super::reader::{Field, Reader, quotes_help, string_help};
-use crate::suggest::did_you_mean;
-use crate::yaml::Kind;
+use yaml::suggest::did_you_mean;
+use yaml::Kind;
 use executor_core::job::RetryDefinition;
 
 /// How often a job may be tried again.

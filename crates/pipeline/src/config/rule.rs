@@ -2,7 +2,7 @@ use super::reader::{Field, Reader, Spanned};
 use super::rules::RulePlace;
 use super::variables::{self, Place};
 use super::{auto_cancel, clause, delay, needs};
-use crate::diagnostic::Diagnostic;
+use yaml::diagnostic::Diagnostic;
 use crate::expression::Expression;
 use crate::rules::Rule;
 use executor_core::job::When;

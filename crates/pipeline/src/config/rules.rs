@@ -1,7 +1,7 @@
 use super::reader::{Field, Reader};
 use super::rule;
 use crate::rules::Rule;
-use crate::yaml::Kind;
+use yaml::Kind;
 use std::sync::Arc;
 
 /// `rules` of a job or of `workflow`.

@@ -1,7 +1,7 @@
 //! `run`: the steps of a job that has no script.
 
 use super::reader::{Field, Reader};
-use crate::yaml::Kind;
+use yaml::Kind;
 use executor_core::job::{GitStep, OciStep, RunStep, StepReference};
 use indexmap::IndexMap;
 use serde_json::Value;

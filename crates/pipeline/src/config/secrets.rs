@@ -2,7 +2,7 @@
 
 use super::reader::{Field, Reader};
 use super::secret_store::{STORES, read_store};
-use crate::yaml::Kind;
+use yaml::Kind;
 use executor_core::job::{SecretDefinition, Secrets};
 
 /// Reads `secrets`.

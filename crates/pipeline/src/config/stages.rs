@@ -1,5 +1,5 @@
 use super::reader::{Field, Reader};
-use crate::yaml::Node;
+use yaml::Node;
 
 /// The stage before all others.
 pub const FIRST_STAGE: &str = ".pre";

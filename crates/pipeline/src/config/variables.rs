@@ -1,7 +1,7 @@
 use super::reader::{Field, Reader};
-use crate::diagnostic::Diagnostic;
-use crate::source::Span;
-use crate::yaml::Kind;
+use yaml::diagnostic::Diagnostic;
+use yaml::source::Span;
+use yaml::Kind;
 use executor_core::job::VariableDefinition;
 use indexmap::IndexMap;
 

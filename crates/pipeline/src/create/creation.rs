@@ -2,7 +2,7 @@ use crate::config::{RulesKeyword, Variables};
 use crate::resolve::ResolvedJob;
 use crate::rules::{AutoCancel, Rule};
 use crate::selector::NamedJob;
-use crate::source::Span;
+use yaml::source::Span;
 use executor_core::job::JobDefinition;
 use std::collections::HashMap;
 use std::fmt;

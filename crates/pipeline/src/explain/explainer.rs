@@ -11,7 +11,7 @@ use crate::create::{Conditions, CreatedJob, Creation, JobLayers, Layers};
 use crate::plan::{Plan, Selection, of_pipeline, predefined_of_job};
 use crate::repository::Repository;
 use crate::rules::{Policy, Rule, examine};
-use crate::yaml::Mapping;
+use yaml::Mapping;
 use executor_core::job::JobId;
 use executor_core::variable::{JobVariable, JobVariables};
 use serde_json::Value;

@@ -2,8 +2,8 @@ use super::tree::Tree;
 use super::{ExplainedField, FieldSource, Place};
 use crate::config::{Job, JobKind, NeedEntry};
 use crate::rules::Rule;
-use crate::source::Span;
-use crate::yaml::{Entry, Mapping, Node};
+use yaml::source::Span;
+use yaml::{Entry, Mapping, Node};
 use serde_json::{Value, json};
 
 /// The keywords of a job that the top level can give all jobs, in the old way.

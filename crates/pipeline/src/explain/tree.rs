@@ -1,8 +1,8 @@
 //! Finding places in the tree that a pipeline's files became.
 
 use super::Place;
-use crate::source::Span;
-use crate::yaml::{Entry, Kind, Mapping, Node};
+use yaml::source::Span;
+use yaml::{Entry, Kind, Mapping, Node};
 use crate::{Origin, Origins};
 
 /// How deep lists of rules may be nested.

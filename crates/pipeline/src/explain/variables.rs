@@ -6,7 +6,7 @@ use crate::create::{CreatedJob, Found, JobLayers, Layer};
 use crate::expression::MASKED;
 use crate::plan::LAST;
 use crate::rules::Rule;
-use crate::source::Span;
+use yaml::source::Span;
 use executor_core::variable::JobVariables;
 use std::collections::HashSet;
 

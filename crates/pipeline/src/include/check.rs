@@ -2,8 +2,8 @@
 
 use super::text::Text;
 use crate::config::parse_duration;
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::yaml::{Kind, Node};
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::{Kind, Node};
 
 /// How long `cache: true` lets a file be kept, in seconds.
 const USUAL_CACHE: u64 = 3600;

@@ -3,10 +3,10 @@ use super::{FileHome, IncludeError, IncludeSource};
 use crate::LoadOptions;
 use crate::config::{Field, Path, Reader, RulePlace, read_rules};
 use crate::context::{Kept, sort_and_expand};
-use crate::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use crate::repository::{Paths, Repository, RepositoryError};
 use crate::rules::{FileAnswers, RuleContext, first_match};
-use crate::yaml::Node;
+use yaml::Node;
 use executor_core::job::When;
 use executor_core::variable::JobVariables;
 

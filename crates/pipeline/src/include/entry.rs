@@ -2,12 +2,12 @@
 
 use super::check;
 use super::text::Text;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use yaml::diagnostic::{Diagnostic, Diagnostics};
 use crate::dialect::Dialect;
 use crate::inputs::GivenInputs;
-use crate::source::Span;
-use crate::suggest::did_you_mean;
-use crate::yaml::{Kind, Mapping, Node};
+use yaml::source::Span;
+use yaml::suggest::did_you_mean;
+use yaml::{Kind, Mapping, Node};
 use executor_core::variable::JobVariables;
 use std::fmt;
 use std::sync::Arc;

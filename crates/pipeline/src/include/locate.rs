@@ -7,7 +7,7 @@ use super::wildcard::Wildcard;
 use super::{FileHome, IncludeLocation};
 use crate::dialect::Dialect;
 use crate::repository::Paths;
-use crate::source::Span;
+use yaml::source::Span;
 
 /// How long a path with wildcards may be, in bytes: each is compared with all paths there are.
 const LONGEST_WILDCARD: usize = 1024;

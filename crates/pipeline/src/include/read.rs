@@ -3,10 +3,10 @@
 use super::FileHome;
 use super::includer::Includer;
 use super::tree::Forest;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use yaml::diagnostic::{Diagnostic, Diagnostics};
 use crate::inputs::{GivenInputs, Interpolation};
-use crate::source::FileId;
-use crate::yaml::{Entry, Kind, LoadedFile, Mapping, Node};
+use yaml::source::FileId;
+use yaml::{Entry, Kind, LoadedFile, Mapping, Node};
 use crate::{LoadOptions, Origins};
 use std::sync::Arc;
 

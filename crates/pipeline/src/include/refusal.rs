@@ -2,9 +2,9 @@
 
 use super::locate::{Refusal, Target};
 use super::{IncludeError, IncludeFailure, IncludeLocation};
-use crate::diagnostic::Diagnostic;
-use crate::source::Span;
-use crate::suggest::did_you_mean;
+use yaml::diagnostic::Diagnostic;
+use yaml::source::Span;
+use yaml::suggest::did_you_mean;
 
 /// Returns the error for an entry that cannot be followed.
 pub(super) fn of_entry(refusal: Refusal, span: Span) -> Diagnostic {

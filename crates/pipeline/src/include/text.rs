@@ -1,6 +1,6 @@
 use crate::context::expand;
 use crate::expression::MASKED;
-use crate::source::Span;
+use yaml::source::Span;
 use executor_core::variable::{JobVariable, JobVariables};
 
 /// A text of an `include` with its variables replaced.

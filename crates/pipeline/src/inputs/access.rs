@@ -1,6 +1,6 @@
 use super::resolve::Values;
-use crate::suggest::did_you_mean;
-use crate::yaml::Node;
+use yaml::suggest::did_you_mean;
+use yaml::Node;
 use std::sync::Arc;
 
 /// How many parts a path may have; the last takes what is left, dots and all.

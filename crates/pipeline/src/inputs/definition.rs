@@ -1,9 +1,9 @@
 use super::rule::{InputRule, read_rules};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use yaml::diagnostic::{Diagnostic, Diagnostics};
 use crate::pattern::Pattern;
-use crate::source::Span;
-use crate::suggest::did_you_mean;
-use crate::yaml::{Entry, Kind, Node};
+use yaml::source::Span;
+use yaml::suggest::did_you_mean;
+use yaml::{Entry, Kind, Node};
 use std::sync::Arc;
 
 use super::value::Role;

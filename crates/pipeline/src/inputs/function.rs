@@ -1,6 +1,6 @@
 use super::text::LONGEST_TEXT;
 use crate::context::expand_existing;
-use crate::yaml::{Kind, Node};
+use yaml::{Kind, Node};
 use executor_core::variable::JobVariables;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

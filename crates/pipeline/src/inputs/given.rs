@@ -1,6 +1,6 @@
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::source::{Span, clamp};
-use crate::yaml::{Entry, Kind, Mapping, Node};
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::source::{Span, clamp};
+use yaml::{Entry, Kind, Mapping, Node};
 use indexmap::IndexMap;
 use serde_json::Value;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 use super::definition::{InputDefinition, read_header_input};
-use crate::diagnostic::Diagnostic;
-use crate::source::Span;
-use crate::suggest::did_you_mean;
-use crate::yaml::{Kind, Mapping, Node};
+use yaml::diagnostic::Diagnostic;
+use yaml::source::Span;
+use yaml::suggest::did_you_mean;
+use yaml::{Kind, Mapping, Node};
 use std::sync::Arc;
 
 /// What a component can be asked of itself.

@@ -4,10 +4,10 @@ use super::given::GivenInput;
 use super::rule::InputRule;
 use super::text::text_of;
 use super::value::Role;
-use crate::diagnostic::Diagnostic;
+use yaml::diagnostic::Diagnostic;
 use crate::expression::Variables;
-use crate::suggest::did_you_mean;
-use crate::yaml::{Kind, Node};
+use yaml::suggest::did_you_mean;
+use yaml::{Kind, Node};
 use indexmap::{IndexMap, IndexSet};
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 use super::definition::{InputDefinition, MOST_OPTIONS};
 use super::value::is_option;
-use crate::diagnostic::Diagnostic;
+use yaml::diagnostic::Diagnostic;
 use crate::expression::Expression;
-use crate::suggest::did_you_mean;
-use crate::yaml::{Kind, Node};
+use yaml::suggest::did_you_mean;
+use yaml::{Kind, Node};
 use std::sync::Arc;
 
 const KEYS: [&str; 3] = ["if", "options", "default"];

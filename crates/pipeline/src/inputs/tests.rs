@@ -1,8 +1,8 @@
 //! Whole files: what they are given, and what becomes of them.
 
 use super::*;
-use crate::diagnostic::Diagnostics;
-use crate::yaml::{Limits, Node, load};
+use yaml::diagnostic::Diagnostics;
+use yaml::{Limits, Node, load};
 use executor_core::variable::{JobVariable, JobVariables};
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Values as text, in the words of the language GitLab is written in: that is what a job sees when
 //! a list stands inside a longer string.
 
-use crate::yaml::{Kind, Node};
+use yaml::{Kind, Node};
 use std::fmt::Write as _;
 
 /// How many bytes a text may have that stands for a value, or that blocks were put into.
@@ -98,7 +98,7 @@ fn write_quoted(text: &str, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::{Limits, LoadedFile};
+    use yaml::{Limits, LoadedFile};
 
     fn check(yaml: &str, expect: &str) {
         let loaded = LoadedFile::from_text("f", &format!("v: {yaml}"), &Limits::default());

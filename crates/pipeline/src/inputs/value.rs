@@ -1,7 +1,7 @@
 use super::definition::{InputDefinition, InputKind};
 use super::given;
 use super::text::text_of;
-use crate::yaml::{Kind, Node};
+use yaml::{Kind, Node};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 use super::ServerReading;
 use super::place::{Place, place};
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::source::{FileId, Span};
-use crate::yaml::{Kind, Limits, Node, load};
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::source::{FileId, Span};
+use yaml::{Kind, Limits, Node, load};
 use std::sync::Arc;
 
 /// The texts that a finding of the server can be about, each with what is in it.

@@ -1,7 +1,7 @@
 use super::MergedJob;
 use crate::resolve::ResolvedPipeline;
-use crate::source::FileId;
-use crate::yaml::Node;
+use yaml::source::FileId;
+use yaml::Node;
 use executor_core::job::{Need, SchedulingKind};
 use std::collections::HashMap;
 use std::sync::Arc;

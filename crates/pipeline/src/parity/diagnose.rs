@@ -1,7 +1,7 @@
 use super::{Class, Row, table};
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::source::Span;
-use crate::yaml::Node;
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::source::Span;
+use yaml::Node;
 use std::collections::HashMap;
 
 /// The code of all findings about what a local run does not honour.

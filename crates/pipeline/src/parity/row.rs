@@ -1,5 +1,5 @@
 use super::Class;
-use crate::yaml::{Kind, Node};
+use yaml::{Kind, Node};
 use executor_core::job::JobDefinition;
 
 /// What a local run makes of one keyword.

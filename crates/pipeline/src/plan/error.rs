@@ -1,6 +1,6 @@
 use crate::create::{LeftOutBy, Refusal};
 use crate::selector::NoMatch;
-use crate::suggest::nearest;
+use yaml::suggest::nearest;
 use thiserror::Error;
 
 /// How many jobs that cannot run are told of one by one.

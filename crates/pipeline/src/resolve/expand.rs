@@ -1,5 +1,5 @@
 use crate::config::{Config, Job, JobNeed, Matrix, Parallel};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use yaml::diagnostic::{Diagnostic, Diagnostics};
 use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::collections::HashMap;

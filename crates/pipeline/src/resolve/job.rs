@@ -1,7 +1,7 @@
 use super::written;
 use crate::config::{AllowFailure, Inherited, JobKind, RulesKeyword, Variables};
 use crate::rules::Policy;
-use crate::source::Span;
+use yaml::source::Span;
 use executor_core::job::{CrossNeed, JobDefinition, Need, When};
 use std::sync::Arc;
 

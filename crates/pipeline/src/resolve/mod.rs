@@ -19,7 +19,7 @@ pub(crate) mod written;
 pub use job::{ResolvedJob, ResolvedNeeds};
 
 use crate::config::{Config, Variables, Workflow};
-use crate::diagnostic::Diagnostics;
+use yaml::diagnostic::Diagnostics;
 use executor_core::job::JobDefinition;
 use expand::Expansion;
 use needs::NeedsExpansion;

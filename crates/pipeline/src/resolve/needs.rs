@@ -2,7 +2,7 @@ use super::ResolvedNeeds;
 use super::expand::{Expansion, chosen_names};
 use super::matrix_value::{has_values, interpolate};
 use crate::config::{Job, JobNeed, Matrix, NeedEntry, Spanned};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use yaml::diagnostic::{Diagnostic, Diagnostics};
 use crate::rules::Rule;
 use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 use crate::glob::GlobError;
 use crate::repository::RepositoryError;
-use crate::source::Span;
+use yaml::source::Span;
 use thiserror::Error;
 
 /// Why nobody can say whether a rule holds; the pipeline cannot be created then.

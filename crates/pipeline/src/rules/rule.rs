@@ -1,7 +1,7 @@
 use crate::config::{NeedEntry, Spanned, Variables};
 use crate::expression::Expression;
 use crate::pattern::Pattern;
-use crate::source::Span;
+use yaml::source::Span;
 use executor_core::job::When;
 use serde::Serialize;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use super::resources::{LocalResources, ResourceGroups};
 use crate::event::EventSink;
 use crate::plan::{Plan, PlannedJob};
 use crate::report::PipelineReport;
-use crate::source::clamp;
+use yaml::source::clamp;
 use executor_core::{
     ActiveJobs, CancelCause, Cancellation, ExecutorProvider, JobRunner, JobSlots, JobSource,
     OnTrouble, RunnerConfig, Worker, WorkerError,

@@ -4,7 +4,7 @@ use super::Status;
 use super::controls::{ControlError, JobSnapshot, PipelineSnapshot};
 use super::queue::{Queue, State};
 use crate::plan::PlannedJob;
-use crate::suggest::nearest;
+use yaml::suggest::nearest;
 use executor_core::{CancelCause, JobVariable};
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 use super::NamedJob;
 use crate::glob::{GlobError, NameGlob};
-use crate::suggest::nearest;
+use yaml::suggest::nearest;
 use indexmap::{IndexMap, IndexSet};
 use thiserror::Error;
 

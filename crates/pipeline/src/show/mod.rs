@@ -6,7 +6,7 @@
 
 mod origin;
 mod scalar;
-mod yaml;
+mod text;
 
 pub use origin::{OriginRecord, origin_records};
-pub use yaml::{Comments, to_yaml};
+pub use text::{Comments, to_yaml};

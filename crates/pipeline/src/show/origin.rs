@@ -1,5 +1,5 @@
-use crate::source::Span;
-use crate::yaml::{Entry, Kind, Node};
+use yaml::source::Span;
+use yaml::{Entry, Kind, Node};
 use crate::{Origin, Origins};
 use indexmap::IndexMap;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-use crate::yaml::reads_as_text;
+use yaml::reads_as_text;
 use std::fmt::Write as _;
 
 /// Returns text as a value or key on one line, quoted wherever some reader of YAML would take it for

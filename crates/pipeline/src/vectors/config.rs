@@ -2,7 +2,7 @@
 
 use super::files::FilesInput;
 use super::variables::VariablesInput;
-use crate::diagnostic::{Checked, Diagnostic, Diagnostics, Severity};
+use yaml::diagnostic::{Checked, Diagnostic, Diagnostics, Severity};
 use crate::resolve::written;
 use crate::{LoadOptions, Pipeline, ResolvedPipeline};
 use executor_core::job::JobDefinition;

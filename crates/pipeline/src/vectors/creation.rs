@@ -5,7 +5,7 @@ use super::files::FilesInput;
 use super::variables::VariablesInput;
 use crate::context::{Commit, GivenVariable, MergeRequest, PipelineContext, Project};
 use crate::create::{Creation, create};
-use crate::diagnostic::{Diagnostics, Severity};
+use yaml::diagnostic::{Diagnostics, Severity};
 use crate::plan::Plan;
 use crate::repository::NoRepository;
 use crate::{LoadOptions, Pipeline, ResolvedPipeline, Selection};

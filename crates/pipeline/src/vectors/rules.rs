@@ -4,7 +4,7 @@ use super::files::FilesInput;
 use super::variables::VariablesInput;
 use crate::ResolvedPipeline;
 use crate::context::{Kept, sort_and_expand};
-use crate::diagnostic::Severity;
+use yaml::diagnostic::Severity;
 use crate::rules::{FileAnswers, Rule, RuleContext, first_match};
 use executor_core::variable::JobVariables;
 use serde::Deserialize;

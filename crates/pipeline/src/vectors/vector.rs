@@ -1,6 +1,6 @@
 use super::compare::holds;
 use super::{config, creation, duration, expand, expression, rules, scheduling};
-use crate::diagnostic::Diagnostics;
+use yaml::diagnostic::Diagnostics;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Every mistake is shown with its place, the line, and what to do.
 
 use pipeline::ResolvedPipeline;
-use pipeline::diagnostic::Severity;
+use yaml::diagnostic::Severity;
 use proptest::prelude::*;
 
 fn errors(text: &str) -> String {

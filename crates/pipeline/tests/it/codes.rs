@@ -1,7 +1,7 @@
 //! Every code of a finding is explained, in [`CODES`] and in the guide.
 
 use pipeline::ResolvedPipeline;
-use pipeline::diagnostic::{CODES, code_info};
+use pipeline::{CODES, code_info};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

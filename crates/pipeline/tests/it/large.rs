@@ -3,7 +3,7 @@
 use crate::fake::try_plan;
 use executor_core::job::{ArtifactsDefinition, JobDefinition, Need, When};
 use pipeline::context::PipelineContext;
-use pipeline::diagnostic::Severity;
+use yaml::diagnostic::Severity;
 use pipeline::scheduler::{Finish, Machine, StatusChange};
 use pipeline::{Plan, ResolvedJob, ResolvedPipeline, Selection, Status};
 

@@ -1,7 +1,7 @@
 //! What a local run does not honour: the same for `lint`, for `run` and on the page.
 
 use crate::fake::resolve;
-use pipeline::diagnostic::Severity;
+use yaml::diagnostic::Severity;
 use pipeline::parity::{Class, Row, check_job, diagnose, page, table};
 use pipeline::{Checked, Diagnostic, Pipeline};
 use std::path::Path;

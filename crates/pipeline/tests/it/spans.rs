@@ -1,6 +1,6 @@
 //! The place of every value is where it was written, and no more than that.
 
-use pipeline::yaml::{Kind, Limits, LoadedFile, Node};
+use yaml::{Kind, Limits, LoadedFile, Node};
 use serde_json::Value;
 use std::sync::Arc;
 

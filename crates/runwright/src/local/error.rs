@@ -51,7 +51,7 @@ pub enum LocalError {
         file: PathBuf,
         /// What it is instead.
         #[source]
-        source: pipeline::yaml::DecodeError,
+        source: yaml::DecodeError,
     },
     /// The repository cannot be described.
     #[error("describe the repository")]

@@ -1,7 +1,7 @@
 //! Reading the files that make up a pipeline.
 
 use super::error::LocalError;
-use pipeline::yaml::{DecodeError, Limits, decode};
+use yaml::{DecodeError, Limits, decode};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;

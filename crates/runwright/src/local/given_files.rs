@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use job_runner::RepositoryRefs;
 use pipeline::Diagnostics;
 use pipeline::context::{GivenSource, GivenVariable, Level};
-use pipeline::diagnostic::Checked;
+use yaml::diagnostic::Checked;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -16,7 +16,7 @@ use indexmap::IndexMap;
 use pipeline::affected::{AffectedJobs, Changed, InputsOf, affected};
 use pipeline::context::PipelineContext;
 use pipeline::create::Creation;
-use pipeline::diagnostic::Checked;
+use yaml::diagnostic::Checked;
 use pipeline::{Dialect, IncludeRules, LoadOptions, Overlay, Pipeline, ResolvedPipeline, create};
 use serde_json::Value;
 use std::path::Path;

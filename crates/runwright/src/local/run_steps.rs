@@ -1,9 +1,9 @@
 //! The steps of jobs (`run`), checked when a pipeline is read: what is no step fails before anything runs.
 
 use executor_core::job::RunStep;
-use pipeline::diagnostic::{Diagnostic, Diagnostics};
-use pipeline::source::{SourceMap, Span};
-use pipeline::yaml::{Kind, Node};
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::source::{SourceMap, Span};
+use yaml::{Kind, Node};
 use pipeline::{Pipeline, ResolvedPipeline};
 use std::collections::HashSet;
 use steps::language::Function;
@@ -150,7 +150,7 @@ fn in_block(source: &str, whole: Span, text: &str, before: &str) -> Option<usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipeline::diagnostic::Severity;
+    use yaml::diagnostic::Severity;
 
     /// Returns what is wrong, with line and column.
     fn found(text: &str) -> Vec<String> {

@@ -8,7 +8,7 @@ use gitlab_api::Instance;
 use includes::{Fetching, LockFileError, Question, Record, VendorReport, Vendored, Written};
 use pipeline::IncludeRules;
 use pipeline::config::RulesKeyword;
-use pipeline::diagnostic::{Checked, DiagnosticRecord, Diagnostics};
+use yaml::diagnostic::{Checked, DiagnosticRecord, Diagnostics};
 use pipeline::repository::Repository as _;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use crate::project::Project;
 use job_runner::{ArtifactFiles, ArtifactStore};
 use pipeline::include::{FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource};
-use pipeline::yaml::Limits;
+use yaml::Limits;
 use pipeline::{LoadOptions, Pipeline};
 use runwright::core::Cancellation;
 use runwright::core::job::{Artifact, JobId};

@@ -9,9 +9,9 @@ use super::expand::Expansion;
 use super::lower::stage;
 use super::stage_indices;
 use crate::config::{Config, Job, RulesKeyword, TriggerTarget};
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::source::Span;
-use crate::suggest::did_you_mean;
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::source::Span;
+use yaml::suggest::did_you_mean;
 use executor_core::job::When;
 use std::collections::{HashMap, HashSet};
 

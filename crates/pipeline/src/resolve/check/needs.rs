@@ -3,7 +3,7 @@ use crate::config::{Job, JobNeed, NeedEntry, Parallel, Spanned};
 use crate::resolve::expand::chosen_names;
 use crate::resolve::matrix_value::interpolate;
 use crate::resolve::needs::{need_depends_on_matrix, with_values};
-use crate::source::Span;
+use yaml::source::Span;
 use indexmap::IndexMap;
 use std::collections::HashSet;
 
@@ -85,7 +85,7 @@ impl<'c> Checker<'c> {
                     job.name
                 );
                 let known = values.iter().map(|(name, _)| name.as_str());
-                let help = crate::suggest::did_you_mean(name, known);
+                let help = yaml::suggest::did_you_mean(name, known);
                 self.report("unknown-matrix-name", message, span, help);
                 return false;
             }

@@ -2,7 +2,7 @@
 
 use super::{NAME, load};
 use pipeline::include::KnownFiles;
-use pipeline::yaml::{Kind, Node};
+use yaml::{Kind, Node};
 use pipeline::{LoadOptions, Origins, Pipeline};
 use serde_json::json;
 

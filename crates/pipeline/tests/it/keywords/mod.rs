@@ -14,7 +14,7 @@ mod small;
 mod tokens;
 
 use pipeline::ResolvedPipeline;
-use pipeline::source::SourceMap;
+use yaml::source::SourceMap;
 use pipeline::{Checked, Diagnostic};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 use pipeline::Diagnostics;
-use pipeline::source::Span;
-use pipeline::yaml::{Limits, LoadedFile, Node};
+use yaml::source::Span;
+use yaml::{Limits, LoadedFile, Node};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@ use crate::local::gitlab_ci_local::{OPTIONS, OVERLAY, VARIABLES};
 use crate::local::pipeline_options::PipelineOptions;
 use includes::LockFile;
 use pipeline::Dialect;
-use pipeline::source::SourceMap;
+use yaml::source::SourceMap;
 use std::collections::BTreeSet;
 use std::path::Path;
 

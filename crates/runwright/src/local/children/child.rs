@@ -11,7 +11,7 @@ use crate::local::state::{PipelineDir, ProjectState};
 use executor_core::{Cancellation, FailureReason, JobObserver};
 use job_runner::StoredArtifacts;
 use pipeline::context::PipelineContext;
-use pipeline::diagnostic::{Checked, Diagnostics};
+use yaml::diagnostic::{Checked, Diagnostics};
 use pipeline::scheduler::Bridge;
 use pipeline::{Plan, Selection, create};
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use executor_core::job::RefType;
 use executor_core::{Cancellation, FailureReason, chain};
 use indexmap::IndexMap;
 use pipeline::context::{Level, PipelineContext};
-use pipeline::diagnostic::{Checked, Diagnostics};
+use yaml::diagnostic::{Checked, Diagnostics};
 use pipeline::scheduler::Bridge;
 use serde_json::Value;
 use std::path::Path;

@@ -1,6 +1,6 @@
 use crate::local::given::parse_dotenv;
 use pipeline::Diagnostics;
-use pipeline::diagnostic::Checked;
+use yaml::diagnostic::Checked;
 use std::path::PathBuf;
 
 /// The options of a file that are about the pipeline.

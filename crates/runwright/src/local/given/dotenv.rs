@@ -1,5 +1,5 @@
 use pipeline::Diagnostic;
-use pipeline::source::{FileId, Span};
+use yaml::source::{FileId, Span};
 use std::ops::Range;
 
 /// One `NAME=value` of a file.

@@ -1,7 +1,7 @@
 use super::value::ValueReader;
 use pipeline::context::{GivenVariable, Level};
-use pipeline::diagnostic::Checked;
-use pipeline::yaml::{Mapping, Node, load_values};
+use yaml::diagnostic::Checked;
+use yaml::{Mapping, Node, load_values};
 use pipeline::{Diagnostic, Diagnostics};
 use std::path::Path;
 

@@ -3,8 +3,8 @@ use crate::local::file::read_text;
 use executor_core::variable::JobVariable;
 use pipeline::config::variable_name_problem;
 use pipeline::context::{GivenSource, GivenVariable, Level};
-use pipeline::source::Span;
-use pipeline::yaml::{Entry, Node};
+use yaml::source::Span;
+use yaml::{Entry, Node};
 use pipeline::{Diagnostic, Diagnostics};
 use std::path::{Path, PathBuf};
 
@@ -168,7 +168,7 @@ impl ValueReader<'_> {
         let mut flag = |key: &str| {
             let field = node.get(key)?;
             let flag = match field.kind {
-                pipeline::yaml::Kind::Bool(flag) => Some(flag),
+                yaml::Kind::Bool(flag) => Some(flag),
                 _ => None,
             };
             if flag.is_none() {

@@ -2,8 +2,8 @@ use super::dotenv;
 use super::value::ValueReader;
 use pipeline::Diagnostics;
 use pipeline::context::{GivenVariable, Level};
-use pipeline::diagnostic::Checked;
-use pipeline::yaml::load_values;
+use yaml::diagnostic::Checked;
+use yaml::load_values;
 use std::path::Path;
 
 /// A file with variables, as YAML or as lines of `NAME=value`.

@@ -1,7 +1,7 @@
 use super::value::SettingValue;
 use super::{SettingsError, Value, parse_size};
 use pipeline::config::parse_duration;
-use pipeline::did_you_mean;
+use yaml::suggest::did_you_mean;
 use pipeline::glob::Glob;
 use pipeline::selector::split_list;
 use std::num::NonZeroU32;

@@ -1,6 +1,6 @@
 use super::SettingsError;
 use super::place::place_of;
-use pipeline::did_you_mean;
+use yaml::suggest::did_you_mean;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::table::RUN;
 use super::{Said, SettingKey, SettingOrigin, Settings, SettingsError};
-use pipeline::did_you_mean;
+use yaml::suggest::did_you_mean;
 use std::ffi::{OsStr, OsString};
 
 /// What all our variables begin with.

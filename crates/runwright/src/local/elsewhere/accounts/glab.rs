@@ -1,7 +1,7 @@
 use gitlab_api::{Instance, TokenKind};
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
-use pipeline::yaml::{Node, load_values};
+use yaml::{Node, load_values};
 
 /// What `glab`, GitLab's own command line, knows of a host.
 #[derive(Clone, PartialEq, Eq)]

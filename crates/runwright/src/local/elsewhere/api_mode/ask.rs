@@ -7,7 +7,7 @@ use crate::local::given_files::Given;
 use gitlab_api::{Accounts, Client, LintRequest};
 use includes::Fetching;
 use pipeline::Dialect;
-use pipeline::yaml::Limits as YamlLimits;
+use yaml::Limits as YamlLimits;
 use std::time::Duration;
 use web::{Limits, Web, WebOptions};
 

@@ -3,7 +3,7 @@
 /// Returns the candidate nearest to `word`, if one is near enough to be meant.
 ///
 /// Near enough is one edit for each three characters, but at least one; letter case counts half.
-pub(crate) fn nearest<'c>(
+pub fn nearest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Option<&'c str> {

@@ -51,7 +51,7 @@ impl Span {
 }
 
 /// Turns a count into the type of a span; texts are far smaller than its range.
-pub(crate) fn clamp(count: usize) -> u32 {
+pub fn clamp(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
@@ -128,14 +128,14 @@ impl SourceMap {
     }
 
     /// Adds a text whose lines are never shown as [`SourceMap::add`] does.
-    pub(crate) fn add_private(&mut self, name: &str, text: &str) -> FileId {
+    pub fn add_private(&mut self, name: &str, text: &str) -> FileId {
         let id = self.add(name, text);
         self.files[usize::from(id.0)].is_private = true;
         id
     }
 
     /// Adds the text of an included file as [`SourceMap::add`] does.
-    pub(crate) fn add_included(
+    pub fn add_included(
         &mut self,
         name: impl Into<String>,
         text: impl Into<String>,

@@ -2,13 +2,13 @@ use std::ops::Range;
 
 /// A place in the text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::yaml) struct Mark {
+pub(crate) struct Mark {
     /// The byte.
-    pub(in crate::yaml) offset: usize,
+    pub(crate) offset: usize,
     /// The line, from 0.
-    pub(in crate::yaml) line: u32,
+    pub(crate) line: u32,
     /// The column in characters, from 0.
-    pub(in crate::yaml) column: u32,
+    pub(crate) column: u32,
 }
 
 /// Reads the bytes of a part of a text; behind its end it sees zeros, which no text has.

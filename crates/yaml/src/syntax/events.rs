@@ -39,7 +39,7 @@ enum Position {
 
 /// Turns the tokens of one document into events.
 #[derive(Debug)]
-pub(in crate::yaml) struct Events<'t> {
+pub(crate) struct Events<'t> {
     scanner: Scanner<'t>,
     state: State,
     states: Vec<State>,
@@ -53,7 +53,7 @@ type Next<'t> = Result<Event<'t>, SyntaxError>;
 
 impl<'t> Events<'t> {
     /// Starts at the beginning of a part of a text, on a line counted from 0.
-    pub(in crate::yaml) fn new(text: &'t str, part: Range<usize>, line: u32) -> Self {
+    pub(crate) fn new(text: &'t str, part: Range<usize>, line: u32) -> Self {
         Self {
             scanner: Scanner::new(text, part, line),
             state: State::DocumentEnd,
@@ -64,7 +64,7 @@ impl<'t> Events<'t> {
     }
 
     /// Opens the document and returns its first event; nothing when there is no document.
-    pub(in crate::yaml) fn first(&mut self) -> Result<Option<Event<'t>>, SyntaxError> {
+    pub(crate) fn first(&mut self) -> Result<Option<Event<'t>>, SyntaxError> {
         let has_directives = self.directives()?;
         let token = self.scanner.peek()?;
         let start = token.start;
@@ -124,7 +124,7 @@ impl<'t> Events<'t> {
     }
 
     /// Returns the next event.
-    pub(in crate::yaml) fn next_event(&mut self) -> Next<'t> {
+    pub(crate) fn next_event(&mut self) -> Next<'t> {
         match self.state {
             State::DocumentEnd => {
                 let start = self.scanner.peek()?.start;
@@ -155,7 +155,7 @@ impl<'t> Events<'t> {
     }
 
     /// Returns whether the text goes on behind the document.
-    pub(in crate::yaml) fn has_more(&mut self) -> bool {
+    pub(crate) fn has_more(&mut self) -> bool {
         while let Ok(token) = self.scanner.peek() {
             match token.kind {
                 TokenKind::StreamEnd => return false,

@@ -38,7 +38,7 @@ impl LoadedFile {
 ///
 /// Returns nothing after an error; warnings and errors are added to `diagnostics`, whose sources
 /// hold the file.
-pub(crate) fn load(
+pub fn load(
     file: FileId,
     limits: &Limits,
     diagnostics: &mut Diagnostics,

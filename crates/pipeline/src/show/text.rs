@@ -1,7 +1,7 @@
 use super::origin::{is_same_part, of_entry};
 use super::scalar::{block, inline};
-use crate::source::Span;
-use crate::yaml::{Entry, Kind, Node};
+use yaml::source::Span;
+use yaml::{Entry, Kind, Node};
 use crate::{Origin, Origins};
 
 /// Longer keys are not read on one line with their values.
@@ -205,7 +205,7 @@ fn comment(origin: Option<Origin<'_>>) -> String {
 mod tests {
     use super::*;
     use crate::Diagnostics;
-    use crate::yaml::{Limits, load};
+    use yaml::{Limits, load};
     use proptest::prelude::*;
     use serde_json::{Value, json};
     use std::sync::Arc;

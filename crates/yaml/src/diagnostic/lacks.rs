@@ -1,6 +1,6 @@
 /// What of a pipeline could not be read, so that findings about missing things say nothing new.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Lacks {
+pub enum Lacks {
     /// Nothing.
     #[default]
     Nothing,
@@ -30,7 +30,7 @@ const OF_FILES: [&str; 11] = [
 
 impl Lacks {
     /// Returns whether a finding with this code may come from what could not be read.
-    pub(crate) fn explains(self, code: &str) -> bool {
+    pub fn explains(self, code: &str) -> bool {
         match self {
             Self::Nothing => false,
             Self::Parts => OF_PARTS.contains(&code),

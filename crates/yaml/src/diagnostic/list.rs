@@ -49,17 +49,17 @@ impl Diagnostics {
 
     /// Says whose findings come next, so that what jobs take from one place is told once for all of
     /// them; nothing stands for the file itself.
-    pub(crate) fn enter_job(&mut self, name: Option<&str>) {
+    pub fn enter_job(&mut self, name: Option<&str>) {
         self.repeats.enter_job(name);
     }
 
     /// Notes that a part could not be read, so that nobody is told twice what is missing.
-    pub(crate) fn lack(&mut self, lacks: Lacks) {
+    pub fn lack(&mut self, lacks: Lacks) {
         self.lacks = self.lacks.max(lacks);
     }
 
     /// Returns what could not be read.
-    pub(crate) fn lacks(&self) -> Lacks {
+    pub fn lacks(&self) -> Lacks {
         self.lacks
     }
 
@@ -79,7 +79,7 @@ impl Diagnostics {
     }
 
     /// Words each finding differently.
-    pub(crate) fn reword(&mut self, reword: impl FnMut(&mut Diagnostic)) {
+    pub fn reword(&mut self, reword: impl FnMut(&mut Diagnostic)) {
         self.list.iter_mut().for_each(reword);
     }
 
@@ -115,7 +115,8 @@ impl Diagnostics {
         &self.sources
     }
 
-    pub(crate) fn sources_mut(&mut self) -> &mut SourceMap {
+    /// Returns the texts, to add to them.
+    pub fn sources_mut(&mut self) -> &mut SourceMap {
         &mut self.sources
     }
 

@@ -3,19 +3,19 @@ use std::borrow::Cow;
 
 /// A step in building a tree.
 #[derive(Debug, Clone)]
-pub(in crate::yaml) struct Event<'t> {
-    pub(in crate::yaml) kind: EventKind<'t>,
+pub(crate) struct Event<'t> {
+    pub(crate) kind: EventKind<'t>,
     /// The name behind `&`.
-    pub(in crate::yaml) anchor: Option<&'t str>,
-    pub(in crate::yaml) tag: Option<Tag<'t>>,
-    pub(in crate::yaml) start: Mark,
+    pub(crate) anchor: Option<&'t str>,
+    pub(crate) tag: Option<Tag<'t>>,
+    pub(crate) start: Mark,
     /// The byte behind it; of a list or mapping, behind what opens it.
-    pub(in crate::yaml) end: usize,
+    pub(crate) end: usize,
 }
 
 /// The kinds of events.
 #[derive(Debug, Clone)]
-pub(in crate::yaml) enum EventKind<'t> {
+pub(crate) enum EventKind<'t> {
     Alias(&'t str),
     Scalar {
         text: Cow<'t, str>,
@@ -31,7 +31,7 @@ pub(in crate::yaml) enum EventKind<'t> {
 
 /// A tag with its handle resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::yaml) struct Tag<'t> {
-    pub(in crate::yaml) prefix: Cow<'t, str>,
-    pub(in crate::yaml) suffix: Cow<'t, str>,
+pub(crate) struct Tag<'t> {
+    pub(crate) prefix: Cow<'t, str>,
+    pub(crate) suffix: Cow<'t, str>,
 }

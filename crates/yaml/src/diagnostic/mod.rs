@@ -1,10 +1,8 @@
 //! What is wrong or doubtful in a pipeline file, and where.
 //!
 //! A [`Diagnostic`] is a code, a sentence, a place and advice. [`Renderer`] shows it to people, as
-//! the compiler of Rust shows its own; [`DiagnosticRecord`] is the same for programs. [`CODES`] says
-//! what each code means.
+//! the compiler of Rust shows its own; [`DiagnosticRecord`] is the same for programs.
 
-mod codes;
 mod excerpt;
 mod lacks;
 mod list;
@@ -12,8 +10,7 @@ mod record;
 mod render;
 mod repeat;
 
-pub use codes::{CODES, CodeInfo, code_info};
-pub(crate) use lacks::Lacks;
+pub use lacks::Lacks;
 pub use list::{Checked, Diagnostics};
 pub use record::{DiagnosticRecord, RelatedRecord};
 pub use render::Renderer;

@@ -2,13 +2,13 @@ use super::cursor::Mark;
 
 /// Why a text is no YAML.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::yaml) struct SyntaxError {
+pub(crate) struct SyntaxError {
     /// What is the matter.
-    pub(in crate::yaml) problem: &'static str,
+    pub(crate) problem: &'static str,
     /// Where.
-    pub(in crate::yaml) mark: Mark,
+    pub(crate) mark: Mark,
     /// What was being read, and where it started.
-    pub(in crate::yaml) context: Option<(&'static str, Mark)>,
+    pub(crate) context: Option<(&'static str, Mark)>,
 }
 
 impl SyntaxError {

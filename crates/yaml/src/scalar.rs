@@ -34,7 +34,7 @@ impl Scalar {
 }
 
 /// Returns whether the unquoted scalar `text` is text.
-pub(crate) fn reads_as_text(text: &str) -> bool {
+pub fn reads_as_text(text: &str) -> bool {
     resolve(text) == Scalar::Text
 }
 

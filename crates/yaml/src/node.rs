@@ -47,7 +47,7 @@ pub struct Entry {
     /// Whether the key is text; a bare `true` or `1` is not, which matters for job names.
     pub key_is_text: bool,
     /// Whether a merge key brought it in.
-    pub(crate) merged: bool,
+    pub merged: bool,
     /// The value.
     pub value: Arc<Node>,
 }

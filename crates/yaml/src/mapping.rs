@@ -163,7 +163,7 @@ impl FromIterator<(Arc<str>, Entry)> for Mapping {
 mod tests {
     use super::*;
     use crate::source::{SourceMap, Span};
-    use crate::yaml::{Kind, Node};
+    use crate::{Kind, Node};
 
     fn entry(number: i64) -> Entry {
         let file = SourceMap::default().add("ci.yml", "");
