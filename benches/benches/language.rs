@@ -18,9 +18,9 @@ use benches::statistics::{median, millis, ratio};
 use benches::{Bench, Contest, Tool, Workload, peer, processor_time, table};
 use pipeline::context::PipelineContext;
 use pipeline::repository::NoRepository;
-use yaml::{Limits, LoadedFile};
 use pipeline::{Creation, Pipeline, Plan, ResolvedPipeline, Selection, create};
 use tokio::runtime::Builder;
+use yaml::{Limits, LoadedFile};
 
 const FEW: usize = 1_000;
 const MANY: usize = 10_000;

@@ -19,9 +19,10 @@ use executor_core::{
     RunContext, RunnerConfig,
 };
 use pipeline::context::PipelineContext;
-use pipeline::event::{EventKind, EventSink, PipelineEvent};
 use pipeline::repository::NoRepository;
-use pipeline::{Driver, Plan, ResolvedJob, ResolvedPipeline, RunExit, Selection, create};
+use pipeline::{Plan, ResolvedJob, ResolvedPipeline, Selection, create};
+use scheduler::event::{EventKind, EventSink, PipelineEvent};
+use scheduler::{Driver, RunExit};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,6 @@
+use pipeline::{Pipeline, ResolvedPipeline};
 use yaml::source::SourceMap;
 use yaml::{Kind, Limits, LoadedFile, Node};
-use pipeline::{Pipeline, ResolvedPipeline};
 
 /// Reads the bytes as a pipeline file, as far as they let it.
 ///

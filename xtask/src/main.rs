@@ -81,6 +81,11 @@ enum Chore {
     Book,
     /// Makes up input for what reads other people's text, for some time; needs a C++ compiler.
     Fuzz(fuzz::Options),
+    /// Checks a file of test vectors of the language; each outcome is a line of JSON.
+    Vectors {
+        /// The file, in the form of `crates/pipeline/tests/data/yaml_vectors.json`.
+        file: std::path::PathBuf,
+    },
     /// Compares docs/requirements.md with the ids that the tests name.
     Acceptance(acceptance::Options),
 }
@@ -107,6 +112,11 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
         Chore::Deny => deny::run(&workspace),
         Chore::Book => book::run(&workspace),
         Chore::Fuzz(options) => fuzz::run(&workspace, options),
+        // A program of its own, so that no other chore waits until the language is built.
+        Chore::Vectors { file } => {
+            let words = ["run", "--quiet", "--release", "--package", "vectors", "--"];
+            run::run(run::cargo().args(words).arg(file))
+        }
         Chore::Acceptance(options) => acceptance::run(&workspace, options),
     }
 }

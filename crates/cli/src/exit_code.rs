@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 /// The exit codes of `runwright`, for all its commands.
-pub use runwright::pipeline::RunExit as Exit;
+pub use scheduler::RunExit as Exit;
 
 /// Returns the code as the system wants it.
 pub(crate) fn exit_code(exit: Exit) -> ExitCode {

@@ -129,7 +129,6 @@ fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {
         Command::Executors(args) => command::executors(&args),
         Command::Completion(args) => command::completion(&args),
         Command::Man(args) => command::man(&args),
-        Command::Vectors(args) => command::vectors(&args),
     };
     exit.map(exit_code)
 }

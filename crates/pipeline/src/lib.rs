@@ -1,9 +1,9 @@
-//! Turns a `.gitlab-ci.yml` into jobs and schedules them.
+//! Turns a `.gitlab-ci.yml` into a plan of jobs.
 //!
-//! The way is a straight line, and every step hands over a value of its own:
+//! Reading is a straight line, and every step returns a value of its own type:
 //!
 //! ```text
-//! text -> Pipeline (+ Diagnostics) -> ResolvedPipeline -> Creation -> Plan -> Driver -> PipelineReport
+//! text -> Pipeline (+ Diagnostics) -> ResolvedPipeline -> Creation -> Plan
 //! ```
 //!
 //! # Examples
@@ -29,22 +29,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A newcomer needs four types: [`ResolvedPipeline`] is what a file means, a [`Creation`] is what that
-//! is in one situation, a [`Plan`] is what will run, and a [`Driver`] runs it with any
-//! [`JobRunner`](executor_core::JobRunner) and any
-//! [`ExecutorProvider`](executor_core::ExecutorProvider).
+//! A newcomer needs three types: [`ResolvedPipeline`] is the meaning of a file, a [`Creation`] its jobs
+//! in one situation (a branch, a tag, a merge request), and a [`Plan`] the jobs that will run. The crate
+//! `scheduler` runs a plan; `pipeline-insight` answers questions about one.
 //!
-//! The crate reads no files and starts no process: texts and facts about the repository are given
-//! to it, and jobs are run by whoever implements the port. Why the way has these steps is told in
-//! `docs/design/language.md`.
+//! The crate reads no files and starts no process: the caller passes texts and facts about the
+//! repository. `docs/design/language.md` gives the reasons for these steps.
 
-pub mod affected;
 pub mod config;
 pub mod context;
 pub mod create;
-pub mod event;
-pub mod expect;
-pub mod explain;
 pub mod expression;
 pub mod glob;
 pub mod include;
@@ -53,16 +47,12 @@ pub mod merged;
 pub mod parity;
 pub mod pattern;
 pub mod plan;
-pub mod report;
 pub mod repository;
 pub mod rules;
-pub mod scheduler;
 pub mod selector;
 pub mod show;
-pub mod vectors;
 
 mod codes;
-mod colours;
 mod compose;
 mod dialect;
 mod graph;
@@ -70,20 +60,17 @@ mod options;
 mod origin;
 mod pipeline;
 mod read;
-mod resolve;
+pub mod resolve;
 mod slug;
 
 pub use codes::{CODES, CodeInfo, code_info};
 pub use create::{Creation, create};
 pub use dialect::Dialect;
-pub use event::{EventSink, PipelineEvent};
 pub use options::{IncludeRules, LoadOptions, Overlay};
 pub use origin::{Origin, Origins};
 pub use pipeline::Pipeline;
 pub use plan::{Plan, PlanError, PlannedJob, Selection};
-pub use report::{ChildReport, JobReport, PipelineReport, ReportFormat, RunExit};
 pub use resolve::{ResolvedJob, ResolvedNeeds, ResolvedPipeline};
-pub use scheduler::{Driver, Status};
 pub use slug::slug;
 #[doc(no_inline)]
 pub use yaml::diagnostic::{Checked, Diagnostic, Diagnostics};

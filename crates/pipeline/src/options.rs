@@ -1,10 +1,10 @@
 use crate::dialect::Dialect;
 use crate::include::{IncludeSource, NoIncludes};
 use crate::repository::{NoRepository, Repository};
-use yaml::Limits;
 use executor_core::variable::JobVariables;
 use indexmap::IndexMap;
 use serde_json::Value;
+use yaml::Limits;
 
 /// Everything besides its text that decides what a pipeline file means.
 ///

@@ -4,10 +4,10 @@
 //! is needed: a file's top-level keys, sorted by where they start, tell what a span was written
 //! under, and each file knows the include that brought it in.
 
-use yaml::source::{FileId, SourceMap, Span};
-use yaml::Node;
 use std::collections::HashMap;
 use std::sync::Arc;
+use yaml::Node;
+use yaml::source::{FileId, SourceMap, Span};
 
 /// Tells of each [`Span`] of a pipeline where it stands.
 #[derive(Debug, Clone, Default)]

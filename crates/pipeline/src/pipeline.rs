@@ -1,12 +1,12 @@
 use crate::config::Config;
-use yaml::diagnostic::{Checked, Diagnostics};
 use crate::merged::{ServerNeeds, ServerReading};
 use crate::read::{read, read_child, read_merged};
 use crate::resolve::{self, ResolvedPipeline};
-use yaml::source::SourceMap;
-use yaml::Node;
 use crate::{LoadOptions, Origins};
 use std::sync::Arc;
+use yaml::Node;
+use yaml::diagnostic::{Checked, Diagnostics};
+use yaml::source::SourceMap;
 
 /// A pipeline file that was read: every keyword with its place, nothing inherited yet.
 #[derive(Debug, Clone)]

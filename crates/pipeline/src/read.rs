@@ -2,15 +2,15 @@
 
 use crate::compose::{compose, merge};
 use crate::config;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use crate::include::{self, Tree};
 use crate::merged::{self, ServerNeeds, ServerReading};
 use crate::pipeline::Pipeline;
-use yaml::source::FileId;
-use yaml::{Node, load};
 use crate::{LoadOptions, Overlay};
 use indexmap::IndexMap;
 use std::sync::Arc;
+use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::source::FileId;
+use yaml::{Node, load};
 
 /// How deep pipelines may start others: a child, and its child.
 const DEEPEST_CHILD: usize = 2;

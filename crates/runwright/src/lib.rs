@@ -10,8 +10,8 @@
 //! ```no_run
 //! use runwright::core::Cancellation;
 //! use runwright::local::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
-//! use runwright::pipeline::event::{EventKind, EventSink, PipelineEvent};
-//! use runwright::pipeline::RunExit;
+//! use scheduler::event::{EventKind, EventSink, PipelineEvent};
+//! use scheduler::RunExit;
 //! use std::path::Path;
 //! use std::sync::Arc;
 //!

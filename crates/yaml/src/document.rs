@@ -38,11 +38,7 @@ impl LoadedFile {
 ///
 /// Returns nothing after an error; warnings and errors are added to `diagnostics`, whose sources
 /// hold the file.
-pub fn load(
-    file: FileId,
-    limits: &Limits,
-    diagnostics: &mut Diagnostics,
-) -> Option<LoadedFile> {
+pub fn load(file: FileId, limits: &Limits, diagnostics: &mut Diagnostics) -> Option<LoadedFile> {
     let source = diagnostics.sources().file(file);
     let mut findings = Vec::new();
     let loaded = check_text(file, source.text())

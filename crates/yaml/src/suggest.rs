@@ -3,10 +3,7 @@
 /// Returns the candidate nearest to `word`, if one is near enough to be meant.
 ///
 /// Near enough is one edit for each three characters, but at least one; letter case counts half.
-pub fn nearest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word: Vec<char> = word.chars().take(LONGEST).collect();
     let limit = 2 * (word.len() / 3).max(1);
     candidates

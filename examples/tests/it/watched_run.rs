@@ -6,9 +6,9 @@
 use executor_core::{ActiveJobs, Cancellation, ProviderLayer};
 use executor_layers::{Metrics, MetricsLayer, MetricsOptions};
 use runwright::local::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
-use runwright::pipeline::RunExit;
-use runwright::pipeline::event::{EventKind, EventSink, PipelineEvent, StageState};
 use runwright::shell::{self, ShellConfig};
+use scheduler::RunExit;
+use scheduler::event::{EventKind, EventSink, PipelineEvent, StageState};
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};

@@ -111,6 +111,17 @@ const TABLE: &[Row] = &[
     Row {
         name: "pipeline",
         imports: &["executor-core", "trace", "yaml"],
+        tests_import: &["pipeline-insight", "vectors"],
+    },
+    // Also 3: what runs a plan, and what answers questions about one.
+    Row {
+        name: "scheduler",
+        imports: &["executor-core", "pipeline", "trace", "yaml"],
+        tests_import: &["pipeline-insight"],
+    },
+    Row {
+        name: "pipeline-insight",
+        imports: &["executor-core", "pipeline", "scheduler", "yaml"],
         tests_import: &[],
     },
     Row {
@@ -186,7 +197,9 @@ const TABLE: &[Row] = &[
             "includes",
             "job-runner",
             "pipeline",
+            "pipeline-insight",
             "process",
+            "scheduler",
             "shells",
             "step-library",
             "steps",
@@ -219,6 +232,11 @@ const TABLE: &[Row] = &[
         tests_import: &[],
     },
     Row {
+        name: "vectors",
+        imports: &["executor-core", "pipeline", "scheduler", "yaml"],
+        tests_import: &[],
+    },
+    Row {
         name: "xtask",
         imports: &[],
         tests_import: &[],
@@ -234,8 +252,10 @@ const BELOW_ASSEMBLY: &[&str] = &[
     "fail-point",
     "job-runner",
     "pipeline",
+    "pipeline-insight",
     "process",
     "runwright",
+    "scheduler",
     "shells",
     "trace",
     "yaml",
@@ -252,8 +272,10 @@ const ASSEMBLY: &[&str] = &[
     "executor-shell",
     "job-runner",
     "pipeline",
+    "pipeline-insight",
     "process",
     "runwright",
+    "scheduler",
     "shells",
     "steps",
     "trace",

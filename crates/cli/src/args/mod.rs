@@ -183,9 +183,6 @@ pub(crate) enum Command {
     Completion(CompletionArgs),
     /// Write the manual pages
     Man(ManArgs),
-    /// Check a file of test vectors; each result is a line of JSON
-    #[command(hide = true)]
-    Vectors(VectorsArgs),
 }
 
 /// Arguments of `runwright executors`.
@@ -201,13 +198,6 @@ pub(crate) struct ExecutorsArgs {
 pub(crate) struct CompletionArgs {
     /// The shell that is to complete
     pub(crate) shell: clap_complete::Shell,
-}
-
-/// Arguments of `runwright vectors`.
-#[derive(Debug, Args)]
-pub(crate) struct VectorsArgs {
-    /// The file, in the form of `yaml_vectors.json`
-    pub(crate) file: PathBuf,
 }
 
 /// Arguments of `runwright man`.

@@ -1,4 +1,4 @@
-use runwright::pipeline::ReportFormat;
+use scheduler::ReportFormat;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 

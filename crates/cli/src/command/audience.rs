@@ -6,11 +6,11 @@ use crate::output::{
 };
 use crate::tui::{FullScreen, Shells, World};
 use anyhow::{Context, anyhow};
+use pipeline_insight::forecast::Forecast;
 use runwright::core::Cancellation;
 use runwright::local::RunOptions;
 use runwright::pipeline::Plan;
-use runwright::pipeline::event::EventSink;
-use runwright::pipeline::expect::Forecast;
+use scheduler::event::EventSink;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::Path;

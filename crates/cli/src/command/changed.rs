@@ -1,10 +1,10 @@
 use crate::args::{ChangedArgs, DialectArg, ProjectArgs};
 use crate::failure::Failure;
 use crate::output::{error_line, notes, strip_controls};
+use pipeline_insight::affected::{AffectedJobs, Cause};
 use runwright::local::{
     BitrabSettings, LocalError, LocalPipeline, LocalProject, Settings, StateDir, TreeChanges,
 };
-use runwright::pipeline::affected::{AffectedJobs, Cause};
 use runwright::pipeline::create::Creation;
 use std::collections::HashMap;
 

@@ -14,7 +14,8 @@ use runwright::local::{
     ContinuationKind, ControlReply, ControlRequest, JobHistory, PlayVariable, Run, RunControlError,
     RunHistory, RunState,
 };
-use runwright::pipeline::{Status, selector};
+use runwright::pipeline::selector;
+use scheduler::Status;
 
 /// Starts a manual job: over the socket of its run, or by going on with a run that has ended.
 pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {

@@ -10,8 +10,9 @@ use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use runwright::local::{
     LocalError, LocalPipeline, LocalProject, LocalRun, RunLogs, RunOptions, StateDir,
 };
+use runwright::pipeline::Plan;
 use runwright::pipeline::parity::{Class, check_plan};
-use runwright::pipeline::{PipelineReport, Plan};
+use scheduler::PipelineReport;
 use std::fmt::Write;
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use crate::quoted::word;
 use anyhow::anyhow;
 use jiff::Timestamp;
 use runwright::local::{ContinuationKind, Environment, LocalError, Run, RunState};
-use runwright::pipeline::Status;
+use scheduler::Status;
 
 /// Lists the environments of the project, or stops some.
 pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {

@@ -5,11 +5,11 @@ use crate::args::OutputArgs;
 use crate::output::notes;
 use crate::output::times::announcement;
 use jiff::Timestamp;
+use pipeline_insight::forecast::{Forecast, Outlook};
 use runwright::local::{Expectations, LocalRun};
-use runwright::pipeline::event::{EventKind, EventSink, PipelineEvent};
-use runwright::pipeline::expect::{Forecast, Outlook};
-use runwright::pipeline::report::{SlowerJob, TimeReport};
-use runwright::pipeline::{JobReport, PipelineReport, ReportFormat, Status};
+use scheduler::event::{EventKind, EventSink, PipelineEvent};
+use scheduler::report::{SlowerJob, TimeReport};
+use scheduler::{JobReport, PipelineReport, ReportFormat, Status};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What is expected of a run.

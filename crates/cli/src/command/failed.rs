@@ -7,7 +7,8 @@ use runwright::core::job::When;
 use runwright::local::{
     JobHistory, LocalError, LocalPipeline, LocalProject, Run, RunHistory, RunState, Runs, StateDir,
 };
-use runwright::pipeline::{Selection, Status};
+use runwright::pipeline::Selection;
+use scheduler::Status;
 use std::collections::BTreeSet;
 
 /// Narrows a selection to the jobs that failed in the last run of the project, and what was skipped

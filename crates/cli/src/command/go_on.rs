@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow};
 use clap::Parser;
 use runwright::core::variable::JobVariable;
 use runwright::local::{Continuation, ContinuationKind, JobHistory, Run, RunCommand, RunState};
-use runwright::pipeline::Status;
+use scheduler::Status;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -8,10 +8,10 @@ use runwright::docker::config::DockerConfig;
 use runwright::docker::image::ImageReference;
 use runwright::docker::policy::{check_image, check_service};
 use runwright::local::LocalPipeline;
-use yaml::source::Span;
-use yaml::Node;
 use runwright::pipeline::{Plan, PlannedJob};
 use std::sync::Arc;
+use yaml::Node;
+use yaml::source::Span;
 
 /// How many mistakes a message names.
 const NAMED: usize = 5;

@@ -3,9 +3,9 @@ use crate::args::{LintArgs, LintFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{Style, counted, findings, in_order, sarif};
-use yaml::diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics, Severity};
 use runwright::pipeline::parity;
 use serde::Serialize;
+use yaml::diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics, Severity};
 
 /// Checks the pipeline file.
 pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {

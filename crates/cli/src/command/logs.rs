@@ -8,7 +8,7 @@ use crate::output::kept_log::{KeptLog, Reader, Stamps, wait};
 use crate::output::{error_line, shown_name, strip_controls};
 use anyhow::{Context, anyhow};
 use runwright::local::{JobHistory, Run, RunHistory, RunState, Runs};
-use runwright::pipeline::Status;
+use scheduler::Status;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;

@@ -44,7 +44,6 @@ mod situated;
 mod steps;
 mod times;
 mod variables;
-mod vectors;
 mod vendor;
 mod watch;
 mod watch_changes;
@@ -76,7 +75,6 @@ pub(crate) use show::show;
 pub(crate) use steps::steps;
 pub(crate) use times::times;
 pub(crate) use variables::variables;
-pub(crate) use vectors::vectors;
 pub(crate) use vendor::vendor;
 pub(crate) use watch::watch;
 

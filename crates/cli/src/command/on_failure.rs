@@ -5,7 +5,7 @@ use crate::terminal::{OwnTerminal, attach};
 use runwright::core::prelude::async_trait;
 use runwright::core::{BuildError, Cancellation, Job};
 use runwright::local::{FailedScript, RunControls, Visit, VisitPoint, Visitor};
-use runwright::pipeline::scheduler::retries_allowed;
+use scheduler::retries_allowed;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 

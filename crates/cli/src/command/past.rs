@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use runwright::local::{
     JobHistory, LocalError, LocalProject, ProjectState, Run, RunHistory, RunState, Runs, StateDir,
 };
-use yaml::suggest::did_you_mean;
-use runwright::pipeline::event::ParentJob;
 use runwright::pipeline::selector::{self, NamedJob, NoMatch};
+use scheduler::event::ParentJob;
 use std::path::Path;
+use yaml::suggest::did_you_mean;
 
 /// The runs of the project that a command is about.
 pub(super) struct Past {

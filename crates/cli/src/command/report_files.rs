@@ -2,7 +2,7 @@ use crate::args::ReportFile;
 use crate::failure::Failure;
 use anyhow::Context;
 use fail_point::fail_point;
-use runwright::pipeline::PipelineReport;
+use scheduler::PipelineReport;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -160,7 +160,7 @@ fn remove_stale(target: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runwright::pipeline::ReportFormat;
+    use scheduler::ReportFormat;
     use std::fs::{File, FileTimes};
     use std::time::SystemTime;
 

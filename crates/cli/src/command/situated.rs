@@ -4,13 +4,13 @@ use crate::args::{ChangedArgs, ProjectArgs};
 use crate::failure::Failure;
 use crate::output::{diagnostics, notes, refusal, skipped};
 use anyhow::anyhow;
+use pipeline_insight::explain::Explainer;
 use runwright::local::{LocalError, LocalPipeline, LocalProject};
 use runwright::pipeline::create::{CreatedJob, Creation};
-use yaml::suggest::did_you_mean;
-use runwright::pipeline::explain::Explainer;
 use runwright::pipeline::selector::{self, NoMatch};
 use runwright::pipeline::{Diagnostics, Plan, Selection};
 use std::collections::HashSet;
+use yaml::suggest::did_you_mean;
 
 /// A valid pipeline file, and what becomes of it in the situation that was asked for.
 pub(super) struct Situated {

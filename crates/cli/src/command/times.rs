@@ -7,12 +7,12 @@ use crate::output::times::{JobTimes, one, path, place, table};
 use crate::output::{Style, Tone, error_line, notes};
 use anyhow::{Context, anyhow};
 use runwright::local::{JobPlace, JobTime, LocalError, PastTimes, Run};
-use yaml::suggest::did_you_mean;
-use runwright::pipeline::expect::Step;
+use scheduler::CriticalStep;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
+use yaml::suggest::did_you_mean;
 
 /// The version of the shape of `--json`.
 const VERSION: u32 = 1;
@@ -80,7 +80,7 @@ fn gather<'k>(
 /// The chain of jobs that decided how long the last run took.
 struct LastPath {
     run: u64,
-    steps: Vec<Step>,
+    steps: Vec<CriticalStep>,
 }
 
 fn last_path(past: &Past) -> Result<Option<LastPath>, Failure> {
@@ -222,7 +222,7 @@ impl TimeDocument {
 }
 
 impl<'t> StepDocument<'t> {
-    fn of(step: &'t Step) -> Self {
+    fn of(step: &'t CriticalStep) -> Self {
         Self {
             job: &step.job,
             waited_ms: millis(step.waited),

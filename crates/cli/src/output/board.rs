@@ -2,9 +2,9 @@
 
 use super::clean::{last_state, shown_name};
 use jiff::Timestamp;
-use runwright::pipeline::Status;
-use runwright::pipeline::event::JobNode;
-use runwright::pipeline::expect::{Forecast, Outlook};
+use pipeline_insight::forecast::{Forecast, Outlook};
+use scheduler::Status;
+use scheduler::event::JobNode;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;

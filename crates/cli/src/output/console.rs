@@ -16,12 +16,12 @@ use super::style::{Mark, Tone};
 use super::view::{Layout, View};
 use super::width::{columns, fit};
 use crate::quoted::word;
+use pipeline_insight::forecast::Forecast;
 use runwright::core::PipelineId;
-use runwright::pipeline::Status;
-use runwright::pipeline::event::{
+use scheduler::Status;
+use scheduler::event::{
     EventKind, EventSink, JobNode, LogLevel, LogStream, ParentJob, PipelineEvent, StageState,
 };
-use runwright::pipeline::expect::Forecast;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-use runwright::pipeline::Status;
+use scheduler::Status;
 
 /// Returns a number with its noun, which is one of many unless it is one.
 pub(crate) fn counted(count: usize, noun: &str) -> String {

@@ -2,9 +2,9 @@
 
 use super::style::{Style, Tone};
 use runwright::pipeline::create::Refusal;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Renderer, Severity};
 use std::collections::HashMap;
 use std::io::{self, Write};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Renderer, Severity};
 
 /// Prints errors and warnings on standard error.
 pub fn diagnostics(found: &Diagnostics) {

@@ -1,7 +1,7 @@
 //! Names for the jobs of pipelines that jobs of others started.
 
 use runwright::core::PipelineId;
-use runwright::pipeline::event::{JobNode, ParentJob};
+use scheduler::event::{JobNode, ParentJob};
 use std::collections::HashMap;
 use std::sync::Arc;
 

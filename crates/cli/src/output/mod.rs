@@ -87,7 +87,7 @@ pub use summary::{Advice, summary};
 pub use view::{Clash, Layout, Progress, Shown, View};
 pub(crate) use width::{columns, fit};
 
-use runwright::pipeline::event::{EventSink, PipelineEvent};
+use scheduler::event::{EventSink, PipelineEvent};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Events as JSON lines.
 
 use super::shared::SharedWriter;
-use runwright::pipeline::event::{EventSink, PipelineEvent};
+use scheduler::event::{EventSink, PipelineEvent};
 use std::sync::{Mutex, PoisonError};
 
 /// Writes each event as one line of JSON.

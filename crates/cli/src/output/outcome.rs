@@ -4,7 +4,7 @@ use super::style::{Mark, Style, Tone};
 use super::time::seconds;
 use super::width::{columns, fit};
 use runwright::core::{FailureReason, PipelineId};
-use runwright::pipeline::Status;
+use scheduler::Status;
 use std::time::Duration;
 
 /// How an attempt of a job has ended.

@@ -4,7 +4,7 @@ use super::clean::{shown_name, strip_controls};
 use super::style::{Style, Tone};
 use super::width::cut;
 use runwright::core::{FailedTest, KeptArtifact};
-use runwright::pipeline::{JobReport, PipelineReport};
+use scheduler::{JobReport, PipelineReport};
 use std::fmt::Write;
 
 /// How many failed tests of a job are shown, and how many lines of each.

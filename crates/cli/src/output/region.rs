@@ -179,8 +179,8 @@ impl Line {
 mod tests {
     use super::*;
     use crate::output::board::tests::node;
-    use runwright::pipeline::Status;
-    use runwright::pipeline::event::JobNode;
+    use scheduler::Status;
+    use scheduler::event::JobNode;
 
     fn size(columns: usize, rows: usize) -> Size {
         Size { columns, rows }

@@ -5,9 +5,9 @@
 //! says nothing of the machine it was made on.
 
 use runwright::pipeline::CODES;
-use yaml::diagnostic::{DiagnosticRecord, RelatedRecord, Severity};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use yaml::diagnostic::{DiagnosticRecord, RelatedRecord, Severity};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 

@@ -9,7 +9,7 @@ use super::time::seconds;
 use super::times;
 use super::width::{cut, fit};
 use runwright::core::{BuildError, PipelineId, chain};
-use runwright::pipeline::{JobReport, PipelineReport, Status};
+use scheduler::{JobReport, PipelineReport, Status};
 use std::fmt::{self, Write};
 use std::path::PathBuf;
 

@@ -4,10 +4,11 @@ use super::clean::{shown_name, strip_controls};
 use super::style::{Style, Tone};
 use super::time::{clock, seconds, whole_seconds};
 use super::width::{columns, fit};
+use pipeline_insight::forecast::{LEAST_RUNS, Outlook, Trend, Usual, trend};
 use runwright::core::ChangedFiles;
 use runwright::local::{JobPlace, JobTime};
-use runwright::pipeline::PipelineReport;
-use runwright::pipeline::expect::{LEAST_RUNS, Outlook, Step, Trend, Usual, trend};
+use scheduler::CriticalStep;
+use scheduler::PipelineReport;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -63,8 +64,8 @@ pub(crate) fn left(outlook: &Outlook) -> String {
 
 /// Returns a chain of jobs with their times: `build 12.3 s, test 41.2 s`; what they waited is said where
 /// it took time.
-pub(crate) fn path(steps: &[Step]) -> String {
-    let step = |step: &Step| {
+pub(crate) fn path(steps: &[CriticalStep]) -> String {
+    let step = |step: &CriticalStep| {
         let waited = if step.waited >= WORTH_A_WORD {
             format!("waiting {}, ", seconds(step.waited))
         } else {

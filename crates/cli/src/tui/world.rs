@@ -3,7 +3,7 @@ use super::shell::Shells;
 use crate::output::shown_name;
 use runwright::core::{CancelCause, Cancellation};
 use runwright::local::{JobTerminal, RunControls, RunOptions, Terminals};
-use runwright::pipeline::scheduler::{ControlError, Controls, Hold};
+use scheduler::{ControlError, Controls, Hold};
 use std::sync::{Mutex, PoisonError};
 
 /// What the keys of the full screen act on.

@@ -2,8 +2,8 @@
 
 use cli::output::{Console, Layout, Style, View};
 use runwright::core::{FailureReason, PipelineId};
-use runwright::pipeline::Status;
-use runwright::pipeline::event::{EventKind, EventSink, JobNode, LogStream, PipelineEvent};
+use scheduler::Status;
+use scheduler::event::{EventKind, EventSink, JobNode, LogStream, PipelineEvent};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 

@@ -1,10 +1,10 @@
 use super::merge;
+use std::collections::HashMap;
+use std::sync::Arc;
 use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use yaml::source::{FileId, Span};
 use yaml::suggest::did_you_mean;
 use yaml::{Entry, Kind, Limits, Mapping, Node};
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// How many bases may stand in one chain below a job.
 const LONGEST_CHAIN: usize = 11;

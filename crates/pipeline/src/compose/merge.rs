@@ -1,6 +1,6 @@
+use std::sync::Arc;
 use yaml::source::clamp;
 use yaml::{Entry, Kind, Mapping, Node};
-use std::sync::Arc;
 
 /// Puts `over` on top of `base`: mappings are united key by key, all else is replaced.
 ///

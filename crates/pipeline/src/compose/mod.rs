@@ -11,10 +11,10 @@ mod reference;
 
 pub(crate) use merge::merge;
 
+use std::sync::Arc;
 use yaml::diagnostic::Diagnostics;
 use yaml::source::FileId;
 use yaml::{Limits, Node};
-use std::sync::Arc;
 
 /// Applies everything that composes a file out of its own parts; `root` is a mapping. What the file
 /// `settled` says under `extends` was applied already, and is left as it is.

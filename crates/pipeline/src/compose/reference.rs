@@ -1,9 +1,9 @@
+use std::collections::HashMap;
+use std::sync::Arc;
 use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use yaml::source::Span;
 use yaml::suggest::did_you_mean;
 use yaml::{Entry, Kind, Limits, Mapping, Node};
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// How many mistyped paths are given advice.
 const MOST_ADVICE: usize = 50;

@@ -1,8 +1,8 @@
 use super::cache_key;
 use super::reader::{Field, Reader};
 use super::when::read_upload;
-use yaml::suggest::did_you_mean;
 use executor_core::job::{ArtifactWhen, CacheDefinition, CacheKeyDefinition};
+use yaml::suggest::did_you_mean;
 
 /// How many caches a job may have.
 const MOST_CACHES: usize = 4;

@@ -1,8 +1,8 @@
 //! `cache:key`: a text, or files whose content makes the key.
 
 use super::reader::{Field, Reader};
-use yaml::Kind;
 use executor_core::job::{CacheKeyDefinition, CacheKeyFiles};
+use yaml::Kind;
 
 /// How many files may make a key.
 const MOST_FILES: usize = 2;

@@ -2,11 +2,11 @@
 
 use super::reader::{Field, Reader};
 use super::rules::RulePlace;
-use yaml::diagnostic::Diagnostic;
 use crate::pattern::Pattern;
 use crate::rules::{Changes, Exists};
-use yaml::Kind;
 use std::sync::Arc;
+use yaml::Kind;
+use yaml::diagnostic::Diagnostic;
 
 /// How many globs a condition may have.
 const MOST_GLOBS: usize = 50;

@@ -1,12 +1,12 @@
 //! `environment`: a name alone, or a mapping that says more.
 
 use super::reader::{Field, Reader};
-use yaml::source::Span;
-use yaml::Kind;
 use executor_core::job::{
     ClusterDashboard, DeploymentTier, EnvironmentAction, EnvironmentCluster, EnvironmentDefinition,
     ManagedResources,
 };
+use yaml::Kind;
+use yaml::source::Span;
 
 /// `environment` of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! `docker` and `kubernetes` of an image or a service.
 
 use super::reader::{Field, Reader};
-use yaml::Kind;
 use serde_json::Value;
+use yaml::Kind;
 
 /// How long the name of a platform may be.
 const LONGEST_PLATFORM: usize = 64;

@@ -4,11 +4,11 @@ use super::variables::Variables;
 use super::{
     AllowFailure, Environment, Inherit, Inheritable, Parallel, PolicyKeyword, RulesKeyword, Trigger,
 };
-use yaml::source::Span;
 use executor_core::job::{
     JobInputDefinitions, PagesDefinition, ReleaseDefinition, RunStep, Secrets, When,
 };
 use std::sync::Arc;
+use yaml::source::Span;
 
 /// A job as the file has it, `extends` applied; `None` means not given.
 #[derive(Debug, Clone, PartialEq)]

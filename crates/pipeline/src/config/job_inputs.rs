@@ -2,8 +2,8 @@
 
 use super::reader::{Field, Reader};
 use crate::inputs::read_job_input;
-use yaml::Node;
 use executor_core::job::{JobInputDefinition, JobInputDefinitions};
+use yaml::Node;
 
 /// How many inputs a job may have.
 const MOST_INPUTS: usize = 50;

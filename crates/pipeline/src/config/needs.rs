@@ -1,8 +1,8 @@
 use super::matrix::{self, Matrix};
 use super::reader::{Field, Reader, Spanned, list_help};
-use yaml::Node;
 use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;
+use yaml::Node;
 
 /// How many needs may point to other pipelines, and how many to other projects.
 const MOST_CROSS_NEEDS: usize = 5;

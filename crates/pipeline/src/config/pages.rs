@@ -1,9 +1,9 @@
 //! `pages`: whether and how a job publishes pages, and the old `publish`.
 
 use super::reader::{Field, Reader, quotes_help};
-use yaml::Kind;
 use executor_core::job::{PagesDefinition, PagesSettings};
 use executor_core::parse_duration;
+use yaml::Kind;
 
 /// Reads `pages`.
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<PagesDefinition> {

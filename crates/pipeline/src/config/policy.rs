@@ -1,12 +1,12 @@
 use super::reader::{Field, Reader, list_help};
 use super::rule::read_condition;
-use yaml::diagnostic::Diagnostic;
 use crate::pattern::Pattern;
 use crate::rules::{Policy, RefPattern};
-use yaml::source::Span;
-use yaml::{Kind, Node};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use yaml::diagnostic::Diagnostic;
+use yaml::source::Span;
+use yaml::{Kind, Node};
 
 /// `only` or `except` of a job.
 #[derive(Debug, Clone, PartialEq)]

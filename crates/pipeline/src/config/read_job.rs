@@ -9,10 +9,10 @@ use super::variables::{self, Place};
 use super::{AllowFailure, Job, JobKind, keywords};
 use super::{allow_failure, delay, inherit, parallel, policy, trigger, when};
 use super::{coverage, dast, environment, job_inputs, pages, release, run, secrets};
+use executor_core::job::{PagesDefinition, When};
 use yaml::diagnostic::Diagnostic;
 use yaml::suggest::did_you_mean;
 use yaml::{Entry, Mapping};
-use executor_core::job::{PagesDefinition, When};
 
 /// How long a job's name may be, in characters.
 const LONGEST_NAME: usize = 255;

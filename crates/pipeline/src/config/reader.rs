@@ -1,14 +1,14 @@
 use super::keywords::misplaced;
 use super::path::{Part, Path};
 use super::rules::{RulePlace, RulesKeyword};
-use yaml::diagnostic::{Diagnostic, Diagnostics};
 use crate::expression::Expressions;
-use yaml::source::{Span, clamp};
-use yaml::suggest::did_you_mean;
-use yaml::{Kind, Mapping, Node};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::source::{Span, clamp};
+use yaml::suggest::did_you_mean;
+use yaml::{Kind, Mapping, Node};
 
 /// How deep lists may be nested where a keyword flattens them.
 pub(crate) const DEEPEST_LIST: usize = 10;

@@ -1,9 +1,9 @@
 //! `release`: what a job publishes when its script succeeded.
 
 use super::reader::{Field, Reader};
+use executor_core::job::{OneOrMany, ReleaseAssets, ReleaseDefinition};
 use yaml::diagnostic::Diagnostic;
 use yaml::suggest::did_you_mean;
-use executor_core::job::{OneOrMany, ReleaseAssets, ReleaseDefinition};
 
 const KEYS: [&str; 8] = [
     "tag_name",

@@ -1,8 +1,8 @@
 use super::path::Path;
 use super::reader::{Field, Reader, quotes_help, string_help};
-use yaml::suggest::did_you_mean;
-use yaml::Kind;
 use executor_core::job::RetryDefinition;
+use yaml::Kind;
+use yaml::suggest::did_you_mean;
 
 /// How often a job may be tried again.
 const MOST_RETRIES: i128 = 2;

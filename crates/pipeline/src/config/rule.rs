@@ -2,11 +2,11 @@ use super::reader::{Field, Reader, Spanned};
 use super::rules::RulePlace;
 use super::variables::{self, Place};
 use super::{auto_cancel, clause, delay, needs};
-use yaml::diagnostic::Diagnostic;
 use crate::expression::Expression;
 use crate::rules::Rule;
 use executor_core::job::When;
 use std::sync::Arc;
+use yaml::diagnostic::Diagnostic;
 
 const JOB_WHEN: [(&str, When); 6] = [
     ("on_success", When::OnSuccess),

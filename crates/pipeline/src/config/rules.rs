@@ -1,8 +1,8 @@
 use super::reader::{Field, Reader};
 use super::rule;
 use crate::rules::Rule;
-use yaml::Kind;
 use std::sync::Arc;
+use yaml::Kind;
 
 /// `rules` of a job or of `workflow`.
 ///

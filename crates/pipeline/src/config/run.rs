@@ -1,10 +1,10 @@
 //! `run`: the steps of a job that has no script.
 
 use super::reader::{Field, Reader};
-use yaml::Kind;
 use executor_core::job::{GitStep, OciStep, RunStep, StepReference};
 use indexmap::IndexMap;
 use serde_json::Value;
+use yaml::Kind;
 
 const KEYS: [&str; 6] = ["name", "script", "step", "func", "inputs", "env"];
 /// What a step does; each has one of them.

@@ -2,8 +2,8 @@
 
 use super::reader::{Field, Reader};
 use super::secret_store::{STORES, read_store};
-use yaml::Kind;
 use executor_core::job::{SecretDefinition, Secrets};
+use yaml::Kind;
 
 /// Reads `secrets`.
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Secrets> {

@@ -1,9 +1,9 @@
 use super::reader::{Field, Reader};
-use yaml::diagnostic::Diagnostic;
-use yaml::source::Span;
-use yaml::Kind;
 use executor_core::job::VariableDefinition;
 use indexmap::IndexMap;
+use yaml::Kind;
+use yaml::diagnostic::Diagnostic;
+use yaml::source::Span;
 
 /// Variables by name, in the order of the file.
 pub type Variables = IndexMap<String, VariableDefinition>;

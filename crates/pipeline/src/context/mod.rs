@@ -24,7 +24,7 @@ pub use given::{GivenSource, GivenVariable, Level, fits_scope};
 pub use merge_request::{MergeRequest, MergeRequestBranch, MergeRequestEvent};
 pub use pipeline_context::{PipelineContext, RefKind, User};
 pub use predefined::Phase;
-pub(crate) use predefined::{group_name, job_value};
+pub use predefined::{group_name, job_value};
 pub use project::Project;
 pub use reference::{expand, expand_existing};
 pub(crate) use reference::{referenced, references};

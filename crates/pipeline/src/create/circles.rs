@@ -1,4 +1,4 @@
-use super::{CreatedJob, Creation, Found, JobLayers, Layers, Problem};
+use super::{CreatedJob, Creation, JobLayers, LayeredVariable, Layers, Problem};
 use crate::context::{ExpandError, Kept, sort_and_expand};
 use executor_core::job::VariableDefinition;
 use indexmap::IndexMap;
@@ -47,6 +47,6 @@ fn referring(job: &CreatedJob) -> Vec<String> {
 /// Predefined variables refer to nothing, so they can be left out here.
 fn expand(layers: &JobLayers<'_>) -> Result<(), ExpandError> {
     let variables = layers.given_and_written().into_iter();
-    let variables = variables.map(Found::to_variable).collect();
+    let variables = variables.map(LayeredVariable::to_variable).collect();
     sort_and_expand(variables, Kept::FOR_RUNNER).map(drop)
 }

@@ -4,15 +4,16 @@ use crate::repository::Repository;
 use crate::resolve::ResolvedJob;
 use crate::rules::{FileAnswers, Rule, RuleContext, RuleError, first_match};
 
-/// What conditions ask: the situation and the repository.
+/// Answers the conditions of rules, from the situation and the repository.
 #[derive(Debug)]
-pub(crate) struct Conditions<'a> {
+pub struct Conditions<'a> {
     context: &'a PipelineContext,
     files: FileAnswers<'a>,
 }
 
 impl<'a> Conditions<'a> {
-    pub(crate) fn new(context: &'a PipelineContext, repository: &'a dyn Repository) -> Self {
+    /// Creates the conditions of one situation.
+    pub fn new(context: &'a PipelineContext, repository: &'a dyn Repository) -> Self {
         let files = FileAnswers::new(repository);
         Self { context, files }
     }
@@ -50,15 +51,19 @@ impl<'a> Conditions<'a> {
         })
     }
 
-    /// Asks a question of some rules with what they need to be answered.
-    pub(crate) fn with<T>(
+    /// Calls `ask` with the context in which `rules` are evaluated.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `ask`, as a problem with its location.
+    pub fn with<T>(
         &self,
         rules: &[Rule],
         layers: &JobLayers<'_>,
         ask: impl FnOnce(&RuleContext<'_>) -> Result<T, RuleError>,
     ) -> Result<T, Problem> {
         let values = file_texts(rules).map(|texts| layers.values_of(&texts));
-        // A circle among variables is told of where all of them are looked at.
+        // A cycle among variables is reported where all variables are expanded.
         let values = Values(values.and_then(Result::ok).unwrap_or_default());
         let context = RuleContext {
             variables: layers,
@@ -73,7 +78,7 @@ impl<'a> Conditions<'a> {
     }
 
     /// Returns the situation.
-    pub(crate) fn situation(&self) -> &'a PipelineContext {
+    pub fn situation(&self) -> &'a PipelineContext {
         self.context
     }
 }

@@ -2,11 +2,11 @@ use crate::config::{RulesKeyword, Variables};
 use crate::resolve::ResolvedJob;
 use crate::rules::{AutoCancel, Rule};
 use crate::selector::NamedJob;
-use yaml::source::Span;
 use executor_core::job::JobDefinition;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use yaml::source::Span;
 
 /// A pipeline as its situation makes it.
 #[derive(Debug, Clone, Default)]

@@ -5,6 +5,7 @@ use crate::expression;
 use executor_core::job::JobDefinition;
 use executor_core::variable::{JobVariable, JobVariables};
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 /// The variables that all jobs of a pipeline share.
 ///
@@ -12,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 /// of the workflow rule, of the job with its matrix, of the rule, then GitLab's variables of the
 /// user, then what was given from outside, by its level.
 #[derive(Debug)]
-pub(crate) struct Layers<'a> {
+pub struct Layers<'a> {
     context: &'a PipelineContext,
     predefined: &'a JobVariables,
     global: &'a Variables,
@@ -25,7 +26,7 @@ pub(crate) struct Layers<'a> {
 
 /// The variables one job sees, or the workflow.
 #[derive(Debug)]
-pub(crate) struct JobLayers<'a> {
+pub struct JobLayers<'a> {
     shared: &'a Layers<'a>,
     job: Option<OwnLayers<'a>>,
     /// What it is given where that is not the same for all.
@@ -34,26 +35,48 @@ pub(crate) struct JobLayers<'a> {
 
 /// Where a variable comes from, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Layer {
+pub enum Layer {
+    /// Predefined for one job, such as `CI_JOB_NAME`.
     Job,
+    /// Predefined for the pipeline.
     Predefined,
+    /// `variables` at the top level of the file.
     Global,
+    /// The workflow rule that holds.
     Workflow,
+    /// `variables` of the job, and its matrix.
     Own,
+    /// The rule of the job that holds.
     Rule,
+    /// GitLab's variables of the user, such as `GITLAB_USER_NAME`.
     User,
+    /// Set from outside the file.
     Given,
 }
 
-/// A variable and the layer it was found in. It may be a secret, so it is not shown by `Debug`.
+/// A variable and the layer it was found in.
 #[derive(Clone, Copy)]
-pub(crate) struct Found<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) value: &'a str,
-    pub(crate) is_raw: bool,
-    pub(crate) layer: Layer,
-    /// Set in the layer of given variables.
-    pub(crate) given: Option<&'a GivenVariable>,
+pub struct LayeredVariable<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its value, which may be a secret.
+    pub value: &'a str,
+    /// Whether references in its value are not expanded.
+    pub is_raw: bool,
+    /// Where it comes from.
+    pub layer: Layer,
+    /// The variable as it was given, in [`Layer::Given`].
+    pub given: Option<&'a GivenVariable>,
+}
+
+/// Shows no value, which may be a secret.
+impl fmt::Debug for LayeredVariable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LayeredVariable")
+            .field("name", &self.name)
+            .field("layer", &self.layer)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -93,7 +116,7 @@ impl<'a> Given<'a> {
 
 impl<'a> Layers<'a> {
     /// Returns the layers of a pipeline; `predefined` are those that are known in its phase.
-    pub(crate) fn new(
+    pub fn new(
         context: &'a PipelineContext,
         predefined: &'a JobVariables,
         global: &'a Variables,
@@ -111,7 +134,7 @@ impl<'a> Layers<'a> {
     }
 
     /// Returns what the workflow sees.
-    pub(crate) fn of_pipeline(&self) -> JobLayers<'_> {
+    pub fn of_pipeline(&self) -> JobLayers<'_> {
         JobLayers {
             shared: self,
             job: None,
@@ -120,7 +143,7 @@ impl<'a> Layers<'a> {
     }
 
     /// Returns what a job sees; `rule` are the variables of its rule that held.
-    pub(crate) fn of_job<'j>(
+    pub fn of_job<'j>(
         &'j self,
         definition: &'j JobDefinition,
         inherited: &'j Inherited,
@@ -143,19 +166,19 @@ impl<'a> Layers<'a> {
 
 impl<'a> JobLayers<'a> {
     /// Returns the variable of this name that wins.
-    pub(crate) fn find(&self, name: &str) -> Option<Found<'_>> {
+    pub(crate) fn find(&self, name: &str) -> Option<LayeredVariable<'_>> {
         let mut layers = STRONGEST_FIRST.into_iter();
         layers.find_map(|layer| self.find_in(layer, name))
     }
 
     /// Returns the variables of this name in all layers, the one that wins first.
-    pub(crate) fn find_all(&self, name: &str) -> Vec<Found<'_>> {
+    pub fn find_all(&self, name: &str) -> Vec<LayeredVariable<'_>> {
         let mut found = Vec::new();
         for layer in STRONGEST_FIRST {
             if layer == Layer::Given {
                 let list = self.given().list.iter().rev();
                 let list = list.filter(|given| given.variable.key == name);
-                found.extend(list.map(|given| Found::given(given)));
+                found.extend(list.map(|given| LayeredVariable::given(given)));
             } else {
                 found.extend(self.find_in(layer, name));
             }
@@ -163,22 +186,22 @@ impl<'a> JobLayers<'a> {
         found
     }
 
-    fn find_in(&self, layer: Layer, name: &str) -> Option<Found<'_>> {
+    fn find_in(&self, layer: Layer, name: &str) -> Option<LayeredVariable<'_>> {
         let own = self.job.as_ref();
         match layer {
             Layer::Given => {
                 let given = self.given();
                 let at = *given.places.get(name)?;
-                Some(Found::given(given.list[at]))
+                Some(LayeredVariable::given(given.list[at]))
             }
             Layer::User => name
                 .starts_with(USER)
                 .then(|| self.predefined(layer, name))?,
             Layer::Predefined => (!name.starts_with(USER)).then(|| self.predefined(layer, name))?,
-            Layer::Rule => Found::written(layer, own?.rule?, name),
+            Layer::Rule => LayeredVariable::written(layer, own?.rule?, name),
             Layer::Own => {
                 let own = own?.definition.job_variables.as_ref()?;
-                Found::written(layer, own, name)
+                LayeredVariable::written(layer, own, name)
             }
             Layer::Workflow => self.inherited(layer, self.shared.workflow, name),
             Layer::Global => self.inherited(layer, self.shared.global, name),
@@ -190,9 +213,9 @@ impl<'a> JobLayers<'a> {
         self.scoped.as_ref().unwrap_or(&self.shared.everywhere)
     }
 
-    fn predefined(&self, layer: Layer, name: &str) -> Option<Found<'_>> {
+    fn predefined(&self, layer: Layer, name: &str) -> Option<LayeredVariable<'_>> {
         let variable = self.shared.predefined.variable(name)?;
-        Some(Found {
+        Some(LayeredVariable {
             name: &variable.key,
             value: &variable.value,
             is_raw: variable.raw,
@@ -206,15 +229,15 @@ impl<'a> JobLayers<'a> {
         layer: Layer,
         variables: &'f Variables,
         name: &str,
-    ) -> Option<Found<'f>> {
-        let found = Found::written(layer, variables, name)?;
+    ) -> Option<LayeredVariable<'f>> {
+        let found = LayeredVariable::written(layer, variables, name)?;
         let is_inherited = |own: &OwnLayers<'_>| own.inherited.includes(name);
         self.job.as_ref().is_none_or(is_inherited).then_some(found)
     }
 
     /// Returns the variables that the file and its user give, without predefined ones, each that
     /// wins: those of the file in its order first.
-    pub(crate) fn given_and_written(&self) -> Vec<Found<'_>> {
+    pub fn given_and_written(&self) -> Vec<LayeredVariable<'_>> {
         let own = self.job.as_ref();
         let of_job = own.and_then(|own| own.definition.job_variables.as_ref());
         let of_rule = own.and_then(|own| own.rule);
@@ -231,12 +254,13 @@ impl<'a> JobLayers<'a> {
         let names: Vec<&str> = names.collect();
         let found = names.into_iter().filter_map(|name| self.find(name));
         // A name of the top level that the job does not inherit may be a predefined one.
-        let is_ours = |found: &Found<'_>| found.layer.is_written() || found.given.is_some();
+        let is_ours =
+            |found: &LayeredVariable<'_>| found.layer.is_written() || found.given.is_some();
         found.filter(is_ours).collect()
     }
 
     /// Returns the variables that the file gives the job, in its order, each that wins among them.
-    pub(crate) fn written(&self) -> Vec<Found<'_>> {
+    pub(crate) fn written(&self) -> Vec<LayeredVariable<'_>> {
         const STRONGEST_FIRST: [Layer; 4] =
             [Layer::Rule, Layer::Own, Layer::Workflow, Layer::Global];
         let own = self.job.as_ref();
@@ -255,7 +279,7 @@ impl<'a> JobLayers<'a> {
     }
 
     /// Returns the names of the predefined variables that are the same for all jobs.
-    pub(crate) fn predefined_names(&self) -> impl Iterator<Item = &str> {
+    pub fn predefined_names(&self) -> impl Iterator<Item = &str> {
         let shared = self.shared.predefined.iter();
         shared.map(|variable| variable.key.as_str())
     }
@@ -263,7 +287,7 @@ impl<'a> JobLayers<'a> {
     /// Returns the name of the job's environment, with all variables replaced.
     ///
     /// Variables that belong to environments, or tell of them, have no part in it.
-    pub(crate) fn environment(&self) -> Option<String> {
+    pub fn environment(&self) -> Option<String> {
         let own = self.job.as_ref()?;
         let name = &own.definition.environment.as_ref()?.name;
         let sight = JobLayers {
@@ -292,7 +316,7 @@ impl Layer {
     }
 }
 
-impl<'a> Found<'a> {
+impl<'a> LayeredVariable<'a> {
     fn given(given: &'a GivenVariable) -> Self {
         Self {
             name: &given.variable.key,
@@ -315,13 +339,13 @@ impl<'a> Found<'a> {
     }
 
     /// Returns whether the value must not be shown.
-    pub(crate) fn is_secret(&self) -> bool {
+    pub fn is_secret(&self) -> bool {
         let variable = self.given.map(|given| &given.variable);
         variable.is_some_and(|variable| variable.masked || !variable.public)
     }
 
     /// Returns the variable as a job gets it.
-    pub(crate) fn to_variable(self) -> JobVariable {
+    pub fn to_variable(self) -> JobVariable {
         match self.given {
             Some(given) => given.variable.clone(),
             None => JobVariable {

@@ -19,9 +19,9 @@ mod pipeline;
 mod values;
 mod workflow;
 
-pub(crate) use conditions::Conditions;
+pub use conditions::Conditions;
 pub use creation::{CreatedJob, Creation, LeftOutBy, Problem, Refusal, RefusalReason};
 pub use document::PlanDocument;
-pub(crate) use layers::{Found, JobLayers, Layer, Layers};
+pub use layers::{JobLayers, Layer, LayeredVariable, Layers};
 pub use pipeline::create;
 use values::Values;

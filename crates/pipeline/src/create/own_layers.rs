@@ -1,4 +1,4 @@
-use super::{Found, Layer};
+use super::{Layer, LayeredVariable};
 use crate::config::{Inherited, Variables};
 use crate::context::{group_name, job_value};
 use executor_core::job::{DeploymentTier, JobDefinition};
@@ -43,7 +43,7 @@ impl<'a> OwnLayers<'a> {
     }
 
     /// Returns one of the variables that tell a job of itself.
-    pub(super) fn value(&self, name: &str) -> Option<Found<'_>> {
+    pub(super) fn value(&self, name: &str) -> Option<LayeredVariable<'_>> {
         let job = self.definition;
         let environment = job.environment.as_deref().filter(|_| self.has_environment);
         let (name, value) = match name {
@@ -73,7 +73,7 @@ impl<'a> OwnLayers<'a> {
             }
             _ => return None,
         };
-        Some(Found {
+        Some(LayeredVariable {
             name,
             value: value?,
             is_raw: true,

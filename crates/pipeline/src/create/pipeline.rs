@@ -126,7 +126,7 @@ fn is_edge(job: &CreatedJob) -> bool {
 
 impl Creation {
     /// Returns what the variables of a job are looked up in; `layers` hold what all jobs share.
-    pub(crate) fn sight<'l>(job: &'l CreatedJob, layers: &'l Layers<'_>) -> JobLayers<'l> {
+    pub fn sight<'l>(job: &'l CreatedJob, layers: &'l Layers<'_>) -> JobLayers<'l> {
         let inherited = &job.resolved.inherited_variables;
         layers.of_job(&job.definition, inherited, job.rule_variables())
     }

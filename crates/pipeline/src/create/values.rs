@@ -20,7 +20,7 @@ impl JobLayers<'_> {
     }
 
     /// Returns whether a text refers to a secret, or to what a secret is put into.
-    pub(crate) fn names_secret(&self, text: &str) -> bool {
+    pub fn names_secret(&self, text: &str) -> bool {
         let values = self.values_of(text).unwrap_or_default();
         let names = referenced(text).into_iter();
         let mut found = names.filter_map(|name| values.variable(name));
@@ -29,12 +29,20 @@ impl JobLayers<'_> {
 
     /// Returns the variables that a text refers to, directly or by others, with the references among
     /// them replaced. What a secret is put into is a secret too.
-    pub(crate) fn values_of(&self, text: &str) -> Result<JobVariables, ExpandError> {
+    ///
+    /// # Errors
+    ///
+    /// When the variables refer to one another in a cycle.
+    pub fn values_of(&self, text: &str) -> Result<JobVariables, ExpandError> {
         self.values_with(text, Kept::default())
     }
 
-    /// Returns the same with some references kept.
-    pub(crate) fn values_with(&self, text: &str, kept: Kept) -> Result<JobVariables, ExpandError> {
+    /// Does the same, and keeps some references as they are.
+    ///
+    /// # Errors
+    ///
+    /// As [`values_of`](Self::values_of).
+    pub fn values_with(&self, text: &str, kept: Kept) -> Result<JobVariables, ExpandError> {
         // In the text itself a doubled sign is no pair, unlike in values.
         let names = referenced(text).into_iter().map(str::to_owned);
         let reachable = self.reachable(names.collect());

@@ -33,7 +33,7 @@ mod value;
 pub use cache::Expressions;
 pub use error::ExpressionError;
 pub use lookup::Variables;
-pub(crate) use trace::MASKED;
+pub use trace::MASKED;
 pub use trace::{Trace, TraceStep};
 pub use value::Value;
 

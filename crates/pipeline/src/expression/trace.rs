@@ -4,7 +4,7 @@ use super::{Expression, Value, Variables};
 use std::fmt;
 
 /// What stands for a value that must not be shown.
-pub(crate) const MASKED: &str = "[MASKED]";
+pub const MASKED: &str = "[MASKED]";
 
 /// Why an expression holds or does not: what each of its parts yields.
 #[derive(Debug, Clone, PartialEq, Eq)]

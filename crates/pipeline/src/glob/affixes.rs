@@ -1,10 +1,12 @@
 use super::segment::{Segment, Sign};
 
-/// What all paths that fit a glob begin and end with.
+/// The text that all paths matching a glob begin and end with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Affixes {
-    pub(crate) prefix: String,
-    pub(crate) suffix: String,
+pub struct Affixes {
+    /// The text at the beginning; empty if there is none in common.
+    pub prefix: String,
+    /// The text at the end; empty if there is none in common.
+    pub suffix: String,
 }
 
 impl Affixes {

@@ -10,7 +10,7 @@ mod braces;
 mod name;
 mod segment;
 
-pub(crate) use affixes::Affixes;
+pub use affixes::Affixes;
 pub use name::NameGlob;
 
 use segment::Segment;
@@ -64,7 +64,7 @@ impl Glob {
     }
 
     /// Returns what all paths that fit begin and end with, for each spelling.
-    pub(crate) fn affixes(&self) -> impl Iterator<Item = Affixes> {
+    pub fn affixes(&self) -> impl Iterator<Item = Affixes> {
         self.spellings.iter().map(|segments| Affixes::of(segments))
     }
 }

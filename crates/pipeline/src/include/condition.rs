@@ -3,12 +3,12 @@ use super::{FileHome, IncludeError, IncludeSource};
 use crate::LoadOptions;
 use crate::config::{Field, Path, Reader, RulePlace, read_rules};
 use crate::context::{Kept, sort_and_expand};
-use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use crate::repository::{Paths, Repository, RepositoryError};
 use crate::rules::{FileAnswers, RuleContext, first_match};
-use yaml::Node;
 use executor_core::job::When;
 use executor_core::variable::JobVariables;
+use yaml::Node;
+use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 
 /// Decides by their `rules` which includes are let in.
 #[derive(Debug)]

@@ -2,15 +2,15 @@
 
 use super::check;
 use super::text::Text;
-use yaml::diagnostic::{Diagnostic, Diagnostics};
 use crate::dialect::Dialect;
 use crate::inputs::GivenInputs;
-use yaml::source::Span;
-use yaml::suggest::did_you_mean;
-use yaml::{Kind, Mapping, Node};
 use executor_core::variable::JobVariables;
 use std::fmt;
 use std::sync::Arc;
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::source::Span;
+use yaml::suggest::did_you_mean;
+use yaml::{Kind, Mapping, Node};
 
 /// How many entries an `include` may have, those counted that its rules leave out.
 const MOST_ENTRIES: usize = 10_000;

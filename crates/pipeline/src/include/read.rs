@@ -3,12 +3,12 @@
 use super::FileHome;
 use super::includer::Includer;
 use super::tree::Forest;
-use yaml::diagnostic::{Diagnostic, Diagnostics};
 use crate::inputs::{GivenInputs, Interpolation};
-use yaml::source::FileId;
-use yaml::{Entry, Kind, LoadedFile, Mapping, Node};
 use crate::{LoadOptions, Origins};
 use std::sync::Arc;
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::source::FileId;
+use yaml::{Entry, Kind, LoadedFile, Mapping, Node};
 
 /// A pipeline file with all that it includes merged into it.
 #[derive(Debug)]

@@ -2,13 +2,13 @@ use super::locate::Target;
 use super::text::without_secrets;
 use super::{FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludedFile};
 use crate::LoadOptions;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use crate::repository::Paths;
-use yaml::source::FileId;
-use yaml::{LoadedFile, load};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
+use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::source::FileId;
+use yaml::{LoadedFile, load};
 
 /// All files that were included, each fetched and parsed once, however often it is named.
 #[derive(Debug)]

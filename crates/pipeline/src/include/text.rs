@@ -1,7 +1,7 @@
 use crate::context::expand;
 use crate::expression::MASKED;
-use yaml::source::Span;
 use executor_core::variable::{JobVariable, JobVariables};
+use yaml::source::Span;
 
 /// A text of an `include` with its variables replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]

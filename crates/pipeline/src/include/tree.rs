@@ -14,15 +14,15 @@ use super::refusal;
 use super::shelf::{Shelf, ShelvedFile, Wish};
 use super::{FileHome, IncludeError, IncludeLocation};
 use crate::compose::merge;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use crate::inputs::{self, GivenInputs, Interpolation};
-use yaml::source::{FileId, Span};
-use yaml::{LoadedFile, Node};
 use crate::{IncludeRules, LoadOptions, Origins};
 use executor_core::variable::JobVariables;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
+use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::source::{FileId, Span};
+use yaml::{LoadedFile, Node};
 
 /// How many wildcards may be looked up, those included that fit nothing and so count for no file.
 const MOST_WILDCARDS: usize = 1_000;

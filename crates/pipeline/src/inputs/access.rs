@@ -1,7 +1,7 @@
 use super::resolve::Values;
-use yaml::suggest::did_you_mean;
-use yaml::Node;
 use std::sync::Arc;
+use yaml::Node;
+use yaml::suggest::did_you_mean;
 
 /// How many parts a path may have; the last takes what is left, dots and all.
 const MOST_PARTS: usize = 5;

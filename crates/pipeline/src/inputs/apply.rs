@@ -4,12 +4,12 @@ use super::given::GivenInputs;
 use super::header::{self, Header};
 use super::interpolate::{Interpolator, Progress};
 use super::resolve::resolve;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Severity};
-use yaml::source::Span;
-use yaml::{Kind, LoadedFile, Node};
 use executor_core::variable::JobVariables;
 use std::collections::HashMap;
 use std::sync::Arc;
+use yaml::diagnostic::{Diagnostic, Diagnostics, Severity};
+use yaml::source::Span;
+use yaml::{Kind, LoadedFile, Node};
 
 /// What comes into one file from outside.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 use super::rule::{InputRule, read_rules};
-use yaml::diagnostic::{Diagnostic, Diagnostics};
 use crate::pattern::Pattern;
+use std::sync::Arc;
+use yaml::diagnostic::{Diagnostic, Diagnostics};
 use yaml::source::Span;
 use yaml::suggest::did_you_mean;
 use yaml::{Entry, Kind, Node};
-use std::sync::Arc;
 
 use super::value::Role;
 

@@ -1,9 +1,9 @@
 use super::text::LONGEST_TEXT;
 use crate::context::expand_existing;
-use yaml::{Kind, Node};
 use executor_core::variable::JobVariables;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use yaml::{Kind, Node};
 
 /// How many functions a block may name.
 pub(super) const MOST_FUNCTIONS: usize = 3;

@@ -1,9 +1,9 @@
-use yaml::diagnostic::{Diagnostic, Diagnostics};
-use yaml::source::{Span, clamp};
-use yaml::{Entry, Kind, Mapping, Node};
 use indexmap::IndexMap;
 use serde_json::Value;
 use std::sync::Arc;
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::source::{Span, clamp};
+use yaml::{Entry, Kind, Mapping, Node};
 
 /// How many inputs a pipeline may be given.
 const MOST_ARGUMENTS: usize = 20;

@@ -1,9 +1,9 @@
 use super::definition::{InputDefinition, read_header_input};
+use std::sync::Arc;
 use yaml::diagnostic::Diagnostic;
 use yaml::source::Span;
 use yaml::suggest::did_you_mean;
 use yaml::{Kind, Mapping, Node};
-use std::sync::Arc;
 
 /// What a component can be asked of itself.
 const COMPONENT: [&str; 4] = ["name", "sha", "version", "reference"];

@@ -2,12 +2,12 @@ use super::access::Contexts;
 use super::block::{PREFIX, blocks};
 use super::function::{Function, MOST_FUNCTIONS};
 use super::text::{LONGEST_TEXT, text_of};
-use yaml::diagnostic::Diagnostic;
-use yaml::source::{SourceMap, Span, clamp};
-use yaml::{Entry, Kind, Mapping, Node};
 use executor_core::variable::JobVariables;
 use std::collections::HashMap;
 use std::sync::Arc;
+use yaml::diagnostic::Diagnostic;
+use yaml::source::{SourceMap, Span, clamp};
+use yaml::{Entry, Kind, Mapping, Node};
 
 /// How many different blocks a file may have.
 const MOST_BLOCKS: usize = 10_000;

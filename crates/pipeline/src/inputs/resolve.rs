@@ -4,12 +4,12 @@ use super::given::GivenInput;
 use super::rule::InputRule;
 use super::text::text_of;
 use super::value::Role;
-use yaml::diagnostic::Diagnostic;
 use crate::expression::Variables;
-use yaml::suggest::did_you_mean;
-use yaml::{Kind, Node};
 use indexmap::{IndexMap, IndexSet};
 use std::sync::Arc;
+use yaml::diagnostic::Diagnostic;
+use yaml::suggest::did_you_mean;
+use yaml::{Kind, Node};
 
 /// How many mistyped names are compared with all there are.
 const MOST_ADVICE: usize = 50;

@@ -1,10 +1,10 @@
 use super::definition::{InputDefinition, MOST_OPTIONS};
 use super::value::is_option;
-use yaml::diagnostic::Diagnostic;
 use crate::expression::Expression;
+use std::sync::Arc;
+use yaml::diagnostic::Diagnostic;
 use yaml::suggest::did_you_mean;
 use yaml::{Kind, Node};
-use std::sync::Arc;
 
 const KEYS: [&str; 3] = ["if", "options", "default"];
 

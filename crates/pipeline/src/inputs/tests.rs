@@ -1,11 +1,11 @@
 //! Whole files: what they are given, and what becomes of them.
 
 use super::*;
-use yaml::diagnostic::Diagnostics;
-use yaml::{Limits, Node, load};
 use executor_core::variable::{JobVariable, JobVariables};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use yaml::diagnostic::Diagnostics;
+use yaml::{Limits, Node, load};
 
 /// Puts inputs into a file; `files` are those its header may name, as YAML.
 fn apply_to(text: &str, given: &Value, files: &[(&str, &str)]) -> (Option<Arc<Node>>, Diagnostics) {

@@ -1,8 +1,8 @@
 //! Values as text, in the words of the language GitLab is written in: that is what a job sees when
 //! a list stands inside a longer string.
 
-use yaml::{Kind, Node};
 use std::fmt::Write as _;
+use yaml::{Kind, Node};
 
 /// How many bytes a text may have that stands for a value, or that blocks were put into.
 pub(super) const LONGEST_TEXT: usize = 8 << 20;

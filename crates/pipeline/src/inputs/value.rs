@@ -1,9 +1,9 @@
 use super::definition::{InputDefinition, InputKind};
 use super::given;
 use super::text::text_of;
-use yaml::{Kind, Node};
 use serde_json::Value;
 use std::sync::Arc;
+use yaml::{Kind, Node};
 
 /// Whose value is checked, which messages tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

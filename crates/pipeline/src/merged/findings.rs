@@ -1,9 +1,9 @@
 use super::ServerReading;
 use super::place::{Place, place};
+use std::sync::Arc;
 use yaml::diagnostic::{Diagnostic, Diagnostics};
 use yaml::source::{FileId, Span};
 use yaml::{Kind, Limits, Node, load};
-use std::sync::Arc;
 
 /// The texts that a finding of the server can be about, each with what is in it.
 struct Texts {

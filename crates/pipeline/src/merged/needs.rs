@@ -1,10 +1,10 @@
 use super::MergedJob;
 use crate::resolve::ResolvedPipeline;
-use yaml::source::FileId;
-use yaml::Node;
 use executor_core::job::{Need, SchedulingKind};
 use std::collections::HashMap;
 use std::sync::Arc;
+use yaml::Node;
+use yaml::source::FileId;
 
 /// The needs of jobs as a server unfolded them.
 #[derive(Debug, Clone)]

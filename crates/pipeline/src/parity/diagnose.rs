@@ -1,8 +1,8 @@
 use super::{Class, Row, table};
+use std::collections::HashMap;
+use yaml::Node;
 use yaml::diagnostic::{Diagnostic, Diagnostics};
 use yaml::source::Span;
-use yaml::Node;
-use std::collections::HashMap;
 
 /// The code of all findings about what a local run does not honour.
 pub const CODE: &str = "not-local";

@@ -1,6 +1,6 @@
 use super::Class;
-use yaml::{Kind, Node};
 use executor_core::job::JobDefinition;
+use yaml::{Kind, Node};
 
 /// What a local run makes of one keyword.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 use crate::create::{LeftOutBy, Refusal};
 use crate::selector::NoMatch;
-use yaml::suggest::nearest;
 use thiserror::Error;
+use yaml::suggest::nearest;
 
 /// How many jobs that cannot run are told of one by one.
 const MOST_SHOWN: usize = 5;

@@ -1,7 +1,7 @@
 use super::Plan;
 use crate::config::Forward;
 use crate::context::{Level, expand, referenced};
-use crate::create::{Creation, Found, JobLayers};
+use crate::create::{Creation, JobLayers, LayeredVariable};
 use executor_core::variable::{JobVariable, JobVariables};
 use serde_json::Value;
 
@@ -95,11 +95,11 @@ struct Sight<'a> {
 impl Sight<'_> {
     fn find(&self, name: &str) -> Option<JobVariable> {
         let found = self.job.find(name);
-        let is_given = |found: &Found<'_>| found.given.is_some();
+        let is_given = |found: &LayeredVariable<'_>| found.given.is_some();
         let reported = || self.dotenv.iter().rev().find(|it| it.key == name).cloned();
         match found {
             Some(found) if is_given(&found) => Some(found.to_variable()),
-            found => reported().or_else(|| found.map(Found::to_variable)),
+            found => reported().or_else(|| found.map(LayeredVariable::to_variable)),
         }
     }
 }

@@ -17,7 +17,7 @@ mod variables;
 pub use error::PlanError;
 pub use selection::{NeedsMode, Selection, UnknownNames};
 pub use skipped::SkippedJob;
-pub(crate) use variables::{LAST, of_pipeline, predefined_of_job};
+pub use variables::{LAST, of_pipeline, predefined_of_job};
 
 use crate::config::Variables;
 use crate::context::PipelineContext;

@@ -1,14 +1,14 @@
 use super::{Plan, PlannedJob};
 use crate::context::{JobEnvironment, Kept, PipelineContext, has_references, sort_and_expand};
-use crate::create::{Found, JobLayers};
+use crate::create::{JobLayers, LayeredVariable};
 use executor_core::job::{JobDefinition, JobId};
 use executor_core::variable::{JobVariable, JobVariables};
 
 /// What tells of an environment wins over all other variables of these names.
-pub(crate) const LAST: [&str; 2] = ["CI_ENVIRONMENT_SLUG", "CI_ENVIRONMENT_URL"];
+pub const LAST: [&str; 2] = ["CI_ENVIRONMENT_SLUG", "CI_ENVIRONMENT_URL"];
 
 /// Returns the predefined variables that all jobs of a pipeline see; `name` is the pipeline's.
-pub(crate) fn of_pipeline(name: Option<&str>, context: &PipelineContext) -> JobVariables {
+pub fn of_pipeline(name: Option<&str>, context: &PipelineContext) -> JobVariables {
     let mut predefined = context.pipeline_variables();
     if let Some(name) = name {
         predefined.push(JobVariable {
@@ -20,7 +20,7 @@ pub(crate) fn of_pipeline(name: Option<&str>, context: &PipelineContext) -> JobV
 }
 
 /// Returns the predefined variables that one job alone has.
-pub(crate) fn predefined_of_job(
+pub fn predefined_of_job(
     definition: &JobDefinition,
     id: JobId,
     context: &PipelineContext,
@@ -71,7 +71,7 @@ fn own_variables(
         sight
             .given_and_written()
             .into_iter()
-            .map(Found::to_variable),
+            .map(LayeredVariable::to_variable),
     );
     let is_given = |name: &str| sight.find(name).is_some_and(|found| found.given.is_some());
     let reported = dotenv.iter().filter(|variable| !is_given(&variable.key));

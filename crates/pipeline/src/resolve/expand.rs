@@ -1,8 +1,8 @@
 use crate::config::{Config, Job, JobNeed, Matrix, Parallel};
-use yaml::diagnostic::{Diagnostic, Diagnostics};
 use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use yaml::diagnostic::{Diagnostic, Diagnostics};
 
 /// How many jobs a pipeline may have, instances counted one by one.
 const MOST_JOBS: usize = 100_000;

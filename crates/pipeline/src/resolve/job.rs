@@ -1,9 +1,9 @@
 use super::written;
 use crate::config::{AllowFailure, Inherited, JobKind, RulesKeyword, Variables};
 use crate::rules::Policy;
-use yaml::source::Span;
 use executor_core::job::{CrossNeed, JobDefinition, Need, When};
 use std::sync::Arc;
+use yaml::source::Span;
 
 /// A job that stands on its own, with what decides whether a pipeline has it.
 ///

@@ -14,16 +14,16 @@ mod job;
 mod lower;
 mod matrix_value;
 mod needs;
-pub(crate) mod written;
+pub mod written;
 
 pub use job::{ResolvedJob, ResolvedNeeds};
 
 use crate::config::{Config, Variables, Workflow};
-use yaml::diagnostic::Diagnostics;
 use executor_core::job::JobDefinition;
 use expand::Expansion;
 use needs::NeedsExpansion;
 use std::collections::HashMap;
+use yaml::diagnostic::Diagnostics;
 
 /// A pipeline whose jobs stand on their own: nothing is inherited or referred to any more.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -64,7 +64,7 @@ fn stage_indices(stages: &[String]) -> HashMap<&str, usize> {
 }
 
 /// Resolves what was read; errors are added to `diagnostics`.
-pub(crate) fn resolve(config: &Config, diagnostics: &mut Diagnostics) -> ResolvedPipeline {
+pub fn resolve(config: &Config, diagnostics: &mut Diagnostics) -> ResolvedPipeline {
     let mut resolved = ResolvedPipeline {
         stages: config.stages.clone(),
         variables: config.variables.clone(),

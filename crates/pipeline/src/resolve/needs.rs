@@ -2,10 +2,10 @@ use super::ResolvedNeeds;
 use super::expand::{Expansion, chosen_names};
 use super::matrix_value::{has_values, interpolate};
 use crate::config::{Job, JobNeed, Matrix, NeedEntry, Spanned};
-use yaml::diagnostic::{Diagnostic, Diagnostics};
 use crate::rules::Rule;
 use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;
+use yaml::diagnostic::{Diagnostic, Diagnostics};
 
 /// How many needs all jobs of a pipeline may have together.
 const MOST_NEEDS: usize = 1_000_000;

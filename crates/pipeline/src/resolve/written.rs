@@ -5,7 +5,7 @@ use crate::rules::{AutoCancel, Changes, Exists, OnJobFailure, OnNewCommit, Rule}
 use serde_json::{Map, Value, json};
 
 /// Returns the entries of a list of rules; `needs` has those of each rule with expanded names.
-pub(crate) fn rules(rules: &[Rule], needs: &[Option<ResolvedNeeds>]) -> Value {
+pub fn rules(rules: &[Rule], needs: &[Option<ResolvedNeeds>]) -> Value {
     let needs = needs.iter().map(Option::as_ref);
     let needs = needs.chain(std::iter::repeat(None));
     rules

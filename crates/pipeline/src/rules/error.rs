@@ -1,7 +1,7 @@
 use crate::glob::GlobError;
 use crate::repository::RepositoryError;
-use yaml::source::Span;
 use thiserror::Error;
+use yaml::source::Span;
 
 /// Why nobody can say whether a rule holds; the pipeline cannot be created then.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

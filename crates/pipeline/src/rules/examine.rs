@@ -1,6 +1,6 @@
+use super::verdict::{ClauseKind, ClauseVerdict, RuleOutcome, UsedVariable};
 use super::{Changes, Exists, FileVerdict, Rule, RuleContext, RuleError};
 use crate::context::referenced;
-use crate::explain::{ClauseKind, ClauseVerdict, RuleOutcome, UsedVariable};
 use crate::expression::{Expression, MASKED, Variables};
 use std::collections::BTreeSet;
 

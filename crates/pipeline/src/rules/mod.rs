@@ -16,6 +16,7 @@ mod policy;
 mod policy_verdict;
 mod refs;
 mod rule;
+mod verdict;
 
 pub use answers::FileAnswers;
 pub use context::RuleContext;
@@ -25,3 +26,4 @@ pub use examine::{RuleVerdict, examine};
 pub use file_verdict::FileVerdict;
 pub use policy::{Policy, RefPattern};
 pub use rule::{AutoCancel, Changes, Exists, OnJobFailure, OnNewCommit, Rule};
+pub use verdict::{ClauseKind, ClauseVerdict, RuleOutcome, UsedVariable};

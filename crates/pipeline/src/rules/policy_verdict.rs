@@ -1,7 +1,7 @@
 use super::examine::{expression_clause, file_clause};
+use super::verdict::{ClauseKind, ClauseVerdict};
 use super::{Policy, RefPattern, RuleContext, RuleError};
 use crate::context::PipelineContext;
-use crate::explain::{ClauseKind, ClauseVerdict};
 use crate::expression::Expression;
 use std::sync::Arc;
 

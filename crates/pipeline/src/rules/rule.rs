@@ -1,10 +1,10 @@
 use crate::config::{NeedEntry, Spanned, Variables};
 use crate::expression::Expression;
 use crate::pattern::Pattern;
-use yaml::source::Span;
 use executor_core::job::When;
 use serde::Serialize;
 use std::sync::Arc;
+use yaml::source::Span;
 
 /// One entry of `rules`: of a job, of `workflow` or of an include.
 ///

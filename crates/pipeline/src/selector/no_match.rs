@@ -1,8 +1,8 @@
 use super::NamedJob;
 use crate::glob::{GlobError, NameGlob};
-use yaml::suggest::nearest;
 use indexmap::{IndexMap, IndexSet};
 use thiserror::Error;
+use yaml::suggest::nearest;
 
 /// How many values of one variable are told.
 const MOST_VALUES: usize = 8;

@@ -1,9 +1,9 @@
-use yaml::source::Span;
-use yaml::{Entry, Kind, Node};
 use crate::{Origin, Origins};
 use indexmap::IndexMap;
 use serde::Serialize;
 use std::fmt::Write as _;
+use yaml::source::Span;
+use yaml::{Entry, Kind, Node};
 
 /// Where a value was written, for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,5 +1,5 @@
-use yaml::reads_as_text;
 use std::fmt::Write as _;
+use yaml::reads_as_text;
 
 /// Returns text as a value or key on one line, quoted wherever some reader of YAML would take it for
 /// anything but this text.

@@ -1,8 +1,8 @@
 use super::origin::{is_same_part, of_entry};
 use super::scalar::{block, inline};
+use crate::{Origin, Origins};
 use yaml::source::Span;
 use yaml::{Entry, Kind, Node};
-use crate::{Origin, Origins};
 
 /// Longer keys are not read on one line with their values.
 const LONGEST_KEY: usize = 1_000;
@@ -205,10 +205,10 @@ fn comment(origin: Option<Origin<'_>>) -> String {
 mod tests {
     use super::*;
     use crate::Diagnostics;
-    use yaml::{Limits, load};
     use proptest::prelude::*;
     use serde_json::{Value, json};
     use std::sync::Arc;
+    use yaml::{Limits, load};
 
     fn loaded(text: &str) -> (Arc<Node>, Origins) {
         let mut diagnostics = Diagnostics::default();

@@ -1,8 +1,8 @@
 //! Every mistake is shown with its place, the line, and what to do.
 
 use pipeline::ResolvedPipeline;
-use yaml::diagnostic::Severity;
 use proptest::prelude::*;
+use yaml::diagnostic::Severity;
 
 fn errors(text: &str) -> String {
     let checked = ResolvedPipeline::from_text(".gitlab-ci.yml", text);

@@ -1,6 +1,6 @@
 //! What a pipeline file is made of by `extends` and `!reference`, in both dialects.
 
-use crate::fake::resolve;
+use crate::plans::resolve;
 use pipeline::include::{
     FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
     KnownFiles,

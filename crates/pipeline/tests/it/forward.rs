@@ -1,6 +1,6 @@
 //! Which variables a pipeline gets from the job that starts it.
 
-use crate::fake::{resolve, try_plan};
+use crate::plans::{resolve, try_plan};
 use executor_core::variable::JobVariable;
 use pipeline::Selection;
 use pipeline::context::{GivenVariable, PipelineContext};

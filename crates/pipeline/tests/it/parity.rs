@@ -1,10 +1,10 @@
 //! What a local run does not honour: the same for `lint`, for `run` and on the page.
 
-use crate::fake::resolve;
-use yaml::diagnostic::Severity;
+use crate::plans::resolve;
 use pipeline::parity::{Class, Row, check_job, diagnose, page, table};
 use pipeline::{Checked, Diagnostic, Pipeline};
 use std::path::Path;
+use yaml::diagnostic::Severity;
 
 /// Returns what `lint` says of a file that has no errors.
 fn findings(text: &str) -> Vec<Diagnostic> {

@@ -1,7 +1,7 @@
 //! Which jobs are chosen, and what an executor gets of them.
 
 use crate::create::push;
-use crate::fake::{plan, plan_of, resolve, try_plan};
+use crate::plans::{plan, plan_of, resolve, try_plan};
 use executor_core::job::{JobId, StepWhen};
 use executor_core::variable::JobVariable;
 use pipeline::context::{GivenVariable, PipelineContext};

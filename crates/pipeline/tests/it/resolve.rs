@@ -1,6 +1,6 @@
 //! What a file means once everything that composes it was applied.
 
-use crate::fake::resolve;
+use crate::plans::resolve;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -1,10 +1,10 @@
 //! Whether rules, `only` and `except` hold, and what is said about it.
 
 use pipeline::context::{Commit, PipelineContext, Project};
-use pipeline::explain::RuleOutcome;
 use pipeline::expression::Variables;
 use pipeline::repository::{KnownRepository, Paths, Repository, RepositoryError};
 use pipeline::{ResolvedJob, ResolvedPipeline};
+use pipeline_insight::explain::RuleOutcome;
 
 use pipeline::rules::{FileAnswers, RuleContext, examine, first_match};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,8 @@
 //! The place of every value is where it was written, and no more than that.
 
-use yaml::{Kind, Limits, LoadedFile, Node};
 use serde_json::Value;
 use std::sync::Arc;
+use yaml::{Kind, Limits, LoadedFile, Node};
 
 /// Checks all values of a text; returns how many scalars were read again at their places.
 fn check(text: &str) -> usize {

@@ -1,10 +1,10 @@
 //! Reading the files that make up a pipeline.
 
 use super::error::LocalError;
-use yaml::{DecodeError, Limits, decode};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
+use yaml::{DecodeError, Limits, decode};
 
 /// Why a file gave no text.
 #[derive(Debug, thiserror::Error)]

@@ -11,9 +11,9 @@ use indexmap::IndexMap;
 use job_runner::RepositoryRefs;
 use pipeline::Diagnostics;
 use pipeline::context::{GivenSource, GivenVariable, Level};
-use yaml::diagnostic::Checked;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use yaml::diagnostic::Checked;
 
 /// What files and options give to a pipeline.
 #[derive(Debug, Default)]

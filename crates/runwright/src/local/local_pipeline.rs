@@ -13,14 +13,14 @@ use super::run_steps::check_steps;
 use super::surroundings::{Surroundings, tells_of_commit};
 use executor_core::variable::JobVariables;
 use indexmap::IndexMap;
-use pipeline::affected::{AffectedJobs, Changed, InputsOf, affected};
 use pipeline::context::PipelineContext;
 use pipeline::create::Creation;
-use yaml::diagnostic::Checked;
 use pipeline::{Dialect, IncludeRules, LoadOptions, Overlay, Pipeline, ResolvedPipeline, create};
+use pipeline_insight::affected::{AffectedJobs, Changed, InputsOf, affected};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use yaml::diagnostic::Checked;
 
 /// A project's pipeline as it was read, in one situation.
 ///

@@ -1,7 +1,8 @@
 use super::runs::logs_of_life;
 use executor_core::PipelineId;
 use job_runner::spool_file;
-use pipeline::{JobReport, Plan};
+use pipeline::Plan;
+use scheduler::JobReport;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

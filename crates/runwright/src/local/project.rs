@@ -6,12 +6,12 @@ use super::file::{ReadError, read_bytes, read_text};
 use super::gitlab_ci_local::{self, read_options};
 use super::local_pipeline::LocalPipeline;
 use super::pipeline_options::PipelineOptions;
-use yaml::diagnostic::Checked;
-use yaml::source::SourceMap;
-use yaml::decode;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use yaml::decode;
+use yaml::diagnostic::Checked;
+use yaml::source::SourceMap;
 
 /// The name of the pipeline file when nobody gives another.
 pub const DEFAULT_FILE: &str = ".gitlab-ci.yml";

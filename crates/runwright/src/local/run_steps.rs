@@ -1,13 +1,13 @@
 //! The steps of jobs (`run`), checked when a pipeline is read: what is no step fails before anything runs.
 
 use executor_core::job::RunStep;
-use yaml::diagnostic::{Diagnostic, Diagnostics};
-use yaml::source::{SourceMap, Span};
-use yaml::{Kind, Node};
 use pipeline::{Pipeline, ResolvedPipeline};
 use std::collections::HashSet;
 use steps::language::Function;
 use steps::language::expression::Template;
+use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::source::{SourceMap, Span};
+use yaml::{Kind, Node};
 
 /// The keys of a step that have texts with expressions.
 const KEYS: [&str; 5] = ["script", "func", "step", "inputs", "env"];

@@ -8,11 +8,11 @@ use gitlab_api::Instance;
 use includes::{Fetching, LockFileError, Question, Record, VendorReport, Vendored, Written};
 use pipeline::IncludeRules;
 use pipeline::config::RulesKeyword;
-use yaml::diagnostic::{Checked, DiagnosticRecord, Diagnostics};
 use pipeline::repository::Repository as _;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use yaml::diagnostic::{Checked, DiagnosticRecord, Diagnostics};
 
 /// What a project's pipeline asked elsewhere, in the situation of the options and, as far as the rules
 /// of includes go, in all others.

@@ -3,7 +3,6 @@
 use crate::project::Project;
 use job_runner::{ArtifactFiles, ArtifactStore};
 use pipeline::include::{FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource};
-use yaml::Limits;
 use pipeline::{LoadOptions, Pipeline};
 use runwright::core::Cancellation;
 use runwright::core::job::{Artifact, JobId};
@@ -12,6 +11,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
+use yaml::Limits;
 
 fn includes(project: &Project) -> LocalIncludes {
     let repository = Arc::new(GitRepository::new(&project.dir()));

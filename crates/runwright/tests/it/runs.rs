@@ -6,9 +6,9 @@ use runwright::local::{
     Continuation, ContinuationKind, ControlReply, ControlRequest, LocalError, LocalRun, Notices,
     Run, RunOptions, RunState, Runs, StateDir,
 };
-use runwright::pipeline::event::{EventKind, EventSink, PipelineEvent};
-use runwright::pipeline::{PipelineReport, RunExit, Status};
 use runwright::shell::ShellConfig;
+use scheduler::event::{EventKind, EventSink, PipelineEvent};
+use scheduler::{PipelineReport, RunExit, Status};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -17,8 +17,9 @@ use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use runwright::local::{
     Isolation, JobSession, LocalError, LocalPipeline, LocalProject, LocalRun, RunOptions, StateDir,
 };
-use runwright::pipeline::event::EventSink;
-use runwright::pipeline::{PipelineReport, PlannedJob, Selection};
+use runwright::pipeline::{PlannedJob, Selection};
+use scheduler::PipelineReport;
+use scheduler::event::EventSink;
 use std::sync::Arc;
 
 /// Enters a job, and returns what the program exits with.

@@ -1,5 +1,5 @@
 use crate::output::{error_line, print, strip_controls};
-use runwright::pipeline::event::{EventKind, EventSink, LogStream, PipelineEvent, StageState};
+use scheduler::event::{EventKind, EventSink, LogStream, PipelineEvent, StageState};
 use std::collections::{HashMap, VecDeque};
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -90,7 +90,7 @@ impl EventSink for Herald {
                 let name = strip_controls(job);
                 error_line(&format!("{name}: {}", status.as_str()));
                 drop(state);
-                if *status != runwright::pipeline::Status::Success {
+                if *status != scheduler::Status::Success {
                     self.show_log(job);
                 }
             }

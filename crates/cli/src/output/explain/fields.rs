@@ -2,7 +2,7 @@ use super::{WIDTH, heading, place, push_pair};
 use crate::output::style::{Style, Tone};
 use crate::output::width::cut;
 use crate::output::{columns, strip_controls};
-use runwright::pipeline::explain::{ExplainedField, FieldSource};
+use pipeline_insight::explain::{ExplainedField, FieldSource};
 use serde_json::Value;
 
 /// Adds the keywords of a job, each with its value and who says it.

@@ -10,7 +10,7 @@ pub(crate) use variable_list::{explained_variables, variables, variables_head};
 
 use super::style::{Style, Tone};
 use super::{shown_name, strip_controls};
-use runwright::pipeline::explain::{Explanation, Place};
+use pipeline_insight::explain::{Explanation, Place};
 use std::fmt::Write as _;
 
 /// How many columns a line has.

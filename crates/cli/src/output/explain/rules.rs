@@ -2,7 +2,7 @@ use super::{heading, place, push_pair, push_wrapped};
 use crate::output::strip_controls;
 use crate::output::style::{Mark, Style, Tone};
 use crate::output::width::fit;
-use runwright::pipeline::explain::{
+use pipeline_insight::explain::{
     ClauseKind, ClauseVerdict, ExplainedPolicy, ExplainedRule, Explanation, RuleOutcome,
     UsedVariable,
 };

@@ -2,7 +2,7 @@ use super::variables::{one_line, origin, push_variable};
 use super::{heading, push_pair, push_wrapped};
 use crate::output::style::{Style, Tone};
 use crate::output::{shown_name, strip_controls};
-use runwright::pipeline::explain::{ExplainedVariables, LeftOutReason, LeftOutVariable};
+use pipeline_insight::explain::{ExplainedVariables, LeftOutReason, LeftOutVariable};
 use std::fmt::Write as _;
 
 /// Returns variables as lines of `NAME = VALUE`, with the values that the job gets.

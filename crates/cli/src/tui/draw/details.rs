@@ -9,7 +9,7 @@ use crate::tui::model::Model;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use runwright::pipeline::Status;
+use scheduler::Status;
 use std::fmt::Write;
 use std::time::Instant;
 

@@ -47,7 +47,7 @@ fn draw_job(model: &Model, cell: Cell, at: usize, buffer: &mut Buffer, now: Inst
     let sign = fit(sign, status::width(style), "");
     let is_running = matches!(
         job.status,
-        runwright::pipeline::Status::Running | runwright::pipeline::Status::Canceling
+        scheduler::Status::Running | scheduler::Status::Canceling
     );
     let since = job.since.filter(|_| is_running);
     let time = model.jobs[at].time(since, now).map(clock);

@@ -7,7 +7,7 @@ use crate::tui::model::Model;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use runwright::pipeline::Status;
+use scheduler::Status;
 use std::time::Instant;
 
 /// Draws which pipeline it is, where it stands, and how long it runs.

@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
-use runwright::pipeline::Status;
+use scheduler::Status;
 use std::time::Instant;
 
 /// Where less is left for the name of the job, nothing stands beside it.

@@ -1,6 +1,6 @@
 use crate::output::board::Job;
 use crate::output::{Mark, Style, Tone};
-use runwright::pipeline::Status;
+use scheduler::Status;
 
 /// Returns the sign for where a job stands, and its tone. Each sign is another one, so no colour is
 /// needed to tell them apart.

@@ -4,7 +4,7 @@ use crate::tui::model::tests::{Run, run};
 use crate::tui::screen::Canvas;
 use ratatui::buffer::Buffer;
 use ratatui::style::Color;
-use runwright::pipeline::Status;
+use scheduler::Status;
 use std::time::Duration;
 
 fn picture(run: &mut Run, columns: u16, rows: u16) -> Buffer {

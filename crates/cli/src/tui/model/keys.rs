@@ -3,7 +3,7 @@ use super::log_view::Turn;
 use super::{Action, Focus, Input, Model, Purpose, Question};
 use crate::tui::log::{Search, Way};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use runwright::pipeline::Status;
+use scheduler::Status;
 
 /// How many columns a log moves sideways at a time.
 const SIDEWAYS: usize = 8;

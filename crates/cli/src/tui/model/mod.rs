@@ -23,7 +23,7 @@ use crate::output::board::{Board, Counts};
 use crate::output::lineage::Lineage;
 use runwright::core::PipelineId;
 use runwright::core::variable::JobVariable;
-use runwright::pipeline::Status;
+use scheduler::Status;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 use super::Model;
 use crate::tui::layout::{Layout, Wanted};
 use crate::tui::log::Way;
-use runwright::pipeline::Status;
+use scheduler::Status;
 
 impl Model {
     /// Returns whether a job is among those that are shown.

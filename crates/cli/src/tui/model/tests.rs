@@ -2,7 +2,7 @@ use super::*;
 use crate::tui::layout::Layout;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use runwright::core::FailureReason;
-use runwright::pipeline::event::{
+use scheduler::event::{
     EventKind, JobNode, LogLevel, LogStream, ParentJob, PipelineEvent, StageState,
 };
 

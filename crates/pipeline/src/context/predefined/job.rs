@@ -61,7 +61,7 @@ const NAMES: [&str; 7] = [
 
 /// Returns the value of one of the variables that follow from a job's definition alone, which
 /// `rules` see too.
-pub(crate) fn job_value<'j>(job: &'j JobDefinition, name: &str) -> Option<Cow<'j, str>> {
+pub fn job_value<'j>(job: &'j JobDefinition, name: &str) -> Option<Cow<'j, str>> {
     let is_manual = matches!(job.when, When::Manual | When::Delayed);
     Some(match name {
         "CI_JOB_NAME" => job.name.as_str().into(),
@@ -76,7 +76,7 @@ pub(crate) fn job_value<'j>(job: &'j JobDefinition, name: &str) -> Option<Cow<'j
 }
 
 /// Returns a job's name without the endings that `parallel` gave it.
-pub(crate) fn group_name(name: &str) -> &str {
+pub fn group_name(name: &str) -> &str {
     let mut name = name;
     for _ in 0..3 {
         let shorter = without_values(name).or_else(|| without_count(name));

@@ -13,7 +13,7 @@ mod server;
 mod trigger;
 mod values;
 
-pub(crate) use job::{group_name, job_value};
+pub use job::{group_name, job_value};
 pub use values::Phase;
 pub(super) use values::Values;
 

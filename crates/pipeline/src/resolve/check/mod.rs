@@ -9,11 +9,11 @@ use super::expand::Expansion;
 use super::lower::stage;
 use super::stage_indices;
 use crate::config::{Config, Job, RulesKeyword, TriggerTarget};
+use executor_core::job::When;
+use std::collections::{HashMap, HashSet};
 use yaml::diagnostic::{Diagnostic, Diagnostics};
 use yaml::source::Span;
 use yaml::suggest::did_you_mean;
-use executor_core::job::When;
-use std::collections::{HashMap, HashSet};
 
 /// How many mistyped names are given advice: each is compared with all names there are, and nobody
 /// reads that much.

@@ -3,9 +3,9 @@ use crate::config::{Job, JobNeed, NeedEntry, Parallel, Spanned};
 use crate::resolve::expand::chosen_names;
 use crate::resolve::matrix_value::interpolate;
 use crate::resolve::needs::{need_depends_on_matrix, with_values};
-use yaml::source::Span;
 use indexmap::IndexMap;
 use std::collections::HashSet;
+use yaml::source::Span;
 
 /// How many names of needs are looked up; a matrix in each of many needs could name millions.
 pub(super) const MOST_LOOKUPS: usize = 4_000_000;

@@ -3,13 +3,13 @@
 use super::push;
 use executor_core::variable::JobVariable;
 use pipeline::context::{GivenSource, GivenVariable, Level};
-use pipeline::explain::{
-    ExplainedVariables, Explainer, Explanation, FieldSource, LeftOutReason, RuleOutcome,
-    VariableSource,
-};
 use pipeline::include::KnownFiles;
 use pipeline::repository::NoRepository;
 use pipeline::{LoadOptions, Pipeline, create};
+use pipeline_insight::explain::{
+    ExplainedVariables, Explainer, Explanation, FieldSource, LeftOutReason, RuleOutcome,
+    VariableSource,
+};
 
 const FILE: &str = "\
 include: base.yml

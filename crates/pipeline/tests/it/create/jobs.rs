@@ -1,7 +1,7 @@
 //! Which jobs a pipeline has, and what its rules make of them.
 
 use super::{created, push};
-use crate::fake::{resolve, try_plan};
+use crate::plans::{resolve, try_plan};
 use executor_core::job::When;
 use pipeline::context::{Commit, PipelineContext};
 use pipeline::create::RefusalReason;

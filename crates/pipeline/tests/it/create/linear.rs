@@ -1,7 +1,7 @@
 //! Ten thousand jobs: what is asked for is counted, not timed.
 
 use super::push;
-use crate::fake::resolve;
+use crate::plans::resolve;
 use pipeline::create::CreatedJob;
 use pipeline::repository::{KnownRepository, Paths, Repository, RepositoryError};
 use pipeline::{Plan, Selection, create};

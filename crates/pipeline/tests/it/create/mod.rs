@@ -5,7 +5,7 @@ mod jobs;
 mod linear;
 mod variables;
 
-use crate::fake::resolve;
+use crate::plans::resolve;
 use pipeline::context::{Commit, GivenVariable, PipelineContext, Project};
 use pipeline::repository::KnownRepository;
 use pipeline::{Creation, create};

@@ -1,7 +1,7 @@
 //! Which value of a variable wins, and where references to it are replaced.
 
 use super::{given, push};
-use crate::fake::{resolve, try_plan};
+use crate::plans::{resolve, try_plan};
 use executor_core::job::Job;
 use executor_core::variable::{JobVariable, JobVariables};
 use pipeline::Selection;

@@ -2,9 +2,9 @@
 
 use super::{NAME, load};
 use pipeline::include::KnownFiles;
-use yaml::{Kind, Node};
 use pipeline::{LoadOptions, Origins, Pipeline};
 use serde_json::json;
+use yaml::{Kind, Node};
 
 #[test]
 fn every_value_tells_where_it_was_written() {

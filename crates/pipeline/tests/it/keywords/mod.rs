@@ -14,9 +14,9 @@ mod small;
 mod tokens;
 
 use pipeline::ResolvedPipeline;
-use yaml::source::SourceMap;
 use pipeline::{Checked, Diagnostic};
 use serde_json::{Value, json};
+use yaml::source::SourceMap;
 
 /// Returns a job with a script and these keywords, each on a line of its own.
 fn job(keywords: &str) -> String {

@@ -5,10 +5,10 @@ use pipeline::context::PipelineContext;
 use pipeline::include::{FilesByPath, KnownFiles};
 use pipeline::repository::NoRepository;
 use pipeline::show::{Comments, to_yaml};
-use pipeline::vectors::parse;
 use pipeline::{LoadOptions, Pipeline, Plan, ResolvedPipeline, Selection, create};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use vectors::parse;
 
 const VECTORS: &str = include_str!("../../data/yaml_vectors.json");
 

@@ -11,7 +11,7 @@ mod stages;
 mod trigger;
 mod workflow;
 
-use crate::fake::resolve;
+use crate::plans::resolve;
 use pipeline::ResolvedPipeline;
 use serde_json::Value;
 

@@ -2,9 +2,9 @@
 
 mod place;
 
-use pipeline::vectors::{Outcome, Vector, check, diagnose, parse};
 use place::Located;
 use std::fmt::Write as _;
+use vectors::{Outcome, Vector, check, diagnose, parse};
 
 const FILE: &str = include_str!("../../data/yaml_vectors.json");
 /// Vectors of our own for expressions, rules, pipelines and expansion, written from what is known of

@@ -1,8 +1,8 @@
 use pipeline::Diagnostics;
-use yaml::source::Span;
-use yaml::{Limits, LoadedFile, Node};
 use std::ops::Range;
 use std::sync::Arc;
+use yaml::source::Span;
+use yaml::{Limits, LoadedFile, Node};
 
 /// Words of a location that name no key: one of a list, or a check within a value.
 const STEPS_WITHOUT_KEY: [&str; 7] = [

@@ -3,9 +3,9 @@ use crate::local::gitlab_ci_local::{OPTIONS, OVERLAY, VARIABLES};
 use crate::local::pipeline_options::PipelineOptions;
 use includes::LockFile;
 use pipeline::Dialect;
-use yaml::source::SourceMap;
 use std::collections::BTreeSet;
 use std::path::Path;
+use yaml::source::SourceMap;
 
 /// The settings of a project.
 const SETTINGS: &str = ".runwright.toml";

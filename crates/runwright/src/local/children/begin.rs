@@ -6,9 +6,10 @@ use crate::local::project::LocalProject;
 use crate::local::run::{RunnerParts, runner_of};
 use crate::local::runs::{JobHistory, Journal, RunRecord, forget_told, products};
 use executor_core::FailureReason;
-use pipeline::event::ParentJob;
-use pipeline::scheduler::{Bridge, Controls, DownstreamPipeline};
-use pipeline::{EventSink, Plan, Selection};
+use pipeline::{Plan, Selection};
+use scheduler::EventSink;
+use scheduler::event::ParentJob;
+use scheduler::{Bridge, Controls, DownstreamPipeline};
 use std::sync::Arc;
 
 impl Upper {

@@ -11,10 +11,10 @@ use crate::local::state::{PipelineDir, ProjectState};
 use executor_core::{Cancellation, FailureReason, JobObserver};
 use job_runner::StoredArtifacts;
 use pipeline::context::PipelineContext;
-use yaml::diagnostic::{Checked, Diagnostics};
-use pipeline::scheduler::Bridge;
 use pipeline::{Plan, Selection, create};
+use scheduler::Bridge;
 use std::sync::Arc;
+use yaml::diagnostic::{Checked, Diagnostics};
 
 /// How deep child pipelines are nested at most.
 const DEEPEST: usize = 2;

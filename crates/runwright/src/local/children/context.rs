@@ -3,7 +3,7 @@
 use crate::local::situation::{PARENT, UPSTREAM};
 use executor_core::variable::JobVariable;
 use pipeline::context::{GivenVariable, Level, PipelineContext, Upstream};
-use pipeline::scheduler::Bridge;
+use scheduler::Bridge;
 
 /// Returns what a child pipeline knows: what the one above knows, but for what that was started with.
 /// Whoever gives it a number stamps it.

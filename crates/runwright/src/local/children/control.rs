@@ -1,6 +1,6 @@
 use crate::local::runs::{ControlServer, Notices, ObedientRun};
 use pipeline::Plan;
-use pipeline::scheduler::Controls;
+use scheduler::Controls;
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;

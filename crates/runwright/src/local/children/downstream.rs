@@ -11,7 +11,7 @@ use executor_core::job::Job;
 use executor_core::{BuildError, CancelCause, Cancellation};
 use job_runner::{Sources, StoredArtifacts};
 use pipeline::Plan;
-use pipeline::scheduler::{Bridge, Downstream, DownstreamPipeline};
+use scheduler::{Bridge, Downstream, DownstreamPipeline};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -9,8 +9,8 @@ use crate::local::runs::{Continuation, ContinuationKind, Earlier, Family, Notice
 use crate::local::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 use executor_core::FailureReason;
 use job_runner::{Sources, Terminals, Visitor, WatchChanges};
-use pipeline::EventSink;
 use process::Supervisor;
+use scheduler::EventSink;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

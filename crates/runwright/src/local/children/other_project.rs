@@ -10,11 +10,11 @@ use executor_core::job::RefType;
 use executor_core::{Cancellation, FailureReason, chain};
 use indexmap::IndexMap;
 use pipeline::context::{Level, PipelineContext};
-use yaml::diagnostic::{Checked, Diagnostics};
-use pipeline::scheduler::Bridge;
+use scheduler::Bridge;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
+use yaml::diagnostic::{Checked, Diagnostics};
 
 /// How often a pipeline may be among those above itself. GitLab allows one circle, so that nobody is
 /// refused who only looks as if.

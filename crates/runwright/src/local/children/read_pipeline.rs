@@ -4,11 +4,11 @@ use crate::local::includes::LocalIncludes;
 use crate::local::pipeline_options::PipelineOptions;
 use crate::local::surroundings::Surroundings;
 use pipeline::context::PipelineContext;
-use yaml::diagnostic::Checked;
-use yaml::source::SourceMap;
 use pipeline::{LoadOptions, Pipeline};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use yaml::diagnostic::Checked;
+use yaml::source::SourceMap;
 
 /// A pipeline as it was read, with all that it takes to read those that its jobs start.
 #[derive(Debug)]

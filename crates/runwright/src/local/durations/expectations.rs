@@ -1,7 +1,7 @@
 use super::durations::Durations;
 use super::line::JobPlace;
 use pipeline::Plan;
-use pipeline::expect::{Forecast, Usual};
+use pipeline_insight::forecast::{Forecast, Usual};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 

@@ -1,6 +1,6 @@
 use super::line::{JobPlace, Line, RunTimes, Tidied, VERSION};
 use jiff::Timestamp;
-use pipeline::expect::Usual;
+use pipeline_insight::forecast::Usual;
 use std::collections::HashMap;
 use std::time::Duration;
 

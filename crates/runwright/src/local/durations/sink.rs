@@ -1,7 +1,7 @@
 use super::line::{JobPlace, RunTimes};
 use executor_core::PipelineId;
-use pipeline::Status;
-use pipeline::event::{EventKind, EventSink, PipelineEvent};
+use scheduler::Status;
+use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,7 +1,7 @@
 use crate::local::given::parse_dotenv;
 use pipeline::Diagnostics;
-use yaml::diagnostic::Checked;
 use std::path::PathBuf;
+use yaml::diagnostic::Checked;
 
 /// The options of a file that are about the pipeline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

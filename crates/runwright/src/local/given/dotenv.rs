@@ -1,6 +1,6 @@
 use pipeline::Diagnostic;
-use yaml::source::{FileId, Span};
 use std::ops::Range;
+use yaml::source::{FileId, Span};
 
 /// One `NAME=value` of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 use super::value::ValueReader;
 use pipeline::context::{GivenVariable, Level};
-use yaml::diagnostic::Checked;
-use yaml::{Mapping, Node, load_values};
 use pipeline::{Diagnostic, Diagnostics};
 use std::path::Path;
+use yaml::diagnostic::Checked;
+use yaml::{Mapping, Node, load_values};
 
 /// A user's own variables for many projects: the sections `global`, `group` and `project`, the last
 /// two by address.

@@ -3,10 +3,10 @@ use crate::local::file::read_text;
 use executor_core::variable::JobVariable;
 use pipeline::config::variable_name_problem;
 use pipeline::context::{GivenSource, GivenVariable, Level};
-use yaml::source::Span;
-use yaml::{Entry, Node};
 use pipeline::{Diagnostic, Diagnostics};
 use std::path::{Path, PathBuf};
+use yaml::source::Span;
+use yaml::{Entry, Node};
 
 /// The scope of a variable for all jobs.
 const EVERYWHERE: &str = "*";

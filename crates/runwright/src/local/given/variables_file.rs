@@ -2,9 +2,9 @@ use super::dotenv;
 use super::value::ValueReader;
 use pipeline::Diagnostics;
 use pipeline::context::{GivenVariable, Level};
+use std::path::Path;
 use yaml::diagnostic::Checked;
 use yaml::load_values;
-use std::path::Path;
 
 /// A file with variables, as YAML or as lines of `NAME=value`.
 #[derive(Debug, Clone, Copy)]

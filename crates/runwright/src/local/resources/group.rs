@@ -1,5 +1,5 @@
 use fail_point::fail_point;
-use pipeline::scheduler::{Contender, ProcessMode};
+use scheduler::{Contender, ProcessMode};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};

@@ -2,9 +2,7 @@ use super::group::{Group, Mark};
 use async_trait::async_trait;
 use content_store::Digest;
 use executor_core::{Cancellation, PipelineId};
-use pipeline::scheduler::{
-    ProcessMode, ResourceError, ResourceGroups, ResourceLease, ResourceRequest,
-};
+use scheduler::{ProcessMode, ResourceError, ResourceGroups, ResourceLease, ResourceRequest};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

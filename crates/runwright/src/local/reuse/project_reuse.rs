@@ -15,7 +15,7 @@ use executor_core::{Cancellation, RunContext, RunnerConfig};
 use job_runner::{
     ArtifactStore, FileContent, Snapshot, TreeContents, ask_git, common_dir, ref_state, toplevel,
 };
-use pipeline::affected::InputPattern;
+use pipeline_insight::affected::InputPattern;
 use process::Supervisor;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;

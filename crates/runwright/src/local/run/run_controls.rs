@@ -1,6 +1,6 @@
 use executor_core::{JobId, PipelineId};
 use pipeline::Plan;
-use pipeline::scheduler::Controls;
+use scheduler::Controls;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

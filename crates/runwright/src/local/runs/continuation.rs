@@ -1,7 +1,7 @@
 //! Going on with an earlier run.
 
 use executor_core::variable::JobVariable;
-use pipeline::Status;
+use scheduler::Status;
 use serde::{Deserialize, Serialize};
 
 /// An earlier run that is gone on with, in its own directory and under its own number.

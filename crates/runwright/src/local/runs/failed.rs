@@ -1,5 +1,5 @@
 use super::history::{JobHistory, RunHistory};
-use pipeline::Status;
+use scheduler::Status;
 
 impl RunHistory {
     /// Returns the jobs that did not come to success: those that failed, also where that is allowed,

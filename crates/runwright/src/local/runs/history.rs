@@ -5,7 +5,7 @@ use super::line::{Line, PlannedJob};
 use executor_core::{FailureReason, JobId, JobProducts, ReusedFrom, TestTotals};
 use indexmap::IndexMap;
 use jiff::Timestamp;
-use pipeline::Status;
+use scheduler::Status;
 use std::time::Duration;
 
 /// What the journal of a run tells.

@@ -7,7 +7,7 @@ use crate::local::file::open_file;
 use executor_core::PipelineId;
 use fail_point::fail_point;
 use pipeline::Plan;
-use pipeline::event::{EventKind, EventSink, PipelineEvent};
+use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};

@@ -4,8 +4,9 @@ use super::continuation::ContinuationKind;
 use crate::local::fingerprint::fingerprint;
 use executor_core::{FailureReason, JobId, PipelineId, ReusedFrom, TestTotals};
 use jiff::Timestamp;
-use pipeline::event::EVENT_VERSION;
-use pipeline::{Plan, Status};
+use pipeline::Plan;
+use scheduler::Status;
+use scheduler::event::EVENT_VERSION;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 

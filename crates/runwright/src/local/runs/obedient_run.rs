@@ -4,8 +4,9 @@ use super::control::{ControlReply, ControlRequest, Obedience};
 use super::notices::Notices;
 use executor_core::variable::JobVariable;
 use executor_core::{CancelCause, Cancellation};
-use pipeline::scheduler::{ControlError, Controls, Redundant, redundant};
-use pipeline::{Plan, Status};
+use pipeline::Plan;
+use scheduler::Status;
+use scheduler::{ControlError, Controls, Redundant, redundant};
 use std::collections::HashMap;
 use std::sync::Arc;
 

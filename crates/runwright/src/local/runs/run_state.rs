@@ -2,7 +2,7 @@
 
 use super::history::RunHistory;
 use super::run_lock::Holder;
-use pipeline::Status;
+use scheduler::Status;
 use serde::Serialize;
 use std::fmt;
 

@@ -1,10 +1,10 @@
 use super::value::SettingValue;
 use super::{SettingsError, Value, parse_size};
 use pipeline::config::parse_duration;
-use yaml::suggest::did_you_mean;
 use pipeline::glob::Glob;
 use pipeline::selector::split_list;
 use std::num::NonZeroU32;
+use yaml::suggest::did_you_mean;
 
 /// What a setting holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

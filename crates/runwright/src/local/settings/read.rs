@@ -10,7 +10,7 @@ use crate::local::file::{ReadError, read_text};
 use executor_core::job::SecretString;
 use gitlab_api::{Instance, TokenKind};
 use pipeline::config::parse_duration;
-use pipeline::scheduler::ProcessMode;
+use scheduler::ProcessMode;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;

@@ -1,11 +1,11 @@
 use super::SettingsError;
 use super::place::place_of;
-use yaml::suggest::did_you_mean;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use yaml::suggest::did_you_mean;
 
 /// A table of the settings' file, with what is needed to say where something is wrong in it.
 #[derive(Debug, Clone, Copy)]

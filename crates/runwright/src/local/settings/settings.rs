@@ -1,6 +1,6 @@
 use super::{InstanceSettings, SECTIONS, Said, SectionShape, SettingOrigin, SettingValue};
 use gitlab_api::Instance;
-use pipeline::scheduler::ProcessMode;
+use scheduler::ProcessMode;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

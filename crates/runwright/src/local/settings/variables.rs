@@ -2,8 +2,8 @@
 
 use super::table::RUN;
 use super::{Said, SettingKey, SettingOrigin, Settings, SettingsError};
-use yaml::suggest::did_you_mean;
 use std::ffi::{OsStr, OsString};
+use yaml::suggest::did_you_mean;
 
 /// What all our variables begin with.
 const PREFIX: &str = "RUNWRIGHT_";

@@ -1,4 +1,4 @@
-use pipeline::{PipelineReport, RunExit, Status};
+use scheduler::{PipelineReport, RunExit, Status};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What ran in the rounds of a watch, and what is left over for the next.

@@ -7,9 +7,9 @@ use crate::local::given_files::Given;
 use gitlab_api::{Accounts, Client, LintRequest};
 use includes::Fetching;
 use pipeline::Dialect;
-use yaml::Limits as YamlLimits;
 use std::time::Duration;
 use web::{Limits, Web, WebOptions};
+use yaml::Limits as YamlLimits;
 
 /// How long GitLab may take to put a file together: it gives itself 30 s to fetch what is included.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -1,7 +1,7 @@
 //! What is said over the socket of a run: a line each way.
 
-use pipeline::Status;
-use pipeline::scheduler::PipelineSnapshot;
+use scheduler::PipelineSnapshot;
+use scheduler::Status;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -46,7 +46,7 @@ fn all_settings_are_read() {
     )
     .expect("settings");
     let modes: Vec<_> = settings.resource_groups.iter().collect();
-    let oldest = pipeline::scheduler::ProcessMode::OldestFirst;
+    let oldest = scheduler::ProcessMode::OldestFirst;
     assert_eq!(modes, [(&"production".to_owned(), &oldest)]);
     let own = Instance::parse("gitlab.example.com").expect("an address");
     assert_eq!(settings.gitlab, Some(own.clone()));

@@ -1,0 +1,81 @@
+use pipeline::config::RulesKeyword;
+use pipeline::context::expand_existing;
+use pipeline::create::{CreatedJob, Layers};
+use pipeline::pattern::Pattern;
+use pipeline::rules::Changes;
+use std::sync::Arc;
+
+/// What a job reads.
+#[derive(Debug)]
+pub(super) enum Reads {
+    /// Files that fit one of these patterns.
+    Patterns(Vec<Written>),
+    /// Files that fit a regular expression.
+    Expression(Arc<Pattern>),
+    /// Nothing says what.
+    Unknown,
+}
+
+/// A pattern as it is compared and as it is written, which may name variables.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) pattern: String,
+    pub(super) written: String,
+}
+
+impl Reads {
+    /// Returns what somebody said that a job reads.
+    pub(super) fn declared(patterns: Vec<String>) -> Self {
+        let same = |pattern: String| Written {
+            written: pattern.clone(),
+            pattern,
+        };
+        Self::Patterns(patterns.into_iter().map(same).collect())
+    }
+
+    /// Returns what the rule of a job that held says, or its `only`.
+    pub(super) fn of_rule(job: &CreatedJob, layers: &Layers<'_>) -> Self {
+        match &job.resolved.rules {
+            RulesKeyword::Given(rules) => {
+                let rule = job.rule.and_then(|at| rules.get(at));
+                match rule.and_then(|rule| rule.changes.as_deref()) {
+                    Some(changes) => Self::of_changes(changes, job, layers),
+                    None => Self::Unknown,
+                }
+            }
+            RulesKeyword::Absent | RulesKeyword::Null => {
+                let only = job.resolved.only.as_deref();
+                match only.and_then(|only| only.changes.clone()) {
+                    Some(patterns) => Self::declared(patterns),
+                    None => Self::Unknown,
+                }
+            }
+        }
+    }
+
+    fn of_changes(changes: &Changes, job: &CreatedJob, layers: &Layers<'_>) -> Self {
+        if let Some(expression) = &changes.regexp {
+            return Self::Expression(Arc::clone(expression));
+        }
+        let sight = layers.of_job(
+            &job.resolved.definition,
+            &job.resolved.inherited_variables,
+            None,
+        );
+        let expanded = |written: &String| {
+            if !written.contains(['$', '%']) {
+                return Some(written.clone());
+            }
+            let values = sight.values_of(written).ok()?;
+            Some(expand_existing(written, |name| values.get(name)).into_owned())
+        };
+        let patterns = changes.paths.iter().map(|written| {
+            Some(Written {
+                pattern: expanded(written)?,
+                written: written.clone(),
+            })
+        });
+        let patterns: Option<Vec<Written>> = patterns.collect();
+        patterns.map_or(Self::Unknown, Self::Patterns)
+    }
+}

@@ -1,0 +1,375 @@
+use super::dependents::Dependents;
+use super::needs::Needed;
+use super::node::Node;
+use super::stages::Stages;
+use super::tally::Tally;
+use super::{Status, StatusChange};
+use pipeline::Dialect;
+use pipeline::plan::Plan;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Decides which jobs of a pipeline may start, as a pure function of what happened.
+///
+/// Every input returns the status changes it led to, in order; one that does not fit where its job
+/// stands, such as a second end, leads to none. An input costs the needs and stages it touches,
+/// never the whole pipeline: counters at each job and stage say what their predecessors came to.
+///
+/// A job is given as its place in the plan; a place that the plan does not have is a panic.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    pub(super) jobs: Vec<Node>,
+    dependents: Dependents,
+    stages: Stages,
+    pipeline: Tally,
+    /// How many jobs run or will without anybody's help.
+    active: usize,
+    /// The jobs that are skipped: playing another may give them a second chance.
+    skipped: BTreeSet<usize>,
+    /// Jobs whose predecessors changed so that they may be decided now.
+    pub(super) undecided: VecDeque<usize>,
+    /// Whether the failure of one job stops all others.
+    pub(super) stops_at_failure: bool,
+    /// Whose rules are followed.
+    dialect: Dialect,
+    /// Whether the failure of one job lets no other of its stage start.
+    stage_stops: bool,
+    /// Whether jobs start in batches: none before all of the one before have ended.
+    batches: bool,
+    pub(super) changes: Vec<StatusChange>,
+}
+
+/// How one attempt of a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish<'a> {
+    /// Well.
+    Success,
+    /// Not well.
+    Failed {
+        /// The script's exit code, when that is what failed.
+        exit_code: Option<i32>,
+        /// The reason, in GitLab's words.
+        reason: Option<&'a str>,
+    },
+    /// Somebody stopped it.
+    Canceled,
+}
+
+impl Machine {
+    /// Returns the machine of a plan; nothing has begun.
+    pub fn new(plan: &Plan) -> Self {
+        let is_bitrab = plan.dialect() == Dialect::Bitrab;
+        let has_needs = plan.jobs().iter().any(|job| job.needs.is_some());
+        Self {
+            jobs: plan.jobs().iter().map(Node::new).collect(),
+            dependents: Dependents::new(plan),
+            stages: Stages::new(plan),
+            pipeline: Tally::of_created(plan.jobs().len()),
+            active: 0,
+            skipped: BTreeSet::new(),
+            undecided: VecDeque::new(),
+            stops_at_failure: plan.stops_at_failure(),
+            dialect: plan.dialect(),
+            stage_stops: is_bitrab && !has_needs,
+            batches: is_bitrab && has_needs,
+            changes: Vec::new(),
+        }
+    }
+
+    /// Notes that a pending job runs.
+    pub fn started(&mut self, job: usize) -> Vec<StatusChange> {
+        if self.jobs[job].status == Status::Pending {
+            self.jobs[job].has_begun = true;
+            self.set(job, Status::Running);
+        }
+        self.settle()
+    }
+
+    /// Notes how an attempt ended; a job that may be tried again becomes pending, or waits for its
+    /// resource group again. Where the workflow says so, a failure cancels all other jobs.
+    pub fn finished(&mut self, job: usize, finish: Finish<'_>) -> Vec<StatusChange> {
+        let node = &mut self.jobs[job];
+        if !matches!(
+            node.status,
+            Status::WaitingForResource | Status::Pending | Status::Running | Status::Canceling
+        ) {
+            return Vec::new();
+        }
+        node.has_begun = true;
+        let status = match finish {
+            Finish::Success => Status::Success,
+            Finish::Canceled => Status::Canceled,
+            Finish::Failed { exit_code, reason } if node.is_retried(reason, exit_code) => {
+                node.begin_anew();
+                node.ready()
+            }
+            Finish::Failed { exit_code, .. } => {
+                node.may_fail = node.allows(exit_code);
+                Status::Failed
+            }
+        };
+        let (stage, is_hard) = (node.stage, status == Status::Failed && !node.may_fail);
+        self.set(job, status);
+        if is_hard && self.stops_at_failure {
+            return self.cancel();
+        }
+        if is_hard && self.stage_stops {
+            self.drop_pending(stage);
+        }
+        self.settle()
+    }
+
+    /// Notes that a job which started another pipeline has the status of that, where
+    /// [`finished`](Self::finished) has no word for it: it waits for somebody, or did nothing.
+    pub fn mirrored(&mut self, job: usize, status: Status) -> Vec<StatusChange> {
+        if matches!(self.jobs[job].status, Status::Running | Status::Canceling) {
+            self.set(job, status);
+        }
+        self.settle()
+    }
+
+    /// Starts a manual job, and gives those behind it that were skipped another chance.
+    pub fn play(&mut self, job: usize) -> Vec<StatusChange> {
+        if self.jobs[job].status != Status::Manual {
+            return Vec::new();
+        }
+        self.set(job, self.jobs[job].ready());
+        self.revive_behind(job);
+        self.settle()
+    }
+
+    /// Runs a job again that has ended, and gives those behind it that were skipped another chance.
+    /// Those that have ended stay as they are.
+    pub fn retry(&mut self, job: usize) -> Vec<StatusChange> {
+        if self.jobs[job].status.is_retryable() {
+            // What it came to is taken back first, with the weight that it had.
+            self.set_quietly(job, Status::Created);
+            self.jobs[job].begin_anew();
+            self.set(job, self.jobs[job].ready());
+            self.revive_behind(job);
+        }
+        self.settle()
+    }
+
+    /// Notes that the delay of a scheduled job has passed.
+    pub fn delay_over(&mut self, job: usize) -> Vec<StatusChange> {
+        if self.jobs[job].status == Status::Scheduled {
+            self.set(job, self.jobs[job].ready());
+        }
+        self.settle()
+    }
+
+    /// Notes that a job has got its resource group.
+    pub fn resource_granted(&mut self, job: usize) -> Vec<StatusChange> {
+        if self.jobs[job].status == Status::WaitingForResource {
+            self.set(job, Status::Pending);
+        }
+        self.settle()
+    }
+
+    /// Stops one job: if it runs it is canceling, and if it has not run it is canceled.
+    pub fn cancel_job(&mut self, job: usize) -> Vec<StatusChange> {
+        if let Some(status) = self.jobs[job].status.when_canceled() {
+            self.set(job, status);
+        }
+        self.settle()
+    }
+
+    /// Stops the pipeline: what runs is canceling, all that has not run is canceled.
+    pub fn cancel(&mut self) -> Vec<StatusChange> {
+        for job in 0..self.jobs.len() {
+            if let Some(status) = self.jobs[job].status.when_canceled() {
+                self.set(job, status);
+            }
+        }
+        // Nothing is left that could be decided.
+        self.undecided.clear();
+        std::mem::take(&mut self.changes)
+    }
+
+    /// Returns where a job stands.
+    pub fn status(&self, job: usize) -> Status {
+        self.jobs[job].status
+    }
+
+    /// Returns the attempt a job is at, from 1.
+    pub fn attempt(&self, job: usize) -> u32 {
+        self.jobs[job].attempt
+    }
+
+    /// Returns whether the failure of a job counts as a warning only.
+    pub fn may_fail(&self, job: usize) -> bool {
+        self.jobs[job].may_fail
+    }
+
+    /// Returns where a stage stands.
+    pub fn stage_status(&self, stage: usize) -> Status {
+        self.stages.status(stage)
+    }
+
+    /// Returns where the pipeline stands.
+    pub fn pipeline_status(&self) -> Status {
+        self.pipeline.status()
+    }
+
+    /// Returns whether nothing will happen any more unless somebody plays a manual job.
+    pub fn is_finished(&self) -> bool {
+        self.active == 0
+    }
+
+    /// Decides all jobs that can be decided, until nothing changes.
+    pub(super) fn settle(&mut self) -> Vec<StatusChange> {
+        loop {
+            while let Some(jobs) = self.stages.advance() {
+                // Those with needs are decided by these.
+                let jobs = jobs.filter(|&job| self.jobs[job].needs.is_none());
+                self.undecided.extend(jobs);
+            }
+            if self.undecided.is_empty() || (self.batches && self.active > 0) {
+                return std::mem::take(&mut self.changes);
+            }
+            // What these lead to is another batch.
+            for _ in 0..self.undecided.len() {
+                if let Some(job) = self.undecided.pop_front() {
+                    self.decide(job);
+                }
+            }
+        }
+    }
+
+    fn decide(&mut self, job: usize) {
+        if self.jobs[job].status != Status::Created {
+            return;
+        }
+        if let Some(before) = self.outcome_before(job) {
+            let rescues = before == Status::Failed
+                || (self.dialect == Dialect::Bitrab
+                    && before == Status::Success
+                    && self.has_warned_before(job));
+            let node = &self.jobs[job];
+            // One that an earlier run had dropped, or that comes to a stage that was stopped.
+            let is_stopped =
+                self.stage_stops && node.is_for_success() && self.stages.has_failed(node.stage);
+            let next = if is_stopped {
+                Status::Skipped
+            } else {
+                node.next(before, rescues)
+            };
+            self.set(job, next);
+        }
+    }
+
+    /// Returns whether something that a job waited for failed, and is allowed to.
+    fn has_warned_before(&self, job: usize) -> bool {
+        match &self.jobs[job].needs {
+            Some(needs) => needs.has_warned(),
+            None => self.stages.has_warned(),
+        }
+    }
+
+    /// Lets no further job of a stage start that is for success: bitrab stops at the first failure.
+    /// One that is tried again has started, and one that somebody starts by hand is his wish.
+    fn drop_pending(&mut self, stage: usize) {
+        for job in self.stages.jobs_of(stage) {
+            let node = &self.jobs[job];
+            let waits = matches!(
+                node.status,
+                Status::Pending | Status::WaitingForResource | Status::Scheduled
+            );
+            if waits && node.attempt == 1 && node.is_for_success() {
+                self.set(job, Status::Skipped);
+            }
+        }
+    }
+
+    /// Returns what all that a job waits for came to, once it is certain.
+    pub(super) fn outcome_before(&self, job: usize) -> Option<Status> {
+        let node = &self.jobs[job];
+        match &node.needs {
+            Some(needs) => needs.outcome(),
+            None => self.stages.outcome_before(node.stage),
+        }
+    }
+
+    /// Makes the skipped jobs behind `job` wait again: those that need it, however indirectly, and
+    /// all of later stages.
+    pub(super) fn revive_behind(&mut self, job: usize) {
+        let later = self.stages.end_of(self.jobs[job].stage);
+        let later: Vec<usize> = self.skipped.range(later..).copied().collect();
+        self.revive(later);
+        self.revive_behind_need(job);
+    }
+
+    fn revive_behind_need(&mut self, job: usize) {
+        self.revive(self.dependents.of(job).to_vec());
+    }
+
+    fn revive(&mut self, mut behind: Vec<usize>) {
+        while let Some(job) = behind.pop() {
+            if self.jobs[job].status == Status::Skipped {
+                self.set(job, Status::Created);
+                self.undecided.push_back(job);
+                behind.extend(self.dependents.of(job));
+            }
+        }
+    }
+
+    /// Does the same when a part of it may have been done already.
+    pub(super) fn finish_reviving(&mut self, job: usize) {
+        self.revive_behind(job);
+        let mut seen = BTreeSet::new();
+        let mut waiting = self.dependents.of(job).to_vec();
+        while let Some(job) = waiting.pop() {
+            if self.jobs[job].status == Status::Created && seen.insert(job) {
+                waiting.extend(self.dependents.of(job));
+                self.revive_behind_need(job);
+            }
+        }
+    }
+
+    /// Changes a status and all counters that depend on it, and tells of it.
+    pub(super) fn set(&mut self, job: usize, status: Status) {
+        self.set_quietly(job, status);
+        self.changes.push(StatusChange {
+            job,
+            status,
+            attempt: self.jobs[job].attempt,
+        });
+    }
+
+    /// Changes a status and all counters that depend on it.
+    fn set_quietly(&mut self, job: usize, status: Status) {
+        let node = &mut self.jobs[job];
+        let weight = node.weight();
+        let was = std::mem::replace(&mut node.status, status);
+        let now = node.weight();
+        let stage = node.stage;
+        self.active -= usize::from(was.is_active());
+        self.active += usize::from(status.is_active());
+        if was == Status::Skipped {
+            self.skipped.remove(&job);
+        }
+        if status == Status::Skipped {
+            self.skipped.insert(job);
+        }
+        self.pipeline.change(weight, now);
+        self.stages.change(stage, weight, now);
+        self.tell_dependents(job, weight.into(), now.into());
+    }
+
+    /// Changes what the needs of those that need `job` came to.
+    fn tell_dependents(&mut self, job: usize, was: Needed, now: Needed) {
+        if was == now {
+            return;
+        }
+        for &at in self.dependents.of(job) {
+            let waiting = &mut self.jobs[at];
+            let Some(needs) = &mut waiting.needs else {
+                continue;
+            };
+            needs.change(was, now);
+            if waiting.status == Status::Created && needs.outcome().is_some() {
+                self.undecided.push_back(at);
+            }
+        }
+    }
+}

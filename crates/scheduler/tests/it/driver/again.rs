@@ -1,0 +1,271 @@
+//! A pipeline that is kept open, and jobs that run again.
+
+use super::{SECOND, sink_of, statuses};
+use crate::fake::{Act, FakeRunner, Recorder, driver, plan};
+use executor_core::{CancelCause, Cancellation};
+use scheduler::event::EventKind;
+use scheduler::{ControlError, Controls, Hold};
+use scheduler::{PipelineReport, RunExit, Status};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// Runs a pipeline that is held open, and does something with it a second after it has begun.
+async fn hold(
+    text: &str,
+    acts: &[(&str, &[Act])],
+    timeout: Option<Duration>,
+    what: impl AsyncFnOnce(&Controls, Hold, &Cancellation),
+) -> (PipelineReport, Arc<FakeRunner>, Arc<Recorder>) {
+    let runner = FakeRunner::new(acts);
+    let sink = sink_of();
+    let mut driver = driver(&runner, &sink);
+    driver.timeout = timeout;
+    let hold = driver.controls.hold();
+    let cancellation = Cancellation::new();
+    let (report, ()) = tokio::join!(driver.run(plan(text), &cancellation), async {
+        sleep(SECOND).await;
+        what(&driver.controls, hold, &cancellation).await;
+    });
+    assert_eq!(driver.controls.retry("x"), Err(ControlError::Ended));
+    (report, runner, sink)
+}
+
+const TEXT: &str = "
+stages: [a, b]
+first: {stage: a, script: x}
+second: {stage: b, script: x}
+by-hand: {stage: b, script: x, when: manual}
+";
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_failed_runs_again_and_the_pipeline_goes_on() {
+    let acts: &[(&str, &[Act])] = &[("first", &[Act::Fail(3), Act::Take(SECOND)])];
+    let (report, runner, sink) = hold(TEXT, acts, None, async |controls, hold, _| {
+        let status = controls.status().unwrap();
+        assert_eq!(status.status, Status::Failed);
+        controls.retry("first").unwrap();
+        let again = controls.retry("first").unwrap_err();
+        let job = "first".to_owned();
+        let status = Status::Running;
+        let pending = Status::Pending;
+        assert!(
+            again
+                == ControlError::NotRetryable {
+                    job: job.clone(),
+                    status
+                }
+                || again
+                    == ControlError::NotRetryable {
+                        job,
+                        status: pending
+                    }
+        );
+        assert!(again.suggestion().is_some());
+        let unknown = controls.retry("frist").unwrap_err();
+        assert_eq!(unknown.suggestion().as_deref(), Some("first"));
+        sleep(SECOND * 5).await;
+        controls.retry("second").unwrap();
+        controls.play("by-hand", Vec::new()).unwrap();
+        sleep(SECOND * 10).await;
+        drop(hold);
+    })
+    .await;
+    assert_eq!(
+        statuses(&report),
+        "first success, second success, by-hand success"
+    );
+    assert_eq!(
+        (report.status, report.exit),
+        (Status::Success, RunExit::Success)
+    );
+    assert_eq!(
+        runner.names(),
+        ["first", "first", "second", "second", "by-hand"]
+    );
+    let attempts: Vec<u32> = report.jobs.iter().map(|job| job.attempts).collect();
+    assert_eq!(attempts, [2, 2, 1]);
+    // That of the last attempt.
+    assert_eq!(report.jobs[0].failure_reason, None);
+    assert_eq!(report.jobs[0].exit_code, Some(0));
+    // The time it was only held open is no time of the pipeline.
+    assert_eq!(report.duration, SECOND * 6);
+    let ends = sink.kinds().into_iter().filter_map(|kind| match kind {
+        EventKind::JobFinished {
+            job,
+            status,
+            attempt,
+            ..
+        } => Some(format!("{job} {attempt} {status}")),
+        _ => None,
+    });
+    assert_eq!(
+        ends.collect::<Vec<_>>(),
+        [
+            "first 1 failed",
+            "first 2 success",
+            "second 1 success",
+            "second 2 success",
+            "by-hand 1 success"
+        ]
+    );
+    let done = |kind: &EventKind| matches!(kind, EventKind::PipelineDone { .. });
+    assert_eq!(sink.kinds().iter().filter(|kind| done(kind)).count(), 1);
+    assert!(
+        sink.lines()
+            .contains("Trying again, attempt 2: somebody asked for it")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_did_not_end_or_was_skipped_is_not_run_again() {
+    let acts: &[(&str, &[Act])] = &[("first", &[Act::Fail(1)])];
+    hold(TEXT, acts, None, async |controls, _hold, _| {
+        for job in ["second", "by-hand"] {
+            let error = controls.retry(job).unwrap_err();
+            let status = Status::Skipped;
+            let job = job.to_owned();
+            assert_eq!(error, ControlError::NotRetryable { job, status });
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_waits_for_its_resource_group_again() {
+    let text = "
+one: {script: x, resource_group: g}
+two: {script: x, resource_group: g}
+";
+    let takes = [Act::Take(SECOND * 4)];
+    let acts: &[(&str, &[Act])] = &[("two", &takes)];
+    let (report, runner, _) = hold(text, acts, None, async |controls, hold, _| {
+        controls.retry("one").unwrap();
+        drop(hold);
+    })
+    .await;
+    assert_eq!(statuses(&report), "one success, two success");
+    assert_eq!(runner.names(), ["one", "two", "one"]);
+    let ran = runner.ran.lock().unwrap();
+    assert_eq!(ran[1].ended, ran[2].begun);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_ends_a_pipeline_that_is_held_open() {
+    // All had ended: it is what it came to.
+    let (report, _, _) = hold("a: {script: x}\n", &[], None, async |_, hold, stop| {
+        stop.cancel(CancelCause::User);
+        sleep(SECOND).await;
+        drop(hold);
+    })
+    .await;
+    assert_eq!(
+        (report.status, report.exit),
+        (Status::Success, RunExit::Success)
+    );
+    // A job was still running.
+    let hangs: &[(&str, &[Act])] = &[("a", &[Act::Succeed, Act::Hang])];
+    let (report, _, _) = hold(
+        "a: {script: x}\n",
+        hangs,
+        None,
+        async |controls, hold, stop| {
+            controls.retry("a").unwrap();
+            sleep(SECOND).await;
+            stop.cancel(CancelCause::User);
+            assert_eq!(controls.retry("a"), Err(ControlError::Canceling));
+            sleep(SECOND).await;
+            drop(hold);
+        },
+    )
+    .await;
+    assert_eq!(
+        (report.status, report.exit),
+        (Status::Canceled, RunExit::Interrupted)
+    );
+    // Whoever is told to stop over the controls stops as well.
+    let (report, _, _) = hold(
+        "a: {script: x}\n",
+        hangs,
+        None,
+        async |controls, hold, _| {
+            controls.retry("a").unwrap();
+            sleep(SECOND).await;
+            controls.cancel().unwrap();
+            sleep(SECOND).await;
+            drop(hold);
+        },
+    )
+    .await;
+    assert_eq!(
+        (report.status, report.exit),
+        (Status::Canceled, RunExit::Interrupted)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pipelines_own_time_ends_it_although_it_is_held() {
+    let limit = Some(SECOND * 3);
+    let (report, _, _) = hold("a: {script: x}\n", &[], limit, async |_, hold, _| {
+        sleep(SECOND * 5).await;
+        drop(hold);
+    })
+    .await;
+    assert_eq!(
+        (report.status, report.exit),
+        (Status::Success, RunExit::Success)
+    );
+    assert_eq!(report.duration, Duration::ZERO);
+    let hangs: &[(&str, &[Act])] = &[("a", &[Act::Succeed, Act::Hang])];
+    let (report, _, _) = hold(
+        "a: {script: x}\n",
+        hangs,
+        limit,
+        async |controls, hold, _| {
+            controls.retry("a").unwrap();
+            sleep(SECOND * 5).await;
+            drop(hold);
+        },
+    )
+    .await;
+    assert_eq!(
+        (report.status, report.exit),
+        (Status::Failed, RunExit::JobFailed)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn delays_go_on_while_a_pipeline_is_held_open() {
+    let text = "
+stages: [a, b]
+now: {stage: a, script: x}
+later: {stage: b, script: x, when: delayed, start_in: 10 seconds}
+";
+    let acts: &[(&str, &[Act])] = &[("now", &[Act::Fail(1), Act::Succeed])];
+    let (report, _, _) = hold(text, acts, None, async |controls, hold, _| {
+        controls.retry("now").unwrap();
+        drop(hold);
+    })
+    .await;
+    assert_eq!(statuses(&report), "now success, later success");
+    assert_eq!(report.duration, SECOND * 11);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pipelines_time_stands_still_while_its_clock_is_stopped() {
+    let acts: &[(&str, &[Act])] = &[("first", &[Act::Take(SECOND)])];
+    let timeout = Some(SECOND * 5);
+    let (report, _, _) = hold(TEXT, acts, timeout, async |controls, hold, _| {
+        let stopped = controls.stop_clock();
+        sleep(SECOND * 20).await;
+        assert!(controls.status().is_ok(), "its time is not up");
+        drop(stopped);
+        sleep(SECOND * 3).await;
+        assert!(controls.status().is_ok(), "a second of it had passed");
+        sleep(SECOND * 2).await;
+        assert_eq!(controls.status(), Err(ControlError::Ended), "now it is up");
+        drop(hold);
+    })
+    .await;
+    assert!(!report.jobs.is_empty());
+}

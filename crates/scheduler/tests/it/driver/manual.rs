@@ -1,0 +1,54 @@
+//! Jobs that wait for somebody.
+
+use super::{run, sink_of, statuses};
+use crate::fake::{Act, driver, plan_of};
+use executor_core::Cancellation;
+use pipeline::Selection;
+use scheduler::event::EventKind;
+use scheduler::{RunExit, Status};
+
+#[tokio::test(start_paused = true)]
+async fn the_pipeline_waits_at_a_manual_job_and_ends_well() {
+    // R-PIPE-28
+    let text = "
+stages: [approve, deploy]
+approve: {stage: approve, script: x, when: manual, allow_failure: false}
+deploy: {stage: deploy, script: x}
+";
+    let (report, runner, sink) = run(text, &[]).await;
+    assert_eq!(statuses(&report), "approve manual, deploy created");
+    assert_eq!(
+        (report.status, report.exit),
+        (Status::Manual, RunExit::Success)
+    );
+    assert!(runner.names().is_empty());
+    let awaits = |kind: &EventKind| matches!(kind, EventKind::JobStatus { job, status: Status::Manual, .. } if &**job == "approve");
+    assert!(sink.kinds().iter().any(awaits), "somebody is asked for");
+    let done = sink.kinds().pop().unwrap();
+    let status = Status::Manual;
+    assert!(matches!(done, EventKind::PipelineDone { status: s, exit_code: 0, .. } if s == status));
+
+    let played = Selection {
+        manual: vec!["approve".to_owned()],
+        ..Selection::default()
+    };
+    let report = driver(&runner, &sink_of())
+        .run(plan_of(text, &played), &Cancellation::new())
+        .await;
+    assert_eq!(report.status, Status::Success);
+    assert_eq!(runner.names(), ["approve", "deploy"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_beside_a_manual_job_that_blocks_is_told() {
+    let text = "
+approve: {script: x, when: manual, allow_failure: false}
+test: {script: x}
+";
+    let (report, ..) = run(text, &[("test", &[Act::Fail(1)])]).await;
+    assert_eq!(statuses(&report), "approve manual, test failed");
+    assert_eq!(
+        (report.status, report.exit),
+        (Status::Manual, RunExit::JobFailed)
+    );
+}

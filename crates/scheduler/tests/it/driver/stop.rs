@@ -1,0 +1,93 @@
+//! A run that is stopped, or whose time is up.
+
+use super::{SECOND, sink_of, statuses};
+use crate::fake::{Act, FakeRunner, driver, plan};
+use executor_core::{CancelCause, Cancellation};
+use scheduler::event::EventKind;
+use scheduler::{RunExit, Status};
+use std::time::Duration;
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_reaches_running_jobs_and_lets_no_other_start() {
+    let text = "
+stages: [a, b]
+hangs: {stage: a, script: x}
+waits: {stage: a, script: x, when: delayed, start_in: 1 day}
+never: {stage: b, script: x, when: always}
+";
+    let runner = FakeRunner::new(&[("hangs", &[Act::Hang])]);
+    let sink = sink_of();
+    let cancellation = Cancellation::new();
+    let driver = driver(&runner, &sink);
+    let (report, ()) = tokio::join!(driver.run(plan(text), &cancellation), async {
+        runner.begun.notified().await;
+        cancellation.cancel(CancelCause::User);
+    });
+    assert_eq!(
+        statuses(&report),
+        "hangs canceled, waits canceled, never canceled"
+    );
+    assert_eq!(
+        (report.status, report.exit),
+        (Status::Canceled, RunExit::Interrupted)
+    );
+    let canceling = |kind: &EventKind| {
+        matches!(
+            kind,
+            EventKind::JobStatus {
+                status: Status::Canceling,
+                ..
+            }
+        )
+    };
+    assert_eq!(
+        sink.kinds().iter().filter(|kind| canceling(kind)).count(),
+        1
+    );
+    assert_eq!(runner.names(), ["hangs"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_reaches_running_jobs() {
+    let runner = FakeRunner::new(&[("hangs", &[Act::Hang])]);
+    let cancellation = Cancellation::new();
+    let driver = driver(&runner, &sink_of());
+    let (report, ()) = tokio::join!(
+        driver.run(plan("hangs: {script: x}\n"), &cancellation),
+        async {
+            runner.begun.notified().await;
+            cancellation.abort(CancelCause::User);
+        }
+    );
+    assert_eq!(statuses(&report), "hangs canceled");
+    assert_eq!(report.exit, RunExit::Interrupted);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pipeline_ends_when_its_own_time_is_up() {
+    let runner = FakeRunner::new(&[("hangs", &[Act::Hang])]);
+    let mut driver = driver(&runner, &sink_of());
+    driver.timeout = Some(60 * SECOND);
+    let cancellation = Cancellation::new();
+    let report = driver
+        .run(plan("hangs: {script: x}\n"), &cancellation)
+        .await;
+    assert_eq!(report.duration, 60 * SECOND);
+    assert_eq!(report.exit, RunExit::JobFailed);
+    assert!(
+        !cancellation.is_canceled(),
+        "the caller's own request is left alone"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_that_never_comes_is_no_limit() {
+    let runner = FakeRunner::new(&[("test", &[Act::Take(60 * SECOND)])]);
+    let mut driver = driver(&runner, &sink_of());
+    driver.timeout = Some(Duration::MAX);
+    let report = driver
+        .run(plan("test: {script: x}\n"), &Cancellation::new())
+        .await;
+    assert_eq!(report.exit, RunExit::Success);
+    assert_eq!(report.duration, 60 * SECOND);
+}
