@@ -14,9 +14,9 @@
 use anyhow::Context;
 use cli::output::{Advice, Console, View, summary};
 use process::{CaptureLimits, Command, NeverStop, Settings, Supervisor};
-use runwright::core::Cancellation;
-use runwright::local::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
+use runwright::Cancellation;
 use runwright::shell::{self, ShellConfig};
+use runwright::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -231,7 +231,7 @@ fn python(workspace: &Workspace, args: &[String]) -> Option<PathBuf> {
 }
 
 /// The packages whose tests start containers.
-const USES_ENGINE: [&str; 5] = ["cli", "examples", "executor-docker", "runwright", "steps"];
+const USES_ENGINE: [&str; 5] = ["cli", "examples", "executor-docker", "workstation", "steps"];
 
 /// Whether tests that are chosen so may start containers.
 fn wants_engine(args: &[String]) -> bool {

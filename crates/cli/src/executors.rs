@@ -1,10 +1,10 @@
 //! The executors this build has. Here, and nowhere else, their names are bound to crates.
 
-use runwright::by_image::ByImage;
-use runwright::core::{ExecutorProvider, ProviderRegistry, RegisterError};
-use runwright::docker::DockerOptions;
-use runwright::shell::ShellConfig;
+use executor_core::{ExecutorProvider, ProviderRegistry, RegisterError};
+use executor_docker::DockerOptions;
+use executor_shell::ShellConfig;
 use std::sync::Arc;
+use workstation::ByImage;
 
 /// The name of what runs jobs with an image in containers, and all others on this host.
 pub(crate) const AUTO: &str = "auto";
@@ -19,10 +19,10 @@ pub(crate) fn registry(
     docker: DockerOptions,
 ) -> Result<ProviderRegistry, RegisterError> {
     let mut registry = ProviderRegistry::new();
-    let shell: Arc<dyn ExecutorProvider> = Arc::new(runwright::shell::provider(shell));
-    let docker: Arc<dyn ExecutorProvider> = Arc::new(runwright::docker::provider(docker));
-    registry.register(runwright::shell::NAME, Arc::clone(&shell))?;
-    registry.register(runwright::docker::NAME, Arc::clone(&docker))?;
+    let shell: Arc<dyn ExecutorProvider> = Arc::new(executor_shell::provider(shell));
+    let docker: Arc<dyn ExecutorProvider> = Arc::new(executor_docker::provider(docker));
+    registry.register(executor_shell::NAME, Arc::clone(&shell))?;
+    registry.register(executor_docker::NAME, Arc::clone(&docker))?;
     registry.register(AUTO, Arc::new(ByImage::new(docker, shell)))?;
     Ok(registry)
 }

@@ -2,10 +2,10 @@
 
 use crate::exit_code::Exit;
 use crate::output::{Style, Tone, error_line, strip_controls};
-use runwright::local::{
+use std::fmt;
+use workstation::{
     Fault, LocalError, ProcessError, RepositoryError, RunsError, SnapshotError, StateError,
 };
-use std::fmt;
 
 /// An error with its exit code, shown once, at the very end.
 #[derive(Debug)]

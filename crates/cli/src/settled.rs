@@ -10,9 +10,9 @@ use crate::output::{Progress, error_line};
 use crate::terminal::OwnTerminal;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
-use runwright::local::{LocalError, LocalProject, Said, SettingValue, Settings, StateDir};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use workstation::{LocalError, LocalProject, Said, SettingValue, Settings, StateDir};
 
 /// A command's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -267,7 +267,7 @@ fn words_of(said: &Said, argument: &Arg) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runwright::local::{SECTIONS, SettingKey, SettingKind};
+    use workstation::{SECTIONS, SettingKey, SettingKind};
 
     fn settled(line: &str, user: &str) -> Settled {
         let words = line.split(' ').map(OsString::from).collect();

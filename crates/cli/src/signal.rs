@@ -1,6 +1,6 @@
 //! Ctrl-C and its relatives: the first cancels, the second ends everything at once.
 
-use runwright::core::{CancelCause, Cancellation};
+use executor_core::{CancelCause, Cancellation};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,28 +1,31 @@
 //! Runwright as one library: the contract, local runs, and one Cargo feature per executor.
 //!
-//! A program that runs the pipeline of a working tree needs [`local`]; one that runs jobs of its
-//! own needs [`core`] and an executor, such as [`shell`].
+//! A program that runs the pipeline of a working tree needs [`LocalProject`], [`LocalRun`] and an executor such as
+//! [`shell`]; one that runs jobs of its own needs [`Executor`], [`ExecutorProvider`] and the rest of [`core`]. The names
+//! most programs need are at the root; each crate is reachable as a module.
 //!
 //! # Examples
 //!
-//! Run the pipeline of the current directory and see how it ended:
+//! Run the pipeline of the current directory and count the lines of its jobs:
 //!
 //! ```no_run
-//! use runwright::core::Cancellation;
-//! use runwright::local::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
-//! use scheduler::event::{EventKind, EventSink, PipelineEvent};
-//! use scheduler::RunExit;
+//! use runwright::scheduler::event::EventKind;
+//! use runwright::{
+//!     Cancellation, EventSink, LocalProject, LocalRun, PipelineEvent, PipelineOptions, RunExit,
+//!     RunOptions, StateDir,
+//! };
 //! use std::path::Path;
 //! use std::sync::Arc;
+//! use std::sync::atomic::{AtomicUsize, Ordering};
 //!
-//! /// Counts what it is told.
+//! /// Counts lines of logs.
 //! #[derive(Debug, Default)]
-//! struct Lines(std::sync::atomic::AtomicUsize);
+//! struct Lines(AtomicUsize);
 //!
 //! impl EventSink for Lines {
 //!     fn event(&self, event: &PipelineEvent) {
 //!         if let EventKind::JobLog { .. } = event.kind {
-//!             self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+//!             self.0.fetch_add(1, Ordering::Relaxed);
 //!         }
 //!     }
 //! }
@@ -50,13 +53,8 @@
 //!
 //! - `docker`: the module `docker`, the executor that runs jobs in containers.
 //! - `layers`: the module `layers`, wrappers around any provider, one concern each.
-//! - `local` (default): [`local`] and [`pipeline`].
+//! - `local` (default): [`workstation`], [`pipeline`] and [`scheduler`].
 //! - `shell` (default): [`shell`], the executor that runs jobs as processes of this host.
-
-#[cfg(feature = "local")]
-pub mod by_image;
-#[cfg(feature = "local")]
-pub mod local;
 
 #[doc(inline)]
 pub use executor_core as core;
@@ -71,10 +69,23 @@ pub use executor_layers as layers;
 pub use executor_shell as shell;
 #[cfg(feature = "local")]
 #[doc(inline)]
-pub use gitlab_api;
+pub use {pipeline, scheduler, workstation};
+
+#[doc(no_inline)]
+pub use executor_core::{
+    BuildError, CancelCause, Cancellation, DefaultExecutorProvider, Executor, ExecutorData,
+    ExecutorProvider, Job, JobOutcome, JobTrace, ProviderRegistry, ProviderStack, RunnerConfig,
+    Worker,
+};
 #[cfg(feature = "local")]
-#[doc(inline)]
-pub use includes;
+#[doc(no_inline)]
+pub use pipeline::{Plan, ResolvedPipeline};
 #[cfg(feature = "local")]
-#[doc(inline)]
-pub use pipeline;
+#[doc(no_inline)]
+pub use scheduler::{EventSink, JobReport, PipelineEvent, PipelineReport, RunExit, Status};
+#[cfg(feature = "local")]
+#[doc(no_inline)]
+pub use workstation::{
+    LocalError, LocalPipeline, LocalProject, LocalRun, PipelineOptions, RunControls, RunOptions,
+    StateDir,
+};

@@ -5,8 +5,8 @@
 
 use executor_core::{ActiveJobs, Cancellation, ProviderLayer};
 use executor_layers::{Metrics, MetricsLayer, MetricsOptions};
-use runwright::local::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
 use runwright::shell::{self, ShellConfig};
+use runwright::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
 use scheduler::RunExit;
 use scheduler::event::{EventKind, EventSink, PipelineEvent, StageState};
 use std::path::Path;

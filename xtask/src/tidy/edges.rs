@@ -182,15 +182,13 @@ const TABLE: &[Row] = &[
         ],
         tests_import: &["gitlab-testkit"],
     },
-    // 5: the facade, where each executor is a feature.
+    // 5: runs on a developer's machine.
     Row {
-        name: "runwright",
+        name: "workstation",
         imports: &[
             "archive",
             "content-store",
             "executor-core",
-            "executor-docker",
-            "executor-layers",
             "executor-shell",
             "fail-point",
             "gitlab-api",
@@ -200,7 +198,6 @@ const TABLE: &[Row] = &[
             "pipeline-insight",
             "process",
             "scheduler",
-            "shells",
             "step-library",
             "steps",
             "trace",
@@ -209,7 +206,21 @@ const TABLE: &[Row] = &[
         ],
         tests_import: &["gitlab-testkit"],
     },
-    // 6: assembly, the only places that name executors besides the facade.
+    // 6: the facade, where each executor is a feature.
+    Row {
+        name: "runwright",
+        imports: &[
+            "executor-core",
+            "executor-docker",
+            "executor-layers",
+            "executor-shell",
+            "pipeline",
+            "scheduler",
+            "workstation",
+        ],
+        tests_import: &[],
+    },
+    // 7: assembly, the only places that name executors besides the facade.
     Row {
         name: "cli",
         imports: BELOW_ASSEMBLY,
@@ -244,20 +255,16 @@ const TABLE: &[Row] = &[
 ];
 
 const BELOW_ASSEMBLY: &[&str] = &[
-    "archive",
-    "content-store",
     "executor-core",
+    "executor-docker",
     "executor-layers",
     "executor-shell",
     "fail-point",
-    "job-runner",
+    "includes",
     "pipeline",
     "pipeline-insight",
-    "process",
-    "runwright",
     "scheduler",
-    "shells",
-    "trace",
+    "workstation",
     "yaml",
 ];
 
@@ -279,6 +286,7 @@ const ASSEMBLY: &[&str] = &[
     "shells",
     "steps",
     "trace",
+    "workstation",
     "yaml",
 ];
 

@@ -1,5 +1,5 @@
 use clap::Args;
-use runwright::pipeline::selector::split_list;
+use pipeline::selector::split_list;
 
 /// What jobs in containers run in.
 #[derive(Debug, Clone, Default, Args)]

@@ -1,6 +1,6 @@
 use clap::Args;
-use runwright::includes::Fetching;
-use runwright::local::ElsewhereOptions;
+use includes::Fetching;
+use workstation::ElsewhereOptions;
 
 /// The variable that says the same as `--prefer-api`.
 const PREFER_API: &str = "GLCI_PREFER_API";

@@ -1,7 +1,7 @@
 use clap::Args;
-use runwright::includes::Fetching;
-use runwright::local::ElsewhereOptions;
+use includes::Fetching;
 use std::path::PathBuf;
+use workstation::ElsewhereOptions;
 
 /// Arguments of `runwright gitlab`.
 #[derive(Debug, Args)]

@@ -1,5 +1,5 @@
 use clap::{Args, ValueEnum};
-use runwright::local::{Isolation, SnapshotMeans};
+use workstation::{Isolation, SnapshotMeans};
 
 /// What keeps jobs apart from each other and from the working tree.
 #[derive(Debug, Args)]

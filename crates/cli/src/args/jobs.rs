@@ -1,5 +1,5 @@
 use clap::Args;
-use runwright::pipeline::selector::split_list;
+use pipeline::selector::split_list;
 
 /// Which jobs are shown.
 #[derive(Debug, Clone, Default, Args)]

@@ -1,5 +1,5 @@
 use clap::{Args, ValueEnum};
-use runwright::local::ParallelBackend;
+use workstation::ParallelBackend;
 
 /// How jobs run beside each other, in the words of bitrab.
 ///

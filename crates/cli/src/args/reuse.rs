@@ -1,5 +1,5 @@
 use clap::ValueEnum;
-use runwright::local::ReuseMode;
+use workstation::ReuseMode;
 
 /// Whether jobs are taken from earlier runs that began with the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

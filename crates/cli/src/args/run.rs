@@ -1,7 +1,7 @@
 use super::reuse::ReuseArg;
 use super::{ChangedArgs, DockerArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs};
 use clap::{ArgAction, Args};
-use runwright::pipeline::selector::split_list;
+use pipeline::selector::split_list;
 use std::num::NonZeroU32;
 
 /// Arguments of `runwright run`.

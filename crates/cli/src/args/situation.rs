@@ -1,6 +1,6 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use runwright::local::{SOURCES, SituationOptions};
+use workstation::{SOURCES, SituationOptions};
 
 /// Which situation a pipeline is simulated in; without any option, a push of what is checked out.
 #[derive(Debug, Clone, Default, Args)]

@@ -1,6 +1,6 @@
 use crate::args::{DialectArg, RunArgs};
 use crate::quoted::{quoted, word};
-use runwright::pipeline::Plan;
+use pipeline::Plan;
 use std::path::Path;
 
 /// How to run one job of a run again, with the same settings.
@@ -80,7 +80,7 @@ fn for_a_job(args: &RunArgs) -> Vec<String> {
     if let Some(file) = &project.file {
         option("-f", path(file));
     }
-    if args.executor != runwright::shell::NAME {
+    if args.executor != executor_shell::NAME {
         option("--executor", args.executor.clone());
     }
     words.extend(args.docker.words());

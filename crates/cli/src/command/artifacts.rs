@@ -6,12 +6,12 @@ use crate::failure::Failure;
 use crate::output::artifacts::{Left, table};
 use crate::output::{Style, counted, error_line, shown_name, size};
 use anyhow::anyhow;
+use executor_core::Cancellation;
 use jiff::Timestamp;
-use runwright::core::Cancellation;
-use runwright::local::{
+use std::path::Path;
+use workstation::{
     Export, ExportError, LocalError, Overwrite, Run, StoredArtifact, StoredArtifacts,
 };
-use std::path::Path;
 
 /// Lists what jobs left, or gets it out.
 pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {

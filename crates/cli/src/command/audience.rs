@@ -6,15 +6,15 @@ use crate::output::{
 };
 use crate::tui::{FullScreen, Shells, World};
 use anyhow::{Context, anyhow};
+use executor_core::Cancellation;
+use pipeline::Plan;
 use pipeline_insight::forecast::Forecast;
-use runwright::core::Cancellation;
-use runwright::local::RunOptions;
-use runwright::pipeline::Plan;
 use scheduler::event::EventSink;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use workstation::RunOptions;
 
 /// Who takes the events of a run: the terminal or standard output, and the file that was asked for.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 use crate::args::{ChangedArgs, DialectArg, ProjectArgs};
 use crate::failure::Failure;
 use crate::output::{error_line, notes, strip_controls};
+use pipeline::create::Creation;
 use pipeline_insight::affected::{AffectedJobs, Cause};
-use runwright::local::{
+use std::collections::HashMap;
+use workstation::{
     BitrabSettings, LocalError, LocalPipeline, LocalProject, Settings, StateDir, TreeChanges,
 };
-use runwright::pipeline::create::Creation;
-use std::collections::HashMap;
 
 /// The jobs that a change touches.
 pub(super) struct Touched {

@@ -12,9 +12,9 @@ use crate::failure::Failure;
 use crate::output::{Progress, columns, counted, error_line, shown_name};
 use crate::quoted::quoted;
 use anyhow::anyhow;
-use runwright::local::{LocalError, LocalProject, StateDir};
 use std::ffi::OsString;
 use std::path::Path;
+use workstation::{LocalError, LocalProject, StateDir};
 
 /// The option that asks.
 const OPTION: &str = "--choose";

@@ -6,10 +6,10 @@ use crate::failure::Failure;
 use crate::output::{counted, error_line, shown_name, size, strip_controls};
 use anyhow::anyhow;
 use jiff::Timestamp;
-use runwright::local::{Cleaning, Fate, LocalError, Removable, RemovableKind, Settings};
-use runwright::pipeline::config::parse_duration;
+use pipeline::config::parse_duration;
 use std::fmt::Write;
 use std::time::Duration;
+use workstation::{Cleaning, Fate, LocalError, Removable, RemovableKind, Settings};
 
 /// Removes what runs have left, or shows how much there is.
 pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {

@@ -5,12 +5,12 @@ use crate::failure::Failure;
 use crate::output::{columns, strip_controls};
 use crate::settled;
 use anyhow::anyhow;
-use runwright::local::{
-    LocalError, LocalProject, Said, SettingOrigin, SettingsError, SettingsFile, StateDir,
-};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use workstation::{
+    LocalError, LocalProject, Said, SettingOrigin, SettingsError, SettingsFile, StateDir,
+};
 
 /// Shows the settings, or helps to write them.
 pub(crate) fn config(args: &ConfigArgs) -> Result<Exit, Failure> {

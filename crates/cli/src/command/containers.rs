@@ -7,23 +7,23 @@ use crate::args::DockerArgs;
 use crate::failure::Failure;
 use crate::output::{error_line, shown_name, strip_controls};
 use anyhow::{Context, anyhow};
-use runwright::core::ability::ResumeHandle;
-use runwright::core::job::When;
-use runwright::core::{Cancellation, ExecutorProvider, chain};
-use runwright::docker::config::{DockerConfig, KeyStyle};
-use runwright::docker::engine::{DockerHost, Engine, HostSettings};
-use runwright::docker::recovery::{Belongs, Swept, sweep};
-use runwright::docker::{DockerError, DockerOptions};
-use runwright::includes::Fetching;
-use runwright::local::{
-    GarbageSettings, Library, LocalError, LocalPipeline, LocalRun, Settings, StateDir, UserLibrary,
-};
-use runwright::pipeline::{Plan, PlannedJob};
-use runwright::shell::ShellConfig;
+use executor_core::ability::ResumeHandle;
+use executor_core::job::When;
+use executor_core::{Cancellation, ExecutorProvider, chain};
+use executor_docker::config::{DockerConfig, KeyStyle};
+use executor_docker::engine::{DockerHost, Engine, HostSettings};
+use executor_docker::recovery::{Belongs, Swept, sweep};
+use executor_docker::{DockerError, DockerOptions};
+use executor_shell::ShellConfig;
+use includes::Fetching;
+use pipeline::{Plan, PlannedJob};
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use workstation::{
+    GarbageSettings, Library, LocalError, LocalPipeline, LocalRun, Settings, StateDir, UserLibrary,
+};
 
 /// How long an owner of something in an engine is remembered at least.
 const REMEMBERED: Duration = Duration::from_hours(1);
@@ -98,11 +98,11 @@ impl Where<'_> {
             .with_supervisor(run.supervisor().clone())
             .with_library(library);
         let mut taken = None;
-        if executor != runwright::shell::NAME {
+        if executor != executor_shell::NAME {
             let settings = self.settings()?;
             let config = config(&settings, self.docker)?;
             let budget = garbage::budget(&settings)?;
-            if executor == runwright::docker::NAME {
+            if executor == executor_docker::NAME {
                 refuse_without_image(run.plan(), &config)?;
             }
             match connect(&config).await {
@@ -120,7 +120,7 @@ impl Where<'_> {
                     }
                     taken = Some(held);
                 }
-                Err(error) if executor == runwright::docker::NAME => {
+                Err(error) if executor == executor_docker::NAME => {
                     return Err(Failure::environment(error).with_help(
                         "with `--executor shell` jobs run on this machine, as they do without the option",
                     ));
@@ -132,7 +132,7 @@ impl Where<'_> {
                             chain(&error)
                         )));
                     }
-                    executor = runwright::shell::NAME;
+                    executor = executor_shell::NAME;
                 }
             }
             options = options.with_config(config);
@@ -147,7 +147,7 @@ impl Where<'_> {
     /// Returns what else decides what a job does, to know whether an earlier run began with the same.
     pub(super) fn setup(self) -> Result<String, Failure> {
         let login = if self.login { "login" } else { "" };
-        if self.executor == runwright::shell::NAME {
+        if self.executor == executor_shell::NAME {
             return Ok(login.to_owned());
         }
         Ok(format!("{login} {:?}", self.config()?))
@@ -315,8 +315,8 @@ pub(super) async fn connect(config: &DockerConfig) -> Result<Engine, DockerError
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runwright::docker::image::{ImageReference, PullPolicy};
-    use runwright::docker::policy::check_image;
+    use executor_docker::image::{ImageReference, PullPolicy};
+    use executor_docker::policy::check_image;
 
     fn read(text: &str, docker: &DockerArgs) -> Result<DockerConfig, String> {
         let settings = Settings::parse(Path::new("config.toml"), text, None).expect("settings");

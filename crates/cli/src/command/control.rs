@@ -10,12 +10,12 @@ use crate::failure::Failure;
 use crate::output::shown_name;
 use crate::quoted::quoted;
 use anyhow::{Context, anyhow};
-use runwright::local::{
+use pipeline::selector;
+use scheduler::Status;
+use workstation::{
     ContinuationKind, ControlReply, ControlRequest, JobHistory, PlayVariable, Run, RunControlError,
     RunHistory, RunState,
 };
-use runwright::pipeline::selector;
-use scheduler::Status;
 
 /// Starts a manual job: over the socket of its run, or by going on with a run that has ended.
 pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {

@@ -6,15 +6,15 @@ use crate::args::RunArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{Advice, Style, error_line, notes, refusal, skipped, strip_controls, summary};
-use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
-use runwright::local::{
-    LocalError, LocalPipeline, LocalProject, LocalRun, RunLogs, RunOptions, StateDir,
-};
-use runwright::pipeline::Plan;
-use runwright::pipeline::parity::{Class, check_plan};
+use executor_core::{Cancellation, ExecutorProvider, FeaturesInfo};
+use pipeline::Plan;
+use pipeline::parity::{Class, check_plan};
 use scheduler::PipelineReport;
 use std::fmt::Write;
 use std::sync::Arc;
+use workstation::{
+    LocalError, LocalPipeline, LocalProject, LocalRun, RunLogs, RunOptions, StateDir,
+};
 
 /// A run that has ended, and what is needed to tell of it.
 pub(super) struct Done {

@@ -9,8 +9,8 @@ use crate::output::{Style, error_line, shown_name};
 use crate::quoted::word;
 use anyhow::anyhow;
 use jiff::Timestamp;
-use runwright::local::{ContinuationKind, Environment, LocalError, Run, RunState};
 use scheduler::Status;
+use workstation::{ContinuationKind, Environment, LocalError, Run, RunState};
 
 /// Lists the environments of the project, or stops some.
 pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {

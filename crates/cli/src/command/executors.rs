@@ -2,9 +2,9 @@ use super::print;
 use crate::args::ExecutorsArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use runwright::core::{Dialect, FeaturesInfo};
-use runwright::docker::DockerOptions;
-use runwright::shell::ShellConfig;
+use executor_core::{Dialect, FeaturesInfo};
+use executor_docker::DockerOptions;
+use executor_shell::ShellConfig;
 use serde::Serialize;
 
 #[derive(Serialize)]

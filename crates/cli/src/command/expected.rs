@@ -6,11 +6,11 @@ use crate::output::notes;
 use crate::output::times::announcement;
 use jiff::Timestamp;
 use pipeline_insight::forecast::{Forecast, Outlook};
-use runwright::local::{Expectations, LocalRun};
 use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use scheduler::report::{SlowerJob, TimeReport};
 use scheduler::{JobReport, PipelineReport, ReportFormat, Status};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use workstation::{Expectations, LocalRun};
 
 /// What is expected of a run.
 #[derive(Debug)]

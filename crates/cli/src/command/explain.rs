@@ -6,7 +6,7 @@ use crate::args::ExplainArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{Style, explanation, shown_name};
-use runwright::pipeline::create::CreatedJob;
+use pipeline::create::CreatedJob;
 
 /// Explains jobs: why each is in the pipeline or not, and where all it has comes from.
 pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {

@@ -3,13 +3,13 @@
 use crate::failure::Failure;
 use crate::output::error_line;
 use anyhow::anyhow;
-use runwright::core::job::When;
-use runwright::local::{
-    JobHistory, LocalError, LocalPipeline, LocalProject, Run, RunHistory, RunState, Runs, StateDir,
-};
-use runwright::pipeline::Selection;
+use executor_core::job::When;
+use pipeline::Selection;
 use scheduler::Status;
 use std::collections::BTreeSet;
+use workstation::{
+    JobHistory, LocalError, LocalPipeline, LocalProject, Run, RunHistory, RunState, Runs, StateDir,
+};
 
 /// Narrows a selection to the jobs that failed in the last run of the project, and what was skipped
 /// because of them, or to the jobs that are `known` to be those; returns whether there are any, and tells

@@ -6,13 +6,13 @@ use crate::args::DockerArgs;
 use crate::failure::Failure;
 use crate::output::{Style, counted, error_line, garbage, size, strip_controls};
 use anyhow::Context;
+use executor_docker::garbage::{Budget, Collection, Collector, Ledger, Verdict};
+use executor_docker::policy::Pattern;
+use executor_docker::{DockerError, Engine};
 use jiff::Timestamp;
-use runwright::docker::garbage::{Budget, Collection, Collector, Ledger, Verdict};
-use runwright::docker::policy::Pattern;
-use runwright::docker::{DockerError, Engine};
-use runwright::local::{Settings, StateDir};
 use std::fmt::Write as _;
 use std::time::Duration;
+use workstation::{Settings, StateDir};
 
 /// How long the end of a run may wait for what is removed.
 const AFTER_A_RUN: Duration = Duration::from_secs(5);

@@ -3,10 +3,10 @@ use crate::args::GitLabArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{Style, Tone, strip_controls};
-use runwright::local::{ElsewhereError, GitLabStatus, LocalProject, PipelineOptions, StatusAnswer};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::path::Path;
+use workstation::{ElsewhereError, GitLabStatus, LocalProject, PipelineOptions, StatusAnswer};
 
 /// Shows which GitLab the project has, who asks there, and whether that works.
 pub(crate) fn gitlab(args: &GitLabArgs) -> Result<Exit, Failure> {

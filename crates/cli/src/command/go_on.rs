@@ -11,12 +11,12 @@ use crate::quoted::word;
 use crate::settled::{Asked, Settled, read as read_settings};
 use anyhow::{Context, anyhow};
 use clap::Parser;
-use runwright::core::variable::JobVariable;
-use runwright::local::{Continuation, ContinuationKind, JobHistory, Run, RunCommand, RunState};
+use executor_core::variable::JobVariable;
 use scheduler::Status;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use workstation::{Continuation, ContinuationKind, JobHistory, Run, RunCommand, RunState};
 
 /// Goes on with what a run had not finished.
 pub(crate) fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {

@@ -5,8 +5,8 @@ use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::history::{ShownRun, nested, table};
 use crate::output::{Style, error_line};
-use runwright::local::{LocalError, Runs, RunsError};
 use std::num::NonZeroUsize;
+use workstation::{LocalError, Runs, RunsError};
 
 /// Shows the runs of the project, or of all projects.
 pub(crate) fn history(args: &HistoryArgs) -> Result<Exit, Failure> {

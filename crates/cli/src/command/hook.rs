@@ -7,9 +7,9 @@ use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{error_line, notes, shown_name};
 use anyhow::Context;
-use runwright::local::{HookState, LocalError, LocalProject, PushHook, Pushed};
 use std::io::Read;
 use std::path::Path;
+use workstation::{HookState, LocalError, LocalProject, PushHook, Pushed};
 
 /// So much of what git tells is read; it is a line for each ref.
 const MOST_TOLD: u64 = 16 << 20;

@@ -3,13 +3,13 @@
 use crate::failure::Failure;
 use crate::output::shown_name;
 use anyhow::anyhow;
-use runwright::core::job::When;
-use runwright::docker::config::DockerConfig;
-use runwright::docker::image::ImageReference;
-use runwright::docker::policy::{check_image, check_service};
-use runwright::local::LocalPipeline;
-use runwright::pipeline::{Plan, PlannedJob};
+use executor_core::job::When;
+use executor_docker::config::DockerConfig;
+use executor_docker::image::ImageReference;
+use executor_docker::policy::{check_image, check_service};
+use pipeline::{Plan, PlannedJob};
 use std::sync::Arc;
+use workstation::LocalPipeline;
 use yaml::Node;
 use yaml::source::Span;
 
@@ -120,7 +120,7 @@ fn text(node: &Arc<Node>) -> &Arc<Node> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runwright::pipeline::Pipeline;
+    use pipeline::Pipeline;
 
     const FILE: &str = "default:\n  image: Bad/ONE\n  services: [ok, {name: Bad/TWO}]\n\
                         .hidden:\n  image:\n    name: Bad/THREE\n\

@@ -6,10 +6,10 @@ use crate::output::{notes, shown_name};
 use crate::starter::{Starter, starter};
 use anyhow::{Context, anyhow};
 use fail_point::fail_point;
-use runwright::local::{BITRAB_FILE, DEFAULT_FILE, LocalProject, is_in_repository};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
+use workstation::{BITRAB_FILE, DEFAULT_FILE, LocalProject, is_in_repository};
 
 /// Writes a first pipeline file, or shows it.
 pub(crate) fn init(args: &InitArgs) -> Result<Exit, Failure> {

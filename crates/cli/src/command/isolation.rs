@@ -1,5 +1,5 @@
 use crate::failure::Failure;
-use runwright::local::{Isolation, LocalError, SnapshotMeans, can_mount, enter_user_namespace};
+use workstation::{Isolation, LocalError, SnapshotMeans, can_mount, enter_user_namespace};
 
 /// Gives this process the right to mount overlays, where somebody asked for them and it has not.
 ///

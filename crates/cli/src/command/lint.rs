@@ -3,7 +3,7 @@ use crate::args::{LintArgs, LintFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{Style, counted, findings, in_order, sarif};
-use runwright::pipeline::parity;
+use pipeline::parity;
 use serde::Serialize;
 use yaml::diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics, Severity};
 

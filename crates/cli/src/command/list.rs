@@ -7,9 +7,9 @@ use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::plan::start;
 use crate::output::{Style, Tone, columns, fit, shown_name, strip_controls};
+use executor_core::job::{JobDefinition, When};
+use pipeline::create::CreatedJob;
 use pipeline_insight::affected::Cause;
-use runwright::core::job::{JobDefinition, When};
-use runwright::pipeline::create::CreatedJob;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 

@@ -7,12 +7,12 @@ use crate::failure::Failure;
 use crate::output::kept_log::{KeptLog, Reader, Stamps, wait};
 use crate::output::{error_line, shown_name, strip_controls};
 use anyhow::{Context, anyhow};
-use runwright::local::{JobHistory, Run, RunHistory, RunState, Runs};
 use scheduler::Status;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
+use workstation::{JobHistory, Run, RunHistory, RunState, Runs};
 
 /// How long nothing is looked at while a log is followed.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -81,13 +81,13 @@ pub(crate) use watch::watch;
 use crate::args::{DialectArg, ProjectArgs};
 use crate::failure::Failure;
 use anyhow::Context;
-use runwright::core::variable::JobVariable;
-use runwright::local::{LocalProject, PipelineOptions};
-use runwright::pipeline::Dialect;
+use executor_core::variable::JobVariable;
+use pipeline::Dialect;
 use secrets::secrets;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
+use workstation::{LocalProject, PipelineOptions};
 
 /// Prints text on standard output.
 fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {

@@ -2,12 +2,12 @@
 
 use crate::output::{Console, error_line, strip_controls};
 use crate::terminal::{OwnTerminal, attach};
-use runwright::core::prelude::async_trait;
-use runwright::core::{BuildError, Cancellation, Job};
-use runwright::local::{FailedScript, RunControls, Visit, VisitPoint, Visitor};
+use executor_core::prelude::async_trait;
+use executor_core::{BuildError, Cancellation, Job};
 use scheduler::retries_allowed;
 use std::sync::Arc;
 use tokio::sync::Mutex;
+use workstation::{FailedScript, RunControls, Visit, VisitPoint, Visitor};
 
 /// Opens a shell in each job whose script fails for good, one after the other.
 #[derive(Debug)]

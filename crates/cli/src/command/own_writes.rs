@@ -3,8 +3,8 @@
 use super::report_files::is_partial;
 use crate::args::RunArgs;
 use crate::output::{notes, strip_controls};
+use pipeline::Plan;
 use pipeline_insight::affected::InputPattern;
-use runwright::pipeline::Plan;
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
 use std::io;

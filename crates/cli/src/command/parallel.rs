@@ -2,8 +2,8 @@ use crate::args::{BackendArg, DialectArg, RunArgs};
 use crate::failure::Failure;
 use crate::output::notes;
 use anyhow::anyhow;
-use runwright::local::{BitrabSettings, Isolation, LocalError, LocalProject, ParallelBackend};
 use std::num::NonZeroU32;
+use workstation::{BitrabSettings, Isolation, LocalError, LocalProject, ParallelBackend};
 
 /// How the jobs of a run are run beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +65,8 @@ mod tests {
     use super::*;
     use crate::args::{Cli, Command};
     use clap::Parser;
-    use runwright::local::SnapshotMeans;
     use std::path::Path;
+    use workstation::SnapshotMeans;
 
     fn chosen(options: &str, settings: &str) -> Parallel {
         let line = format!("runwright run {options}");

@@ -6,12 +6,12 @@ use crate::output::{BELOW, Style, Tone, error_line, shown_name};
 use crate::quoted::quoted;
 use anyhow::anyhow;
 use jiff::Timestamp;
-use runwright::local::{
-    JobHistory, LocalError, LocalProject, ProjectState, Run, RunHistory, RunState, Runs, StateDir,
-};
-use runwright::pipeline::selector::{self, NamedJob, NoMatch};
+use pipeline::selector::{self, NamedJob, NoMatch};
 use scheduler::event::ParentJob;
 use std::path::Path;
+use workstation::{
+    JobHistory, LocalError, LocalProject, ProjectState, Run, RunHistory, RunState, Runs, StateDir,
+};
 use yaml::suggest::did_you_mean;
 
 /// The runs of the project that a command is about.

@@ -6,14 +6,14 @@ use crate::output::notes;
 use crate::output::times::{announcement, path};
 use crate::output::{Style, Tone};
 use jiff::Timestamp;
+use pipeline::plan::NeedsMode;
+use pipeline::{Plan, Selection};
 use pipeline_insight::forecast::Outlook;
-use runwright::local::{Expectations, LocalError, StateDir};
-use runwright::pipeline::plan::NeedsMode;
-use runwright::pipeline::{Plan, Selection};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
 use std::time::Duration;
+use workstation::{Expectations, LocalError, StateDir};
 
 /// What is expected of a pipeline that is only looked at: that it runs where the last one did, on as many
 /// workers as there are processors.

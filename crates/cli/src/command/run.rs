@@ -19,17 +19,13 @@ use crate::signal::{Signals, TerminalChange, TerminalSignals};
 use crate::terminal::OwnTerminal;
 use crate::tui::Shells;
 use anyhow::{Context, anyhow};
-use runwright::core::Cancellation;
-use runwright::core::job::When;
-use runwright::docker::DockerOptions;
-use runwright::local::{
-    Continuation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, ReuseMode,
-    ReuseOptions, RunCommand, RunOptions, Settings, StateDir, Visitor,
-};
-use runwright::pipeline::config::parse_duration;
-use runwright::pipeline::plan::{NeedsMode, UnknownNames};
-use runwright::pipeline::{Plan, Selection};
-use runwright::shell::ShellConfig;
+use executor_core::Cancellation;
+use executor_core::job::When;
+use executor_docker::DockerOptions;
+use executor_shell::ShellConfig;
+use pipeline::config::parse_duration;
+use pipeline::plan::{NeedsMode, UnknownNames};
+use pipeline::{Plan, Selection};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -37,6 +33,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::runtime::Handle;
+use workstation::{
+    Continuation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, ReuseMode,
+    ReuseOptions, RunCommand, RunOptions, Settings, StateDir, Visitor,
+};
 
 /// Runs the pipeline, or some of its jobs; `words` are those of the command, to ask for it again.
 pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {

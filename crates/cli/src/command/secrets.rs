@@ -1,7 +1,7 @@
 use super::check_name;
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
-use runwright::core::variable::JobVariable;
+use executor_core::variable::JobVariable;
 use std::fs;
 
 /// Returns the masked variables that `--secret` names, with their values from where it says.

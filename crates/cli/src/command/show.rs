@@ -3,7 +3,7 @@ use crate::args::{ShowArgs, ShowFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::diagnostics;
-use runwright::pipeline::show::{Comments, origin_records, to_yaml};
+use pipeline::show::{Comments, origin_records, to_yaml};
 use serde_json::json;
 
 /// Shows the pipeline file with everything put together.

@@ -4,12 +4,12 @@ use crate::args::{ChangedArgs, ProjectArgs};
 use crate::failure::Failure;
 use crate::output::{diagnostics, notes, refusal, skipped};
 use anyhow::anyhow;
+use pipeline::create::{CreatedJob, Creation};
+use pipeline::selector::{self, NoMatch};
+use pipeline::{Diagnostics, Plan, Selection};
 use pipeline_insight::explain::Explainer;
-use runwright::local::{LocalError, LocalPipeline, LocalProject};
-use runwright::pipeline::create::{CreatedJob, Creation};
-use runwright::pipeline::selector::{self, NoMatch};
-use runwright::pipeline::{Diagnostics, Plan, Selection};
 use std::collections::HashSet;
+use workstation::{LocalError, LocalPipeline, LocalProject};
 use yaml::suggest::did_you_mean;
 
 /// A valid pipeline file, and what becomes of it in the situation that was asked for.

@@ -6,17 +6,17 @@ use crate::failure::Failure;
 use crate::output::{error_line, strip_controls};
 use crate::signal::Signals;
 use anyhow::{Context, anyhow};
-use runwright::core::Cancellation;
-use runwright::includes::Fetching;
-use runwright::local::{
-    FunctionEnd, FunctionRun, InputValue, LocalError, ProcessStream, StateDir, StepReport,
-    StepsError, UserLibrary, given_inputs,
-};
+use executor_core::Cancellation;
+use includes::Fetching;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
+use workstation::{
+    FunctionEnd, FunctionRun, InputValue, LocalError, ProcessStream, StateDir, StepReport,
+    StepsError, UserLibrary, given_inputs,
+};
 
 /// The longest file of inputs.
 const LONGEST: u64 = 16 * 1024 * 1024;
@@ -92,7 +92,7 @@ fn told(ended: &FunctionEnd) -> Result<Exit, Failure> {
         Err(StepsError::Refused { message }) => Err(Failure::usage(anyhow!("{message}"))),
         Err(error) => Err(Failure::environment(anyhow!(
             "{}",
-            runwright::core::chain(error)
+            executor_core::chain(error)
         ))),
     }
 }

@@ -6,12 +6,12 @@ use crate::failure::Failure;
 use crate::output::times::{JobTimes, one, path, place, table};
 use crate::output::{Style, Tone, error_line, notes};
 use anyhow::{Context, anyhow};
-use runwright::local::{JobPlace, JobTime, LocalError, PastTimes, Run};
 use scheduler::CriticalStep;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
+use workstation::{JobPlace, JobTime, LocalError, PastTimes, Run};
 use yaml::suggest::did_you_mean;
 
 /// The version of the shape of `--json`.

@@ -3,8 +3,8 @@ use crate::args::VendorArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::output::{counted, diagnostics, notes};
-use runwright::includes::{LockFile, Written};
-use runwright::local::{LocalProject, PipelineOptions, Vendor, VendorError};
+use includes::{LockFile, Written};
+use workstation::{LocalProject, PipelineOptions, Vendor, VendorError};
 
 /// Writes the lock file of what the pipeline takes from elsewhere, or checks it.
 pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {

@@ -15,14 +15,14 @@ use crate::failure::Failure;
 use crate::output::{Progress, diagnostics, error_line, notes, strip_controls};
 use crate::signal::{Signals, TerminalSignals};
 use anyhow::{Context, anyhow};
-use runwright::core::{CancelCause, Cancellation};
-use runwright::local::{
-    Isolation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, PipelineOptions, Rounds,
-    RunCommand, RunOptions, StateDir, TreeNews, TreeWatch, WatchMeans,
-};
+use executor_core::{CancelCause, Cancellation};
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
+use workstation::{
+    Isolation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, PipelineOptions, Rounds,
+    RunCommand, RunOptions, StateDir, TreeNews, TreeWatch, WatchMeans,
+};
 
 /// Runs the pipeline, and what is touched whenever files change.
 pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {

@@ -2,10 +2,10 @@
 
 use crate::args::{DialectArg, RunArgs};
 use crate::failure::Failure;
-use runwright::local::{
+use std::sync::Arc;
+use workstation::{
     BitrabSettings, DeclaredChanges, LocalError, LocalProject, Settings, StateDir, WatchChanges,
 };
-use std::sync::Arc;
 
 /// Returns what watches for changes of tracked files, if that is asked for: by an option or a setting,
 /// or in bitrab's dialect by the project.

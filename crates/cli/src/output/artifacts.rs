@@ -6,8 +6,8 @@ use super::size::size;
 use super::style::{Style, Tone};
 use super::time::until;
 use jiff::Timestamp;
-use runwright::local::StoredArtifact;
 use serde::Serialize;
+use workstation::StoredArtifact;
 
 /// Something that a job left. Its form is that of `runwright artifacts --json`.
 #[derive(Debug, Serialize)]

@@ -16,8 +16,8 @@ use super::style::{Mark, Tone};
 use super::view::{Layout, View};
 use super::width::{columns, fit};
 use crate::quoted::word;
+use executor_core::PipelineId;
 use pipeline_insight::forecast::Forecast;
-use runwright::core::PipelineId;
 use scheduler::Status;
 use scheduler::event::{
     EventKind, EventSink, JobNode, LogLevel, LogStream, ParentJob, PipelineEvent, StageState,

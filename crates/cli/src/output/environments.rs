@@ -5,7 +5,7 @@ use super::grid::{Row, grid};
 use super::style::{Style, Tone};
 use super::time::until;
 use jiff::Timestamp;
-use runwright::local::Environment;
+use workstation::Environment;
 
 /// Returns the environments as lines below each other.
 pub(crate) fn table(all: &[Environment], now: Timestamp, style: Style) -> String {

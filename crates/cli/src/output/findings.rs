@@ -1,7 +1,7 @@
 //! What was found in a pipeline file, for people.
 
 use super::style::{Style, Tone};
-use runwright::pipeline::create::Refusal;
+use pipeline::create::Refusal;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use yaml::diagnostic::{Diagnostic, Diagnostics, Renderer, Severity};

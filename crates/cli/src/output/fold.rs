@@ -3,7 +3,7 @@
 use super::entry::{Entry, Source};
 use super::section::{Part, may_have_marks, parts};
 use super::time::{seconds, whole_seconds};
-use runwright::core::BuildStage;
+use executor_core::BuildStage;
 use std::time::Duration;
 
 /// Beyond this, lines of the runner's own are shown rather than held back.

@@ -5,8 +5,8 @@ use super::grid::{Row, grid};
 use super::size::size;
 use super::style::{Style, Tone};
 use super::time::age;
+use executor_docker::garbage::{Because, Collection, Item, Stays, Verdict};
 use jiff::Timestamp;
-use runwright::docker::garbage::{Because, Collection, Item, Stays, Verdict};
 
 /// Returns a line for each thing: what becomes of it, and why. Nothing where there is nothing.
 pub(crate) fn garbage(found: &Collection, now: Timestamp, style: Style) -> String {
@@ -72,7 +72,7 @@ fn why_it_stays(stays: &Stays) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runwright::docker::garbage::ItemKind;
+    use executor_docker::garbage::ItemKind;
     use std::time::{Duration, UNIX_EPOCH};
 
     #[test]

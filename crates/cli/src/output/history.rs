@@ -5,15 +5,15 @@ use super::count::{counted_ends, of_them_reused};
 use super::grid::{Row, grid};
 use super::style::{Style, Tone};
 use super::time::{age, seconds};
+use executor_core::{FailureReason, ReusedFrom};
 use jiff::Timestamp;
-use runwright::core::{FailureReason, ReusedFrom};
-use runwright::local::{JobHistory, Run, RunHistory, RunState};
 use scheduler::Status;
 use scheduler::event::ParentJob;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
+use workstation::{JobHistory, Run, RunHistory, RunState};
 
 /// A run as it is listed. Its form is that of `runwright history --json`.
 #[derive(Debug, Serialize)]

@@ -1,6 +1,6 @@
 //! Names for the jobs of pipelines that jobs of others started.
 
-use runwright::core::PipelineId;
+use executor_core::PipelineId;
 use scheduler::event::{JobNode, ParentJob};
 use std::collections::HashMap;
 use std::sync::Arc;

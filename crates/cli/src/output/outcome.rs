@@ -3,7 +3,7 @@
 use super::style::{Mark, Style, Tone};
 use super::time::seconds;
 use super::width::{columns, fit};
-use runwright::core::{FailureReason, PipelineId};
+use executor_core::{FailureReason, PipelineId};
 use scheduler::Status;
 use std::time::Duration;
 

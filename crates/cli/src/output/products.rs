@@ -3,7 +3,7 @@
 use super::clean::{shown_name, strip_controls};
 use super::style::{Style, Tone};
 use super::width::cut;
-use runwright::core::{FailedTest, KeptArtifact};
+use executor_core::{FailedTest, KeptArtifact};
 use scheduler::{JobReport, PipelineReport};
 use std::fmt::Write;
 

@@ -4,7 +4,7 @@
 //! with regions, other places that belong to them. Paths are relative to the project, so a report
 //! says nothing of the machine it was made on.
 
-use runwright::pipeline::CODES;
+use pipeline::CODES;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use yaml::diagnostic::{DiagnosticRecord, RelatedRecord, Severity};

@@ -1,5 +1,5 @@
 use super::{counted, notes, shown_name};
-use runwright::pipeline::Plan;
+use pipeline::Plan;
 
 /// So many jobs are named that do without a skipped one.
 const MOST_NAMES: usize = 3;

@@ -8,7 +8,7 @@ use super::style::{Mark, Style, Tone};
 use super::time::seconds;
 use super::times;
 use super::width::{cut, fit};
-use runwright::core::{BuildError, PipelineId, chain};
+use executor_core::{BuildError, PipelineId, chain};
 use scheduler::{JobReport, PipelineReport, Status};
 use std::fmt::{self, Write};
 use std::path::PathBuf;

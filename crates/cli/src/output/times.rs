@@ -4,13 +4,13 @@ use super::clean::{shown_name, strip_controls};
 use super::style::{Style, Tone};
 use super::time::{clock, seconds, whole_seconds};
 use super::width::{columns, fit};
+use executor_core::ChangedFiles;
 use pipeline_insight::forecast::{LEAST_RUNS, Outlook, Trend, Usual, trend};
-use runwright::core::ChangedFiles;
-use runwright::local::{JobPlace, JobTime};
 use scheduler::CriticalStep;
 use scheduler::PipelineReport;
 use std::fmt::Write as _;
 use std::time::Duration;
+use workstation::{JobPlace, JobTime};
 
 /// A run that takes less time is over before anybody has read how long it will take.
 const WORTH_A_WORD: Duration = Duration::from_secs(1);

@@ -16,7 +16,7 @@ impl Files for Given {
 /// Returns the jobs of the pipeline for these files, each with its commands.
 fn jobs(files: &[(&'static str, &'static str)]) -> Vec<(String, Vec<String>)> {
     let text = starter(&Given(files.iter().copied().collect())).text;
-    let checked = runwright::pipeline::ResolvedPipeline::from_text(".gitlab-ci.yml", &text);
+    let checked = pipeline::ResolvedPipeline::from_text(".gitlab-ci.yml", &text);
     let (resolved, warnings) = checked.into_result().expect("a valid file");
     assert_eq!(warnings.iter().count(), 0, "{text}");
     let jobs = resolved.jobs.iter().map(|job| {

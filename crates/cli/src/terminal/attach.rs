@@ -1,8 +1,8 @@
 use super::own::OwnTerminal;
 use super::raw::RawMode;
 use crate::signal::{TerminalChange, TerminalSignals};
-use runwright::core::ability::TerminalSession;
-use runwright::core::{Cancellation, StageStatus};
+use executor_core::ability::TerminalSession;
+use executor_core::{Cancellation, StageStatus};
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;

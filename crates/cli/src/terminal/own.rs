@@ -1,5 +1,5 @@
 use super::raw::RawMode;
-use runwright::core::ability::TerminalSize;
+use executor_core::ability::TerminalSize;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::termios::{isatty, tcgetwinsize, ttyname};
 use std::io;

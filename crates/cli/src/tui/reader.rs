@@ -188,10 +188,10 @@ mod tests {
     use super::*;
     use crate::output::Style;
     use crate::tui::{Shells, World};
-    use runwright::core::Cancellation;
-    use runwright::local::RunOptions;
+    use executor_core::Cancellation;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
+    use workstation::RunOptions;
 
     #[test]
     fn a_panic_while_drawing_gives_back_the_terminal_and_the_pipeline() {

@@ -5,8 +5,7 @@ use super::model::JobId;
 use super::world::World;
 use crate::output::{print, strip_controls};
 use crate::terminal::{OwnTerminal, attach};
-use runwright::core::Cancellation;
-use runwright::local::JobTerminal;
+use executor_core::Cancellation;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -15,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use tokio::runtime::Handle;
+use workstation::JobTerminal;
 
 /// How often it is looked whether a program that has the terminal has ended.
 const LOOK: Duration = Duration::from_millis(30);

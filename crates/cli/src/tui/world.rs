@@ -1,10 +1,10 @@
 use super::model::{Action, JobId};
 use super::shell::Shells;
 use crate::output::shown_name;
-use runwright::core::{CancelCause, Cancellation};
-use runwright::local::{JobTerminal, RunControls, RunOptions, Terminals};
+use executor_core::{CancelCause, Cancellation};
 use scheduler::{ControlError, Controls, Hold};
 use std::sync::{Mutex, PoisonError};
+use workstation::{JobTerminal, RunControls, RunOptions, Terminals};
 
 /// What the keys of the full screen act on.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What the console makes of events, through the library.
 
 use cli::output::{Console, Layout, Style, View};
-use runwright::core::{FailureReason, PipelineId};
+use executor_core::{FailureReason, PipelineId};
 use scheduler::Status;
 use scheduler::event::{EventKind, EventSink, JobNode, LogStream, PipelineEvent};
 use std::io::{self, Write};

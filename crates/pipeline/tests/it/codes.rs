@@ -15,7 +15,7 @@ fn root() -> PathBuf {
 /// Returns the sources of the crates that make findings, without their tests.
 fn sources() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
-    let mut directories = ["yaml/src", "pipeline/src", "runwright/src", "cli/src"]
+    let mut directories = ["yaml/src", "pipeline/src", "workstation/src", "cli/src"]
         .map(PathBuf::from)
         .to_vec();
     while let Some(directory) = directories.pop() {

@@ -13,14 +13,14 @@ use crate::failure::Failure;
 use crate::output::{diagnostics, error_line, notes, shown_name, strip_controls};
 use crate::signal::Signals;
 use anyhow::{Context, anyhow};
-use runwright::core::{Cancellation, ExecutorProvider, FeaturesInfo};
-use runwright::local::{
-    Isolation, JobSession, LocalError, LocalPipeline, LocalProject, LocalRun, RunOptions, StateDir,
-};
-use runwright::pipeline::{PlannedJob, Selection};
+use executor_core::{Cancellation, ExecutorProvider, FeaturesInfo};
+use pipeline::{PlannedJob, Selection};
 use scheduler::PipelineReport;
 use scheduler::event::EventSink;
 use std::sync::Arc;
+use workstation::{
+    Isolation, JobSession, LocalError, LocalPipeline, LocalProject, LocalRun, RunOptions, StateDir,
+};
 
 /// Enters a job, and returns what the program exits with.
 pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {

@@ -1,10 +1,10 @@
 use super::wish::Wish;
 use crate::output::{error_line, strip_controls};
 use crate::terminal::{OwnTerminal, attach};
-use runwright::core::prelude::async_trait;
-use runwright::core::{BuildError, Cancellation, ExitCode, Job, JobId, StageStatus};
-use runwright::local::{Visit, VisitPoint, Visitor};
+use executor_core::prelude::async_trait;
+use executor_core::{BuildError, Cancellation, ExitCode, Job, JobId, StageStatus};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use workstation::{Visit, VisitPoint, Visitor};
 
 /// Enters one job in place of its scripts.
 #[derive(Debug)]

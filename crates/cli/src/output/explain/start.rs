@@ -1,6 +1,6 @@
 use crate::output::{shown_name, strip_controls};
+use executor_core::job::{SchedulingKind, When};
 use pipeline_insight::explain::Explanation;
-use runwright::core::job::{SchedulingKind, When};
 
 /// Returns when a job starts, as the end of a sentence that begins with `starts`.
 pub(super) fn sentence(explained: &Explanation) -> String {

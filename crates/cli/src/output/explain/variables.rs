@@ -2,8 +2,8 @@ use super::{WIDTH, heading, place, push_pair, push_wrapped};
 use crate::output::style::Style;
 use crate::output::width::cut;
 use crate::output::{columns, strip_controls};
+use pipeline::context::Level;
 use pipeline_insight::explain::{ExplainedVariable, VariableSource};
-use runwright::pipeline::context::Level;
 
 /// Adds the variables of a job, each with its value, where it comes from, and what it wins over;
 /// what is too long for a line is cut.

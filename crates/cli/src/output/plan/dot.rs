@@ -1,7 +1,7 @@
 use super::edges::{Edge, edges};
 use super::{PlanJob, PlanStage};
 use crate::output::strip_controls;
-use runwright::core::job::When;
+use executor_core::job::When;
 use std::fmt::Write as _;
 
 /// Returns the jobs as a graph in the language of Graphviz.

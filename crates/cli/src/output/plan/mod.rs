@@ -9,7 +9,7 @@ pub(crate) use dot::dot;
 pub(crate) use mermaid::mermaid;
 pub(crate) use table::{start, table};
 
-use runwright::core::job::JobDefinition;
+use executor_core::job::JobDefinition;
 use std::time::Duration;
 
 /// A stage that has jobs, with those jobs.
@@ -51,7 +51,7 @@ pub(crate) fn stages<'p>(jobs: impl IntoIterator<Item = PlanJob<'p>>) -> Vec<Pla
 #[cfg(test)]
 pub(super) mod sample {
     use super::*;
-    use runwright::core::job::{Need, When};
+    use executor_core::job::{Need, When};
 
     fn job(name: &str, stage: &str, needs: Option<&[&str]>) -> JobDefinition {
         let need = |name: &&str| Need {

@@ -1,7 +1,7 @@
 use super::{PlanJob, PlanStage};
 use crate::output::time::seconds;
 use crate::output::{Style, Tone, columns, shown_name, strip_controls};
-use runwright::core::job::{JobDefinition, When};
+use executor_core::job::{JobDefinition, When};
 use std::fmt::Write as _;
 
 /// Names that are longer do not move what stands behind them.

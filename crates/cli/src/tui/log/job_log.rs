@@ -5,7 +5,7 @@ use crate::output::clean::Cleaner;
 use crate::output::entry::{Entry, Source};
 use crate::output::lines::{Lines, Piece};
 use crate::output::section::{Part, may_have_marks, parts};
-use runwright::core::BuildStage;
+use executor_core::BuildStage;
 use std::time::Duration;
 
 /// A stage of the runner's own that took less is not worth a line.

@@ -5,7 +5,7 @@ use crate::output::lines::Piece;
 use crate::output::outcome::Outcome;
 use crate::output::{BELOW, source_of};
 use crate::tui::log::JobLog;
-use runwright::core::PipelineId;
+use executor_core::PipelineId;
 use scheduler::Status;
 use scheduler::event::{EventKind, JobNode, ParentJob, PipelineEvent, StageState};
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 use super::JobId;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use runwright::core::variable::JobVariable;
+use executor_core::variable::JobVariable;
 
 /// No line that somebody types is longer.
 const LONGEST: usize = 4 << 10;

@@ -1,7 +1,7 @@
 use super::{JobId, Pager};
 use crate::output::outcome::Outcome;
 use crate::tui::log::JobLog;
-use runwright::core::{ChangedFiles, KeptArtifact, PipelineId, TestTotals};
+use executor_core::{ChangedFiles, KeptArtifact, PipelineId, TestTotals};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

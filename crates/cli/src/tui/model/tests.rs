@@ -1,7 +1,7 @@
 use super::*;
 use crate::tui::layout::Layout;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use runwright::core::FailureReason;
+use executor_core::FailureReason;
 use scheduler::event::{
     EventKind, JobNode, LogLevel, LogStream, ParentJob, PipelineEvent, StageState,
 };

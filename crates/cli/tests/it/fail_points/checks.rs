@@ -3,11 +3,11 @@
 use super::scenario::{COUNTING, RUN, Scenario};
 use super::stage::Stage;
 use crate::project::{Done, files_below, processes_with};
-use runwright::local::{LocalCacheEntry, StateDir};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use workstation::{LocalCacheEntry, StateDir};
 
 impl Stage {
     /// Returns how often a job has come to the end of its script.

@@ -1,0 +1,116 @@
+use super::ByImageExecutor;
+use async_trait::async_trait;
+use executor_core::{
+    AcquireError, BuildError, Cancellation, ConfigInfo, Dialect, Executor, ExecutorData,
+    ExecutorProvider, FeaturesInfo, ProviderError, RunnerConfig,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Gives jobs that name an image to one provider, and all others to another one.
+///
+/// Which it is, each job tells when it is prepared; until then both have capacity for it. The features are
+/// those that either has: a job that wants an image gets one.
+///
+/// # Examples
+///
+/// ```
+/// use workstation::ByImage;
+/// use executor_core::prelude::*;
+/// use std::sync::Arc;
+///
+/// fn nowhere() -> Arc<dyn ExecutorProvider> {
+///     let provider = DefaultExecutorProvider::new(Dialect::platform_default());
+///     Arc::new(provider.with_creator(|_data| Err(BuildError::config("put an executor here"))))
+/// }
+///
+/// let provider = ByImage::new(nowhere(), nowhere());
+/// assert!(provider.can_create().is_ok());
+/// ```
+#[derive(Debug, Clone)]
+pub struct ByImage {
+    containers: Arc<dyn ExecutorProvider>,
+    host: Arc<dyn ExecutorProvider>,
+}
+
+/// What both have for a job.
+#[derive(Debug)]
+struct Both {
+    containers: ExecutorData,
+    host: ExecutorData,
+}
+
+impl ByImage {
+    /// Returns the provider.
+    pub fn new(containers: Arc<dyn ExecutorProvider>, host: Arc<dyn ExecutorProvider>) -> Self {
+        Self { containers, host }
+    }
+}
+
+#[async_trait]
+impl ExecutorProvider for ByImage {
+    fn can_create(&self) -> Result<(), ProviderError> {
+        self.containers.can_create()?;
+        self.host.can_create()
+    }
+
+    fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
+        let both = data.get::<Both>();
+        let of_containers = both.map_or(data, |both| &both.containers);
+        let of_host = both.map_or(data, |both| &both.host);
+        Ok(Box::new(ByImageExecutor::new(
+            self.containers.create(of_containers)?,
+            self.host.create(of_host)?,
+        )))
+    }
+
+    async fn acquire(
+        &self,
+        config: &RunnerConfig,
+        cancellation: &Cancellation,
+    ) -> Result<ExecutorData, AcquireError> {
+        let containers = self.containers.acquire(config, cancellation).await?;
+        let host = match self.host.acquire(config, cancellation).await {
+            Ok(host) => host,
+            Err(error) => {
+                self.containers.release(config, containers).await;
+                return Err(error);
+            }
+        };
+        Ok(ExecutorData::new().with(Both { containers, host }))
+    }
+
+    async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
+        if let Some(both) = data.get::<Both>() {
+            let containers = both.containers.clone();
+            self.containers.release(config, containers).await;
+            self.host.release(config, both.host.clone()).await;
+        }
+    }
+
+    fn features(&self, features: &mut FeaturesInfo) -> Result<(), ProviderError> {
+        self.containers.features(features)?;
+        self.host.features(features)
+    }
+
+    fn config_info(&self, config: &RunnerConfig, info: &mut ConfigInfo) {
+        self.containers.config_info(config, info);
+    }
+
+    fn default_shell(&self) -> Option<Dialect> {
+        self.host.default_shell()
+    }
+
+    fn init(&self) -> Result<(), ProviderError> {
+        self.containers.init()?;
+        self.host.init()
+    }
+
+    async fn shutdown(&self, deadline: Duration) -> Result<(), ProviderError> {
+        let (containers, host) = tokio::join!(
+            self.containers.shutdown(deadline),
+            self.host.shutdown(deadline)
+        );
+        containers.and(host)
+    }
+}

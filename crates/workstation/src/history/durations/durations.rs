@@ -1,0 +1,303 @@
+use super::line::{RunTimes, Tidied};
+use super::past::PastTimes;
+use crate::project::file::open_file;
+use fail_point::fail_point;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The file in the state of a project.
+const FILE: &str = "durations";
+
+/// What it is called until it is whole.
+const TEMP: &str = ".durations.new";
+
+/// No file is longer: it is as good as damaged.
+const LONGEST: u64 = 64 << 20;
+
+/// As long as it is shorter, nobody looks whether it could be tidied up.
+const SHORT: u64 = 32 << 10;
+
+/// How many lines more than it had then are in it before it is tidied up again.
+const MORE_LINES: usize = 40;
+
+/// How long another run may take to write its own times.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long the jobs of a project took that succeeded: a line for each run, in one file.
+///
+/// Whoever writes has the lock of the file; who reads needs none, since a line comes with one write and
+/// a tidied file replaces the other as a whole. So a line that a killed process began is no line.
+#[derive(Debug, Clone)]
+pub struct Durations {
+    directory: PathBuf,
+}
+
+impl Durations {
+    /// Returns the times in the state of a project.
+    pub(crate) fn at(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+        }
+    }
+
+    /// Returns the file.
+    pub fn path(&self) -> PathBuf {
+        self.directory.join(FILE)
+    }
+
+    /// Reads all that is known; nothing is when there is no file. What is damaged is forgotten: this says
+    /// so once, and removes it.
+    ///
+    /// # Errors
+    ///
+    /// When there is something that cannot be read.
+    pub fn read(&self) -> io::Result<PastTimes> {
+        let past = match self.text() {
+            Ok(Some(text)) => PastTimes::parse(&text),
+            Ok(None) => PastTimes::all_damaged(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(PastTimes::default());
+            }
+            Err(error) => return Err(error),
+        };
+        if past.damaged > 0
+            && let Err(error) = self.lock().and_then(|_lock| self.tidy())
+        {
+            tracing::debug!(%error, "Damaged times of jobs stay.");
+        }
+        Ok(past)
+    }
+
+    /// Adds the times of a run.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be written; what was known stays.
+    pub fn note(&self, times: &RunTimes) -> io::Result<()> {
+        let mut file = self.lock()?;
+        let length = mend(&mut file)?;
+        let line = times.to_line();
+        let write = |file: &mut File| file.write_all(&line);
+        fail_point!("runwright::durations::append", write(&mut file))?;
+        if length > SHORT && self.is_untidy() {
+            self.tidy()?;
+        }
+        Ok(())
+    }
+
+    /// Returns the whole file; nothing when it is too long to be one of ours.
+    fn text(&self) -> io::Result<Option<Vec<u8>>> {
+        let file = open_file(&self.path())?;
+        if file.metadata()?.len() > LONGEST {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        file.take(LONGEST).read_to_end(&mut text)?;
+        Ok(Some(text))
+    }
+
+    /// Opens the file and waits until nobody else writes.
+    fn lock(&self) -> io::Result<File> {
+        let path = self.path();
+        let mut options = OpenOptions::new();
+        // Also to read: a pipe in its place would make us wait for its reader.
+        options.read(true).append(true).create(true).mode(0o600);
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let open = || match options.open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let mut builder = DirBuilder::new();
+                    builder
+                        .recursive(true)
+                        .mode(0o700)
+                        .create(&self.directory)?;
+                    options.open(&path)
+                }
+                opened => opened,
+            };
+            let file = fail_point!("runwright::durations::open", open())?;
+            let metadata = file.metadata()?;
+            if !metadata.is_file() {
+                return Err(io::Error::other("it is no file"));
+            }
+            match file.try_lock() {
+                // Who tidied it up meanwhile has put another one in its place.
+                Ok(()) if fs::metadata(&path).is_ok_and(|now| now.ino() == metadata.ino()) => {
+                    return Ok(file);
+                }
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            if Instant::now() > deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+    }
+
+    /// Returns whether many lines have come since it was tidied up.
+    fn is_untidy(&self) -> bool {
+        let Ok(Some(text)) = self.text() else {
+            return true;
+        };
+        let lines = text.split(|&byte| byte == b'\n').count().saturating_sub(1);
+        let first = text.split(|&byte| byte == b'\n').next();
+        let tidied = first.and_then(|line| serde_json::from_slice::<Tidied>(line).ok());
+        lines > tidied.map_or(0, |tidied| tidied.tidied.saturating_mul(2)) + MORE_LINES
+    }
+
+    /// Puts a file in its place without what nobody needs; who calls has the lock.
+    fn tidy(&self) -> io::Result<()> {
+        let past = self
+            .text()?
+            .map_or_else(PastTimes::default, |text| PastTimes::parse(&text));
+        let temp = self.directory.join(TEMP);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let text = past.tidied();
+        let write = || -> io::Result<()> { options.open(&temp)?.write_all(&text) };
+        fail_point!("runwright::durations::write", write())?;
+        fail_point!(
+            "runwright::durations::publish",
+            fs::rename(&temp, self.path())
+        )
+    }
+}
+
+/// Cuts off a last line that has no end, and returns how long the file is.
+fn mend(file: &mut File) -> io::Result<u64> {
+    let length = file.seek(SeekFrom::End(0))?;
+    if length == 0 {
+        return Ok(0);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    if last == *b"\n" {
+        return Ok(length);
+    }
+    let mut text = Vec::new();
+    file.rewind()?;
+    file.take(LONGEST).read_to_end(&mut text)?;
+    let whole = text.iter().rposition(|&byte| byte == b'\n');
+    let whole = whole.map_or(0, |end| end as u64 + 1);
+    fail_point!("runwright::durations::mend", file.set_len(whole))?;
+    Ok(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::durations::JobPlace;
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fn place() -> JobPlace {
+        JobPlace {
+            executor: "shell".to_owned(),
+            in_place: false,
+        }
+    }
+
+    fn times(run: u64, jobs: usize) -> RunTimes {
+        let jobs = (0..jobs).map(|job| (format!("job number {job} of many"), run));
+        RunTimes::new(run, place(), jobs.collect())
+    }
+
+    #[test]
+    fn what_is_noted_is_read_and_a_torn_line_is_cut_off() {
+        let home = tempfile::tempdir().unwrap();
+        let durations = Durations::at(&home.path().join("projects/a"));
+        assert!(durations.read().unwrap().is_empty());
+        durations.note(&times(1, 1)).unwrap();
+        let mut file = OpenOptions::new()
+            .append(true)
+            .open(durations.path())
+            .unwrap();
+        file.write_all(b"{\"v\":1,\"run\":2,\"at").unwrap();
+        durations.note(&times(3, 1)).unwrap();
+        let past = durations.read().unwrap();
+        assert_eq!(past.damaged, 0);
+        let times = past.of_place(&place());
+        let runs: Vec<u64> = times.values().flatten().map(|time| time.run).collect();
+        assert_eq!(runs, [1, 3]);
+        let mode = fs::metadata(durations.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn it_does_not_grow_for_ever() {
+        let home = tempfile::tempdir().unwrap();
+        let durations = Durations::at(home.path());
+        for run in 0..300 {
+            durations.note(&times(run, 30)).unwrap();
+        }
+        let text = fs::read_to_string(durations.path()).unwrap();
+        assert!(
+            text.lines().count() <= 21 + 20 + MORE_LINES + 1,
+            "{}",
+            text.lines().count()
+        );
+        let past = durations.read().unwrap();
+        let times = past.of_place(&place());
+        assert!(
+            times
+                .values()
+                .all(|times| times.len() == 20 && times[19].run == 299)
+        );
+        assert!(!home.path().join(TEMP).exists());
+    }
+
+    #[test]
+    fn damaged_lines_are_forgotten_once_and_the_others_stay() {
+        let home = tempfile::tempdir().unwrap();
+        let durations = Durations::at(home.path());
+        durations.note(&times(1, 1)).unwrap();
+        let mut file = OpenOptions::new()
+            .append(true)
+            .open(durations.path())
+            .unwrap();
+        file.write_all(b"what is this?\n").unwrap();
+        durations.note(&times(2, 1)).unwrap();
+        assert_eq!(durations.read().unwrap().damaged, 1);
+        let past = durations.read().unwrap();
+        assert_eq!((past.damaged, past.is_empty()), (0, false));
+    }
+
+    #[test]
+    fn what_is_no_file_is_an_error_and_nobody_waits_for_it() {
+        let home = tempfile::tempdir().unwrap();
+        let durations = Durations::at(home.path());
+        let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, durations.path(), fifo, mode, 0).unwrap();
+        assert!(durations.read().is_err());
+        assert!(durations.note(&times(1, 1)).is_err());
+        fs::remove_file(durations.path()).unwrap();
+        fs::create_dir(durations.path()).unwrap();
+        assert!(durations.note(&times(1, 1)).is_err());
+    }
+
+    #[test]
+    fn runs_that_end_together_all_leave_their_times() {
+        let home = tempfile::tempdir().unwrap();
+        let durations = Durations::at(home.path());
+        thread::scope(|scope| {
+            for writer in 0..8 {
+                let durations = &durations;
+                scope.spawn(move || {
+                    for run in 0..10 {
+                        let job =
+                            BTreeMap::from([(format!("{writer} {run} {}", "x".repeat(900)), 1)]);
+                        durations.note(&RunTimes::new(run, place(), job)).unwrap();
+                    }
+                });
+            }
+        });
+        let past = durations.read().unwrap();
+        assert_eq!((past.damaged, past.of_place(&place()).len()), (0, 80));
+    }
+}

@@ -1,0 +1,63 @@
+use super::error::ExportError;
+use fail_point::fail_point;
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// A directory for what is not whole yet; removed when dropped, or by the next one if this process is
+/// killed.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    path: PathBuf,
+    /// Locked, so that others know that somebody lives.
+    _lock: File,
+}
+
+impl Scratch {
+    /// Makes one in a directory of ours.
+    pub(super) fn new(root: &Path) -> Result<Self, ExportError> {
+        let mut builder = DirBuilder::new();
+        builder.mode(0o700);
+        let made = fail_point!(
+            "runwright::export::make_root",
+            DirBuilder::new().recursive(true).mode(0o700).create(root)
+        );
+        made.map_err(ExportError::io("create", root))?;
+        // Nobody takes for left what another one has made and not locked yet.
+        let one_at_a_time = File::open(root).and_then(|it| it.lock().map(|()| it));
+        let _one_at_a_time = one_at_a_time.map_err(ExportError::io("lock", root))?;
+        sweep(root);
+        let path = root.join(std::process::id().to_string());
+        let made = fail_point!("runwright::export::make_scratch", builder.create(&path));
+        made.map_err(ExportError::io("create", &path))?;
+        let lock = File::open(&path).and_then(|it| Ok(it.try_lock().map(|()| it)?));
+        let lock = lock.map_err(ExportError::io("lock", &path))?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // The next one removes what stays.
+        let _ = fail_point!(
+            "runwright::export::remove_scratch",
+            fs::remove_dir_all(&self.path)
+        );
+    }
+}
+
+/// Removes what killed processes have left.
+pub(crate) fn sweep(root: &Path) {
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let left = File::open(&path).is_ok_and(|directory| directory.try_lock().is_ok());
+        if left {
+            // What stays is tried again the next time.
+            let _ = fail_point!("runwright::export::sweep", fs::remove_dir_all(&path));
+        }
+    }
+}

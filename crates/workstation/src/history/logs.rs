@@ -1,0 +1,50 @@
+use crate::history::logs_of_life;
+use executor_core::PipelineId;
+use job_runner::spool_file;
+use pipeline::Plan;
+use scheduler::JobReport;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Where the logs of a run's pipelines are. Clones know the same.
+#[derive(Debug, Clone, Default)]
+pub struct RunLogs(Arc<Mutex<HashMap<PipelineId, Place>>>);
+
+/// Where the logs of one pipeline are.
+#[derive(Debug)]
+struct Place {
+    /// The directory of the pipeline.
+    directory: PathBuf,
+    /// For the how manieth time it was begun.
+    life: u32,
+    plan: Arc<Plan>,
+}
+
+impl RunLogs {
+    /// Takes note of a pipeline in this directory, which is begun for the `life`th time.
+    pub(crate) fn add(&self, directory: PathBuf, life: u32, plan: &Arc<Plan>) {
+        let place = Place {
+            directory,
+            life,
+            plan: Arc::clone(plan),
+        };
+        self.lock().insert(plan.id(), place);
+    }
+
+    /// Returns the file with the whole log of the last attempt of a pipeline's job, if it is there.
+    pub fn of(&self, pipeline: PipelineId, job: &JobReport) -> Option<PathBuf> {
+        let places = self.lock();
+        let place = places.get(&pipeline)?;
+        let id = place.plan.jobs()[place.plan.position(&job.name)?].id;
+        // What had finished before somebody went on with the run did not run again.
+        let lives = (1..=place.life).rev();
+        let mut files =
+            lives.map(|life| spool_file(&logs_of_life(&place.directory, life), id, job.attempts));
+        files.find(|file| file.is_file())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PipelineId, Place>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

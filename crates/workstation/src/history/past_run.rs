@@ -1,0 +1,155 @@
+//! One run of a project, living or past.
+
+use super::control::RunControl;
+use super::error::RunsError;
+use super::journal::Journal;
+use super::record::RunRecord;
+use super::run_history::{JobHistory, RunHistory};
+use super::run_lock::RunLock;
+use super::run_state::RunState;
+use executor_core::{JobId, PipelineId};
+use pipeline_insight::forecast::Course;
+use scheduler::{JobReport, PipelineReport, RunExit, Status};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One run of a project, living or past.
+#[derive(Debug, Clone)]
+pub struct Run {
+    directory: PathBuf,
+    record: RunRecord,
+}
+
+impl Run {
+    pub(super) fn new(directory: PathBuf, record: RunRecord) -> Self {
+        Self { directory, record }
+    }
+
+    /// Returns its number in its project.
+    pub fn id(&self) -> u64 {
+        self.record.id.0
+    }
+
+    /// Returns what was asked for.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// Returns its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Returns what tells it what to do, while it lives.
+    pub fn control(&self) -> RunControl {
+        RunControl::at(&self.directory)
+    }
+
+    /// Reads what has happened so far.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read.
+    pub fn history(&self) -> Result<RunHistory, RunsError> {
+        Ok(RunHistory::parse(
+            &Journal::read(&self.directory)?,
+            self.id(),
+        ))
+    }
+
+    /// Reads when its jobs ran.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read.
+    pub fn course(&self) -> Result<Course, RunsError> {
+        let text = Journal::read(&self.directory)?;
+        let mut course = Course::default();
+        for line in text.split(|&byte| byte == b'\n') {
+            // Lines that are no events, and one that was not finished, tell of nothing.
+            if let Ok(event) = serde_json::from_slice(line) {
+                course.note(&event);
+            }
+        }
+        Ok(course)
+    }
+
+    /// Returns where it stands, by what has happened so far.
+    pub fn state(&self, history: &RunHistory) -> RunState {
+        RunState::decide(RunLock::holder(&self.directory), history)
+    }
+
+    /// Returns what there is to report, as far as it came.
+    pub fn report(&self, history: &RunHistory) -> PipelineReport {
+        let report = |job: &JobHistory| JobReport {
+            name: job.name.clone(),
+            stage: job.stage.clone(),
+            status: job.status,
+            exit_code: job.exit_code,
+            failure_reason: job.failure_reason,
+            error: None,
+            allow_failure: job.allow_failure,
+            attempts: job.attempts,
+            duration: job.duration,
+            last_lines: Vec::new(),
+            products: Arc::new(job.products()),
+            exposed_as: None,
+            reused: job.reused,
+        };
+        let end = history.end.as_ref();
+        PipelineReport {
+            id: PipelineId(self.id()),
+            status: end.map_or(Status::Running, |end| end.status),
+            exit: end.map_or(RunExit::Environment, |end| RunExit::of_code(end.exit_code)),
+            jobs: history.planned().map(report).collect(),
+            duration: end.map_or(history.planned().map(|job| job.duration).sum(), |end| {
+                end.duration
+            }),
+            error: None,
+            children: Vec::new(),
+            times: None,
+        }
+    }
+
+    /// Returns the logs of a job that are there, the oldest first.
+    pub fn logs(&self, job: &JobHistory) -> Vec<PathBuf> {
+        let first = logs_of_life(&self.directory, 1);
+        let entries = fs::read_dir(&first).into_iter().flatten().flatten();
+        let mut lives: Vec<u32> = entries
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect();
+        lives.sort_unstable();
+        let later = lives
+            .into_iter()
+            .map(|life| logs_of_life(&self.directory, life));
+        let all = std::iter::once(first).chain(later);
+        all.flat_map(|logs| logs_of(&logs, job.id)).collect()
+    }
+}
+
+/// Returns the logs of a job in a directory, by attempt.
+fn logs_of(directory: &Path, job: JobId) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let attempt = |path: &PathBuf| -> Option<u32> {
+        let name = path.file_name()?.to_str()?;
+        let number = name.strip_prefix(&format!("job-{job}-"))?;
+        number.strip_suffix(".log")?.parse().ok()
+    };
+    let paths = entries.map(|entry| entry.path());
+    let mut logs: Vec<(u32, PathBuf)> = paths
+        .filter_map(|path| Some((attempt(&path)?, path)))
+        .collect();
+    logs.sort_unstable();
+    logs.into_iter().map(|(_, path)| path).collect()
+}
+
+/// Returns where the logs are that the jobs wrote when the run was begun for the `life`th time.
+pub(crate) fn logs_of_life(directory: &Path, life: u32) -> PathBuf {
+    let logs = directory.join("logs");
+    if life > 1 {
+        logs.join(life.to_string())
+    } else {
+        logs
+    }
+}

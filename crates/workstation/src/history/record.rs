@@ -1,0 +1,192 @@
+//! What was asked for when a run began.
+
+use super::error::RunsError;
+use crate::project::file::open_file;
+use executor_core::PipelineId;
+use executor_core::job::RefType;
+use fail_point::fail_point;
+use jiff::Timestamp;
+use pipeline::{Plan, Selection};
+use scheduler::event::ParentJob;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// The version of the record's shape.
+const RECORD_VERSION: u32 = 1;
+
+/// The file in a run's directory.
+const FILE: &str = "run.json";
+
+/// What it is called until it is whole.
+const TEMP: &str = ".run.json.new";
+
+/// What was asked for when a run began: `run.json` in its directory.
+///
+/// It is written before the first job starts and does not change. No value of a secret is in it, as
+/// long as the words of the command hold none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The version of the shape.
+    pub v: u32,
+    /// The run's number in its project.
+    pub id: PipelineId,
+    /// The job that started it, when it is a child pipeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentJob>,
+    /// The top of the project of that job, when it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<PathBuf>,
+    /// The top of the project.
+    pub project: PathBuf,
+    /// The pipeline file, relative to that unless it lies elsewhere.
+    pub file: PathBuf,
+    /// The command that asked for it.
+    #[serde(default)]
+    pub command: RunCommand,
+    /// What it ran for.
+    pub situation: RunSituation,
+    /// Which jobs.
+    #[serde(default)]
+    pub selection: Selection,
+    /// Where the jobs run.
+    pub executor: String,
+    /// When it was asked for.
+    pub started_at: Timestamp,
+    /// The process that began it.
+    pub pid: u32,
+    /// The version of this program.
+    pub version: String,
+}
+
+/// A command, so that it can be asked again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunCommand {
+    /// Its words, without the program. Whoever gives them sees to it that no secret is among them:
+    /// names of secrets, or of the files that have them, are enough to find them again.
+    pub words: Vec<String>,
+    /// The directory it was given in.
+    pub directory: PathBuf,
+}
+
+/// What a run runs for, in a few words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSituation {
+    /// The branch or tag; for a merge request its source branch.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// Whether that is a tag.
+    #[serde(default)]
+    pub is_tag: bool,
+    /// The commit.
+    pub sha: String,
+    /// What started it (`CI_PIPELINE_SOURCE`).
+    pub source: String,
+}
+
+impl RunSituation {
+    /// Returns what the pipeline of a plan runs for.
+    pub fn of(plan: &Plan) -> Self {
+        let context = plan.context();
+        Self {
+            reference: context.commit.ref_name.clone(),
+            is_tag: context.commit.ref_type == RefType::Tag,
+            sha: context.commit.sha.clone(),
+            source: context.source.clone(),
+        }
+    }
+}
+
+impl RunRecord {
+    /// Returns the record of a run that begins now in this process.
+    pub(crate) fn new(
+        plan: &Plan,
+        project: &Path,
+        file: &Path,
+        selection: &Selection,
+        executor: &str,
+        command: &RunCommand,
+    ) -> Self {
+        Self {
+            v: RECORD_VERSION,
+            id: plan.id(),
+            parent: None,
+            above: None,
+            project: project.to_owned(),
+            file: file.to_owned(),
+            command: command.clone(),
+            situation: RunSituation::of(plan),
+            selection: selection.clone(),
+            executor: executor.to_owned(),
+            started_at: Timestamp::now(),
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// Writes the record into the directory of its run: all of it or nothing.
+    pub(crate) fn write(&self, directory: &Path) -> Result<(), RunsError> {
+        let target = directory.join(FILE);
+        let written = serde_json::to_vec_pretty(self)
+            .map_err(io::Error::from)
+            .and_then(|bytes| publish(&bytes, &directory.join(TEMP), &target));
+        written.map_err(RunsError::io("write", target))
+    }
+
+    /// Returns whether a run was begun in the directory, whatever its record says.
+    pub(super) fn is_in(directory: &Path) -> bool {
+        directory.join(FILE).symlink_metadata().is_ok()
+    }
+
+    /// Reads the record of a run; `None` when there is none, since nothing was begun there.
+    pub(crate) fn read(directory: &Path) -> Result<Option<Self>, RunsError> {
+        let path = directory.join(FILE);
+        let bytes = match read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(RunsError::io("read", &path))?,
+        };
+        match Self::parse(&bytes) {
+            Ok(Ok(record)) => Ok(Some(record)),
+            Ok(Err(version)) => Err(RunsError::Version { path, version }),
+            Err(source) => Err(RunsError::Damaged { path, source }),
+        }
+    }
+
+    /// Reads the text of a record; `Err(version)` inside when another version has another shape.
+    fn parse(text: &[u8]) -> Result<Result<Self, u32>, serde_json::Error> {
+        let Versioned { v } = serde_json::from_slice(text)?;
+        if v != RECORD_VERSION {
+            return Ok(Err(v));
+        }
+        serde_json::from_slice(text).map(Ok)
+    }
+}
+
+/// What all versions have in common.
+#[derive(Deserialize)]
+struct Versioned {
+    v: u32,
+}
+
+/// No record is longer: a command line has far fewer bytes.
+const LONGEST: u64 = 64 << 20;
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = open_file(path)?;
+    if file.metadata()?.len() > LONGEST {
+        return Err(io::Error::other("it is too long"));
+    }
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn publish(bytes: &[u8], temp: &Path, target: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let write = || -> io::Result<()> { options.open(temp)?.write_all(bytes) };
+    fail_point!("runwright::record::write", write())?;
+    fail_point!("runwright::record::publish", fs::rename(temp, target))
+}

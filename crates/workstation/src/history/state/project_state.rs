@@ -1,0 +1,263 @@
+//! The state of one project.
+
+use super::error::{StateError, io_error};
+use super::make_dir::make_dir;
+use crate::error::LocalError;
+use crate::history::durations::Durations;
+use crate::history::retained_files::KeptFiles;
+use crate::history::{Continuation, Earlier, RunLock, Runs};
+use crate::reuse::ReuseStore;
+use crate::run::environments::Environments;
+use crate::run::resource_groups;
+use crate::settings::Settings;
+use fail_point::fail_point;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+/// How many runs of a project are kept when the settings do not say.
+const KEPT_PIPELINES: usize = 10;
+
+/// The directory of a project's runs in its state.
+pub(super) const PIPELINES: &str = "pipelines";
+
+/// The state of one project.
+#[derive(Debug, Clone)]
+pub struct ProjectState {
+    dir: PathBuf,
+    project: PathBuf,
+    kept: KeptFiles,
+}
+
+impl ProjectState {
+    pub(super) fn at(dir: PathBuf, project: &Path, kept: KeptFiles) -> Self {
+        Self {
+            dir,
+            project: project.to_owned(),
+            kept,
+        }
+    }
+
+    /// Returns the directory of it all.
+    pub(super) fn directory(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Makes the directory of a new pipeline, with an id no other pipeline of the project has.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be written.
+    pub fn new_pipeline(&self) -> Result<PipelineDir, StateError> {
+        self.new_pipeline_above(0)
+    }
+
+    /// Makes the directory of a new pipeline, with an id that is above this one too.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be written.
+    pub(crate) fn new_pipeline_above(&self, floor: u64) -> Result<PipelineDir, StateError> {
+        let pipelines = self.dir.join(PIPELINES);
+        make_dir(&pipelines)?;
+        let last_file = self.dir.join("last-pipeline");
+        let last = fs::read_to_string(&last_file)
+            .ok()
+            .and_then(|text| text.trim().parse().ok());
+        let mut id: u64 = last.unwrap_or(0).max(floor);
+        loop {
+            id = id.saturating_add(1);
+            let path = pipelines.join(id.to_string());
+            let mut builder = DirBuilder::new();
+            builder.mode(0o700);
+            let made = fail_point!("runwright::state::make_pipeline", builder.create(&path));
+            match made {
+                Ok(()) => {
+                    let written = fail_point!(
+                        "runwright::state::write_last",
+                        fs::write(&last_file, id.to_string())
+                    );
+                    written.map_err(io_error("write", &last_file))?;
+                    return Self::locked(id, path);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(io_error("create", &path)(error)),
+            }
+        }
+    }
+
+    /// Takes the directory of an earlier run, and reads what happened in it.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such run, it lives, or what is known of it cannot be read.
+    pub(crate) fn reopen(
+        &self,
+        continuation: &Continuation,
+    ) -> Result<(PipelineDir, Earlier), LocalError> {
+        let runs = self.runs();
+        // What there is not is neither made nor locked.
+        let run = runs.find(continuation.run)?;
+        let directory = Self::locked(run.id(), run.directory().to_owned())?;
+        // Whoever had the lock may have changed all of it.
+        let run = runs.find(continuation.run)?;
+        let mut earlier = Earlier::read(&run, &continuation.kind)?;
+        earlier.variables.clone_from(&continuation.variables);
+        Ok((directory, earlier))
+    }
+
+    fn locked(id: u64, path: PathBuf) -> Result<PipelineDir, StateError> {
+        let lock = RunLock::take(&path).map_err(io_error("lock", &path))?;
+        let lock = lock.map_err(|pid| StateError::Running { id, pid })?;
+        Ok(PipelineDir {
+            id,
+            path,
+            _lock: lock,
+        })
+    }
+
+    /// Returns the runs of the project.
+    pub fn runs(&self) -> Runs {
+        Runs::at(self.dir.join(PIPELINES), Some(self.project.clone()))
+    }
+
+    /// Removes what the oldest ended pipelines left, so that only a few are kept, and artifacts whose time
+    /// is up.
+    ///
+    /// A pipeline that still runs is left alone, and so is one that cannot be removed now.
+    pub fn prune(&self) {
+        let mut freed = false;
+        for path in self.runs().superfluous(self.kept_runs()) {
+            // Held until all is gone, so that nobody goes on with it meanwhile.
+            let Some(_lock) = RunLock::take_dead(&path) else {
+                continue;
+            };
+            freed |= KeptFiles::has_any(&path);
+            let remove = || fail_point!("runwright::state::prune", process::remove_tree(&path));
+            if let Err(error) = remove() {
+                tracing::debug!(path = %path.display(), %error, "Old pipeline stays.");
+            }
+        }
+        freed |= self.reuse().prune();
+        self.kept.sweep_if_due(freed);
+        resource_groups::remove_unused(&self.resources());
+    }
+
+    /// Returns the top of the project.
+    pub(crate) fn root(&self) -> &Path {
+        &self.project
+    }
+
+    /// Returns how long the jobs of the project took.
+    pub fn durations(&self) -> Durations {
+        Durations::at(&self.dir)
+    }
+
+    /// Returns the environments of the project.
+    pub fn environments(&self) -> Environments {
+        Environments::at(&self.dir)
+    }
+
+    /// Returns what jobs left for others, of this and all other projects.
+    pub fn kept_files(&self) -> &KeptFiles {
+        &self.kept
+    }
+
+    /// Returns the jobs of the project that need not run again.
+    pub(crate) fn reuse(&self) -> ReuseStore {
+        ReuseStore::at(&self.dir, self.kept.store())
+    }
+
+    /// Returns where the resource groups of the project are.
+    pub(crate) fn resources(&self) -> PathBuf {
+        self.dir.join("resources")
+    }
+
+    /// Returns how many runs the user wants to keep. Settings with mistakes are told of elsewhere.
+    fn kept_runs(&self) -> usize {
+        let root = self.dir.ancestors().nth(2);
+        let settings = root.map(|root| Settings::read(root, std::env::home_dir().as_deref()));
+        let keep = settings.and_then(|settings| settings.ok()?.kept_runs);
+        keep.map_or(KEPT_PIPELINES, NonZeroUsize::get)
+    }
+
+    /// Returns where the snapshots of running pipelines are.
+    pub(crate) fn snapshots(&self) -> PathBuf {
+        self.dir.join("snapshots")
+    }
+}
+
+/// The directory of one pipeline. The pipeline counts as running until it is dropped.
+#[derive(Debug)]
+pub struct PipelineDir {
+    /// The pipeline's id in its project, from 1.
+    pub id: u64,
+    /// The directory.
+    pub path: PathBuf,
+    _lock: RunLock,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::state::StateDir;
+
+    #[test]
+    fn pipelines_of_a_project_get_different_ids() {
+        let home = tempfile::tempdir().unwrap();
+        let project = StateDir::at(home.path()).project(Path::new("/srv/a project"));
+        let first = project.new_pipeline().unwrap();
+        let second = project.new_pipeline().unwrap();
+        assert_eq!((first.id, second.id), (1, 2));
+        fs::remove_file(project.dir.join("last-pipeline")).unwrap();
+        assert_eq!(
+            project.new_pipeline().unwrap().id,
+            3,
+            "an id in use is not given again"
+        );
+    }
+
+    #[test]
+    fn old_pipelines_go_but_running_ones_stay() {
+        let home = tempfile::tempdir().unwrap();
+        let project = StateDir::at(home.path()).project(Path::new("/srv/p"));
+        let begun = || {
+            let pipeline = project.new_pipeline().unwrap();
+            fs::write(pipeline.path.join("run.json"), "{}").unwrap();
+            pipeline
+        };
+        let running = begun();
+        let ended = begun().path;
+        let mut kept = Vec::new();
+        for _ in 0..KEPT_PIPELINES {
+            kept.push(begun().path);
+        }
+        project.prune();
+        assert!(running.path.exists());
+        assert!(!ended.exists());
+        assert_eq!(kept.iter().find(|it| !it.exists()), None);
+    }
+
+    #[test]
+    fn what_was_killed_before_it_began_goes_and_counts_for_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let project = StateDir::at(home.path()).project(Path::new("/srv/p"));
+        let ended = project.new_pipeline().unwrap().path;
+        fs::write(ended.join("run.json"), "{}").unwrap();
+        let beginning = project.new_pipeline().unwrap();
+        // This one has not even its lock yet.
+        let unlocked = ended.with_file_name("3");
+        fs::create_dir(&unlocked).unwrap();
+        let killed: Vec<PathBuf> = (0..2 * KEPT_PIPELINES)
+            .map(|_| project.new_pipeline().unwrap().path)
+            .collect();
+        fs::write(killed[0].join(".run.json.new"), "{\"v\":").unwrap();
+        project.prune();
+        assert_eq!(killed.iter().find(|it| it.exists()), None);
+        for path in [&ended, &beginning.path, &unlocked] {
+            assert!(path.exists(), "{}", path.display());
+        }
+    }
+}

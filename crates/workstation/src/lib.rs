@@ -1,0 +1,78 @@
+//! Runs the pipeline of a working tree on this machine.
+//!
+//! [`LocalProject`] finds the pipeline file, [`LocalRun`] runs it, [`StateDir`] keeps what outlives
+//! the run.
+
+mod by_image;
+mod error;
+mod history;
+mod project;
+mod remote;
+mod reuse;
+mod run;
+mod settings;
+mod watch;
+
+pub use by_image::{ByImage, ByImageExecutor};
+pub use error::{Fault, LocalError};
+pub use history::clean::{Cleaning, Fate, Removable, RemovableKind};
+pub use history::durations::{Durations, Expectations, JobPlace, JobTime, PastTimes, RunTimes};
+pub use history::export::{Export, ExportError, Overwrite};
+pub use history::logs::RunLogs;
+pub use history::retained_files::KeptFiles;
+pub use history::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
+pub use history::{
+    Continuation, ContinuationKind, ControlReply, ControlRequest, JobHistory, JobStanding, Journal,
+    KilledRun, Notices, PlayVariable, Run, RunCommand, RunControl, RunControlError, RunEnd,
+    RunHistory, RunRecord, RunSituation, RunStanding, RunState, Runs, RunsError,
+};
+pub use project::bitrab::{BitrabSettings, ParallelBackend};
+pub use project::changed::TreeChanges;
+pub use project::declared_changes::DeclaredChanges;
+pub use project::gitlab_ci_local::{Decoration, Decorations};
+pub use project::hooks::{HookError, HookManager, HookState, PushHook, Pushed, PushedRef};
+pub use project::includes::LocalIncludes;
+pub use project::local_pipeline::LocalPipeline;
+pub use project::local_project::{BITRAB_FILE, DEFAULT_FILE, LocalProject, is_in_repository};
+pub use project::pipeline_options::PipelineOptions;
+pub use project::repository::GitRepository;
+pub use project::situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
+pub use remote::user_library::UserLibrary;
+pub use remote::vendor::{Vendor, VendorError};
+pub use remote::{
+    ApiModeError, ElsewhereError, ElsewhereOptions, GitLabStatus, StatusAnswer, UserAccounts,
+    UserSurroundings, Variables, VariablesError,
+};
+pub use reuse::{ReuseMode, ReuseOptions};
+pub use run::artifacts::PipelineArtifacts;
+pub use run::environments::{
+    Deployment, Environment, EnvironmentRunner, EnvironmentState, EnvironmentStep, Environments,
+    EnvironmentsError,
+};
+pub use run::function_run::{FunctionEnd, FunctionRun};
+pub use run::isolation::Isolation;
+pub use run::resource_groups::MachineResources;
+pub use run::session::{JobSession, SessionError};
+pub use run::{LocalRun, RunControls, RunOptions};
+pub use settings::{
+    CacheSettings, FilePlace, GarbageSettings, GitUse, IncludeSettings, InstanceSettings,
+    JobSettings, SECTIONS, Said, SectionShape, SettingKey, SettingKind, SettingOrigin,
+    SettingSection, SettingValue, Settings, SettingsError, SettingsFile, SshServer, TokenSource,
+    settings_page,
+};
+pub use watch::{Rounds, TreeNews, TreeWatch, WatchMeans};
+
+#[doc(no_inline)]
+pub use job_runner::{
+    ArtifactError, CacheError, FailedScript, JobTerminal, LocalCacheEntry, LocalCaches, MayChange,
+    RemovedCache, RepositoryError, SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts,
+    Terminals, Visit, VisitPoint, Visitor, WatchChanges,
+};
+#[doc(no_inline)]
+pub use process::{
+    ProcessError, Stream as ProcessStream, Supervisor, can_mount, enter_user_namespace,
+};
+#[doc(no_inline)]
+pub use steps::language::{Value as InputValue, given_inputs};
+#[doc(no_inline)]
+pub use steps::{Library, RunResult, StepReport, StepState, StepsError};

@@ -1,0 +1,78 @@
+use crate::project::bitrab::BITRAB_SETTINGS;
+use crate::project::gitlab_ci_local::{OPTIONS, OVERLAY, VARIABLES};
+use crate::project::pipeline_options::PipelineOptions;
+use includes::LockFile;
+use pipeline::Dialect;
+use std::collections::BTreeSet;
+use std::path::Path;
+use yaml::source::SourceMap;
+
+/// The settings of a project.
+const SETTINGS: &str = ".runwright.toml";
+
+/// The files of a project that a pipeline is read from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct PipelineFiles {
+    /// Their paths, relative to the top of the project.
+    files: BTreeSet<String>,
+    /// The folders that included files are in: one more may be named by a pattern.
+    folders: BTreeSet<String>,
+}
+
+impl PipelineFiles {
+    /// Returns the files of a pipeline that was read from these texts; `main` is its own file.
+    pub(crate) fn of(
+        root: &Path,
+        main: &Path,
+        sources: &SourceMap,
+        options: &PipelineOptions,
+    ) -> Self {
+        let mut found = Self::default();
+        let usual = [OVERLAY, OPTIONS, VARIABLES, SETTINGS, LockFile::NAME];
+        let usual = usual.iter().map(|&name| name.to_owned());
+        found.files.extend(usual);
+        found.files.insert(main.to_string_lossy().into_owned());
+        if options.dialect == Dialect::Bitrab {
+            found.files.insert(BITRAB_SETTINGS.to_owned());
+        }
+        let given = options.variables_files.iter().filter_map(|path| {
+            let path = std::path::absolute(path).ok()?;
+            let below = path.strip_prefix(root).ok()?;
+            Some(below.to_string_lossy().into_owned())
+        });
+        found.files.extend(given);
+        for source in sources {
+            let name = source.name();
+            // What comes from elsewhere has an address for a name.
+            if !root.join(name).is_file() {
+                continue;
+            }
+            found.files.insert(name.to_owned());
+            if source.included_at().is_some()
+                && let Some((folder, _)) = name.rsplit_once('/')
+            {
+                found.folders.insert(folder.to_owned());
+            }
+        }
+        found
+    }
+
+    /// Returns the files, relative to the top of the project.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(String::as_str)
+    }
+
+    /// Returns the files, and those of the changed ones that may be meant by a pattern.
+    pub(crate) fn among(&self, changed: &[String]) -> Vec<String> {
+        let is_meant = |path: &&String| {
+            let Some((folder, name)) = path.rsplit_once('/') else {
+                return false;
+            };
+            let ending = Path::new(name).extension();
+            let is_yaml = ending.is_some_and(|it| it == "yml" || it == "yaml");
+            is_yaml && self.folders.contains(folder)
+        };
+        let meant = changed.iter().filter(is_meant);
+        self.files.iter().chain(meant).cloned().collect()
+    }
+}

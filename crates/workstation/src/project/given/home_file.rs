@@ -1,0 +1,192 @@
+use super::value::ValueReader;
+use pipeline::context::{GivenVariable, Level};
+use pipeline::{Diagnostic, Diagnostics};
+use std::path::Path;
+use yaml::diagnostic::Checked;
+use yaml::{Mapping, Node, load_values};
+
+/// A user's own variables for many projects: the sections `global`, `group` and `project`, the last
+/// two by address.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HomeFile<'a> {
+    /// What messages call it.
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+    /// What `~` stands for.
+    pub(crate) home: Option<&'a Path>,
+    /// The project that is meant, as `host/group/project`; absent when it has no address.
+    pub(crate) project: Option<&'a str>,
+}
+
+impl HomeFile<'_> {
+    /// Reads the variables that the project gets, lowest precedence first.
+    pub(crate) fn read(self) -> Checked<Vec<GivenVariable>> {
+        load_values(self.name, self.text).and_then(|root, diagnostics| {
+            if root.is_null() {
+                return Some(Vec::new());
+            }
+            let Some(sections) = root.as_mapping() else {
+                let message = format!(
+                    "{} is a hash of `global`, `group` and `project`, not {}",
+                    self.name,
+                    root.kind_name()
+                );
+                diagnostics.push(Diagnostic::error("invalid-variable", message).at(root.span));
+                return None;
+            };
+            warn_of_unknown(sections, diagnostics);
+            let mut variables = Vec::new();
+            if let Some(global) = root.get("global") {
+                variables.extend(self.read_hash(global, Level::Instance, diagnostics));
+            }
+            for (section, level) in [("group", Level::Group), ("project", Level::Project)] {
+                for hash in self.fitting(&root, section, level) {
+                    variables.extend(self.read_hash(hash, level, diagnostics));
+                }
+            }
+            Some(variables)
+        })
+    }
+
+    /// Returns the hashes of a section that are about the project, the more special ones last.
+    fn fitting<'n>(&self, root: &'n Node, section: &str, level: Level) -> Vec<&'n Node> {
+        let entries = root.get(section).and_then(|section| section.as_mapping());
+        let (Some(entries), Some(project)) = (entries, self.project) else {
+            return Vec::new();
+        };
+        let mut fitting: Vec<(usize, &Node)> = Vec::new();
+        for (key, entry) in entries {
+            let address = address(key);
+            let fits = match level {
+                Level::Project => address.eq_ignore_ascii_case(project),
+                _ => is_below(project, &address),
+            };
+            if fits {
+                fitting.push((address.len(), &entry.value));
+            }
+        }
+        fitting.sort_by_key(|(length, _)| *length);
+        fitting.into_iter().map(|(_, node)| node).collect()
+    }
+
+    fn read_hash(
+        &self,
+        node: &Node,
+        level: Level,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<GivenVariable> {
+        let mut reader = ValueReader {
+            file: self.name,
+            level,
+            home: self.home,
+            diagnostics,
+            variables: Vec::new(),
+        };
+        reader.read_hash(node);
+        reader.variables
+    }
+}
+
+/// Returns an address of the file as `host/group/project`: `gitlab.com:group/project.git` is known
+/// too.
+fn address(key: &str) -> String {
+    let rest = key.split_once("://").map_or(key, |(_, rest)| rest);
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+    let rest = rest.trim_matches('/');
+    let rest = rest.strip_suffix(".git").unwrap_or(rest);
+    match rest.split_once(':') {
+        // A port belongs to the host.
+        Some((host, path)) if !path.starts_with(|c: char| c.is_ascii_digit()) => {
+            format!("{host}/{}", path.trim_start_matches('/'))
+        }
+        _ => rest.to_owned(),
+    }
+}
+
+/// Returns whether a project belongs to a group or a group above that.
+fn is_below(project: &str, group: &str) -> bool {
+    let (project, group) = (project.to_ascii_lowercase(), group.to_ascii_lowercase());
+    let rest = project.strip_prefix(&group);
+    !group.is_empty() && rest.is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn warn_of_unknown(sections: &Mapping, diagnostics: &mut Diagnostics) {
+    for (name, entry) in sections {
+        if !["global", "group", "project"].contains(&&**name) {
+            let message = format!("the section {name} is not read");
+            let help = "known are global, group and project".to_owned();
+            let warning = Diagnostic::warning("unknown-section", message).at(entry.key_span);
+            diagnostics.push(warning.with_help(help));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(project: &str, expect: &[(&str, &str)]) {
+        let text = "
+project:
+  gitlab.com/grp/sub/app.git: {A: project, P: 1}
+  gitlab.com:grp/other.git: {A: other}
+group:
+  gitlab.com/grp/sub/: {A: sub, G: sub}
+  gitlab.com/grp: {G: grp, H: grp}
+global: {A: global, Z: '0'}
+";
+        let file = HomeFile {
+            name: "v.yml",
+            text,
+            home: None,
+            project: Some(project),
+        };
+        let (mut variables, _) = file.read().into_result().expect("no errors");
+        variables.sort_by_key(|given| given.level);
+        let pairs: Vec<(&str, &str)> = variables
+            .iter()
+            .map(|given| (given.variable.key.as_str(), given.variable.value.as_str()))
+            .collect();
+        assert_eq!(pairs, expect, "of {project}");
+    }
+
+    #[test]
+    fn sections_go_from_all_projects_to_one() {
+        check(
+            "gitlab.com/grp/sub/app",
+            &[
+                ("A", "global"),
+                ("Z", "0"),
+                ("G", "grp"),
+                ("H", "grp"),
+                ("A", "sub"),
+                ("G", "sub"),
+                ("A", "project"),
+                ("P", "1"),
+            ],
+        );
+        check(
+            "gitlab.com/grp/other",
+            &[
+                ("A", "global"),
+                ("Z", "0"),
+                ("G", "grp"),
+                ("H", "grp"),
+                ("A", "other"),
+            ],
+        );
+        // A part of a longer path is another group.
+        check(
+            "gitlab.com/x/gitlab.com/grp/app",
+            &[("A", "global"), ("Z", "0")],
+        );
+        check("gitlab.com/grpx/app", &[("A", "global"), ("Z", "0")]);
+    }
+
+    #[test]
+    fn addresses_have_several_forms() {
+        assert_eq!(address("git@host:g/p.git"), "host/g/p");
+        assert_eq!(address("https://host:8080/g/p.git"), "host:8080/g/p");
+        assert_eq!(address("host/g/"), "host/g");
+    }
+}

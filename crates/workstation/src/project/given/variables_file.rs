@@ -1,0 +1,77 @@
+use super::dotenv;
+use super::value::ValueReader;
+use pipeline::Diagnostics;
+use pipeline::context::{GivenVariable, Level};
+use std::path::Path;
+use yaml::diagnostic::Checked;
+use yaml::load_values;
+
+/// A file with variables, as YAML or as lines of `NAME=value`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VariablesFile<'a> {
+    /// What messages call it.
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+    /// Where its variables belong.
+    pub(crate) level: Level,
+    /// What `~` stands for.
+    pub(crate) home: Option<&'a Path>,
+}
+
+impl VariablesFile<'_> {
+    /// Reads the variables.
+    pub(crate) fn read(self) -> Checked<Vec<GivenVariable>> {
+        if is_dotenv(self.text) {
+            return self.read_dotenv();
+        }
+        load_values(self.name, self.text).and_then(|root, diagnostics| {
+            let mut reader = self.reader(diagnostics);
+            reader.read_hash(&root);
+            Some(reader.variables)
+        })
+    }
+
+    fn read_dotenv(self) -> Checked<Vec<GivenVariable>> {
+        let (mut diagnostics, file) = Diagnostics::of_private_file(self.name, self.text);
+        let (assignments, findings) = dotenv::parse(file, self.text);
+        for finding in findings {
+            diagnostics.push(finding);
+        }
+        let mut reader = self.reader(&mut diagnostics);
+        for assignment in assignments {
+            reader.add_text(&assignment.name, assignment.value, assignment.span);
+        }
+        Checked {
+            value: Some(reader.variables),
+            diagnostics,
+        }
+    }
+
+    fn reader<'r>(&self, diagnostics: &'r mut Diagnostics) -> ValueReader<'r>
+    where
+        Self: 'r,
+    {
+        ValueReader {
+            file: self.name,
+            level: self.level,
+            home: self.home,
+            diagnostics,
+            variables: Vec::new(),
+        }
+    }
+}
+
+/// Returns whether the first line that says something is a `NAME=value`.
+fn is_dotenv(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    let Some(first) = first else {
+        return false;
+    };
+    let first = first.strip_prefix("export ").unwrap_or(first);
+    first.split_once('=').is_some_and(|(name, _)| {
+        let name = name.trim();
+        let fits = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        !name.is_empty() && name.chars().all(fits)
+    })
+}

@@ -1,0 +1,185 @@
+//! Which files give variables and options, in which order.
+
+use crate::error::LocalError;
+use crate::project::file::{optional, read_text, unreadable};
+use crate::project::gitlab_ci_local::{self, FileOptions, read_options};
+use crate::project::given::{HomeFile, VariablesFile};
+use crate::project::pipeline_options::PipelineOptions;
+use crate::project::situation::{path_of_url, server_of_url};
+use executor_core::variable::JobVariable;
+use indexmap::IndexMap;
+use job_runner::RepositoryRefs;
+use pipeline::Diagnostics;
+use pipeline::context::{GivenSource, GivenVariable, Level};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use yaml::diagnostic::Checked;
+
+/// What files and options give to a pipeline.
+#[derive(Debug, Default)]
+pub(crate) struct Given {
+    pub(crate) variables: Vec<GivenVariable>,
+    pub(crate) inputs: IndexMap<String, Value>,
+    /// What the user should know about the files.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads them; the errors of the first file that has some are all that is found.
+pub(crate) fn gather(
+    root: &Path,
+    options: &PipelineOptions,
+) -> Result<Result<Given, Box<Diagnostics>>, LocalError> {
+    let home = options.home.clone().or_else(std::env::home_dir);
+    let gathering = Gathering {
+        root,
+        home: home.as_deref(),
+        given: Given::default(),
+    };
+    gathering.gather(options)
+}
+
+struct Gathering<'a> {
+    root: &'a Path,
+    home: Option<&'a Path>,
+    given: Given,
+}
+
+impl Gathering<'_> {
+    fn gather(
+        mut self,
+        options: &PipelineOptions,
+    ) -> Result<Result<Given, Box<Diagnostics>>, LocalError> {
+        let mut file_options = Vec::new();
+        for (path, name) in self.option_files() {
+            let Some(text) = optional(&path)? else {
+                continue;
+            };
+            match self.keep(read_options(&name, &text)) {
+                Ok(read) => file_options.push(read),
+                Err(found) => return Ok(Err(found)),
+            }
+        }
+        if let Err(found) = self.read_variables(options, &file_options)? {
+            return Ok(Err(found));
+        }
+        for read in file_options {
+            self.take_options(read);
+        }
+        let variables = &mut self.given.variables;
+        variables.extend(
+            options
+                .secrets
+                .iter()
+                .cloned()
+                .map(GivenVariable::of_secret),
+        );
+        let given = options.variables.iter().cloned();
+        variables.extend(given.map(GivenVariable::of_pipeline));
+        let inputs = options.inputs.iter();
+        let inputs = inputs.map(|(name, value)| (name.clone(), value.clone()));
+        self.given.inputs.extend(inputs);
+        Ok(Ok(self.given))
+    }
+
+    /// Returns the files with options, lowest precedence first.
+    fn option_files(&self) -> Vec<(PathBuf, String)> {
+        let of_project = (
+            self.root.join(gitlab_ci_local::OPTIONS),
+            gitlab_ci_local::OPTIONS.to_owned(),
+        );
+        let of_user = self.home_file(".env");
+        of_user.into_iter().chain([of_project]).collect()
+    }
+
+    fn home_file(&self, name: &str) -> Option<(PathBuf, String)> {
+        let directory = gitlab_ci_local::HOME;
+        let path = self.home?.join(directory).join(name);
+        Some((path, format!("~/{directory}/{name}")))
+    }
+
+    fn read_variables(
+        &mut self,
+        options: &PipelineOptions,
+        file_options: &[FileOptions],
+    ) -> Result<Result<(), Box<Diagnostics>>, LocalError> {
+        if let Some((path, name)) = self.home_file("variables.yml")
+            && let Some(text) = optional(&path)?
+        {
+            let project = RepositoryRefs::of(self.root).and_then(|refs| refs.remote_url());
+            let project = project.as_deref().and_then(address);
+            let file = HomeFile {
+                name: &name,
+                text: &text,
+                home: self.home,
+                project: project.as_deref(),
+            };
+            match self.keep(file.read()) {
+                Ok(variables) => self.given.variables.extend(variables),
+                Err(found) => return Ok(Err(found)),
+            }
+        }
+        let named = file_options
+            .iter()
+            .rev()
+            .find_map(|it| it.variables_file.as_ref());
+        let of_project = named.map_or(Path::new(gitlab_ci_local::VARIABLES), PathBuf::as_path);
+        let mut files = Vec::new();
+        if let Some(text) = optional(&self.root.join(of_project))? {
+            files.push((of_project.display().to_string(), text));
+        }
+        for path in &options.variables_files {
+            let text = read_text(path).map_err(|error| unreadable(path, error))?;
+            files.push((path.display().to_string(), text));
+        }
+        for (name, text) in &files {
+            let file = VariablesFile {
+                name,
+                text,
+                level: Level::Project,
+                home: self.home,
+            };
+            match self.keep(file.read()) {
+                Ok(variables) => self.given.variables.extend(variables),
+                Err(found) => return Ok(Err(found)),
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Returns what was read, with its warnings among the notes.
+    fn keep<T>(&mut self, checked: Checked<T>) -> Result<T, Box<Diagnostics>> {
+        let (value, warnings) = checked.into_result()?;
+        for warning in &warnings {
+            let place = warning.span.map(|span| {
+                let name = warnings.sources().file(span.file).name();
+                format!("{name}:{}:{}: ", span.line, span.column)
+            });
+            let note = format!("{}{}", place.unwrap_or_default(), warning.message);
+            self.given.notes.push(note);
+        }
+        Ok(value)
+    }
+
+    fn take_options(&mut self, read: FileOptions) {
+        self.given.notes.extend(read.notes);
+        for (key, value, line) in read.variables {
+            self.given.variables.push(GivenVariable {
+                source: GivenSource::File {
+                    path: read.name.clone(),
+                    line,
+                },
+                ..GivenVariable::of_pipeline(JobVariable::public(key, value))
+            });
+        }
+        let inputs = read.inputs.into_iter();
+        let inputs = inputs.map(|(name, value)| (name, Value::String(value)));
+        self.given.inputs.extend(inputs);
+    }
+}
+
+/// Returns `host/group/project` of a repository's address.
+fn address(url: &str) -> Option<String> {
+    let server = server_of_url(url)?;
+    let host = server.split_once("://")?.1;
+    Some(format!("{host}/{}", path_of_url(url)?))
+}

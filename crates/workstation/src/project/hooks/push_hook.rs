@@ -1,0 +1,273 @@
+use super::manager::HookManager;
+use super::{HookError, script};
+use crate::error::LocalError;
+use crate::project::repository::Git;
+use fail_point::fail_point;
+use job_runner::RepositoryError;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The mode of a new hook, within the user's umask.
+const MODE: u32 = 0o777;
+
+/// The hook of a repository that git runs before a push.
+#[derive(Debug)]
+pub struct PushHook {
+    path: PathBuf,
+    git: Git,
+}
+
+/// Whether a push runs what it touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookState {
+    /// It does.
+    Installed,
+    /// Our lines are there, but git does not run a file that is no program.
+    NotExecutable,
+    /// There is a hook without our lines.
+    Other,
+    /// There is none.
+    None,
+}
+
+impl PushHook {
+    /// Finds the hook of the repository that `directory` lies in: where `core.hooksPath` says, and for
+    /// all its worktrees the same.
+    ///
+    /// # Errors
+    ///
+    /// When there is no repository, or git does not answer.
+    pub fn find(directory: &Path) -> Result<Self, LocalError> {
+        let directory = fs::canonicalize(directory).map_err(|source| LocalError::Directory {
+            path: directory.to_owned(),
+            source,
+        })?;
+        let none = || {
+            LocalError::Repository(RepositoryError::None {
+                directory: directory.clone(),
+            })
+        };
+        let root = job_runner::toplevel(&directory).ok_or_else(none)?;
+        let git = Git::new(&root);
+        let hooks = if let Some(named) = hooks_path(&git) {
+            named
+        } else {
+            let common = git.read(&["rev-parse", "--git-common-dir"])?;
+            path(common.trim_ascii_end()).join("hooks")
+        };
+        // It is told as seen from the root.
+        let hooks = root.join(hooks);
+        Ok(Self {
+            path: hooks.join("pre-push"),
+            git,
+        })
+    }
+
+    /// Returns its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the commit that is meant by a name or an id, also by that of a tag, if the repository
+    /// has it.
+    pub fn commit(&self, name: &str) -> Option<String> {
+        let commit = format!("{name}^{{commit}}");
+        let found = self.git.read(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &commit,
+        ]);
+        let id = found.ok()?;
+        Some(String::from_utf8_lossy(&id).trim().to_owned())
+    }
+
+    /// Returns whether a push runs what it touches.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn state(&self) -> Result<HookState, HookError> {
+        Ok(match self.read()? {
+            None => HookState::None,
+            Some(hook) if !script::is_in(&hook) => HookState::Other,
+            Some(_) if !self.is_program() => HookState::NotExecutable,
+            Some(_) => HookState::Installed,
+        })
+    }
+
+    /// Returns who else writes the hooks of this repository.
+    pub fn manager(&self) -> Option<HookManager> {
+        let hook = self.read().ok().flatten();
+        HookManager::of(self.directory(), hook.as_deref())
+    }
+
+    /// Puts our lines into the hook; does nothing when they are there.
+    ///
+    /// # Errors
+    ///
+    /// When a program writes all hooks, or the file cannot be written.
+    pub fn install(&self) -> Result<(), HookError> {
+        if let Some(manager @ HookManager::Husky) = self.manager() {
+            return Err(HookError::Managed {
+                manager: manager.name(),
+                help: manager.advice(),
+            });
+        }
+        let hook = self.read()?;
+        let is_ours = hook.as_deref().is_some_and(script::is_in);
+        if is_ours && self.is_program() {
+            return Ok(());
+        }
+        let directory = self.directory();
+        fail_point!(
+            "runwright::hook::make_directory",
+            fs::create_dir_all(directory)
+        )
+        .map_err(io_error("make", directory))?;
+        let Some(hook) = hook else {
+            return self.write(&script::alone(), MODE);
+        };
+        if is_ours {
+            return self.write(&hook, self.mode() | 0o111);
+        }
+        // What git does not run may not begin to run, and a link may lead to what others share.
+        let may_have_lines = self.is_program() && !self.is_link();
+        if let Some(with) = script::put_in(&hook).filter(|_| may_have_lines) {
+            return self.write(&with, self.mode());
+        }
+        let kept = self.kept();
+        if fs::symlink_metadata(&kept).is_ok() {
+            return Err(HookError::InTheWay { path: kept });
+        }
+        fail_point!("runwright::hook::keep", fs::rename(&self.path, &kept))
+            .map_err(io_error("move aside", &self.path))?;
+        self.write(&script::alone(), MODE)
+    }
+
+    /// Takes our lines out of the hook, and leaves everything else as it was; returns whether there was
+    /// anything to do.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn uninstall(&self) -> Result<bool, HookError> {
+        let _ = fs::remove_file(self.new_file());
+        let hook = self.read()?;
+        let is_ours = hook.as_deref().is_some_and(script::is_in);
+        // Without a hook, one that was kept may be left of an installation that was killed.
+        let rest = hook.as_deref().and_then(script::take_out);
+        let kept = self.kept();
+        let has_kept = fs::symlink_metadata(&kept).is_ok();
+        match (is_ours, rest) {
+            (true, Some(rest)) => self.write(&rest, self.mode())?,
+            (_, None) if has_kept => {
+                fail_point!("runwright::hook::give_back", fs::rename(&kept, &self.path))
+                    .map_err(io_error("give back", &kept))?;
+            }
+            (true, None) => {
+                fail_point!("runwright::hook::remove", fs::remove_file(&self.path))
+                    .map_err(io_error("remove", &self.path))?;
+            }
+            (false, _) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+
+    fn kept(&self) -> PathBuf {
+        self.beside(script::KEPT)
+    }
+
+    fn new_file(&self) -> PathBuf {
+        self.beside(".runwright-new")
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(ending);
+        PathBuf::from(path)
+    }
+
+    fn read(&self) -> Result<Option<Vec<u8>>, HookError> {
+        match fs::read(&self.path) {
+            Ok(hook) => Ok(Some(hook)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_link() => Ok(None),
+            // A link that leads nowhere is a hook that git does not run.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(Vec::new())),
+            Err(error) => Err(io_error("read", &self.path)(error)),
+        }
+    }
+
+    fn is_link(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_symlink())
+    }
+
+    fn mode(&self) -> u32 {
+        fs::metadata(&self.path).map_or(0o755, |metadata| metadata.permissions().mode() & 0o7777)
+    }
+
+    fn is_program(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+    }
+
+    /// Writes the hook beside itself and puts it there at once.
+    fn write(&self, hook: &[u8], mode: u32) -> Result<(), HookError> {
+        let new = self.new_file();
+        let _ = fs::remove_file(&new);
+        let write = || {
+            let mut options = fs::OpenOptions::new();
+            let mut file = options.write(true).create_new(true).mode(mode).open(&new)?;
+            io::Write::write_all(&mut file, hook)?;
+            if mode != MODE {
+                file.set_permissions(fs::Permissions::from_mode(mode))?;
+            }
+            fs::rename(&new, &self.path)
+        };
+        let written = fail_point!("runwright::hook::write", write());
+        written.map_err(|error| {
+            let _ = fs::remove_file(&new);
+            io_error("write", &self.path)(error)
+        })
+    }
+}
+
+/// Returns the directory that the user's settings name for hooks. What our own commands say counts for
+/// them alone: they run no hooks.
+fn hooks_path(git: &Git) -> Option<PathBuf> {
+    let ask = [
+        "config",
+        "-z",
+        "--show-scope",
+        "--type=path",
+        "--get-all",
+        "core.hooksPath",
+    ];
+    // Without such a setting, git fails.
+    let told = git.read(&ask).ok()?;
+    let told: Vec<&[u8]> = told.split(|&byte| byte == 0).collect();
+    let mut values = told.chunks_exact(2).rev();
+    let value = values.find(|pair| pair[0] != b"command")?[1];
+    (!value.is_empty()).then(|| path(value))
+}
+
+fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes.to_vec()))
+}
+
+fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> HookError {
+    let path = path.to_owned();
+    move |source| HookError::Io {
+        action,
+        path,
+        source,
+    }
+}

@@ -1,0 +1,174 @@
+use crate::project::file::read_text;
+use crate::project::gitlab_ci_local::Decorations;
+use crate::project::repository::GitRepository;
+use crate::project::surroundings::tells_of_commit;
+use crate::run::artifacts::PipelineArtifacts;
+use pipeline::include::{
+    FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
+};
+use pipeline::repository::{Paths, Repository};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Finds included files in the working tree: also those that Git does not know yet.
+///
+/// No path leads out of the tree, and nothing but files is read. Other kinds of includes are not
+/// fetched here.
+#[derive(Debug)]
+pub struct LocalIncludes {
+    root: PathBuf,
+    repository: Arc<GitRepository>,
+    /// Whether a file was found that names variables of the commit.
+    told_of_commit: AtomicBool,
+    decorations: Mutex<Decorations>,
+    /// What the jobs of the parent pipeline left; absent for a pipeline that has none.
+    artifacts: Option<PipelineArtifacts>,
+}
+
+impl LocalIncludes {
+    /// Returns the files of the working tree at `root`, which is `repository`'s.
+    pub fn new(root: &Path, repository: Arc<GitRepository>) -> Self {
+        Self {
+            root: root.to_owned(),
+            repository,
+            told_of_commit: AtomicBool::new(false),
+            decorations: Mutex::default(),
+            artifacts: None,
+        }
+    }
+
+    /// Takes files from what the jobs of the parent pipeline left, for a child pipeline.
+    pub fn with_artifacts(mut self, artifacts: PipelineArtifacts) -> Self {
+        self.artifacts = Some(artifacts);
+        self
+    }
+
+    /// Returns whether a file was found that names variables which only git knows.
+    pub(crate) fn told_of_commit(&self) -> bool {
+        self.told_of_commit.load(Ordering::Relaxed)
+    }
+
+    /// Returns what the comments in the files that were found ask for.
+    pub(crate) fn take_decorations(&self) -> Decorations {
+        let decorations = self.decorations.lock();
+        std::mem::take(&mut *decorations.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn fetch_one(&self, request: &IncludeRequest) -> Result<IncludedFile, IncludeError> {
+        match (&request.location, &request.from) {
+            (IncludeLocation::Local { path }, FileHome::Own) => self.local(path),
+            (IncludeLocation::Artifact { job, path }, _) => self.artifact(job, path),
+            _ => Err(not_fetched()),
+        }
+    }
+
+    fn artifact(&self, job: &str, path: &str) -> Result<IncludedFile, IncludeError> {
+        let Some(artifacts) = &self.artifacts else {
+            return Err(IncludeError::NotFetched(
+                "files that jobs leave are there once the jobs ran".to_owned(),
+            ));
+        };
+        let directory = artifacts.directory_of(job)?;
+        let (name, text) = read_below(directory.path(), path, "artifacts")?;
+        if tells_of_commit(&text) {
+            self.told_of_commit.store(true, Ordering::Relaxed);
+        }
+        Ok(IncludedFile {
+            name: format!("{} of the job {job}", name.display()),
+            text: text.into(),
+            home: FileHome::Own,
+            component: Vec::new(),
+        })
+    }
+
+    fn local(&self, path: &str) -> Result<IncludedFile, IncludeError> {
+        let (name, text) = read_below(&self.root, path, "project")?;
+        if tells_of_commit(&text) {
+            self.told_of_commit.store(true, Ordering::Relaxed);
+        }
+        let mut decorations = self
+            .decorations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        decorations.extend(Decorations::read(&text));
+        Ok(IncludedFile {
+            name: name.to_string_lossy().into_owned(),
+            text: text.into(),
+            home: FileHome::Own,
+            component: Vec::new(),
+        })
+    }
+}
+
+impl IncludeSource for LocalIncludes {
+    fn paths(&self, home: &FileHome) -> Result<Paths, IncludeError> {
+        match home {
+            FileHome::Own => {
+                let files = self.repository.files();
+                files.map_err(|error| IncludeError::Unreadable(error.to_string()))
+            }
+            FileHome::Project { .. } => Err(not_fetched()),
+            FileHome::Nowhere => Ok(Paths::default()),
+        }
+    }
+
+    fn fetch(&self, requests: &[IncludeRequest]) -> Vec<Result<IncludedFile, IncludeError>> {
+        requests.iter().map(|it| self.fetch_one(it)).collect()
+    }
+}
+
+/// Reads a file below a directory, which messages call `place`; returns its path there too.
+fn read_below(
+    root: &Path,
+    path: &str,
+    place: &'static str,
+) -> Result<(PathBuf, String), IncludeError> {
+    let name = plain(path, place)?;
+    // A link may lead elsewhere within the tree, as it would for any program that opens it.
+    let real = fs::canonicalize(root.join(&name)).map_err(|error| missing_or(&error))?;
+    let root = fs::canonicalize(root).map_err(|error| missing_or(&error))?;
+    if !real.starts_with(&root) {
+        let reason = format!("the file is a link that leads out of the {place}");
+        return Err(IncludeError::Unreadable(reason));
+    }
+    let text = read_text(&real).map_err(|error| IncludeError::Unreadable(error.to_string()))?;
+    Ok((name, text))
+}
+
+/// Returns the path without what leads nowhere, relative to the root.
+fn plain(path: &str, place: &'static str) -> Result<PathBuf, IncludeError> {
+    if path.contains('\0') {
+        return Err(IncludeError::Missing);
+    }
+    let mut plain = PathBuf::new();
+    for component in Path::new(path).components() {
+        match component {
+            Component::Normal(part) if part == ".git" => return Err(IncludeError::Missing),
+            Component::Normal(part) => plain.push(part),
+            Component::ParentDir if plain.pop() => {}
+            Component::ParentDir => {
+                let reason = format!("the path leads out of the {place}");
+                return Err(IncludeError::Unreadable(reason));
+            }
+            // GitLab takes a path with a slash at its start from the top of the project too.
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    Ok(plain)
+}
+
+fn missing_or(error: &std::io::Error) -> IncludeError {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename => {
+            IncludeError::Missing
+        }
+        _ => IncludeError::Unreadable(error.to_string()),
+    }
+}
+
+fn not_fetched() -> IncludeError {
+    IncludeError::NotFetched("only files of the working tree are read here".to_owned())
+}

@@ -1,0 +1,147 @@
+//! The project a local run is about: a working tree and its pipeline file.
+
+use crate::error::LocalError;
+use crate::project::changed::PipelineFiles;
+use crate::project::file::{ReadError, read_bytes, read_text};
+use crate::project::gitlab_ci_local::{self, read_options};
+use crate::project::local_pipeline::LocalPipeline;
+use crate::project::pipeline_options::PipelineOptions;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use yaml::decode;
+use yaml::diagnostic::Checked;
+use yaml::source::SourceMap;
+
+/// The name of the pipeline file when nobody gives another.
+pub const DEFAULT_FILE: &str = ".gitlab-ci.yml";
+
+/// A pipeline file for local runs alone; it wins over [`DEFAULT_FILE`] where both are there.
+pub const BITRAB_FILE: &str = ".bitrab-ci.yml";
+
+/// A working tree with a pipeline file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalProject {
+    root: PathBuf,
+    file: PathBuf,
+}
+
+impl LocalProject {
+    /// Finds the project that `directory` lies in: the top of its Git working tree, or the directory
+    /// itself outside of one. `file` is relative to that, or else to `directory`; default
+    /// [`BITRAB_FILE`] where there is one, else [`DEFAULT_FILE`].
+    ///
+    /// # Errors
+    ///
+    /// When the directory is not there.
+    pub fn find(directory: &Path, file: Option<&Path>) -> Result<Self, LocalError> {
+        let directory = fs::canonicalize(directory).map_err(|source| LocalError::Directory {
+            path: directory.to_owned(),
+            source,
+        })?;
+        if !directory.is_dir() {
+            let source = io::Error::from(io::ErrorKind::NotADirectory);
+            return Err(LocalError::Directory {
+                path: directory,
+                source,
+            });
+        }
+        let root = job_runner::toplevel(&directory).unwrap_or_else(|| directory.clone());
+        let file = file.map_or_else(
+            || usual_file(&root),
+            |named| {
+                let below = root.join(named);
+                let beside = directory.join(named);
+                // Whoever names a file names it from where he stands.
+                let meant = if !below.exists() && beside.exists() {
+                    beside
+                } else {
+                    below
+                };
+                below_root(&root, &meant).unwrap_or_else(|| named.to_owned())
+            },
+        );
+        Ok(Self { root, file })
+    }
+
+    /// Returns the directory of the working tree.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the pipeline file, relative to the root unless it lies elsewhere.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Reads the pipeline file and all that belongs to it: what it includes, the files with
+    /// variables and options, and what of the situation decides which files are included.
+    ///
+    /// # Errors
+    ///
+    /// When the options contradict each other, or a file cannot be read. What is wrong inside files
+    /// is in the [`Checked`] value.
+    pub fn read(&self, options: &PipelineOptions) -> Result<Checked<LocalPipeline>, LocalError> {
+        LocalPipeline::read(self, options)
+    }
+
+    /// Returns the files that may belong to its pipeline whatever that includes, relative to the root; some
+    /// may not be there.
+    pub fn own_files(&self, options: &PipelineOptions) -> Vec<String> {
+        let files = PipelineFiles::of(&self.root, &self.file, &SourceMap::default(), options);
+        files.files().map(str::to_owned).collect()
+    }
+
+    /// Returns the text of the pipeline file.
+    pub(crate) fn text(&self) -> Result<String, LocalError> {
+        let path = self.root.join(&self.file);
+        let failed = |error: ReadError| match error {
+            ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound => LocalError::NoFile {
+                file: self.file.clone(),
+                root: self.root.clone(),
+            },
+            ReadError::Text(source) => LocalError::NotText {
+                file: self.file.clone(),
+                source,
+            },
+            error => LocalError::File {
+                path: path.clone(),
+                source: error.into_io(),
+            },
+        };
+        // How long it may be is told of where all limits are.
+        let bytes = read_bytes(&path).map_err(failed)?;
+        decode(bytes).map_err(|error| failed(error.into()))
+    }
+}
+
+/// Returns whether a directory lies in a repository of git.
+pub fn is_in_repository(directory: &Path) -> bool {
+    job_runner::toplevel(directory).is_some()
+}
+
+/// Returns the shortest path of a file in the project, relative to its root, so that a file has one
+/// name however it is given. Links stay what they are.
+fn below_root(root: &Path, file: &Path) -> Option<PathBuf> {
+    let directory = fs::canonicalize(file.parent()?).ok()?;
+    let path = directory.join(file.file_name()?);
+    path.strip_prefix(root).ok().map(Path::to_owned)
+}
+
+/// Returns the pipeline file of a project that nobody named one for.
+fn usual_file(root: &Path) -> PathBuf {
+    let options = root.join(gitlab_ci_local::OPTIONS);
+    let named = read_text(&options).ok().and_then(|text| {
+        let options = read_options(gitlab_ci_local::OPTIONS, &text).value?;
+        options.file
+    });
+    // Who has a file for local runs means that one.
+    named.unwrap_or_else(|| {
+        let local = PathBuf::from(BITRAB_FILE);
+        if root.join(&local).is_file() {
+            local
+        } else {
+            PathBuf::from(DEFAULT_FILE)
+        }
+    })
+}

@@ -1,0 +1,64 @@
+use super::git::{Git, GitError};
+use pipeline::repository::Paths;
+use std::collections::BTreeSet;
+
+/// What the working tree is compared with to find the changed files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum ChangeBase {
+    /// Nobody can know.
+    #[default]
+    Unknown,
+    /// Nothing: the files were named.
+    Given(Paths),
+    /// The commit the branch had on the server.
+    Before(String),
+    /// The commit where a merge request's branch left its target.
+    MergeBase(String),
+}
+
+impl ChangeBase {
+    /// Returns the paths that changed; `None` when nobody can know.
+    pub(super) fn changed_files(&self, git: &Git) -> Result<Option<Paths>, GitError> {
+        match self {
+            Self::Unknown => Ok(None),
+            Self::Given(paths) => Ok(Some(paths.clone())),
+            Self::Before(commit) => {
+                let changed = changed_since(git, commit)?;
+                // A push of nothing would start no pipeline, so this one is for something else.
+                Ok(Some(changed).filter(|changed| !changed.is_empty()))
+            }
+            Self::MergeBase(commit) => changed_since(git, commit).map(Some),
+        }
+    }
+}
+
+/// Returns the paths that are different in the working tree and in `commit`, a full object name.
+pub(super) fn changed_since(git: &Git, commit: &str) -> Result<Paths, GitError> {
+    let differing = git.read(&[
+        "diff",
+        "--name-only",
+        "-z",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-relative",
+        "--ignore-submodules=dirty",
+        commit,
+        "--",
+    ])?;
+    let new = git.read(&["ls-files", "-z", "--others", "--exclude-standard"])?;
+    let changed: BTreeSet<String> = names(&differing).chain(names(&new)).collect();
+    Ok(changed.into_iter().collect())
+}
+
+/// Returns the paths in a listing whose entries end with NUL.
+pub(super) fn names(listing: &[u8]) -> impl Iterator<Item = String> {
+    let names = listing.split(|byte| *byte == 0);
+    names
+        .filter(|name| !name.is_empty())
+        // A repository inside the tree is named with a slash.
+        .map(|name| {
+            String::from_utf8_lossy(name)
+                .trim_end_matches('/')
+                .to_owned()
+        })
+}

@@ -1,0 +1,267 @@
+use super::answers::Answers;
+use super::changes::{ChangeBase, changed_since, names};
+use super::git::{Git, GitError};
+use crate::remote::Outside;
+use job_runner::{RepositoryRefs, toplevel};
+use pipeline::repository::{Paths, Repository, RepositoryError};
+use std::error::Error;
+use std::path::Path;
+use std::sync::{Arc, OnceLock, Weak};
+
+/// The working tree of a project, with its history.
+///
+/// Blocks while git is asked; may be used inside a runtime and outside of all.
+#[derive(Debug)]
+pub struct GitRepository {
+    git: Arc<Git>,
+    situated: OnceLock<Situated>,
+    changed: OnceLock<Result<Option<Paths>, RepositoryError>>,
+    uncommitted: OnceLock<Result<Paths, RepositoryError>>,
+    files: OnceLock<Result<Paths, RepositoryError>>,
+    changed_since: Answers<Result<Paths, RepositoryError>>,
+    files_at: Answers<Result<Paths, RepositoryError>>,
+    blobs: Answers<Result<Option<String>, RepositoryError>>,
+    commits: Answers<Result<Option<String>, RepositoryError>>,
+    /// The way to other projects; whoever reads the pipeline keeps it.
+    outside: OnceLock<Weak<Outside>>,
+}
+
+/// What a repository has to know of the situation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Situated {
+    /// What the changed files are found by.
+    pub(crate) base: ChangeBase,
+    /// The branch the pipeline runs for.
+    pub(crate) branch: Option<String>,
+    /// The project's path.
+    pub(crate) project: String,
+    /// The project's default branch.
+    pub(crate) default_branch: String,
+}
+
+impl GitRepository {
+    /// Returns the repository at `root`. Nothing is looked at before it is asked.
+    pub fn new(root: &Path) -> Self {
+        Self::with_git(Arc::new(Git::new(root)))
+    }
+
+    pub(crate) fn with_git(git: Arc<Git>) -> Self {
+        Self {
+            git,
+            situated: OnceLock::new(),
+            changed: OnceLock::new(),
+            uncommitted: OnceLock::new(),
+            files: OnceLock::new(),
+            changed_since: Answers::default(),
+            files_at: Answers::default(),
+            blobs: Answers::default(),
+            commits: Answers::default(),
+            outside: OnceLock::new(),
+        }
+    }
+
+    /// Says how to ask for the files of other projects; only the first time counts.
+    pub(crate) fn look_outside(&self, outside: &Arc<Outside>) {
+        let _ = self.outside.set(Arc::downgrade(outside));
+    }
+
+    /// Says what the pipeline runs for; only the first time counts.
+    pub(crate) fn situate(&self, situated: Situated) {
+        let _ = self.situated.set(situated);
+    }
+
+    fn situated(&self) -> &Situated {
+        self.situated.get_or_init(Situated::default)
+    }
+
+    /// Returns the files the user said had changed.
+    fn named_changes(&self) -> Option<Paths> {
+        match &self.situated().base {
+            ChangeBase::Given(paths) => Some(paths.clone()),
+            _ => None,
+        }
+    }
+
+    /// Returns the paths that differ from the commit that is checked out.
+    fn uncommitted(&self) -> Result<Paths, RepositoryError> {
+        let find = || changed_since(&self.git, "HEAD").map_err(|error| unreadable(&error));
+        self.uncommitted.get_or_init(find).clone()
+    }
+
+    fn find_changed_since(&self, reference: &str) -> Result<Paths, RepositoryError> {
+        let commit = self.commit_of(reference)?;
+        let base = merge_base(&self.git, &commit).map_err(|error| unreadable(&error))?;
+        // Histories that never met differ in everything that is there.
+        let Some(base) = base else {
+            return self.files();
+        };
+        changed_since(&self.git, &base).map_err(|error| unreadable(&error))
+    }
+
+    /// Returns the commit that the pipeline's project has under `reference`.
+    ///
+    /// What the server has wins over a local branch, which may be old; but the branch the pipeline
+    /// runs for is the one that is checked out.
+    fn commit_of(&self, reference: &str) -> Result<String, RepositoryError> {
+        let unknown = || RepositoryError::UnknownReference(reference.to_owned());
+        let branch = reference.strip_prefix("refs/heads/").unwrap_or(reference);
+        if self.situated().branch.as_deref() == Some(branch) {
+            return self.verified("HEAD").ok_or_else(unknown);
+        }
+        let remote =
+            RepositoryRefs::of(self.git.root()).and_then(|refs| refs.remote_branch(branch));
+        let found = remote.or_else(|| self.verified(reference));
+        // Refs in another format than files are found by git alone.
+        let found = found.or_else(|| self.verified(&format!("refs/remotes/origin/{branch}")));
+        found.ok_or_else(unknown)
+    }
+
+    fn verified(&self, revision: &str) -> Option<String> {
+        verified(&self.git, revision)
+    }
+
+    fn list_files(&self) -> Result<Paths, RepositoryError> {
+        let files = self.git.files().map_err(|error| unreadable(&error))?;
+        let names = files.iter().map(|file| file.to_string_lossy().into_owned());
+        Ok(names.collect())
+    }
+
+    fn list_files_at(&self, reference: Option<&str>) -> Result<Paths, RepositoryError> {
+        let default = self.situated().default_branch.clone();
+        let commit = match reference {
+            Some(reference) => self.commit_of(reference)?,
+            None => match self.commit_of(&default) {
+                Ok(commit) => commit,
+                // Nobody has the default branch here; what is checked out is as near as can be.
+                Err(_) => self.commit_of("HEAD")?,
+            },
+        };
+        let args = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", &commit];
+        let listed = self.git.read(&args).map_err(|error| unreadable(&error))?;
+        Ok(names(&listed).collect())
+    }
+
+    fn find_blob(&self, path: &str) -> Result<Option<String>, RepositoryError> {
+        let full = self.git.root().join(path);
+        if !is_inside(path) || !full.is_file() {
+            return Ok(None);
+        }
+        let hashed = self.git.read(&["hash-object", "--", path]);
+        let hashed = hashed.map_err(|error| unreadable(&error))?;
+        Ok(Some(String::from_utf8_lossy(&hashed).trim().to_owned()))
+    }
+
+    fn find_last_commit(&self, path: &str) -> Result<Option<String>, RepositoryError> {
+        if !is_inside(path) || toplevel(self.git.root()).is_none() {
+            return Ok(None);
+        }
+        // The commit that will touch it is not there yet: what it holds stands for that commit.
+        if self.verified("HEAD").is_none() || self.uncommitted()?.iter().any(|it| it == path) {
+            return self.blob_id(path);
+        }
+        let args = [
+            "--literal-pathspecs",
+            "log",
+            "-1",
+            "--format=%H",
+            "--no-show-signature",
+            "HEAD",
+            "--",
+            path,
+        ];
+        let found = self.git.read(&args).map_err(|error| unreadable(&error))?;
+        let found = String::from_utf8_lossy(&found).trim().to_owned();
+        Ok(Some(found).filter(|found| !found.is_empty()))
+    }
+}
+
+impl Repository for GitRepository {
+    fn changed_files(&self) -> Result<Option<Paths>, RepositoryError> {
+        let find = || {
+            let base = &self.situated().base;
+            base.changed_files(&self.git)
+                .map_err(|error| unreadable(&error))
+        };
+        self.changed.get_or_init(find).clone()
+    }
+
+    fn changed_since(&self, reference: &str) -> Result<Paths, RepositoryError> {
+        if let Some(named) = self.named_changes() {
+            return Ok(named);
+        }
+        let find = || self.find_changed_since(reference);
+        self.changed_since.of(reference, find)
+    }
+
+    fn files(&self) -> Result<Paths, RepositoryError> {
+        self.files.get_or_init(|| self.list_files()).clone()
+    }
+
+    fn files_of(&self, project: &str, reference: Option<&str>) -> Result<Paths, RepositoryError> {
+        if !project.eq_ignore_ascii_case(&self.situated().project) {
+            let outside = self.outside.get().and_then(Weak::upgrade);
+            let unknown = || RepositoryError::UnknownProject(project.to_owned());
+            return outside.ok_or_else(unknown)?.files_of(project, reference);
+        }
+        let question = reference.unwrap_or_default();
+        self.files_at.of(question, || self.list_files_at(reference))
+    }
+
+    fn blob_id(&self, path: &str) -> Result<Option<String>, RepositoryError> {
+        self.blobs.of(path, || self.find_blob(path))
+    }
+
+    fn last_commit_of(&self, path: &str) -> Result<Option<String>, RepositoryError> {
+        self.commits.of(path, || self.find_last_commit(path))
+    }
+}
+
+/// Returns the full name of the commit that `revision` means, whoever chose that.
+pub(crate) fn verified(git: &Git, revision: &str) -> Option<String> {
+    let commit = format!("{revision}^{{commit}}");
+    let args = [
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        "--end-of-options",
+        &commit,
+    ];
+    let found = git.read(&args).ok()?;
+    let found = String::from_utf8(found).ok()?;
+    // Git repeats `--end-of-options` where it is older than the option.
+    let found = found.lines().last()?.trim().to_owned();
+    (!found.is_empty()).then_some(found)
+}
+
+/// Returns the commit where the history of `commit` and what is checked out part; `None` when they
+/// have nothing in common.
+pub(crate) fn merge_base(git: &Git, commit: &str) -> Result<Option<String>, GitError> {
+    match git.read(&["merge-base", commit, "HEAD"]) {
+        Ok(found) => {
+            let found = String::from_utf8_lossy(&found).trim().to_owned();
+            Ok(Some(found).filter(|found| !found.is_empty()))
+        }
+        // It fails without a word when there is none.
+        Err(GitError::Tool(job_runner::ToolError::Failed { said, .. })) if said.is_empty() => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns whether `path` stays inside the project.
+fn is_inside(path: &str) -> bool {
+    let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+    path.split('/').all(plain)
+}
+
+fn unreadable(error: &GitError) -> RepositoryError {
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        message.push_str(": ");
+        message.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    RepositoryError::Unreadable(message)
+}

@@ -1,0 +1,214 @@
+use crate::error::LocalError;
+use crate::project::repository::{Git, GitError, GitRepository};
+use crate::project::situation::{Described, Situation, SituationRef, describe};
+use crate::remote::{GitLabVariables, Outside, Protection, Taken};
+use executor_core::variable::JobVariables;
+use job_runner::{Head, RepositoryError, RepositoryFacts, glance};
+use pipeline::context::{GivenVariable, PipelineContext};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// What is around the text of a pipeline: the repository, the situation and the variables that are
+/// given. Nothing is looked at before somebody asks.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    git: Arc<Git>,
+    repository: Arc<GitRepository>,
+    situation: Situation,
+    /// The pipeline file.
+    file: PathBuf,
+    given: Vec<GivenVariable>,
+    /// Present when something says where the project's GitLab is, besides its remote.
+    outside: Option<Arc<Outside>>,
+    /// Present when GitLab is asked for more of them.
+    gitlab: Option<GitLabVariables>,
+    described: OnceLock<Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    context: PipelineContext,
+    notes: Vec<String>,
+}
+
+impl Surroundings {
+    pub(crate) fn new(
+        root: &Path,
+        file: &Path,
+        situation: Situation,
+        given: Vec<GivenVariable>,
+    ) -> Self {
+        let git = Arc::new(Git::new(root));
+        let repository = Arc::new(GitRepository::with_git(Arc::clone(&git)));
+        Self {
+            git,
+            repository,
+            situation,
+            file: file.to_owned(),
+            given,
+            outside: None,
+            gitlab: None,
+            described: OnceLock::new(),
+        }
+    }
+
+    /// Adds what says which GitLab is the project's.
+    pub(crate) fn add_outside(&mut self, outside: &Arc<Outside>) {
+        self.outside = Some(Arc::clone(outside));
+    }
+
+    /// Adds the variables that a GitLab keeps, which is asked when they are.
+    pub(crate) fn add_gitlab(&mut self, gitlab: GitLabVariables) {
+        self.gitlab = Some(gitlab);
+    }
+
+    /// Returns who asks git.
+    pub(crate) fn git(&self) -> &Arc<Git> {
+        &self.git
+    }
+
+    /// Returns the files of which the user said that they changed.
+    pub(crate) fn named_changes(&self) -> Option<&[String]> {
+        self.situation.changes.as_deref()
+    }
+
+    /// Begins to look at the repository, beside what the caller does meanwhile.
+    pub(crate) fn look_ahead(&self) {
+        if self.described.get().is_none() {
+            self.git.describe_ahead();
+        }
+    }
+
+    /// Returns the repository, which knows of the situation once [`Self::context`] was asked for.
+    pub(crate) fn repository(&self) -> &Arc<GitRepository> {
+        &self.repository
+    }
+
+    /// Returns what the jobs know.
+    pub(crate) fn context(&self) -> Result<&PipelineContext, LocalError> {
+        Ok(&self.known()?.context)
+    }
+
+    /// Returns the variables that are known before there is a pipeline, without starting git, if that
+    /// can be: those that [`tells_of_commit`] asks for are empty then.
+    pub(crate) fn variables_at_a_glance(&self) -> Result<JobVariables, LocalError> {
+        if let Some(known) = self.described.get() {
+            return Ok(known.context.pre_pipeline_variables());
+        }
+        let needs_git = match self.situation.reference {
+            SituationRef::CheckedOut | SituationRef::Branch(_) => false,
+            SituationRef::Tag(_) | SituationRef::MergeRequest { .. } => true,
+        };
+        let needs_git = needs_git
+            || self.gitlab.is_some()
+            || self
+                .given
+                .iter()
+                .any(|it| tells_of_commit(&it.variable.value));
+        let Some(facts) = glance(self.git.root()).filter(|_| !needs_git) else {
+            return Ok(self.context()?.pre_pipeline_variables());
+        };
+        let described = self.describe(&facts)?;
+        self.repository.situate(described.situated);
+        let mut context = described.context;
+        context.given.clone_from(&self.given);
+        Ok(context.pre_pipeline_variables())
+    }
+
+    /// Returns where the simulation differs from what there is.
+    pub(crate) fn notes(&self) -> Result<&[String], LocalError> {
+        Ok(&self.known()?.notes)
+    }
+
+    fn known(&self) -> Result<&Known, LocalError> {
+        if let Some(known) = self.described.get() {
+            return Ok(known);
+        }
+        let facts = self.facts()?;
+        let described = self.describe(&facts)?;
+        self.repository.situate(described.situated);
+        let mut context = described.context;
+        let mut notes = described.notes;
+        let remote = facts.remote_url.as_deref();
+        let taken = match &self.gitlab {
+            Some(gitlab) => gitlab.take(remote, &context, &self.given)?,
+            None => Taken::default(),
+        };
+        notes.extend(taken.notes);
+        protect(&mut context, &taken.protection);
+        context.given = taken.variables;
+        context.given.extend(self.given.iter().cloned());
+        notes.extend(note_of_protected(&context, &taken.protection));
+        if context.is_skipped() {
+            notes.push(SKIPPED.to_owned());
+        }
+        let known = Known { context, notes };
+        Ok(self.described.get_or_init(|| known))
+    }
+
+    fn describe(&self, facts: &RepositoryFacts) -> Result<Described, GitError> {
+        let outside = self.outside.as_ref();
+        let remote = facts.remote_url.as_deref();
+        let server = outside.and_then(|outside| outside.own_server(remote));
+        describe(
+            &self.situation,
+            facts,
+            server.as_ref(),
+            &self.git,
+            &self.file,
+        )
+    }
+
+    fn facts(&self) -> Result<RepositoryFacts, GitError> {
+        match self.git.describe() {
+            // A pipeline can be looked at anywhere, if not run.
+            Err(GitError::Repository(RepositoryError::None { .. })) => Ok(RepositoryFacts {
+                toplevel: self.git.root().to_owned(),
+                head: Head::Detached,
+                commit: None,
+                remote_url: None,
+                default_branch: None,
+            }),
+            described => described,
+        }
+    }
+}
+
+/// Says of what the pipeline is for whether it is protected.
+fn protect(context: &mut PipelineContext, protection: &Protection) {
+    context.commit.is_protected = protection.is_protected();
+    if let Some(request) = &mut context.merge_request {
+        request.source.is_protected = protection.of(0);
+        request.target.is_protected = protection.of(1);
+    }
+}
+
+/// Says which variables are left out because they are for protected branches and tags.
+fn note_of_protected(context: &PipelineContext, protection: &Protection) -> Option<String> {
+    let protected = context.given.iter().filter(|given| given.is_protected);
+    let mut seen = HashSet::new();
+    let names = protected.map(|given| &*given.variable.key);
+    let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
+    protection.note(&names)
+}
+
+/// What there is to know of a commit that wants no pipeline.
+const SKIPPED: &str = "the message of the commit says `[ci skip]`, so a push makes GitLab skip all \
+                       jobs; here they can run";
+
+/// The beginnings of variables that only git knows.
+const OF_COMMIT: [&str; 7] = [
+    "CI_COMMIT_AUTHOR",
+    "CI_COMMIT_DESCRIPTION",
+    "CI_COMMIT_MESSAGE",
+    "CI_COMMIT_TIMESTAMP",
+    "CI_COMMIT_TITLE",
+    "CI_COMMIT_USER",
+    "GITLAB_USER_",
+];
+
+/// Returns whether a text names variables that only git knows.
+pub(crate) fn tells_of_commit(text: &str) -> bool {
+    OF_COMMIT.iter().any(|name| text.contains(name))
+}

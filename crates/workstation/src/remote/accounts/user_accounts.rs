@@ -1,0 +1,126 @@
+use super::environment::Environment;
+use super::glab::GlabHost;
+use super::netrc::NetrcEntry;
+use super::remote::Remote;
+use super::search::{Found, Looked};
+use super::sources::Source;
+use super::variables::Variables;
+use crate::settings::Settings;
+use gitlab_api::{Accounts, Instance, InstanceError, Token};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use web::{Proxies, Reach, WebOptions};
+
+/// Where a user's accounts are looked for.
+///
+/// `Debug` does not show the remote, whose address may hold a password.
+#[derive(Clone)]
+pub struct UserSurroundings {
+    /// The user's settings.
+    pub settings: Arc<Settings>,
+    /// The environment.
+    pub variables: Variables,
+    /// The home directory.
+    pub home: Option<PathBuf>,
+    /// Where the project was cloned from.
+    pub remote: Option<String>,
+    /// The GitLab of the project, if the user names it (`--gitlab`).
+    pub gitlab: Option<String>,
+}
+
+impl fmt::Debug for UserSurroundings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UserSurroundings")
+            .field("settings", &self.settings)
+            .field("home", &self.home)
+            .field("gitlab", &self.gitlab)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The GitLabs of the user who runs this program, and his tokens for them.
+///
+/// No file is read before a token is asked for.
+#[derive(Debug)]
+pub struct UserAccounts {
+    pub(super) surroundings: UserSurroundings,
+    /// What the user named.
+    pub(super) named: Option<Instance>,
+    pub(super) remote: Option<Remote>,
+    own: OnceLock<Option<Instance>>,
+    pub(super) glab: OnceLock<Source<GlabHost>>,
+    pub(super) netrc: OnceLock<Source<NetrcEntry>>,
+}
+
+impl UserAccounts {
+    /// Returns the accounts of a user.
+    ///
+    /// # Errors
+    ///
+    /// When what the user named is no address of a GitLab.
+    pub fn new(mut surroundings: UserSurroundings) -> Result<Self, InstanceError> {
+        let chosen = || Environment::new(&surroundings.variables).chosen_text();
+        let named = surroundings.gitlab.clone().or_else(chosen);
+        let named = named.as_deref().map(Instance::parse).transpose()?;
+        let remote = surroundings.remote.take();
+        let remote = remote.as_deref().and_then(Remote::parse);
+        Ok(Self {
+            surroundings,
+            named,
+            remote,
+            own: OnceLock::new(),
+            glab: OnceLock::new(),
+            netrc: OnceLock::new(),
+        })
+    }
+
+    /// Returns how requests are sent for this user: to which servers, through which proxies, and
+    /// trusting whom.
+    pub fn web_options(&self) -> WebOptions {
+        let include = &self.surroundings.settings.include;
+        WebOptions {
+            reach: Reach {
+                named: self.servers(),
+                plain: include.allow_http.clone(),
+                private: include.allow_private.clone(),
+            },
+            proxies: Proxies::from_variables(|name| self.surroundings.variables.text(name)),
+            authorities: self.surroundings.settings.authorities(),
+            ..WebOptions::default()
+        }
+    }
+
+    pub(super) fn environment(&self) -> Environment<'_> {
+        Environment::new(&self.surroundings.variables)
+    }
+}
+
+impl Accounts for UserAccounts {
+    fn own(&self) -> Option<Instance> {
+        self.own.get_or_init(|| self.find_own()).clone()
+    }
+
+    fn instance(&self, name: &str) -> Option<Instance> {
+        // Whoever wrote the name chooses a host with its port, and nothing more.
+        if name.contains(['/', '@', '?', '#']) {
+            return None;
+        }
+        let own = self.own().into_iter();
+        let mut known = own.chain(self.known());
+        let found = known.find(|it| it.name().eq_ignore_ascii_case(name));
+        found.or_else(|| Instance::parse(name).ok())
+    }
+
+    fn token(&self, instance: &Instance) -> Option<Token> {
+        let last = self.look(instance).pop()?;
+        match last.found {
+            Found::Token(token) => Some(token),
+            Found::Nothing(_) => None,
+        }
+    }
+
+    fn places(&self, instance: &Instance) -> Vec<String> {
+        self.look(instance).iter().map(Looked::words).collect()
+    }
+}

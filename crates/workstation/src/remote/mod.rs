@@ -1,0 +1,27 @@
+//! What a local run takes from elsewhere: where its GitLab is and who asks it, included files,
+//! variables, and the server's own reading of the file.
+
+pub(crate) mod user_library;
+pub(crate) mod vendor;
+
+mod accounts;
+mod api_mode;
+mod error;
+mod open;
+mod options;
+mod project_includes;
+mod status;
+mod variables;
+
+pub(crate) use accounts::is_private;
+pub(crate) use accounts::may_be_gitlab;
+pub use accounts::{UserAccounts, UserSurroundings, Variables};
+pub use api_mode::ApiModeError;
+pub(crate) use api_mode::{ApiMode, Merged};
+pub use error::ElsewhereError;
+pub(crate) use open::{Outside, OwnServer};
+pub use options::ElsewhereOptions;
+pub(crate) use project_includes::ProjectIncludes;
+pub use status::{GitLabStatus, StatusAnswer};
+pub use variables::VariablesError;
+pub(crate) use variables::{GitLabVariables, Protection, Taken};

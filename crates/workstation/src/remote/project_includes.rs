@@ -1,0 +1,122 @@
+use super::open::Outside;
+use crate::project::includes::LocalIncludes;
+use crate::project::surroundings::{Surroundings, tells_of_commit};
+use includes::{Elsewhere, OwnProject};
+use pipeline::include::{
+    FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
+};
+use pipeline::repository::Paths;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Finds all included files of a project: those of the working tree there, and all others elsewhere.
+#[derive(Debug)]
+pub(crate) struct ProjectIncludes<'s> {
+    tree: Arc<LocalIncludes>,
+    outside: &'s Outside,
+    surroundings: &'s Surroundings,
+    /// Whether a file was fetched that names variables of the commit.
+    told_of_commit: AtomicBool,
+}
+
+impl<'s> ProjectIncludes<'s> {
+    /// Returns the files of the working tree and of the outside.
+    pub(crate) fn new(
+        tree: LocalIncludes,
+        outside: &'s Outside,
+        surroundings: &'s Surroundings,
+    ) -> Self {
+        Self {
+            tree: Arc::new(tree),
+            outside,
+            surroundings,
+            told_of_commit: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the files of the working tree.
+    pub(crate) fn tree(&self) -> &LocalIncludes {
+        &self.tree
+    }
+
+    /// Returns whether a file was found that names variables which only git knows.
+    pub(crate) fn told_of_commit(&self) -> bool {
+        self.told_of_commit.load(Ordering::Relaxed) || self.tree.told_of_commit()
+    }
+
+    /// Fetches files that are not in the working tree.
+    fn fetch_elsewhere(
+        &self,
+        requests: &[IncludeRequest],
+    ) -> Vec<Result<IncludedFile, IncludeError>> {
+        let elsewhere = match self.outside.elsewhere() {
+            Ok(elsewhere) => elsewhere,
+            Err(error) => return requests.iter().map(|_| Err(error.clone())).collect(),
+        };
+        let is_component = |request: &IncludeRequest| {
+            matches!(request.location, IncludeLocation::Component { .. })
+        };
+        if requests.iter().any(is_component) {
+            self.tell_own(elsewhere);
+        }
+        let found = elsewhere.fetch(requests);
+        let mut files = found.iter().flatten();
+        if files.any(|file| tells_of_commit(&file.text)) {
+            self.told_of_commit.store(true, Ordering::Relaxed);
+        }
+        found
+    }
+
+    /// Says which components are those of the working tree.
+    fn tell_own(&self, elsewhere: &Elsewhere) {
+        // Without a repository there is no commit that a component could name.
+        let Ok(variables) = self.surroundings.variables_at_a_glance() else {
+            return;
+        };
+        let known = |name| variables.get(name).unwrap_or_default().to_owned();
+        elsewhere.know_own(OwnProject {
+            path: known("CI_PROJECT_PATH"),
+            sha: known("CI_COMMIT_SHA"),
+            reference: known("CI_COMMIT_REF_NAME"),
+            files: Arc::clone(&self.tree) as Arc<dyn IncludeSource>,
+        });
+    }
+}
+
+impl IncludeSource for ProjectIncludes<'_> {
+    fn paths(&self, home: &FileHome) -> Result<Paths, IncludeError> {
+        match home {
+            FileHome::Own | FileHome::Nowhere => self.tree.paths(home),
+            FileHome::Project { .. } => self.outside.elsewhere()?.paths(home),
+        }
+    }
+
+    fn fetch(&self, requests: &[IncludeRequest]) -> Vec<Result<IncludedFile, IncludeError>> {
+        let (here, elsewhere): (Vec<_>, Vec<_>) =
+            requests.iter().cloned().partition(is_in_the_tree);
+        let mut here = self.tree.fetch(&here).into_iter();
+        let mut elsewhere = match elsewhere.as_slice() {
+            [] => Vec::new(),
+            requests => self.fetch_elsewhere(requests),
+        }
+        .into_iter();
+        let found = requests.iter().map(|request| {
+            let next = if is_in_the_tree(request) {
+                here.next()
+            } else {
+                elsewhere.next()
+            };
+            next.unwrap_or(Err(IncludeError::Missing))
+        });
+        found.collect()
+    }
+}
+
+/// Returns whether a request means a file of the working tree, or one that a job left.
+fn is_in_the_tree(request: &IncludeRequest) -> bool {
+    match &request.location {
+        IncludeLocation::Local { .. } => request.from == FileHome::Own,
+        IncludeLocation::Artifact { .. } => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,40 @@
+use content_store::LowerLayer;
+use executor_core::Cancellation;
+use executor_core::job::JobId;
+use job_runner::{ArtifactError, StoredArtifact, StoredArtifacts};
+use pipeline::include::IncludeError;
+use std::collections::HashMap;
+
+/// What the jobs of a pipeline left, for the child pipelines that include it.
+#[derive(Debug, Clone)]
+pub struct PipelineArtifacts {
+    artifacts: StoredArtifacts,
+    jobs: HashMap<String, JobId>,
+}
+
+impl PipelineArtifacts {
+    /// Returns the artifacts of a pipeline, of these jobs by their names.
+    pub fn new(
+        artifacts: StoredArtifacts,
+        jobs: impl IntoIterator<Item = (String, JobId)>,
+    ) -> Self {
+        Self {
+            artifacts,
+            jobs: jobs.into_iter().collect(),
+        }
+    }
+
+    /// Shows the artifacts of a job as a directory, until what is returned is dropped.
+    pub(crate) fn directory_of(&self, job: &str) -> Result<LowerLayer, IncludeError> {
+        let id = self.jobs.get(job).ok_or_else(IncludeError::no_artifacts)?;
+        let unreadable = |error: ArtifactError| IncludeError::Unreadable(error.to_string());
+        let found = self.artifacts.of_type(*id, StoredArtifact::ARCHIVE);
+        let archive = found
+            .map_err(unreadable)?
+            .ok_or_else(IncludeError::no_artifacts)?;
+        // Whoever waits for a child pipeline to be made has no other way to stop it.
+        let nobody_stops = Cancellation::new();
+        let shown = self.artifacts.show(&archive, &nobody_stops);
+        shown.map_err(unreadable)
+    }
+}

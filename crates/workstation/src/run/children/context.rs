@@ -1,0 +1,48 @@
+//! What a pipeline knows that a job of another one started.
+
+use crate::project::situation::{PARENT, UPSTREAM};
+use executor_core::variable::JobVariable;
+use pipeline::context::{GivenVariable, Level, PipelineContext, Upstream};
+use scheduler::Bridge;
+
+/// Returns what a child pipeline knows: what the one above knows, but for what that was started with.
+/// Whoever gives it a number stamps it.
+pub(super) fn of_child(bridge: &Bridge) -> PipelineContext {
+    let mut context = bridge.plan.context().clone();
+    PARENT.clone_into(&mut context.source);
+    context.trigger = None;
+    context.chat = None;
+    context.schedule_description = None;
+    context.relatives = bridge.plan.relatives_of_children();
+    context.given.retain(|given| given.level != Level::Pipeline);
+    hand_down(&mut context, bridge);
+    context
+}
+
+/// Says in the context of another project's pipeline that a job of this one started it.
+pub(super) fn of_other_project(context: &mut PipelineContext, bridge: &Bridge) {
+    UPSTREAM.clone_into(&mut context.source);
+    hand_down(context, bridge);
+}
+
+fn hand_down(context: &mut PipelineContext, bridge: &Bridge) {
+    let above = bridge.plan.context();
+    context.upstream = Some(Upstream {
+        project_id: above.project.id,
+        pipeline_id: above.id.0,
+        job_id: bridge.job.id.0,
+    });
+    context.created_at = jiff::Timestamp::now();
+    context.given.extend(forwarded(bridge).map(given));
+}
+
+/// Returns the variables that the pipeline gets from the job that starts it.
+pub(super) fn forwarded(bridge: &Bridge) -> impl Iterator<Item = JobVariable> + use<> {
+    let forwarded = bridge.plan.forwarded(bridge.index, &bridge.dotenv);
+    let forwarded: Vec<JobVariable> = forwarded.iter().cloned().collect();
+    forwarded.into_iter()
+}
+
+fn given(variable: JobVariable) -> GivenVariable {
+    GivenVariable::of_option("trigger", Level::Pipeline, variable)
+}

@@ -1,0 +1,105 @@
+use crate::project::includes::LocalIncludes;
+use crate::project::pipeline_options::PipelineOptions;
+use crate::project::surroundings::Surroundings;
+use crate::remote::{Outside, ProjectIncludes};
+use crate::run::artifacts::PipelineArtifacts;
+use pipeline::context::PipelineContext;
+use pipeline::{LoadOptions, Pipeline};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use yaml::diagnostic::Checked;
+use yaml::source::SourceMap;
+
+/// A pipeline as it was read, with all that it takes to read those that its jobs start.
+#[derive(Debug)]
+pub(crate) struct ReadPipeline {
+    pub(crate) loaded: Pipeline,
+    /// The texts that it is made of; empty when none of its jobs starts a child pipeline.
+    sources: SourceMap,
+    root: PathBuf,
+    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) outside: Arc<Outside>,
+    /// What the pipelines of a run have in common; what only the first one has is left out.
+    pub(crate) options: PipelineOptions,
+}
+
+impl ReadPipeline {
+    /// Returns a pipeline that was read from the working tree at `root`; `sources` are its texts.
+    pub(crate) fn new(
+        loaded: Pipeline,
+        sources: &SourceMap,
+        root: &Path,
+        surroundings: Surroundings,
+        outside: Arc<Outside>,
+        options: &PipelineOptions,
+    ) -> Self {
+        let sources = if starts_children(&loaded) {
+            sources.clone()
+        } else {
+            SourceMap::default()
+        };
+        Self {
+            loaded,
+            sources,
+            root: root.to_owned(),
+            surroundings: Arc::new(surroundings),
+            outside,
+            options: PipelineOptions {
+                dialect: options.dialect,
+                home: options.home.clone(),
+                elsewhere: options.elsewhere.clone(),
+                ..PipelineOptions::default()
+            },
+        }
+    }
+
+    /// Reads the child pipeline of a job, by its name in the file; `context` is what that pipeline
+    /// will know, and `artifacts` what the jobs of this one left. Nothing if the job starts no child.
+    pub(super) fn child(
+        &self,
+        job: &str,
+        context: &PipelineContext,
+        artifacts: PipelineArtifacts,
+    ) -> Option<Checked<Self>> {
+        let repository = self.surroundings.repository();
+        let tree = LocalIncludes::new(&self.root, Arc::clone(repository));
+        let tree = tree.with_artifacts(artifacts);
+        let includes = ProjectIncludes::new(tree, &self.outside, &self.surroundings);
+        let options = LoadOptions {
+            dialect: self.options.dialect,
+            variables: context.pre_pipeline_variables(),
+            includes: &includes,
+            repository: &**repository,
+            ..LoadOptions::default()
+        };
+        let checked = self.loaded.child(job, &self.sources, &options)?;
+        Some(checked.and_then(|loaded, diagnostics| {
+            let sources = if starts_children(&loaded) {
+                diagnostics.sources().clone()
+            } else {
+                SourceMap::default()
+            };
+            Some(Self {
+                loaded,
+                sources,
+                root: self.root.clone(),
+                surroundings: Arc::clone(&self.surroundings),
+                outside: Arc::clone(&self.outside),
+                options: self.options.clone(),
+            })
+        }))
+    }
+}
+
+/// Returns whether a job of a pipeline starts one from files.
+fn starts_children(pipeline: &Pipeline) -> bool {
+    let Some(jobs) = pipeline.tree().as_mapping() else {
+        return false;
+    };
+    let mut jobs = jobs.iter();
+    jobs.any(|(_, job)| {
+        job.value
+            .get("trigger")
+            .is_some_and(|it| it.get("include").is_some())
+    })
+}

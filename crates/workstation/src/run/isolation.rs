@@ -1,0 +1,92 @@
+//! What keeps the jobs of a run apart, and where their files come from.
+
+use crate::history::state::ProjectState;
+use crate::project::local_project::LocalProject;
+use job_runner::{Snapshot, SnapshotMeans, SnapshotUsers, Sources, Worktree};
+use pipeline::Plan;
+use std::sync::Arc;
+
+/// What keeps the jobs of a run apart from each other and from the working tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// Each job begins with the working tree as it was when the first job asked, ignored files left
+    /// out, and keeps its changes to itself.
+    Snapshot(SnapshotMeans),
+    /// Each job has a Git worktree of the commit that is checked out. It sees nothing that is not
+    /// committed, and shares branches and commits with the user's repository.
+    Worktree,
+    /// Nothing: jobs run in the working tree itself, and one run at a time.
+    None,
+}
+
+impl Default for Isolation {
+    fn default() -> Self {
+        Self::Snapshot(SnapshotMeans::default())
+    }
+}
+
+/// The sources of a run that is being prepared.
+#[derive(Debug)]
+pub(crate) enum Prepared {
+    Snapshot(Box<Snapshot>),
+    Worktree(Worktree),
+    InPlace,
+}
+
+impl Prepared {
+    pub(crate) fn new(isolation: Isolation, project: &LocalProject, state: &ProjectState) -> Self {
+        let root = project.root();
+        match isolation {
+            Isolation::Snapshot(means) => {
+                let snapshot = Snapshot::new(root, state.snapshots()).with_means(means);
+                Self::Snapshot(Box::new(snapshot))
+            }
+            Isolation::Worktree => Self::Worktree(Worktree::new(root)),
+            Isolation::None => Self::InPlace,
+        }
+    }
+
+    /// Returns the sources of the jobs in `plan`.
+    pub(crate) fn of_plan(self, plan: &Plan, project: &LocalProject) -> Sources {
+        self.for_users(users(plan), project)
+    }
+
+    /// Returns the sources of the jobs of several pipelines.
+    pub(crate) fn for_many(self, project: &LocalProject) -> Sources {
+        self.for_users(SnapshotUsers::Many, project)
+    }
+
+    fn for_users(self, users: SnapshotUsers, project: &LocalProject) -> Sources {
+        match self {
+            Self::Snapshot(snapshot) => Sources::Snapshot(Arc::new(snapshot.with_users(users))),
+            Self::Worktree(worktree) => Sources::Worktree(Arc::new(worktree)),
+            Self::InPlace => Sources::InPlace(project.root().to_owned()),
+        }
+    }
+}
+
+/// One job without a second try, which starts no other pipeline, needs no snapshot beside its own files.
+fn users(plan: &Plan) -> SnapshotUsers {
+    match plan.jobs() {
+        [job]
+            if !job.is_bridge()
+                && job
+                    .definition
+                    .retry
+                    .as_ref()
+                    .is_none_or(|retry| retry.max.unwrap_or_default() == 0) =>
+        {
+            SnapshotUsers::One
+        }
+        _ => SnapshotUsers::Many,
+    }
+}
+
+/// Removes what the sources of a run have kept for its jobs.
+pub(crate) async fn discard(sources: &Sources) {
+    match sources {
+        Sources::Snapshot(snapshot) => snapshot.discard().await,
+        Sources::Worktree(worktree) => worktree.discard().await,
+        Sources::Git(_) | Sources::InPlace(_) | Sources::None => {}
+    }
+}
