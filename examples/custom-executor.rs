@@ -50,7 +50,7 @@ impl ExecutorProvider for ScratchProvider {
             default_builds_dir: "/".to_owned(),
             default_cache_dir: "/".to_owned(),
             shared_builds_dir: false,
-            shell: ShellInfo::new(Dialect::Sh),
+            shell: ShellInfo::new(ShellDialect::Sh),
             show_hostname: true,
         });
         Ok(Box::new(ScratchExecutor {
@@ -78,8 +78,8 @@ impl ExecutorProvider for ScratchProvider {
 
     fn config_info(&self, _config: &RunnerConfig, _info: &mut ConfigInfo) {}
 
-    fn default_shell(&self) -> Option<Dialect> {
-        Some(Dialect::Sh)
+    fn default_shell(&self) -> Option<ShellDialect> {
+        Some(ShellDialect::Sh)
     }
 
     fn init(&self) -> Result<(), ProviderError> {
@@ -125,7 +125,7 @@ impl Executor for ScratchExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         if let Some(cause) = cancellation.cause() {
             return Err(BuildError::Canceled(cause));
         }

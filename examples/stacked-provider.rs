@@ -86,7 +86,7 @@ impl ExecutorProvider for RentProvider {
         self.inner.config_info(config, info);
     }
 
-    fn default_shell(&self) -> Option<Dialect> {
+    fn default_shell(&self) -> Option<ShellDialect> {
         self.inner.default_shell()
     }
 

@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use benches::processor_time;
 use executor_core::job::{JobDefinition, Need};
 use executor_core::{
-    Cancellation, DefaultExecutorProvider, Dialect, JobAssignment, JobOutcome, JobRunner,
-    RunContext, RunnerConfig,
+    Cancellation, DefaultExecutorProvider, JobAssignment, JobOutcome, JobRunner, RunContext,
+    RunnerConfig, ShellDialect,
 };
 use pipeline::context::PipelineContext;
 use pipeline::repository::NoRepository;
@@ -97,7 +97,9 @@ fn measure(runtime: &Runtime, pipeline: &ResolvedPipeline) -> anyhow::Result<Mea
     let planned = processor_time().saturating_sub(start);
     let sink = Arc::new(Transitions::default());
     let mut driver = Driver::new(
-        Arc::new(DefaultExecutorProvider::new(Dialect::platform_default())),
+        Arc::new(DefaultExecutorProvider::new(
+            ShellDialect::platform_default(),
+        )),
         Arc::new(Idle),
         Arc::new(RunnerConfig::new("bench", "none")),
         Arc::clone(&sink) as Arc<dyn EventSink>,

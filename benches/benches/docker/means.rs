@@ -5,8 +5,8 @@ use benches::statistics::{median, millis};
 use bollard::query_parameters::ListContainersOptions;
 use executor_core::job::Image;
 use executor_core::{
-    BuildError, Cancellation, Environment, Executor, ExecutorData, ExecutorProvider as _,
-    ExecutorSettings, JobTrace, RunnerConfig,
+    BuildError, Cancellation, Executor, ExecutorData, ExecutorProvider as _, ExecutorSettings,
+    JobTrace, PreparedEnvironment, RunnerConfig,
 };
 use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_docker::image::PullPolicy;
@@ -48,7 +48,7 @@ pub(crate) fn settings(engine: EngineChoice) -> anyhow::Result<DockerConfig> {
 pub(crate) struct Opened {
     pub(crate) executor: Box<dyn Executor>,
     pub(crate) owner: String,
-    environment: Environment,
+    environment: PreparedEnvironment,
     directory: tempfile::TempDir,
 }
 

@@ -10,7 +10,7 @@ use crate::shell::ShellInfo;
 use crate::stage::{ExecutorStage, StageCell};
 use crate::trace::{JobTrace, JobTraceExt};
 use crate::variable::expand_with;
-use crate::workspace::{BuildDirs, Environment, Workspace};
+use crate::workspace::{BuildDirs, PreparedEnvironment, Workspace};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl AbstractExecutor {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Config`] when `prepare` was not called.
+    /// [`BuildError::System`] when `prepare` was not called.
     pub fn options(&self) -> Result<&PrepareOptions, BuildError> {
         Ok(&self.prepared()?.options)
     }
@@ -90,7 +90,7 @@ impl AbstractExecutor {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Config`] when `prepare` was not called.
+    /// [`BuildError::System`] when `prepare` was not called.
     pub fn dirs(&self) -> Result<&BuildDirs, BuildError> {
         Ok(&self.prepared()?.dirs)
     }
@@ -99,7 +99,7 @@ impl AbstractExecutor {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Config`] when `prepare` was not called.
+    /// [`BuildError::System`] when `prepare` was not called.
     pub fn trace(&self) -> Result<&Arc<dyn JobTrace>, BuildError> {
         Ok(&self.options()?.trace)
     }
@@ -108,8 +108,8 @@ impl AbstractExecutor {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Config`] when `prepare` was not called.
-    pub fn local_environment(&self, hostname: &str) -> Result<Environment, BuildError> {
+    /// [`BuildError::System`] when `prepare` was not called.
+    pub fn local_environment(&self, hostname: &str) -> Result<PreparedEnvironment, BuildError> {
         self.environment(hostname, Workspace::Local(self.dirs()?.clone()))
     }
 
@@ -117,12 +117,12 @@ impl AbstractExecutor {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Config`] when `prepare` was not called.
+    /// [`BuildError::System`] when `prepare` was not called.
     pub fn remote_environment(
         &self,
         hostname: &str,
         transfer: Option<Arc<dyn FileTransfer>>,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         self.environment(
             hostname,
             Workspace::Remote {
@@ -132,12 +132,16 @@ impl AbstractExecutor {
         )
     }
 
-    fn environment(&self, hostname: &str, workspace: Workspace) -> Result<Environment, BuildError> {
+    fn environment(
+        &self,
+        hostname: &str,
+        workspace: Workspace,
+    ) -> Result<PreparedEnvironment, BuildError> {
         if self.options.show_hostname {
             self.trace()?
                 .system_line(&format!("Running on {hostname}..."));
         }
-        Ok(Environment {
+        Ok(PreparedEnvironment {
             shell: self.shell.clone(),
             workspace,
             hostname: hostname.to_owned(),
@@ -173,7 +177,7 @@ impl AbstractExecutor {
     fn prepared(&self) -> Result<&Prepared, BuildError> {
         self.prepared
             .as_ref()
-            .ok_or_else(|| BuildError::config("the executor is used before it is prepared"))
+            .ok_or_else(|| BuildError::not_prepared("executor"))
     }
 }
 

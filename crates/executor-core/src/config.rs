@@ -2,7 +2,7 @@
 
 use crate::job::SecretString;
 use crate::settings::ExecutorSettings;
-use crate::shell::Dialect;
+use crate::shell::ShellDialect;
 use crate::variable::JobVariable;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub struct RunnerConfig {
     /// What is said to that kind of executor alone; default nothing.
     pub settings: ExecutorSettings,
     /// The shell to use; `None` means the executor's default.
-    pub shell: Option<Dialect>,
+    pub shell: Option<ShellDialect>,
     /// Where builds live; `None` means the executor's default.
     pub builds_dir: Option<String>,
     /// A directory of this host below which an executor may keep builds that it shows to its environments;

@@ -2,12 +2,12 @@
 
 use crate::cancellation::Cancellation;
 use crate::config::RunnerConfig;
-use crate::data::ExecutorData;
 use crate::error::{AcquireError, BuildError, ProviderError};
 use crate::executor::Executor;
+use crate::executor_data::ExecutorData;
 use crate::features::{ConfigInfo, FeaturesInfo};
 use crate::provider::ExecutorProvider;
-use crate::shell::Dialect;
+use crate::shell::ShellDialect;
 use async_trait::async_trait;
 use std::fmt;
 use std::time::Duration;
@@ -27,7 +27,7 @@ type ConfigUpdater = Box<dyn Fn(&RunnerConfig, &mut ConfigInfo) + Send + Sync + 
 /// ```
 /// use executor_core::prelude::*;
 ///
-/// let provider = DefaultExecutorProvider::new(Dialect::Bash)
+/// let provider = DefaultExecutorProvider::new(ShellDialect::Bash)
 ///     .with_features(|features| features.variables = true);
 /// // Without a creator it can create nothing, and says so.
 /// assert!(provider.can_create().is_err());
@@ -37,12 +37,12 @@ pub struct DefaultExecutorProvider {
     creator: Option<Creator>,
     features_updater: Option<FeaturesUpdater>,
     config_updater: Option<ConfigUpdater>,
-    default_shell: Option<Dialect>,
+    default_shell: Option<ShellDialect>,
 }
 
 impl DefaultExecutorProvider {
     /// Returns a provider whose jobs get this shell unless somebody chooses another.
-    pub fn new(default_shell: Dialect) -> Self {
+    pub fn new(default_shell: ShellDialect) -> Self {
         Self {
             default_shell: Some(default_shell),
             ..Self::default()
@@ -116,7 +116,7 @@ impl ExecutorProvider for DefaultExecutorProvider {
         }
     }
 
-    fn default_shell(&self) -> Option<Dialect> {
+    fn default_shell(&self) -> Option<ShellDialect> {
         self.default_shell
     }
 

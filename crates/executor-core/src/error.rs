@@ -210,6 +210,16 @@ impl BuildError {
         }
     }
 
+    /// Returns the error of an executor that is used before `prepare`: a fault of its caller.
+    pub fn not_prepared(backend: &'static str) -> Self {
+        Self::System {
+            backend,
+            message: "the executor is used before it is prepared".to_owned(),
+            source: None,
+            retry: Retryability::Permanent,
+        }
+    }
+
     /// Returns whose fault it is, in GitLab's words.
     pub fn failure_reason(&self) -> FailureReason {
         match self {

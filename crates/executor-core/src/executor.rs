@@ -6,14 +6,14 @@ use crate::command::StageCommand;
 use crate::config::RunnerConfig;
 use crate::error::BuildError;
 use crate::job::Job;
-use crate::planned::PlannedWorkspace;
+use crate::planned_workspace::PlannedWorkspace;
 use crate::result::{JobOutcome, StageResult};
 use crate::shell::ShellInfo;
 use crate::slot::JobSlot;
 use crate::stage::{ExecutorStage, StageCell};
 use crate::trace::JobTrace;
 use crate::variable::JobVariables;
-use crate::workspace::Environment;
+use crate::workspace::PreparedEnvironment;
 use async_trait::async_trait;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ pub struct PrepareOptions {
 ///         &mut self,
 ///         options: PrepareOptions,
 ///         _cancellation: &Cancellation,
-///     ) -> Result<Environment, BuildError> {
+///     ) -> Result<PreparedEnvironment, BuildError> {
 ///         self.base.prepare(options)?;
 ///         Ok(self.base.remote_environment("nowhere", None)?)
 ///     }
@@ -142,7 +142,7 @@ pub trait Executor: Send + Debug {
     ///
     /// It is asked before `prepare`. An executor that finds its shell only in the environment (an
     /// image may have bash or not) answers with its preference, and the truth is in the
-    /// [`Environment`] that `prepare` returns.
+    /// [`PreparedEnvironment`] that `prepare` returns.
     fn shell(&self) -> &ShellInfo;
 
     /// Makes the environment ready: connects, creates containers, pulls images.
@@ -166,7 +166,7 @@ pub trait Executor: Send + Debug {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError>;
+    ) -> Result<PreparedEnvironment, BuildError>;
 
     /// Runs one stage and returns when its main process has ended and its output is in the log.
     ///

@@ -16,7 +16,7 @@
 //! use executor_core::prelude::*;
 //!
 //! // A provider is asked what it can do before it is given work.
-//! let provider = DefaultExecutorProvider::new(Dialect::platform_default())
+//! let provider = DefaultExecutorProvider::new(ShellDialect::platform_default())
 //!     .with_creator(|_data| Err(BuildError::config("this example creates nothing")))
 //!     .with_features(|features| features.variables = true);
 //!
@@ -44,23 +44,22 @@ pub mod trace;
 pub mod variable;
 
 mod abstract_executor;
-mod active;
+mod active_jobs;
 mod command;
 mod config;
-mod data;
 mod default_provider;
-mod duration_words;
 mod error;
 mod executor;
+mod executor_data;
 mod features;
 mod human_duration;
 mod layer;
-mod planned;
+mod parse_duration;
+mod planned_workspace;
 mod products;
 mod provider;
 mod registry;
 mod result;
-mod reused;
 mod settings;
 mod slot;
 mod source;
@@ -70,31 +69,30 @@ mod worker;
 mod workspace;
 
 pub use abstract_executor::{AbstractExecutor, AbstractExecutorOptions};
-pub use active::{ActiveJob, ActiveJobGuard, ActiveJobs};
+pub use active_jobs::{ActiveJob, ActiveJobGuard, ActiveJobs};
 pub use cancellation::{CancelCause, Cancellation, StopLevel};
 pub use command::{FileVariable, Placement, StageCommand, StageVariables};
 pub use config::RunnerConfig;
-pub use data::ExecutorData;
 pub use default_provider::DefaultExecutorProvider;
-pub use duration_words::parse_duration;
 pub use error::{
     AcquireError, BoxError, BuildError, FailureReason, ProviderError, Retryability, chain,
 };
 pub use executor::{Executor, PrepareOptions};
+pub use executor_data::ExecutorData;
 pub use features::{ConfigInfo, FeaturesInfo};
 pub use human_duration::HumanDuration;
 pub use job::{Job, JobId, PipelineId};
 pub use layer::{ProviderLayer, ProviderStack};
-pub use planned::PlannedWorkspace;
-pub use products::{ChangedFiles, FailedTest, JobProducts, KeptArtifact, TestTotals};
+pub use parse_duration::parse_duration;
+pub use planned_workspace::PlannedWorkspace;
+pub use products::{ChangedFiles, FailedTest, JobProducts, RetainedArtifact, TestTotals};
 pub use provider::ExecutorProvider;
 pub use registry::{ProviderRegistry, RegisterError};
 pub use result::{
-    ExitCode, JobOutcome, JobState, StageReport, StageResult, StageStatus, TraceSummary,
+    ExitCode, JobOutcome, JobState, ReusedFrom, StageReport, StageResult, StageStatus, TraceSummary,
 };
-pub use reused::ReusedFrom;
 pub use settings::ExecutorSettings;
-pub use shell::{Dialect, ShellInfo, ShellKind};
+pub use shell::{ShellDialect, ShellInfo, ShellKind};
 pub use slot::{JobSlot, JobSlotGuard, JobSlots};
 pub use source::{
     JobAssignment, JobObserver, JobRequest, JobRunner, JobSource, JobSourceError, NextJob,
@@ -103,5 +101,5 @@ pub use source::{
 pub use stage::{BuildStage, ExecutorStage, StageCell};
 pub use trace::{JobTrace, JobTraceExt, StreamKind, TraceStream};
 pub use variable::{JobVariable, JobVariables};
-pub use worker::{OnTrouble, Turn, Worker, WorkerError};
-pub use workspace::{BuildDirs, Environment, Workspace};
+pub use worker::{ErrorPolicy, TurnOutcome, Worker, WorkerError};
+pub use workspace::{BuildDirs, PreparedEnvironment, Workspace};

@@ -17,7 +17,7 @@ pub struct Panic(Box<dyn Any + Send>);
 /// # Errors
 ///
 /// The panic.
-pub async fn caught<T>(call: impl Future<Output = T>) -> Result<T, Panic> {
+pub async fn catch_panic<T>(call: impl Future<Output = T>) -> Result<T, Panic> {
     let mut call = pin!(call);
     let polled = poll_fn(|context| {
         // The call is not polled again after a panic, so nobody sees its broken state.
@@ -56,17 +56,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_caught_with_its_words_wherever_it_comes() {
-        assert_eq!(caught(async { 7 }).await.unwrap(), 7);
-        let late = caught(async {
+        assert_eq!(catch_panic(async { 7 }).await.unwrap(), 7);
+        let late = catch_panic(async {
             tokio::task::yield_now().await;
             panic!("after {}", "a while")
         });
         let panic: Result<(), _> = late.await;
         assert_eq!(panic.unwrap_err().to_string(), "after a while");
-        let panic: Result<(), _> = caught(async { panic!("at once") }).await;
+        let panic: Result<(), _> = catch_panic(async { panic!("at once") }).await;
         let panic = panic.unwrap_err();
         assert_eq!(panic.to_string(), "at once");
-        let again: Result<(), _> = caught(async { panic.resume() }).await;
+        let again: Result<(), _> = catch_panic(async { panic.resume() }).await;
         assert_eq!(format!("{again:?}"), "Err(Panic(at once))");
         let wordless = Panic(Box::new(7));
         assert_eq!(wordless.to_string(), "without a message");

@@ -3,11 +3,11 @@
 pub use crate::ability::{FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal};
 pub use crate::{
     AbstractExecutor, AbstractExecutorOptions, AcquireError, BuildDirs, BuildError, BuildStage,
-    CancelCause, Cancellation, ConfigInfo, DefaultExecutorProvider, Dialect, Environment, Executor,
-    ExecutorData, ExecutorProvider, ExecutorSettings, ExecutorStage, ExitCode, FeaturesInfo, Job,
-    JobOutcome, JobTrace, JobTraceExt, PrepareOptions, ProviderError, ProviderLayer, ProviderStack,
-    RunnerConfig, ShellInfo, ShellKind, StageCell, StageCommand, StageResult, StageStatus,
-    TraceStream, Workspace,
+    CancelCause, Cancellation, ConfigInfo, DefaultExecutorProvider, Executor, ExecutorData,
+    ExecutorProvider, ExecutorSettings, ExecutorStage, ExitCode, FeaturesInfo, Job, JobOutcome,
+    JobTrace, JobTraceExt, PrepareOptions, PreparedEnvironment, ProviderError, ProviderLayer,
+    ProviderStack, RunnerConfig, ShellDialect, ShellInfo, ShellKind, StageCell, StageCommand,
+    StageResult, StageStatus, TraceStream, Workspace,
 };
 pub use async_trait::async_trait;
 pub use std::sync::Arc;

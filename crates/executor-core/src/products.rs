@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct JobProducts {
     /// The artifacts that are kept, reports among them.
-    pub artifacts: Vec<KeptArtifact>,
+    pub artifacts: Vec<RetainedArtifact>,
     /// The variables of its dotenv reports, for later jobs.
     pub dotenv: Vec<JobVariable>,
     /// What its junit reports tell.
@@ -32,7 +32,7 @@ pub struct ChangedFiles {
 
 /// An artifact that is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptArtifact {
+pub struct RetainedArtifact {
     /// `archive`, or the kind of a report (`junit`, `dotenv`, ...).
     pub artifact_type: String,
     /// The name its archive would have, without an ending.
@@ -77,7 +77,7 @@ pub struct FailedTest {
     pub message: String,
 }
 
-impl KeptArtifact {
+impl RetainedArtifact {
     /// Returns whether it is the archive of files, not a report.
     pub fn is_archive(&self) -> bool {
         self.artifact_type == "archive"

@@ -2,11 +2,11 @@
 
 use crate::cancellation::Cancellation;
 use crate::config::RunnerConfig;
-use crate::data::ExecutorData;
 use crate::error::{AcquireError, BuildError, ProviderError};
 use crate::executor::Executor;
+use crate::executor_data::ExecutorData;
 use crate::features::{ConfigInfo, FeaturesInfo};
-use crate::shell::Dialect;
+use crate::shell::ShellDialect;
 use async_trait::async_trait;
 use std::fmt::Debug;
 use std::time::Duration;
@@ -80,7 +80,7 @@ pub trait ExecutorProvider: Send + Sync + Debug {
     fn config_info(&self, config: &RunnerConfig, info: &mut ConfigInfo);
 
     /// Returns the shell jobs get when nobody chose one; `None` is refused at registration.
-    fn default_shell(&self) -> Option<Dialect>;
+    fn default_shell(&self) -> Option<ShellDialect>;
 
     /// Starts the provider's background work. Never blocks.
     ///

@@ -1,8 +1,8 @@
 //! How a stage and a job ended, as data.
 
 use crate::error::{BuildError, FailureReason};
+use crate::job::PipelineId;
 use crate::products::JobProducts;
-use crate::reused::ReusedFrom;
 use crate::stage::BuildStage;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -172,6 +172,17 @@ pub struct TraceSummary {
     pub crc32: u32,
     /// Whether the output limit cut it.
     pub truncated: bool,
+}
+
+/// The earlier run whose log and products a skipped job has.
+///
+/// It is the same job in an earlier pipeline of the project, started with the same inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReusedFrom {
+    /// The pipeline in which the job ran.
+    pub pipeline: PipelineId,
+    /// How long the job took there, in milliseconds.
+    pub duration_ms: u64,
 }
 
 /// How a job ended.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// The language a script is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Dialect {
+pub enum ShellDialect {
     /// POSIX `sh`: dash, busybox, any other.
     Sh,
     /// GNU bash.
@@ -18,7 +18,7 @@ pub enum Dialect {
     PowerShell,
 }
 
-impl Dialect {
+impl ShellDialect {
     /// Every dialect there is.
     pub const ALL: [Self; 4] = [Self::Sh, Self::Bash, Self::Pwsh, Self::PowerShell];
 
@@ -47,13 +47,13 @@ impl Dialect {
     }
 }
 
-impl fmt::Display for Dialect {
+impl fmt::Display for ShellDialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// A shell's name that no [`Dialect`] has.
+/// A shell's name that no [`ShellDialect`] has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown shell {name:?}, expected one of sh, bash, pwsh, powershell")]
 pub struct UnknownShell {
@@ -61,7 +61,7 @@ pub struct UnknownShell {
     pub name: String,
 }
 
-impl FromStr for Dialect {
+impl FromStr for ShellDialect {
     type Err = UnknownShell;
 
     fn from_str(name: &str) -> Result<Self, UnknownShell> {
@@ -91,7 +91,7 @@ pub enum ShellKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellInfo {
     /// The language scripts are written in.
-    pub dialect: Dialect,
+    pub dialect: ShellDialect,
     /// The program to start; `None` means the dialect's own name, looked up in `PATH`.
     pub program: Option<String>,
     /// Whether it reads profile files.
@@ -110,7 +110,7 @@ pub struct ShellInfo {
 
 impl ShellInfo {
     /// Returns the plain shell of a dialect, with nothing around the user's script.
-    pub fn new(dialect: Dialect) -> Self {
+    pub fn new(dialect: ShellDialect) -> Self {
         Self {
             dialect,
             program: None,
@@ -136,9 +136,9 @@ mod tests {
 
     #[test]
     fn names_of_dialects_round_trip() {
-        for dialect in Dialect::ALL {
+        for dialect in ShellDialect::ALL {
             assert_eq!(dialect.as_str().parse(), Ok(dialect));
         }
-        assert!("fish".parse::<Dialect>().is_err());
+        assert!("fish".parse::<ShellDialect>().is_err());
     }
 }

@@ -1,15 +1,15 @@
 //! Where jobs come from, and who runs them.
 
-use crate::active::ActiveJobs;
+use crate::active_jobs::ActiveJobs;
 use crate::cancellation::Cancellation;
 use crate::config::RunnerConfig;
-use crate::data::ExecutorData;
 use crate::error::BoxError;
+use crate::executor_data::ExecutorData;
 use crate::features::{ConfigInfo, FeaturesInfo};
 use crate::job::{Job, JobId};
 use crate::provider::ExecutorProvider;
 use crate::result::{JobOutcome, StageReport};
-use crate::shell::Dialect;
+use crate::shell::ShellDialect;
 use crate::slot::JobSlot;
 use crate::stage::BuildStage;
 use crate::trace::TraceStream;
@@ -29,7 +29,7 @@ pub struct JobRequest {
     /// Details of its configuration.
     pub config_info: ConfigInfo,
     /// The shell jobs get when nobody chose one.
-    pub shell: Dialect,
+    pub shell: ShellDialect,
     /// The runner's tags.
     pub tags: Vec<String>,
 }

@@ -1,12 +1,12 @@
 //! One worker: capacity first, then a job, then the capacity back.
 
-use crate::active::ActiveJobs;
+use crate::active_jobs::ActiveJobs;
 use crate::cancellation::{CancelCause, Cancellation};
 use crate::config::RunnerConfig;
-use crate::data::ExecutorData;
 use crate::error::{AcquireError, BoxError, BuildError, ProviderError};
+use crate::executor_data::ExecutorData;
 use crate::features::{ConfigInfo, FeaturesInfo};
-use crate::panics::{Panic, caught};
+use crate::panics::{Panic, catch_panic};
 use crate::provider::ExecutorProvider;
 use crate::result::JobOutcome;
 use crate::slot::JobSlots;
@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 /// What came of one turn of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum TurnOutcome {
     /// A job ran.
     RanJob,
     /// The provider had no capacity, so no job was asked for.
@@ -53,7 +53,7 @@ pub enum WorkerError {
 
 /// What a worker does when a turn fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OnTrouble {
+pub enum ErrorPolicy {
     /// It logs the trouble and tries again after the pause: a network or a coordinator comes back.
     ///
     /// An executor that cannot be described will not be later either, so that ends the worker.
@@ -61,7 +61,7 @@ pub enum OnTrouble {
     Retry,
     /// It returns the error: on one machine trouble does not pass by itself, and somebody waits for
     /// the answer.
-    GiveUp,
+    Fail,
 }
 
 /// Takes jobs from a source and runs them, one at a time.
@@ -86,7 +86,7 @@ pub struct Worker {
     /// How long the worker rests when there was no capacity, no job or an error.
     pub pause: Duration,
     /// What to do when a turn fails.
-    pub on_trouble: OnTrouble,
+    pub on_error: ErrorPolicy,
 }
 
 impl Worker {
@@ -97,25 +97,25 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// The first failed turn with [`OnTrouble::GiveUp`]; otherwise only what makes every further turn
+    /// The first failed turn with [`ErrorPolicy::Fail`]; otherwise only what makes every further turn
     /// fail.
     ///
     /// # Cancellation
     ///
     /// The job in hand is stopped through its own `Cancellation` by its source; the worker takes no
-    /// further one. The future must be awaited to its end, as that of [`turn`](Self::turn).
+    /// further one. The future must be awaited to its end, as that of [`take_turn`](Self::take_turn).
     pub async fn run(&self, cancellation: &Cancellation) -> Result<(), WorkerError> {
         while !cancellation.is_canceled() {
-            match self.turn(cancellation).await {
-                Ok(Turn::RanJob) => continue,
-                Ok(Turn::Closed) => break,
-                Ok(Turn::NoCapacity) => {
+            match self.take_turn(cancellation).await {
+                Ok(TurnOutcome::RanJob) => continue,
+                Ok(TurnOutcome::Closed) => break,
+                Ok(TurnOutcome::NoCapacity) => {
                     tracing::debug!(runner = %self.config.name, "No free executor, no job asked for.");
                 }
-                Ok(Turn::NoJob) => {}
+                Ok(TurnOutcome::NoJob) => {}
                 Err(error) if self.ends_after(&error) => return Err(error),
                 Err(error) => {
-                    tracing::warn!(runner = %self.config.name, error = &error as &dyn std::error::Error, "Turn failed.");
+                    tracing::warn!(runner = %self.config.name, error = &error as &dyn std::error::Error, "TurnOutcome failed.");
                 }
             }
             tokio::select! {
@@ -127,9 +127,9 @@ impl Worker {
     }
 
     fn ends_after(&self, error: &WorkerError) -> bool {
-        match self.on_trouble {
-            OnTrouble::GiveUp => true,
-            OnTrouble::Retry => matches!(error, WorkerError::Describe(_)),
+        match self.on_error {
+            ErrorPolicy::Fail => true,
+            ErrorPolicy::Retry => matches!(error, WorkerError::Describe(_)),
         }
     }
 
@@ -144,21 +144,21 @@ impl Worker {
     ///
     /// Closes the turn when no job has come yet. The future must be awaited to its end: dropped
     /// halfway, it keeps what it acquired and leaves the job it took behind.
-    pub async fn turn(&self, cancellation: &Cancellation) -> Result<Turn, WorkerError> {
-        let acquired = caught(self.provider.acquire(&self.config, cancellation)).await;
+    pub async fn take_turn(&self, cancellation: &Cancellation) -> Result<TurnOutcome, WorkerError> {
+        let acquired = catch_panic(self.provider.acquire(&self.config, cancellation)).await;
         let data = match acquired.map_err(panicked)? {
             Ok(data) => data,
             Err(AcquireError::Canceled(_)) if cancellation.is_canceled() => {
-                return Ok(Turn::Closed);
+                return Ok(TurnOutcome::Closed);
             }
             // A provider that withdraws for a reason of its own says nothing about later turns.
             Err(AcquireError::NoFreeExecutor | AcquireError::Canceled(_)) => {
-                return Ok(Turn::NoCapacity);
+                return Ok(TurnOutcome::NoCapacity);
             }
             Err(error) => return Err(WorkerError::Acquire(error)),
         };
         let turn = self.guarded_turn(data.clone(), cancellation.clone()).await;
-        let released = caught(self.provider.release(&self.config, data)).await;
+        let released = catch_panic(self.provider.release(&self.config, data)).await;
         let turn = turn?;
         released.map_err(panicked)?;
         Ok(turn)
@@ -170,14 +170,14 @@ impl Worker {
         &self,
         data: ExecutorData,
         cancellation: Cancellation,
-    ) -> Result<Turn, WorkerError> {
+    ) -> Result<TurnOutcome, WorkerError> {
         let worker = self.clone();
         let mut task = JoinSet::new();
         task.spawn(async move { worker.turn_with(&data, &cancellation).await });
         match task.join_next().await {
             Some(Ok(turn)) => turn,
             Some(Err(panic)) => Err(WorkerError::Panicked(panic.into())),
-            None => Ok(Turn::Closed),
+            None => Ok(TurnOutcome::Closed),
         }
     }
 
@@ -185,7 +185,7 @@ impl Worker {
         &self,
         data: &ExecutorData,
         cancellation: &Cancellation,
-    ) -> Result<Turn, WorkerError> {
+    ) -> Result<TurnOutcome, WorkerError> {
         let request = self.request().map_err(WorkerError::Describe)?;
         let next = self
             .source
@@ -194,13 +194,13 @@ impl Worker {
             .map_err(WorkerError::Source)?;
         let assignment = match next {
             NextJob::Job(assignment) => *assignment,
-            NextJob::None => return Ok(Turn::NoJob),
-            NextJob::Closed => return Ok(Turn::Closed),
+            NextJob::None => return Ok(TurnOutcome::NoJob),
+            NextJob::Closed => return Ok(TurnOutcome::Closed),
         };
         let job = assignment.job.id;
         let outcome = self.run_job(assignment, data.clone()).await;
         self.source.finished(job, outcome).await;
-        Ok(Turn::RanJob)
+        Ok(TurnOutcome::RanJob)
     }
 
     fn request(&self) -> Result<JobRequest, ProviderError> {

@@ -99,7 +99,7 @@ impl fmt::Debug for Workspace {
 
 /// The environment a job runs in, as [`Executor::prepare`](crate::Executor::prepare) leaves it.
 #[derive(Debug, Clone)]
-pub struct Environment {
+pub struct PreparedEnvironment {
     /// The shell that is really there; scripts are written for it.
     pub shell: ShellInfo,
     /// Where the files are.

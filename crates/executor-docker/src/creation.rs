@@ -22,7 +22,7 @@ use crate::service::Attachment;
 use crate::tactic::Tactic;
 use crate::workspace::JobFiles;
 use bollard::models::{ContainerCreateBody, Mount};
-use executor_core::{Cancellation, Dialect};
+use executor_core::{Cancellation, ShellDialect};
 use std::path::Path;
 
 /// What is decided about a container before it is created.
@@ -222,7 +222,7 @@ impl Creation<'_> {
     }
 
     fn shell(&self) -> Vec<String> {
-        ready::shell(self.preparation.options.config.shell == Some(Dialect::Sh))
+        ready::shell(self.preparation.options.config.shell == Some(ShellDialect::Sh))
     }
 
     /// Returns what gives the files of a dead container back, where root in it may have made some that are not ours.

@@ -22,9 +22,9 @@ use executor_core::ability::{
     Terminal,
 };
 use executor_core::{
-    AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Dialect,
-    Environment, Executor, ExecutorData, ExecutorStage, JobOutcome, Placement, PrepareOptions,
-    ShellInfo, StageCell, StageCommand, StageResult,
+    AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Executor,
+    ExecutorData, ExecutorStage, JobOutcome, Placement, PrepareOptions, PreparedEnvironment,
+    ShellDialect, ShellInfo, StageCell, StageCommand, StageResult,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl DockerExecutor {
             default_builds_dir: "/builds".to_owned(),
             default_cache_dir: "/cache".to_owned(),
             shared_builds_dir: false,
-            shell: ShellInfo::new(Dialect::Bash),
+            shell: ShellInfo::new(ShellDialect::Bash),
             show_hostname: true,
         });
         Self {
@@ -106,7 +106,7 @@ impl Executor for DockerExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         refuse_if_canceled(cancellation)?;
         let dirs = self.base.prepare(options)?.clone();
         let options = self.base.options()?.clone();
@@ -385,5 +385,5 @@ fn refuse_if_canceled(cancellation: &Cancellation) -> Result<(), BuildError> {
 }
 
 fn not_prepared() -> BuildError {
-    BuildError::config("the executor is used before it is prepared")
+    BuildError::not_prepared("docker")
 }

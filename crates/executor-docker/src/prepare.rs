@@ -29,7 +29,7 @@ use crate::warm::{Blueprint, Pool};
 use crate::workspace::JobFiles;
 use executor_core::ability::ResumeObserver;
 use executor_core::{
-    BuildDirs, CancelCause, Cancellation, Dialect, JobTraceExt, PrepareOptions, ShellInfo,
+    BuildDirs, CancelCause, Cancellation, JobTraceExt, PrepareOptions, ShellDialect, ShellInfo,
 };
 use process::Supervisor;
 use std::sync::Arc;
@@ -357,19 +357,19 @@ impl Preparation {
     ) -> Result<ShellInfo, DockerError> {
         let mut shell = self.shell.clone();
         let (dialect, program) = match self.options.config.shell {
-            Some(Dialect::Sh) => (Dialect::Sh, "sh"),
-            Some(Dialect::Bash) if !inside.is_bash() => {
+            Some(ShellDialect::Sh) => (ShellDialect::Sh, "sh"),
+            Some(ShellDialect::Bash) if !inside.is_bash() => {
                 return Err(DockerError::config(format!(
                     "image {image} has no bash, which the runner's settings ask for with `shell`"
                 )));
             }
-            Some(dialect @ (Dialect::Pwsh | Dialect::PowerShell)) => {
+            Some(dialect @ (ShellDialect::Pwsh | ShellDialect::PowerShell)) => {
                 return Err(DockerError::config(format!(
                     "jobs in containers run in bash or sh, not in {dialect}"
                 )));
             }
-            _ if inside.is_bash() => (Dialect::Bash, inside.shell.as_str()),
-            _ => (Dialect::Sh, inside.shell.as_str()),
+            _ if inside.is_bash() => (ShellDialect::Bash, inside.shell.as_str()),
+            _ => (ShellDialect::Sh, inside.shell.as_str()),
         };
         shell.dialect = dialect;
         shell.program = Some(program.to_owned());

@@ -6,8 +6,8 @@ use crate::options::DockerOptions;
 use crate::warm::Pool;
 use async_trait::async_trait;
 use executor_core::{
-    AcquireError, BuildError, Cancellation, ConfigInfo, DefaultExecutorProvider, Dialect, Executor,
-    ExecutorData, ExecutorProvider, FeaturesInfo, ProviderError, RunnerConfig,
+    AcquireError, BuildError, Cancellation, ConfigInfo, DefaultExecutorProvider, Executor,
+    ExecutorData, ExecutorProvider, FeaturesInfo, ProviderError, RunnerConfig, ShellDialect,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub fn provider(options: DockerOptions) -> DockerProvider {
         let (shared, pool) = (Arc::clone(&shared), of_jobs.clone());
         Ok(Box::new(DockerExecutor::new(shared, pool, data)))
     };
-    let base = DefaultExecutorProvider::new(Dialect::Bash)
+    let base = DefaultExecutorProvider::new(ShellDialect::Bash)
         .with_creator(create)
         .with_features(add_features)
         .with_config_info(move |config, info| told.settings(config).report(info));
@@ -89,7 +89,7 @@ impl ExecutorProvider for DockerProvider {
         self.base.config_info(config, info);
     }
 
-    fn default_shell(&self) -> Option<Dialect> {
+    fn default_shell(&self) -> Option<ShellDialect> {
         self.base.default_shell()
     }
 

@@ -41,7 +41,7 @@ macro_rules! forward_provider {
         }
     };
     (@ $inner:ident default_shell) => {
-        fn default_shell(&self) -> Option<executor_core::Dialect> {
+        fn default_shell(&self) -> Option<executor_core::ShellDialect> {
             self.$inner.default_shell()
         }
     };

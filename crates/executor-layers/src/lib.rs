@@ -19,7 +19,7 @@
 //! use executor_core::prelude::*;
 //! use executor_layers::{ConcurrencyLimitLayer, WhenFull};
 //!
-//! let provider = DefaultExecutorProvider::new(Dialect::platform_default())
+//! let provider = DefaultExecutorProvider::new(ShellDialect::platform_default())
 //!     .with_creator(|_data| Err(BuildError::config("put an executor here")));
 //! let stack = ProviderStack::new(provider)
 //!     .layer(&ConcurrencyLimitLayer::of_each_runner())

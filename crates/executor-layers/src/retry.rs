@@ -4,9 +4,9 @@ use crate::forward::{forward_executor, forward_provider};
 use crate::rest::rest;
 use async_trait::async_trait;
 use executor_core::{
-    AcquireError, BuildError, Cancellation, Environment, Executor, ExecutorData, ExecutorProvider,
-    HumanDuration, JobOutcome, JobTraceExt, PrepareOptions, ProviderError, ProviderLayer,
-    RunnerConfig, StageCell, StageCommand, StageResult,
+    AcquireError, BuildError, Cancellation, Executor, ExecutorData, ExecutorProvider,
+    HumanDuration, JobOutcome, JobTraceExt, PrepareOptions, PreparedEnvironment, ProviderError,
+    ProviderLayer, RunnerConfig, StageCell, StageCommand, StageResult,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -176,7 +176,7 @@ impl RetryExecutor {
         attempt: u32,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         if attempt > 1 {
             self.inner = self.provider.create(&self.data)?;
             self.stage.follow(self.inner.stage_cell());
@@ -202,7 +202,7 @@ impl Executor for RetryExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         let RetryLayer { attempts, pause } = self.layer;
         let mut attempt = 1;
         loop {

@@ -3,8 +3,8 @@
 use crate::forward::{forward_executor, forward_provider};
 use async_trait::async_trait;
 use executor_core::{
-    AcquireError, BuildError, Cancellation, Environment, Executor, ExecutorData, ExecutorProvider,
-    JobOutcome, PrepareOptions, ProviderError, ProviderLayer, RunnerConfig, StageCommand,
+    AcquireError, BuildError, Cancellation, Executor, ExecutorData, ExecutorProvider, JobOutcome,
+    PrepareOptions, PreparedEnvironment, ProviderError, ProviderLayer, RunnerConfig, StageCommand,
     StageResult,
 };
 use std::fmt::Display;
@@ -212,7 +212,7 @@ impl Executor for TracingExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         let attempt = &self.attempt.span;
         attempt.record("job", display(options.job.id));
         attempt.record("runner", options.config.name.as_str());

@@ -11,7 +11,7 @@ use executor_core::ability::{
 };
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildError, BuildStage, CancelCause, Cancellation,
-    Environment, Executor, ExecutorStage, ExitCode, JobOutcome, JobTrace, PrepareOptions,
+    Executor, ExecutorStage, ExitCode, JobOutcome, JobTrace, PrepareOptions, PreparedEnvironment,
     RunnerConfig, ShellInfo, ShellKind, StageCell, StageCommand, StageResult, StageStatus,
     Workspace,
 };
@@ -103,7 +103,7 @@ impl Executor for ShellExecutor {
         &mut self,
         mut options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         refuse_if_canceled(cancellation)?;
         options.config = directories::on_this_host(options.config);
         let project_is_ours = options.project_dir.is_none();
@@ -240,7 +240,7 @@ fn cause(cancellation: &Cancellation) -> CancelCause {
 }
 
 fn not_prepared() -> BuildError {
-    BuildError::config("the executor is used before it is prepared")
+    BuildError::not_prepared("shell")
 }
 
 /// Tells how a stage ended; one that was made to end is no result.

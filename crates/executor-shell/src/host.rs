@@ -3,7 +3,7 @@
 use crate::config::ShellConfig;
 use crate::environment::RunnerEnvironment;
 use crate::error::ShellError;
-use executor_core::{Dialect, ShellInfo};
+use executor_core::{ShellDialect, ShellInfo};
 use process::{Settings, Supervisor};
 use rustix::fs::{Access, access};
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ pub(crate) struct Host {
     pub(crate) config: ShellConfig,
     pub(crate) environment: RunnerEnvironment,
     /// The shell of jobs for which nobody chose one: the platform's, or `sh` where there is no bash.
-    pub(crate) default_dialect: Dialect,
+    pub(crate) default_dialect: ShellDialect,
     supervisor: Mutex<Option<Supervisor>>,
 }
 
@@ -83,12 +83,12 @@ fn path_of(environment: &RunnerEnvironment) -> &OsStr {
     environment.get("PATH").unwrap_or(usual)
 }
 
-fn default_dialect(path: &OsStr) -> Dialect {
-    let platform = Dialect::platform_default();
-    let there = |dialect: Dialect| find_program(path, dialect.as_str()).is_some();
+fn default_dialect(path: &OsStr) -> ShellDialect {
+    let platform = ShellDialect::platform_default();
+    let there = |dialect: ShellDialect| find_program(path, dialect.as_str()).is_some();
     // Without any shell it is the platform's that is missed.
-    if platform == Dialect::Bash && !there(platform) && there(Dialect::Sh) {
-        Dialect::Sh
+    if platform == ShellDialect::Bash && !there(platform) && there(ShellDialect::Sh) {
+        ShellDialect::Sh
     } else {
         platform
     }
@@ -122,9 +122,9 @@ mod tests {
             let dialect = default_dialect(directory.path().as_os_str());
             assert_eq!(dialect, expect, "{names:?}");
         };
-        check(&["bash", "sh"], Dialect::Bash);
-        check(&["bash"], Dialect::Bash);
-        check(&["sh"], Dialect::Sh);
-        check(&[], Dialect::platform_default());
+        check(&["bash", "sh"], ShellDialect::Bash);
+        check(&["bash"], ShellDialect::Bash);
+        check(&["sh"], ShellDialect::Sh);
+        check(&[], ShellDialect::platform_default());
     }
 }

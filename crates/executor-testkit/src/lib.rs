@@ -19,7 +19,7 @@
 //! use executor_testkit::{SuiteOptions, conformance, runner_config};
 //!
 //! fn provider() -> Arc<dyn ExecutorProvider> {
-//!     let provider = DefaultExecutorProvider::new(Dialect::Sh)
+//!     let provider = DefaultExecutorProvider::new(ShellDialect::Sh)
 //!         .with_creator(|_data| Err(BuildError::config("put your executor here")));
 //!     Arc::new(provider)
 //! }

@@ -11,7 +11,7 @@ pub(crate) async fn caught<T>(
     work: impl Future<Output = Result<T, BuildError>>,
 ) -> Result<T, BuildError> {
     // On the heap: the work of a whole job would be copied about otherwise.
-    let polled = panics::caught(Box::pin(work)).await;
+    let polled = panics::catch_panic(Box::pin(work)).await;
     polled.unwrap_or_else(|panic| {
         trace.error_line(&format!("panic: {panic}"));
         Err(BuildError::System {

@@ -23,8 +23,8 @@ use crate::stages::script_of;
 use crate::variables;
 use executor_core::trace::JobTraceExt;
 use executor_core::{
-    BuildError, BuildStage, CancelCause, Cancellation, Environment, JobTrace, PlannedWorkspace,
-    Retryability, ShellInfo, StopLevel, Workspace,
+    BuildError, BuildStage, CancelCause, Cancellation, JobTrace, PlannedWorkspace,
+    PreparedEnvironment, Retryability, ShellInfo, StopLevel, Workspace,
 };
 use fail_point::fail_point;
 use shells::JobScripts;
@@ -65,7 +65,7 @@ impl EarlySources {
     }
 
     /// Returns whether they are what this environment is to get.
-    pub(crate) fn are_for(&self, environment: &Environment, build: &Build<'_>) -> bool {
+    pub(crate) fn are_for(&self, environment: &PreparedEnvironment, build: &Build<'_>) -> bool {
         let (planned, found) = (&self.workspace, &environment.workspace);
         // Sources do not come to the private directory, and have nothing in it.
         let places = |workspace: &Workspace| {
@@ -158,7 +158,7 @@ impl Build<'_> {
         shell: &ShellInfo,
         workspace: &Workspace,
     ) -> Result<Option<Bringing>, BuildError> {
-        let environment = Environment {
+        let environment = PreparedEnvironment {
             shell: shell.clone(),
             workspace: workspace.clone(),
             hostname: String::new(),

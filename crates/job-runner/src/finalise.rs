@@ -9,7 +9,9 @@ use crate::stages::Stages;
 use crate::tool;
 use executor_core::job::{Artifact, ArtifactWhen};
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, Cancellation, KeptArtifact, Retryability, StopLevel};
+use executor_core::{
+    BuildError, BuildStage, Cancellation, RetainedArtifact, Retryability, StopLevel,
+};
 use fail_point::fail_point;
 use std::path::{Path, PathBuf};
 
@@ -129,7 +131,7 @@ impl Stages<'_, '_> {
         for line in removed_meanwhile(&vanished) {
             log.warning_line(&line);
         }
-        let KeptArtifact {
+        let RetainedArtifact {
             artifact_type,
             files,
             ..

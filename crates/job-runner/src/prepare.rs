@@ -7,8 +7,8 @@ use crate::remove::Parents;
 use crate::sources::{Sources, in_place};
 use executor_core::trace::JobTraceExt;
 use executor_core::{
-    BuildError, Cancellation, Environment, Executor, HumanDuration, JobTrace, PrepareOptions,
-    StopLevel,
+    BuildError, Cancellation, Executor, HumanDuration, JobTrace, PrepareOptions,
+    PreparedEnvironment, StopLevel,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use trace::SectionGuard;
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) executor: Box<dyn Executor>,
-    pub(crate) environment: Environment,
+    pub(crate) environment: PreparedEnvironment,
 }
 
 impl Build<'_> {

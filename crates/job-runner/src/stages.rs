@@ -8,8 +8,8 @@ use crate::variables;
 use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariables;
 use executor_core::{
-    BuildDirs, BuildError, BuildStage, CancelCause, Cancellation, Environment, Executor, JobTrace,
-    Placement, Retryability, StageCommand, StageReport, StageResult, StageVariables,
+    BuildDirs, BuildError, BuildStage, CancelCause, Cancellation, Executor, JobTrace, Placement,
+    PreparedEnvironment, Retryability, StageCommand, StageReport, StageResult, StageVariables,
 };
 use shells::{JobScripts, Script, ScriptOptions};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use trace::SectionGuard;
 pub(crate) struct Stages<'b, 'r> {
     pub(crate) build: &'b mut Build<'r>,
     pub(crate) executor: &'b mut dyn Executor,
-    pub(crate) environment: Environment,
+    pub(crate) environment: PreparedEnvironment,
     pub(crate) settings: Settings,
     /// All variables of the job, expanded.
     pub(crate) expanded: JobVariables,
@@ -53,7 +53,7 @@ impl<'b, 'r> Stages<'b, 'r> {
     pub(crate) async fn run(
         build: &'b mut Build<'r>,
         executor: &'b mut dyn Executor,
-        environment: Environment,
+        environment: PreparedEnvironment,
         settings: Settings,
     ) -> Result<(), BuildError> {
         let environment = staged(build, environment)?;
@@ -112,7 +112,7 @@ impl<'b, 'r> Stages<'b, 'r> {
     fn new(
         build: &'b mut Build<'r>,
         executor: &'b mut dyn Executor,
-        environment: Environment,
+        environment: PreparedEnvironment,
         settings: Settings,
     ) -> Result<Self, BuildError> {
         let known = &*settings.variables;

@@ -3,7 +3,7 @@
 use executor_core::job::Job;
 use executor_core::variable::{JobVariable, JobVariables, LONGEST_VALUE, TooLong, expand_within};
 use executor_core::{
-    BuildError, Environment, FileVariable, JobSlot, JobState, RunnerConfig, StageVariables,
+    BuildError, FileVariable, JobSlot, JobState, PreparedEnvironment, RunnerConfig, StageVariables,
 };
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -73,7 +73,7 @@ pub(crate) fn of_job(job: &Job, facts: &Facts<'_>) -> Result<JobVariables, Build
 /// As [`of_job`], for a variable of the environment.
 pub(crate) fn in_environment(
     mut variables: JobVariables,
-    environment: &Environment,
+    environment: &PreparedEnvironment,
 ) -> Result<JobVariables, BuildError> {
     let dirs = environment.workspace.dirs();
     let kind = if dirs.shared {
@@ -268,7 +268,7 @@ fn check(variable: &JobVariable) -> Result<(), BuildError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use executor_core::{BuildDirs, Dialect, ShellInfo, Workspace};
+    use executor_core::{BuildDirs, ShellDialect, ShellInfo, Workspace};
 
     fn job_with(variables: Vec<JobVariable>) -> Job {
         Job {
@@ -300,7 +300,7 @@ mod tests {
         for_stage(&expanded(&variables, Some("/t"))?, status)
     }
 
-    fn environment() -> Environment {
+    fn environment() -> PreparedEnvironment {
         let dirs = BuildDirs {
             builds_dir: "/b".to_owned(),
             cache_dir: "/c".to_owned(),
@@ -308,8 +308,8 @@ mod tests {
             temp_dir: "/b/p.tmp".to_owned(),
             shared: true,
         };
-        Environment {
-            shell: ShellInfo::new(Dialect::Sh),
+        PreparedEnvironment {
+            shell: ShellInfo::new(ShellDialect::Sh),
             workspace: Workspace::Local(dirs),
             hostname: "host".to_owned(),
             variables: Vec::new(),

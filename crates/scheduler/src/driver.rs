@@ -7,8 +7,8 @@ use super::resources::{LocalResources, ResourceGroups};
 use crate::event::EventSink;
 use crate::report::PipelineReport;
 use executor_core::{
-    ActiveJobs, CancelCause, Cancellation, ExecutorProvider, JobRunner, JobSlots, JobSource,
-    OnTrouble, RunnerConfig, Worker, WorkerError,
+    ActiveJobs, CancelCause, Cancellation, ErrorPolicy, ExecutorProvider, JobRunner, JobSlots,
+    JobSource, RunnerConfig, Worker, WorkerError,
 };
 use pipeline::plan::{Plan, PlannedJob};
 use std::num::NonZeroU32;
@@ -132,7 +132,7 @@ impl Driver {
                 active: self.active.clone(),
                 slots: slots.clone(),
                 pause: CAPACITY_PAUSE,
-                on_trouble: OnTrouble::GiveUp,
+                on_error: ErrorPolicy::Fail,
             };
             let stop = stop.clone();
             workers.spawn(async move { worker.run(&stop).await });

@@ -2,7 +2,7 @@
 
 use crate::Status;
 use executor_core::{
-    ChangedFiles, FailureReason, KeptArtifact, PipelineId, ReusedFrom, TestTotals,
+    ChangedFiles, FailureReason, PipelineId, RetainedArtifact, ReusedFrom, TestTotals,
 };
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
@@ -135,7 +135,7 @@ pub enum EventKind {
         changed: Option<ChangedFiles>,
         /// The artifacts that are kept of it, reports among them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        artifacts: Vec<KeptArtifact>,
+        artifacts: Vec<RetainedArtifact>,
     },
     /// The pipeline has ended, or waits for somebody.
     PipelineDone {

@@ -1,12 +1,12 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use executor_core::shell::{Dialect, ShellInfo, ShellKind};
+use executor_core::shell::{ShellDialect, ShellInfo, ShellKind};
 
 /// A one-line sh program that becomes the best shell of a container: bash, sh or busybox.
 ///
 /// It looks at fixed paths only, because an image may come without `PATH`. The chosen shell reads
 /// the script from standard input; arguments are passed along, so `--login` reaches bash and sh
-/// alike. Use it with a script of [`Dialect::Sh`], which all of them run. Exit code 127 when there
+/// alike. Use it with a script of [`ShellDialect::Sh`], which all of them run. Exit code 127 when there
 /// is no shell.
 pub const DETECT_SHELL: &str = "for s in /usr/local/bin/bash /usr/bin/bash /bin/bash \
 /usr/local/bin/sh /usr/bin/sh /bin/sh; do [ -x \"$s\" ] && exec \"$s\" \"$@\"; done; \
@@ -27,10 +27,10 @@ $runwrightScript = [Console]::In.ReadToEnd(); \
 /// # Examples
 ///
 /// ```
-/// use executor_core::shell::{Dialect, ShellInfo, ShellKind};
+/// use executor_core::shell::{ShellDialect, ShellInfo, ShellKind};
 /// use shells::ShellCommand;
 ///
-/// let shell = ShellInfo::new(Dialect::Bash).with_kind(ShellKind::Login);
+/// let shell = ShellInfo::new(ShellDialect::Bash).with_kind(ShellKind::Login);
 /// let command = ShellCommand::reading_stdin(&shell);
 /// assert_eq!(command.argv(), ["bash", "--login"]);
 /// let command = ShellCommand::reading_file(&shell, "/tmp/script.sh");
@@ -48,9 +48,9 @@ impl ShellCommand {
     /// do so without a password. PowerShell ignores the user.
     pub fn reading_stdin(shell: &ShellInfo) -> Self {
         let argv = match (shell.dialect, &shell.user) {
-            (Dialect::Sh | Dialect::Bash, Some(user)) => su(shell, user, &["-s"]),
-            (Dialect::Sh | Dialect::Bash, None) => posix(shell),
-            (Dialect::Pwsh | Dialect::PowerShell, _) => {
+            (ShellDialect::Sh | ShellDialect::Bash, Some(user)) => su(shell, user, &["-s"]),
+            (ShellDialect::Sh | ShellDialect::Bash, None) => posix(shell),
+            (ShellDialect::Pwsh | ShellDialect::PowerShell, _) => {
                 let mut argv = powershell(shell);
                 argv.extend(["-EncodedCommand".to_owned(), encoded(READ_SCRIPT)]);
                 argv
@@ -68,13 +68,13 @@ impl ShellCommand {
             path.to_owned()
         };
         let argv = match (shell.dialect, &shell.user) {
-            (Dialect::Sh | Dialect::Bash, Some(user)) => su(shell, user, &[&path]),
-            (Dialect::Sh | Dialect::Bash, None) => {
+            (ShellDialect::Sh | ShellDialect::Bash, Some(user)) => su(shell, user, &[&path]),
+            (ShellDialect::Sh | ShellDialect::Bash, None) => {
                 let mut argv = posix(shell);
                 argv.push(path);
                 argv
             }
-            (Dialect::Pwsh | Dialect::PowerShell, _) => {
+            (ShellDialect::Pwsh | ShellDialect::PowerShell, _) => {
                 let mut argv = powershell(shell);
                 argv.extend(["-File".to_owned(), path]);
                 argv
@@ -86,7 +86,7 @@ impl ShellCommand {
     /// Returns the command for somebody at a terminal; it reads no start file by itself.
     pub(crate) fn interactive(shell: &ShellInfo) -> Self {
         let flags: &[&str] = match shell.dialect {
-            Dialect::Bash => &["--noprofile", "--norc", "-i"],
+            ShellDialect::Bash => &["--noprofile", "--norc", "-i"],
             _ => &["-i"],
         };
         let argv = [program(shell)].into_iter().chain(flags.iter().copied());
@@ -127,7 +127,7 @@ fn program(shell: &ShellInfo) -> &str {
 
 fn posix(shell: &ShellInfo) -> Vec<String> {
     let flag = match (shell.dialect, shell.kind) {
-        (Dialect::Bash, ShellKind::Login) => Some("--login"),
+        (ShellDialect::Bash, ShellKind::Login) => Some("--login"),
         (_, kind) => kind_flag(kind),
     };
     [program(shell)]
@@ -170,7 +170,7 @@ fn powershell(shell: &ShellInfo) -> Vec<String> {
         argv.push("-NonInteractive".to_owned());
     }
     argv.push("-NoLogo".to_owned());
-    if shell.dialect == Dialect::PowerShell {
+    if shell.dialect == ShellDialect::PowerShell {
         argv.extend(["-InputFormat", "Text", "-OutputFormat", "Text"].map(str::to_owned));
         argv.extend(["-ExecutionPolicy", "Bypass"].map(str::to_owned));
     }

@@ -1,6 +1,6 @@
 use crate::ScriptError;
 use crate::quote::{pwsh, refuse_nul, sh_always};
-use executor_core::shell::Dialect;
+use executor_core::shell::ShellDialect;
 use executor_core::variable::{JobVariable, JobVariables};
 
 /// Returns lines that set `variables`, to be put before a script.
@@ -13,7 +13,10 @@ use executor_core::variable::{JobVariable, JobVariables};
 ///
 /// [`ScriptError::VariableName`] for a name that is no shell identifier, [`ScriptError::Nul`] for a
 /// NUL byte in a value.
-pub fn export_prologue(dialect: Dialect, variables: &JobVariables) -> Result<String, ScriptError> {
+pub fn export_prologue(
+    dialect: ShellDialect,
+    variables: &JobVariables,
+) -> Result<String, ScriptError> {
     let mut text = String::new();
     for (index, JobVariable { key, value, .. }) in variables.iter().enumerate() {
         if !is_identifier(key) {
@@ -47,7 +50,7 @@ fn is_identifier(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn prologue(dialect: Dialect, key: &str, value: &str) -> Result<String, ScriptError> {
+    fn prologue(dialect: ShellDialect, key: &str, value: &str) -> Result<String, ScriptError> {
         export_prologue(
             dialect,
             &[JobVariable::public(key, value)].into_iter().collect(),
@@ -58,11 +61,11 @@ mod tests {
     fn values_are_data_in_every_dialect() {
         let value = "$(id) 'x'\n`y`";
         assert_eq!(
-            prologue(Dialect::Sh, "A", value).unwrap(),
+            prologue(ShellDialect::Sh, "A", value).unwrap(),
             "export A='$(id) '\\''x'\\''\n`y`'\n"
         );
         assert_eq!(
-            prologue(Dialect::Pwsh, "A", value).unwrap(),
+            prologue(ShellDialect::Pwsh, "A", value).unwrap(),
             "${env:A} = '$(id) ''x''\n`y`'\n${A} = ${env:A}\n"
         );
     }
@@ -70,13 +73,16 @@ mod tests {
     #[test]
     fn names_that_would_be_code_are_refused() {
         for name in ["", "1A", "A=B", "A;id", "A\nB", "é", "A\0"] {
-            let refused = prologue(Dialect::Bash, name, "x");
+            let refused = prologue(ShellDialect::Bash, name, "x");
             assert_eq!(
                 refused,
                 Err(ScriptError::VariableName { position: 1 }),
                 "{name:?}"
             );
         }
-        assert_eq!(prologue(Dialect::Bash, "A", "x\0"), Err(ScriptError::Nul));
+        assert_eq!(
+            prologue(ShellDialect::Bash, "A", "x\0"),
+            Err(ScriptError::Nul)
+        );
     }
 }

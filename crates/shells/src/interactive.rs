@@ -5,7 +5,7 @@ use crate::quote::{refuse_nul, sh, sh_always};
 use crate::user::UserCommand;
 use crate::writer::Writer;
 use crate::{ScriptError, ScriptOptions, ShellCommand};
-use executor_core::shell::{Dialect, ShellInfo};
+use executor_core::shell::{ShellDialect, ShellInfo};
 use std::fmt::Write as _;
 
 /// An interactive sh or bash that knows which job it is in and what the job's script is.
@@ -21,10 +21,10 @@ use std::fmt::Write as _;
 /// # Examples
 ///
 /// ```
-/// use executor_core::shell::{Dialect, ShellInfo};
+/// use executor_core::shell::{ShellDialect, ShellInfo};
 /// use shells::InteractiveShell;
 ///
-/// let shell = ShellInfo::new(Dialect::Bash);
+/// let shell = ShellInfo::new(ShellDialect::Bash);
 /// let commands = ["make".to_owned(), "make check".to_owned()];
 /// let interactive = InteractiveShell::new(&shell, "/tmp/job/shell", "job test", &commands)?;
 /// assert_eq!(interactive.command().argv(), ["bash", "--noprofile", "--norc", "-i"]);
@@ -90,7 +90,7 @@ impl<'a> InteractiveShell<'a> {
         let reads_start = match self.shell.dialect {
             // Before the first prompt, when bash has read its history; a file that it read as its
             // own start file would come after the one of the system.
-            Dialect::Bash => ("PROMPT_COMMAND", format!(". {}", sh(&start))),
+            ShellDialect::Bash => ("PROMPT_COMMAND", format!(". {}", sh(&start))),
             _ => ("ENV", start),
         };
         vec![reads_start, ("HISTFILE", self.path(Self::HISTORY_FILE))]
@@ -99,7 +99,7 @@ impl<'a> InteractiveShell<'a> {
     /// Returns the text of the start file.
     pub fn start_file(&self) -> String {
         let mut text = String::new();
-        let is_bash = self.shell.dialect == Dialect::Bash;
+        let is_bash = self.shell.dialect == ShellDialect::Bash;
         text.push_str(if is_bash {
             "unset PROMPT_COMMAND\n"
         } else {
@@ -185,7 +185,7 @@ impl<'a> InteractiveShell<'a> {
             return;
         }
         // Without a line editor there is no history to look at.
-        if self.shell.dialect != Dialect::Bash {
+        if self.shell.dialect != ShellDialect::Bash {
             text.push_str("script\n");
         }
         text.push_str(
@@ -230,7 +230,7 @@ fn is_reordering(character: char) -> bool {
 mod tests {
     use super::*;
 
-    fn start(dialect: Dialect, title: &str, commands: &[&str]) -> String {
+    fn start(dialect: ShellDialect, title: &str, commands: &[&str]) -> String {
         let shell = ShellInfo::new(dialect);
         let commands: Vec<_> = commands.iter().map(|&text| text.to_owned()).collect();
         let interactive = InteractiveShell::new(&shell, "/d", title, &commands).unwrap();
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn texts_of_the_user_are_data() {
         let text = start(
-            Dialect::Bash,
+            ShellDialect::Bash,
             "job $(id) 'x' \x1b[2J",
             &["echo 'a'\necho b"],
         );
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_start_files_of_the_user_are_read_only_when_that_is_wanted() {
-        let shell = ShellInfo::new(Dialect::Bash);
+        let shell = ShellInfo::new(ShellDialect::Bash);
         let mut interactive = InteractiveShell::new(&shell, "/d", "", &[]).unwrap();
         assert!(!interactive.start_file().contains(".bashrc"));
         interactive.profile = true;
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn there_is_no_start_file_for_powershell() {
-        let shell = ShellInfo::new(Dialect::Pwsh);
+        let shell = ShellInfo::new(ShellDialect::Pwsh);
         let refused = InteractiveShell::new(&shell, "/d", "", &[]);
         assert_eq!(refused.unwrap_err(), ScriptError::NotInteractive);
     }

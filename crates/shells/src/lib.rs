@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use executor_core::job::{Job, Step};
-//! use executor_core::shell::{Dialect, ShellInfo};
+//! use executor_core::shell::{ShellDialect, ShellInfo};
 //! use executor_core::stage::BuildStage;
 //! use shells::JobScripts;
 //!
@@ -12,7 +12,7 @@
 //!     script: vec!["echo hello".to_owned()],
 //!     ..Step::default()
 //! });
-//! let scripts = JobScripts::new(&ShellInfo::new(Dialect::Bash), &job);
+//! let scripts = JobScripts::new(&ShellInfo::new(ShellDialect::Bash), &job);
 //! let script = scripts.script(&BuildStage::script())?.expect("the job has a script");
 //! assert!(script.text().contains("echo hello"));
 //! // No `after_script`: nothing to run, so the stage is skipped.

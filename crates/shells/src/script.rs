@@ -6,7 +6,7 @@ use crate::user::UserCommand;
 use crate::writer::Writer;
 use crate::{ScriptError, ScriptOptions};
 use executor_core::job::{HookName, Job, Step};
-use executor_core::shell::{Dialect, ShellInfo};
+use executor_core::shell::{ShellDialect, ShellInfo};
 use executor_core::stage::BuildStage;
 
 /// The text of one stage, complete in itself.
@@ -16,7 +16,7 @@ use executor_core::stage::BuildStage;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
     stage: BuildStage,
-    dialect: Dialect,
+    dialect: ShellDialect,
     text: String,
 }
 
@@ -27,7 +27,7 @@ impl Script {
     }
 
     /// Returns the shell it is written for.
-    pub fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> ShellDialect {
         self.dialect
     }
 
@@ -55,7 +55,7 @@ impl Script {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobScripts {
     /// The shell to write for; `None` means the platform's.
-    pub dialect: Option<Dialect>,
+    pub dialect: Option<ShellDialect>,
     /// What may be switched.
     pub options: ScriptOptions,
     /// The runner's host, for the greeting.
@@ -115,7 +115,7 @@ impl JobScripts {
     ///
     /// [`ScriptError::Nul`] when one of the commands holds a NUL byte.
     pub fn script(&self, stage: &BuildStage) -> Result<Option<Script>, ScriptError> {
-        let dialect = self.dialect.unwrap_or_else(Dialect::platform_default);
+        let dialect = self.dialect.unwrap_or_else(ShellDialect::platform_default);
         let mut writer = self.writer(dialect);
         if !self.write(stage, writer.as_mut()) {
             return Ok(None);
@@ -129,10 +129,12 @@ impl JobScripts {
         }))
     }
 
-    fn writer(&self, dialect: Dialect) -> Box<dyn Writer> {
+    fn writer(&self, dialect: ShellDialect) -> Box<dyn Writer> {
         match dialect {
-            Dialect::Sh | Dialect::Bash => Box::new(Posix::new(dialect, self.options.clone())),
-            Dialect::Pwsh | Dialect::PowerShell => {
+            ShellDialect::Sh | ShellDialect::Bash => {
+                Box::new(Posix::new(dialect, self.options.clone()))
+            }
+            ShellDialect::Pwsh | ShellDialect::PowerShell => {
                 Box::new(PowerShell::new(dialect, self.options.clone()))
             }
         }

@@ -2,7 +2,7 @@ use super::print;
 use crate::args::ExecutorsArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use executor_core::{Dialect, FeaturesInfo};
+use executor_core::{FeaturesInfo, ShellDialect};
 use executor_docker::DockerOptions;
 use executor_shell::ShellConfig;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
         provider
             .features(&mut features)
             .map_err(Failure::environment)?;
-        let shell = provider.default_shell().map(Dialect::as_str);
+        let shell = provider.default_shell().map(ShellDialect::as_str);
         all.push(Described {
             name,
             shell,

@@ -3,7 +3,7 @@
 use super::clean::{shown_name, strip_controls};
 use super::style::{Style, Tone};
 use super::width::cut;
-use executor_core::{FailedTest, KeptArtifact};
+use executor_core::{FailedTest, RetainedArtifact};
 use scheduler::{JobReport, PipelineReport};
 use std::fmt::Write;
 
@@ -126,7 +126,7 @@ fn artifacts(text: &mut String, report: &PipelineReport, style: Style) {
     }
 }
 
-fn artifact(job: &JobReport, kept: &KeptArtifact) -> String {
+fn artifact(job: &JobReport, kept: &RetainedArtifact) -> String {
     let name = match &job.exposed_as {
         Some(label) if kept.is_archive() => label,
         _ if kept.is_archive() && !kept.name.is_empty() => &kept.name,

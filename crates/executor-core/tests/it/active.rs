@@ -34,7 +34,7 @@ async fn a_scrape_sees_the_stage_while_run_is_busy() {
     }
     let worker = bench.worker();
     let go_on = Cancellation::new();
-    let (turn, ()) = tokio::join!(worker.turn(&go_on), async {
+    let (turn, ()) = tokio::join!(worker.take_turn(&go_on), async {
         bench
             .timeline
             .wait_for_line("executor(1).run(step_script)")

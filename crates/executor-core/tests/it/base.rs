@@ -12,7 +12,7 @@ fn base() -> AbstractExecutor {
         shell: ShellInfo {
             program: Some("/opt/bash".to_owned()),
             pre_build_script: "echo own".to_owned(),
-            ..ShellInfo::new(Dialect::Bash).with_kind(ShellKind::Login)
+            ..ShellInfo::new(ShellDialect::Bash).with_kind(ShellKind::Login)
         },
         show_hostname: true,
     })
@@ -25,13 +25,13 @@ fn the_shell_is_known_before_prepare_and_bound_to_the_operators_scripts() {
     let shell = base.shell();
     assert_eq!(
         (shell.dialect, shell.kind),
-        (Dialect::Bash, ShellKind::Login)
+        (ShellDialect::Bash, ShellKind::Login)
     );
     assert_eq!(shell.program.as_deref(), Some("/opt/bash"));
     assert_eq!(shell.pre_build_script, "echo own");
 
     let mut config = runner_config("base");
-    config.shell = Some(Dialect::Sh);
+    config.shell = Some(ShellDialect::Sh);
     config.pre_build_script = "echo before".to_owned();
     config.post_build_script = "echo after".to_owned();
     config.pre_get_sources_script = "echo fetch".to_owned();
@@ -39,7 +39,7 @@ fn the_shell_is_known_before_prepare_and_bound_to_the_operators_scripts() {
     base.prepare(OptionsBuilder::new().config(config).build())
         .unwrap();
     let shell = base.shell();
-    assert_eq!(shell.dialect, Dialect::Sh);
+    assert_eq!(shell.dialect, ShellDialect::Sh);
     assert_eq!(shell.program, None, "it was the program of another dialect");
     let scripts = [
         &shell.pre_get_sources_script,

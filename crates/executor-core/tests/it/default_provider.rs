@@ -21,21 +21,21 @@ fn features(provider: &dyn ExecutorProvider) -> FeaturesInfo {
 #[test]
 fn it_has_a_creator_two_updaters_and_a_default_shell() {
     // R-EXEC-36
-    let provider = DefaultExecutorProvider::new(Dialect::Pwsh)
+    let provider = DefaultExecutorProvider::new(ShellDialect::Pwsh)
         .with_creator(|_data| Ok(Box::new(Independent::new())))
         .with_features(|features| features.image = true)
         .with_config_info(|config, info| info.gpus.clone_from(&config.name));
     assert!(provider.can_create().is_ok());
     assert_eq!(features(&provider).names(), ["image"]);
     assert_eq!(config_info(&provider).gpus, "testkit");
-    assert_eq!(provider.default_shell(), Some(Dialect::Pwsh));
+    assert_eq!(provider.default_shell(), Some(ShellDialect::Pwsh));
 }
 
 #[test]
 fn without_a_creator_it_can_create_nothing_and_says_so() {
     // R-EXEC-37
     // R-EXEC-10
-    let provider = DefaultExecutorProvider::new(Dialect::Sh);
+    let provider = DefaultExecutorProvider::new(ShellDialect::Sh);
     let missing = provider.can_create().unwrap_err();
     assert!(missing.message.contains("creator"), "{missing}");
     let error = provider.create(&ExecutorData::new()).unwrap_err();
@@ -50,7 +50,7 @@ fn create_delegates_to_the_creator_and_gives_it_the_data() {
     // R-EXEC-37
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
-    let provider = DefaultExecutorProvider::new(Dialect::Sh).with_creator(move |data| {
+    let provider = DefaultExecutorProvider::new(ShellDialect::Sh).with_creator(move |data| {
         counted.fetch_add(1, Ordering::Relaxed);
         match data.get::<&str>() {
             Some(&"fits") => Ok(Box::new(Independent::new())),
@@ -73,9 +73,9 @@ fn create_delegates_to_the_creator_and_gives_it_the_data() {
 #[test]
 fn the_features_updater_reports_and_may_be_left_out() {
     // R-EXEC-39
-    let without = DefaultExecutorProvider::new(Dialect::Sh);
+    let without = DefaultExecutorProvider::new(ShellDialect::Sh);
     assert_eq!(features(&without), FeaturesInfo::default());
-    let with = DefaultExecutorProvider::new(Dialect::Sh).with_features(|features| {
+    let with = DefaultExecutorProvider::new(ShellDialect::Sh).with_features(|features| {
         features.variables = true;
         features.terminal = true;
     });
@@ -92,9 +92,9 @@ fn the_features_updater_reports_and_may_be_left_out() {
 #[test]
 fn the_config_updater_may_be_left_out() {
     // R-EXEC-40
-    let without = DefaultExecutorProvider::new(Dialect::Sh);
+    let without = DefaultExecutorProvider::new(ShellDialect::Sh);
     assert_eq!(config_info(&without), ConfigInfo::default());
-    let with = DefaultExecutorProvider::new(Dialect::Sh)
+    let with = DefaultExecutorProvider::new(ShellDialect::Sh)
         .with_config_info(|_config, info| "all".clone_into(&mut info.gpus));
     assert_eq!(config_info(&with).gpus, "all");
 }
@@ -118,7 +118,7 @@ fn a_provider_without_a_default_shell_is_refused() {
 #[tokio::test]
 async fn acquire_and_release_reserve_nothing() {
     // R-EXEC-42
-    let provider = DefaultExecutorProvider::new(Dialect::Sh);
+    let provider = DefaultExecutorProvider::new(ShellDialect::Sh);
     let config = runner_config("closures");
     let mut leases = Vec::new();
     for _ in 0..1000 {

@@ -5,7 +5,7 @@ use executor_core::ability::{
     FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
 };
 use executor_core::prelude::*;
-use executor_core::{JobState, ProviderRegistry, Turn, Worker};
+use executor_core::{JobState, ProviderRegistry, TurnOutcome, Worker};
 
 /// Keeps all it needs itself; runs nothing and says that it succeeded.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Independent {
 impl Independent {
     pub(crate) fn new() -> Self {
         Self {
-            shell: ShellInfo::new(Dialect::Sh),
+            shell: ShellInfo::new(ShellDialect::Sh),
             stage: StageCell::new(),
             trace: None,
         }
@@ -35,10 +35,10 @@ impl Executor for Independent {
         &mut self,
         options: PrepareOptions,
         _cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         self.stage.set(ExecutorStage::PREPARE);
         self.trace = Some(options.trace);
-        Ok(Environment {
+        Ok(PreparedEnvironment {
             shell: self.shell.clone(),
             workspace: Workspace::Remote {
                 dirs: BuildDirs::default(),
@@ -107,7 +107,7 @@ impl Executor for Independent {
 }
 
 fn registry() -> ProviderRegistry {
-    let provider = DefaultExecutorProvider::new(Dialect::Sh)
+    let provider = DefaultExecutorProvider::new(ShellDialect::Sh)
         .with_creator(|_data| Ok(Box::new(Independent::new())));
     let mut registry = ProviderRegistry::new();
     registry
@@ -128,8 +128,8 @@ async fn an_executor_of_another_crate_runs_jobs_without_the_base() {
         ..bench.worker()
     };
     assert_eq!(
-        worker.turn(&Cancellation::new()).await.unwrap(),
-        Turn::RanJob
+        worker.take_turn(&Cancellation::new()).await.unwrap(),
+        TurnOutcome::RanJob
     );
     let (job, outcome) = bench.source.outcomes().remove(0);
     assert_eq!((job.0, outcome.state), (7, JobState::Success));

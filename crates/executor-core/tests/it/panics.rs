@@ -3,7 +3,8 @@
 use crate::support::Bench;
 use executor_core::prelude::*;
 use executor_core::{
-    JobId, JobOutcome, JobRequest, JobSource, JobSourceError, NextJob, OnTrouble, Turn, WorkerError,
+    ErrorPolicy, JobId, JobOutcome, JobRequest, JobSource, JobSourceError, NextJob, TurnOutcome,
+    WorkerError,
 };
 use executor_testkit::SourceReply;
 use std::time::Duration;
@@ -73,7 +74,7 @@ impl ExecutorProvider for Breaks<dyn ExecutorProvider> {
         self.inner.config_info(config, info);
     }
 
-    fn default_shell(&self) -> Option<Dialect> {
+    fn default_shell(&self) -> Option<ShellDialect> {
         self.pass(Call::DefaultShell);
         self.inner.default_shell()
     }
@@ -116,7 +117,7 @@ async fn check(at: Call) {
         at,
         inner: worker.source,
     });
-    let error = worker.turn(&Cancellation::new()).await.unwrap_err();
+    let error = worker.take_turn(&Cancellation::new()).await.unwrap_err();
     assert!(matches!(error, WorkerError::Panicked(_)), "{at:?}: {error}");
     let words = executor_core::chain(&error);
     assert!(words.contains("this call is broken"), "{words}");
@@ -168,11 +169,11 @@ async fn a_provider_that_withdraws_by_itself_does_not_end_the_worker() {
         inner: worker.provider,
     });
     let cancellation = Cancellation::new();
-    let turn = worker.turn(&cancellation).await.unwrap();
-    assert_eq!(turn, Turn::NoCapacity);
+    let turn = worker.take_turn(&cancellation).await.unwrap();
+    assert_eq!(turn, TurnOutcome::NoCapacity);
     cancellation.cancel(CancelCause::Shutdown);
-    let turn = worker.turn(&cancellation).await.unwrap();
-    assert_eq!(turn, Turn::Closed);
+    let turn = worker.take_turn(&cancellation).await.unwrap();
+    assert_eq!(turn, TurnOutcome::Closed);
 }
 
 #[tokio::test]
@@ -182,11 +183,11 @@ async fn a_worker_that_gives_up_returns_the_first_trouble() {
     bench.source.reply(SourceReply::Error("503".to_owned()));
     bench.hand_out(7);
     let mut worker = bench.worker();
-    worker.on_trouble = OnTrouble::GiveUp;
+    worker.on_error = ErrorPolicy::Fail;
     let error = worker.run(&Cancellation::new()).await.unwrap_err();
     assert!(matches!(error, WorkerError::Source(_)), "{error}");
     assert_eq!(bench.source.outcomes().len(), 0);
     // What it gave up is there for another worker.
-    let turn = worker.turn(&Cancellation::new()).await.unwrap();
-    assert_eq!(turn, Turn::RanJob);
+    let turn = worker.take_turn(&Cancellation::new()).await.unwrap();
+    assert_eq!(turn, TurnOutcome::RanJob);
 }

@@ -2,7 +2,7 @@
 
 use crate::independent::Independent;
 use crate::support::Bench;
-use executor_core::Turn;
+use executor_core::TurnOutcome;
 use executor_core::prelude::*;
 use executor_testkit::{Lease, ScriptedProvider, SuiteOptions, conformance, runner_config};
 
@@ -22,7 +22,7 @@ fn can_create_says_what_is_missing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_executors_hold_no_process_and_no_file() {
     // R-EXEC-11
-    let provider = DefaultExecutorProvider::new(Dialect::Sh)
+    let provider = DefaultExecutorProvider::new(ShellDialect::Sh)
         .with_creator(|_data| Ok(Box::new(Independent::new())));
     let options = SuiteOptions::new(runner_config("independent"));
     let options = options.only(["create_allocates_nothing"]);
@@ -79,7 +79,7 @@ async fn release_frees_what_acquire_reserved() {
 fn each_executor_has_a_table_of_features_of_its_own() {
     // R-EXEC-14
     let check = |set: fn(&mut FeaturesInfo), expect: &[&str]| {
-        let provider = DefaultExecutorProvider::new(Dialect::Sh).with_features(set);
+        let provider = DefaultExecutorProvider::new(ShellDialect::Sh).with_features(set);
         let mut features = FeaturesInfo::default();
         provider.features(&mut features).unwrap();
         assert_eq!(features.names(), expect);
@@ -103,7 +103,11 @@ async fn details_of_the_configuration_are_in_the_request() {
     bench.provider.set_config_info(ConfigInfo {
         gpus: "all".to_owned(),
     });
-    bench.worker().turn(&Cancellation::new()).await.unwrap();
+    bench
+        .worker()
+        .take_turn(&Cancellation::new())
+        .await
+        .unwrap();
     let request = bench.source.requests().remove(0);
     assert_eq!(request.config_info.gpus, "all");
 }
@@ -112,20 +116,20 @@ async fn details_of_the_configuration_are_in_the_request() {
 async fn the_default_shell_is_that_of_the_request_unless_the_settings_choose() {
     // R-EXEC-16
     let bench = Bench::new();
-    bench.provider.set_default_shell(Some(Dialect::Bash));
+    bench.provider.set_default_shell(Some(ShellDialect::Bash));
     let mut worker = bench.worker();
-    worker.turn(&Cancellation::new()).await.unwrap();
+    worker.take_turn(&Cancellation::new()).await.unwrap();
     let mut config = runner_config("scripted");
-    config.shell = Some(Dialect::Pwsh);
+    config.shell = Some(ShellDialect::Pwsh);
     worker.config = Arc::new(config);
-    worker.turn(&Cancellation::new()).await.unwrap();
+    worker.take_turn(&Cancellation::new()).await.unwrap();
     let shells: Vec<_> = bench
         .source
         .requests()
         .iter()
         .map(|request| request.shell)
         .collect();
-    assert_eq!(shells, [Dialect::Bash, Dialect::Pwsh]);
+    assert_eq!(shells, [ShellDialect::Bash, ShellDialect::Pwsh]);
 }
 
 #[tokio::test]
@@ -136,17 +140,20 @@ async fn a_provider_of_ones_own_may_hold_resources_and_the_default_one_need_not(
     bench.hand_out(1);
     bench.hand_out(2);
     let own = bench.worker();
-    assert_eq!(own.turn(&Cancellation::new()).await.unwrap(), Turn::RanJob);
+    assert_eq!(
+        own.take_turn(&Cancellation::new()).await.unwrap(),
+        TurnOutcome::RanJob
+    );
     bench.provider.assert_obeyed();
-    let default = DefaultExecutorProvider::new(Dialect::Sh)
+    let default = DefaultExecutorProvider::new(ShellDialect::Sh)
         .with_creator(|_data| Ok(Box::new(Independent::new())));
     let default = executor_core::Worker {
         provider: Arc::new(default),
         ..own
     };
     assert_eq!(
-        default.turn(&Cancellation::new()).await.unwrap(),
-        Turn::RanJob
+        default.take_turn(&Cancellation::new()).await.unwrap(),
+        TurnOutcome::RanJob
     );
     assert_eq!(bench.provider.counts().acquire, 1);
 }
@@ -165,8 +172,8 @@ async fn runners_may_use_one_provider_with_settings_of_their_own() {
             }),
             ..bench.worker()
         };
-        let turn = worker.turn(&Cancellation::new()).await.unwrap();
-        assert_eq!(turn, Turn::RanJob);
+        let turn = worker.take_turn(&Cancellation::new()).await.unwrap();
+        assert_eq!(turn, TurnOutcome::RanJob);
     }
     let prepared = bench.provider.prepared();
     let boards = prepared.iter().map(|options| options.config.settings.get());

@@ -76,7 +76,7 @@ impl ExecutorProvider for StampProvider {
         self.inner.config_info(config, info);
     }
 
-    fn default_shell(&self) -> Option<Dialect> {
+    fn default_shell(&self) -> Option<ShellDialect> {
         self.inner.default_shell()
     }
 
@@ -107,7 +107,7 @@ impl Executor for StampExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         self.timeline.note(format!("{} prepares", self.name));
         self.inner.prepare(options, cancellation).await
     }
@@ -185,7 +185,7 @@ async fn wrapped_providers_run_jobs_and_keep_what_is_inside() {
         provider: stack.build(),
         ..bench.worker()
     };
-    worker.turn(&Cancellation::new()).await.unwrap();
+    worker.take_turn(&Cancellation::new()).await.unwrap();
 
     assert_eq!(bench.source.outcomes()[0].1.state, JobState::Success);
     assert!(

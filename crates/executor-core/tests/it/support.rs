@@ -1,7 +1,7 @@
 //! A worker over doubles.
 
 use executor_core::prelude::*;
-use executor_core::{ActiveJobs, JobRunner, JobSlots, OnTrouble, Worker};
+use executor_core::{ActiveJobs, ErrorPolicy, JobRunner, JobSlots, Worker};
 use executor_testkit::{
     JobBuilder, RecordingJobSource, ScriptedJobRunner, ScriptedProvider, Timeline, runner_config,
 };
@@ -43,7 +43,7 @@ impl Bench {
             active: self.active.clone(),
             slots: JobSlots::default(),
             pause: Duration::ZERO,
-            on_trouble: OnTrouble::Retry,
+            on_error: ErrorPolicy::Retry,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{Bench, job};
 use executor_core::prelude::*;
-use executor_core::{JobState, Turn, WorkerError};
+use executor_core::{JobState, TurnOutcome, WorkerError};
 use executor_testkit::{
     Directive, Event, Failure, JobBuilder, JobRunnerDirective, Lease, Moment, ScriptedJobRunner,
     SourceReply,
@@ -18,8 +18,12 @@ async fn capacity_is_acquired_before_a_job_is_asked_for() {
     // R-EXEC-29
     let bench = Bench::new();
     bench.hand_out(7);
-    let turn = bench.worker().turn(&Cancellation::new()).await.unwrap();
-    assert_eq!(turn, Turn::RanJob);
+    let turn = bench
+        .worker()
+        .take_turn(&Cancellation::new())
+        .await
+        .unwrap();
+    assert_eq!(turn, TurnOutcome::RanJob);
     let order = bench
         .timeline
         .lines_of(&["provider.acquire", "source.next"]);
@@ -32,14 +36,22 @@ async fn without_capacity_no_job_is_asked_for() {
     let bench = Bench::new();
     bench.hand_out(7);
     bench.provider.set_capacity(Some(0));
-    let turn = bench.worker().turn(&Cancellation::new()).await.unwrap();
-    assert_eq!(turn, Turn::NoCapacity);
+    let turn = bench
+        .worker()
+        .take_turn(&Cancellation::new())
+        .await
+        .unwrap();
+    assert_eq!(turn, TurnOutcome::NoCapacity);
     bench.provider.set_capacity(None);
     bench.provider.on(
         Moment::Acquire,
         Directive::fail(Failure::permanent("pool is broken")),
     );
-    let error = bench.worker().turn(&Cancellation::new()).await.unwrap_err();
+    let error = bench
+        .worker()
+        .take_turn(&Cancellation::new())
+        .await
+        .unwrap_err();
     assert!(matches!(error, WorkerError::Acquire(_)), "{error}");
     assert_eq!(bench.source.requests(), []);
     assert_eq!(
@@ -63,15 +75,18 @@ async fn capacity_may_be_limited_and_its_data_reaches_create() {
     let runner = Arc::new(ScriptedJobRunner::new());
     let (first, second) = (bench.worker_with(runner.clone()), bench.worker());
     let go_on = Cancellation::new();
-    let (ran, ()) = tokio::join!(first.turn(&go_on), async {
+    let (ran, ()) = tokio::join!(first.take_turn(&go_on), async {
         bench
             .timeline
             .wait_for(|event| matches!(event, Event::Run { .. }))
             .await;
-        assert_eq!(second.turn(&go_on).await.unwrap(), Turn::NoCapacity);
+        assert_eq!(
+            second.take_turn(&go_on).await.unwrap(),
+            TurnOutcome::NoCapacity
+        );
         gate.open();
     });
-    assert_eq!(ran.unwrap(), Turn::RanJob);
+    assert_eq!(ran.unwrap(), TurnOutcome::RanJob);
     assert_eq!(bench.source.requests().len(), 1);
     assert_eq!(
         runner.contexts()[0].data.get::<Lease>(),
@@ -94,17 +109,17 @@ async fn jobs_at_the_same_time_have_numbers_of_their_own_and_later_ones_have_the
     let first = bench.worker_with(runner.clone());
     let second = first.clone();
     let go_on = Cancellation::new();
-    let (ran, ()) = tokio::join!(first.turn(&go_on), async {
+    let (ran, ()) = tokio::join!(first.take_turn(&go_on), async {
         bench
             .timeline
             .wait_for(|event| matches!(event, Event::Run { .. }))
             .await;
-        assert_eq!(second.turn(&go_on).await.unwrap(), Turn::RanJob);
+        assert_eq!(second.take_turn(&go_on).await.unwrap(), TurnOutcome::RanJob);
         gate.open();
     });
-    assert_eq!(ran.unwrap(), Turn::RanJob);
+    assert_eq!(ran.unwrap(), TurnOutcome::RanJob);
     for worker in [&second, &first] {
-        assert_eq!(worker.turn(&go_on).await.unwrap(), Turn::RanJob);
+        assert_eq!(worker.take_turn(&go_on).await.unwrap(), TurnOutcome::RanJob);
     }
     let contexts = runner.contexts();
     let numbers = contexts.iter().map(|context| {
@@ -125,7 +140,7 @@ async fn features_are_asked_anew_for_every_request() {
             variables,
             ..FeaturesInfo::default()
         });
-        worker.turn(&Cancellation::new()).await.unwrap();
+        worker.take_turn(&Cancellation::new()).await.unwrap();
     }
     let reported: Vec<_> = bench
         .source
@@ -145,7 +160,7 @@ async fn configuration_and_shell_are_asked_once_for_a_request() {
     bench.hand_out(7);
     let worker = bench.worker();
     for requests in 1..=2 {
-        worker.turn(&Cancellation::new()).await.unwrap();
+        worker.take_turn(&Cancellation::new()).await.unwrap();
         let counts = bench.provider.counts();
         assert_eq!(
             (counts.config_info, counts.default_shell),
@@ -163,13 +178,13 @@ async fn an_executor_is_created_when_a_job_has_come() {
     bench.hand_out(7);
     let worker = bench.worker();
     assert_eq!(
-        worker.turn(&Cancellation::new()).await.unwrap(),
-        Turn::NoJob
+        worker.take_turn(&Cancellation::new()).await.unwrap(),
+        TurnOutcome::NoJob
     );
     assert_eq!(bench.provider.counts().create, 0);
     assert_eq!(
-        worker.turn(&Cancellation::new()).await.unwrap(),
-        Turn::RanJob
+        worker.take_turn(&Cancellation::new()).await.unwrap(),
+        TurnOutcome::RanJob
     );
     let order = bench
         .timeline
@@ -191,7 +206,11 @@ async fn capacity_comes_back_after_the_job_is_fully_done() {
     // R-EXEC-35
     let bench = Bench::new();
     bench.hand_out(7);
-    bench.worker().turn(&Cancellation::new()).await.unwrap();
+    bench
+        .worker()
+        .take_turn(&Cancellation::new())
+        .await
+        .unwrap();
     let lines = bench.timeline.lines();
     let tail = &lines[lines.len() - 3..];
     assert_eq!(
@@ -214,23 +233,23 @@ async fn capacity_comes_back_when_no_job_came() {
     bench.source.reply(SourceReply::Wait);
     let worker = bench.worker();
     assert_eq!(
-        worker.turn(&Cancellation::new()).await.unwrap(),
-        Turn::NoJob
+        worker.take_turn(&Cancellation::new()).await.unwrap(),
+        TurnOutcome::NoJob
     );
-    let error = worker.turn(&Cancellation::new()).await.unwrap_err();
+    let error = worker.take_turn(&Cancellation::new()).await.unwrap_err();
     assert!(matches!(error, WorkerError::Source(_)), "{error}");
     let cancellation = Cancellation::new();
-    let (turn, ()) = tokio::join!(worker.turn(&cancellation), async {
+    let (turn, ()) = tokio::join!(worker.take_turn(&cancellation), async {
         bench
             .timeline
             .wait_for(|_| bench.source.requests().len() == 3)
             .await;
         cancellation.cancel(CancelCause::Shutdown);
     });
-    assert_eq!(turn.unwrap(), Turn::Closed);
+    assert_eq!(turn.unwrap(), TurnOutcome::Closed);
     assert_eq!(
-        worker.turn(&Cancellation::new()).await.unwrap(),
-        Turn::Closed
+        worker.take_turn(&Cancellation::new()).await.unwrap(),
+        TurnOutcome::Closed
     );
     assert_eq!(acquired_and_released(&bench), (4, 4));
     bench.provider.assert_obeyed();

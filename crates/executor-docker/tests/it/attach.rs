@@ -170,7 +170,7 @@ async fn what_a_shell_writes_and_ends_with_comes_from_the_engine() {
     // R-EXEC-65, R-EXEC-66
     let run = Run::new(attach());
     let mut opened = run.open(job(DEBIAN)).await;
-    assert_eq!(opened.environment.shell.dialect, Dialect::Bash);
+    assert_eq!(opened.environment.shell.dialect, ShellDialect::Bash);
     for code in [0, 1, 42, 137, 255] {
         opened.trace.clear();
         let script = format!("echo out; echo err >&2; (exec >&- 2>&-; sleep 0.2); exit {code}");

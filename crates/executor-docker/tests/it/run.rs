@@ -33,7 +33,7 @@ async fn output_and_exit_code_come_from_the_engine() {
     // R-EXEC-65, R-EXEC-66
     let run = Run::new(exec());
     let mut opened = run.open(job(DEBIAN)).await;
-    assert_eq!(opened.environment.shell.dialect, Dialect::Bash);
+    assert_eq!(opened.environment.shell.dialect, ShellDialect::Bash);
     opened.trace.clear();
     let command = CommandBuilder::new("echo out; echo err >&2; exit 42").working_dir("/");
     let result = opened.run(command).await.unwrap();
@@ -63,13 +63,17 @@ async fn the_best_shell_of_an_image_runs_scripts_and_not_as_a_login_shell() {
             ..settings()
         });
         let mut opened = run.open(job(BUSYBOX)).await;
-        assert_eq!(opened.environment.shell.dialect, Dialect::Sh, "{engine:?}");
+        assert_eq!(
+            opened.environment.shell.dialect,
+            ShellDialect::Sh,
+            "{engine:?}"
+        );
         assert_eq!(opened.print("echo \"${BASH-none}\"").await, "none\n");
         opened.executor.cleanup().await.unwrap();
         let mut opened = run.open(job(DEBIAN)).await;
         assert_eq!(
             opened.environment.shell.dialect,
-            Dialect::Bash,
+            ShellDialect::Bash,
             "{engine:?}"
         );
         let script = "shopt -q login_shell && echo login || echo \"${BASH##*/}\"";

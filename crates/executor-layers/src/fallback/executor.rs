@@ -5,8 +5,8 @@ use crate::forward::forward_executor;
 use async_trait::async_trait;
 use executor_core::ability::{PortProxy, StepsConnector, Terminal};
 use executor_core::{
-    AcquireError, BuildError, Cancellation, Environment, Executor, ExecutorData, FeaturesInfo,
-    JobOutcome, JobTraceExt, PrepareOptions, StageCell, StageCommand, StageResult,
+    AcquireError, BuildError, Cancellation, Executor, ExecutorData, FeaturesInfo, JobOutcome,
+    JobTraceExt, PrepareOptions, PreparedEnvironment, StageCell, StageCommand, StageResult,
 };
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ impl Executor for FallbackExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         loop {
             match self.inner.prepare(options.clone(), cancellation).await {
                 Err(error) if self.moves_on_after(&error) && !cancellation.is_canceled() => {

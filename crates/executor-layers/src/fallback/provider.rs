@@ -3,10 +3,10 @@ use crate::fallback::layer::MovesOn;
 use crate::fallback::members::Members;
 use crate::several::shutdown_all;
 use async_trait::async_trait;
-use executor_core::panics::caught;
+use executor_core::panics::catch_panic;
 use executor_core::{
-    AcquireError, BuildError, Cancellation, ConfigInfo, Dialect, Executor, ExecutorData,
-    ExecutorProvider, FeaturesInfo, ProviderError, RunnerConfig,
+    AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
+    FeaturesInfo, ProviderError, RunnerConfig, ShellDialect,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +56,7 @@ impl ExecutorProvider for FallbackProvider {
         let mut panic = None;
         while let Some(held) = all.take() {
             // One that panics must not keep what the others have reserved.
-            if let Err(caught) = caught(self.members.release(config, held)).await {
+            if let Err(caught) = catch_panic(self.members.release(config, held)).await {
                 panic.get_or_insert(caught);
             }
         }
@@ -74,7 +74,7 @@ impl ExecutorProvider for FallbackProvider {
         self.members.first().config_info(config, info);
     }
 
-    fn default_shell(&self) -> Option<Dialect> {
+    fn default_shell(&self) -> Option<ShellDialect> {
         self.members.first().default_shell()
     }
 

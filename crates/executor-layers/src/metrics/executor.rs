@@ -4,8 +4,8 @@ use super::record::JobRecord;
 use crate::forward::forward_executor;
 use async_trait::async_trait;
 use executor_core::{
-    BuildError, Cancellation, Environment, Executor, JobOutcome, PrepareOptions, StageCommand,
-    StageResult,
+    BuildError, Cancellation, Executor, JobOutcome, PrepareOptions, PreparedEnvironment,
+    StageCommand, StageResult,
 };
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -44,7 +44,7 @@ impl Executor for MetricsExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         let labels = self.labels.insert(self.collectors.labels(&options.config));
         if self.record.is_new() {
             self.collectors

@@ -4,8 +4,8 @@ use crate::route_by_tags::unrouted::Unrouted;
 use async_trait::async_trait;
 use executor_core::ability::{PortProxy, StepsConnector, Terminal};
 use executor_core::{
-    BuildError, Cancellation, Dialect, Environment, Executor, ExecutorData, FeaturesInfo,
-    JobOutcome, PrepareOptions, ShellInfo, StageCell, StageCommand, StageResult,
+    BuildError, Cancellation, Executor, ExecutorData, FeaturesInfo, JobOutcome, PrepareOptions,
+    PreparedEnvironment, ShellDialect, ShellInfo, StageCell, StageCommand, StageResult,
 };
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct RouteByTagsExecutor {
 impl RouteByTagsExecutor {
     pub(super) fn new(routes: Arc<Routes>, data: ExecutorData) -> Self {
         let shell = routes.default_provider().default_shell();
-        let shell = shell.unwrap_or_else(Dialect::platform_default);
+        let shell = shell.unwrap_or_else(ShellDialect::platform_default);
         let inner = Unrouted::new(ShellInfo::new(shell));
         let stage = StageCell::new();
         stage.follow(inner.stage_cell());
@@ -47,7 +47,7 @@ impl Executor for RouteByTagsExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         let routed = self.routes.executor(&self.data, &options, cancellation);
         self.inner = routed.await?;
         self.stage.follow(self.inner.stage_cell());

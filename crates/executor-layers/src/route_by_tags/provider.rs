@@ -4,8 +4,8 @@ use crate::route_by_tags::routes::{Routes, not_acquired};
 use crate::several::shutdown_all;
 use async_trait::async_trait;
 use executor_core::{
-    AcquireError, BuildError, Cancellation, ConfigInfo, Dialect, Executor, ExecutorData,
-    ExecutorProvider, FeaturesInfo, ProviderError, RunnerConfig,
+    AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
+    FeaturesInfo, ProviderError, RunnerConfig, ShellDialect,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl ExecutorProvider for RouteByTagsProvider {
         self.routes.default_provider().config_info(config, info);
     }
 
-    fn default_shell(&self) -> Option<Dialect> {
+    fn default_shell(&self) -> Option<ShellDialect> {
         self.routes.default_provider().default_shell()
     }
 

@@ -3,8 +3,8 @@ use executor_core::ability::{
     FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
 };
 use executor_core::{
-    BuildError, Cancellation, Environment, Executor, ExecutorStage, JobOutcome, PrepareOptions,
-    ShellInfo, StageCell, StageCommand, StageResult,
+    BuildError, Cancellation, Executor, ExecutorStage, JobOutcome, PrepareOptions,
+    PreparedEnvironment, ShellInfo, StageCell, StageCommand, StageResult,
 };
 use std::sync::Arc;
 
@@ -25,9 +25,7 @@ impl Unrouted {
 }
 
 fn no_route_yet<T>() -> Result<T, BuildError> {
-    Err(BuildError::config(
-        "the job was not prepared, so it has no route",
-    ))
+    Err(BuildError::not_prepared("route-by-tags"))
 }
 
 #[async_trait]
@@ -40,7 +38,7 @@ impl Executor for Unrouted {
         &mut self,
         _options: PrepareOptions,
         _cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         no_route_yet()
     }
 

@@ -3,8 +3,8 @@ use crate::timeout::TimeoutLayer;
 use crate::timeout::bounded::{Bound, Ended, bounded};
 use async_trait::async_trait;
 use executor_core::{
-    BuildError, Cancellation, Environment, Executor, JobOutcome, PrepareOptions, Retryability,
-    StageCommand, StageResult,
+    BuildError, Cancellation, Executor, JobOutcome, PrepareOptions, PreparedEnvironment,
+    Retryability, StageCommand, StageResult,
 };
 use std::borrow::Cow;
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl Executor for TimeoutExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         let config = &options.config;
         let graceful = config.graceful_kill_timeout;
         self.grace = graceful.saturating_add(config.force_kill_timeout);

@@ -1,9 +1,9 @@
 //! Who gets capacity, and when it is free again.
 
-use executor_core::panics::caught;
+use executor_core::panics::catch_panic;
 use executor_core::prelude::*;
 use executor_core::{
-    ActiveJobs, JobAssignment, JobRunner, JobSlots, OnTrouble, RunContext, Turn, Worker,
+    ActiveJobs, ErrorPolicy, JobAssignment, JobRunner, JobSlots, RunContext, TurnOutcome, Worker,
 };
 use executor_layers::{ConcurrencyLimitLayer, WhenFull};
 use executor_testkit::{
@@ -154,14 +154,14 @@ async fn the_seat_of_a_turn_without_a_job_or_with_a_panic_is_free_again() {
             active: ActiveJobs::new(),
             slots: JobSlots::new(),
             pause: Worker::DEFAULT_PAUSE,
-            on_trouble: OnTrouble::GiveUp,
+            on_error: ErrorPolicy::Fail,
         };
         // The second turn finds capacity, or it would say that there is none.
         let turns = [
-            worker.turn(&Cancellation::new()).await.unwrap(),
-            worker.turn(&Cancellation::new()).await.unwrap(),
+            worker.take_turn(&Cancellation::new()).await.unwrap(),
+            worker.take_turn(&Cancellation::new()).await.unwrap(),
         ];
-        assert_eq!(turns, [Turn::RanJob, Turn::Closed]);
+        assert_eq!(turns, [TurnOutcome::RanJob, TurnOutcome::Closed]);
         scripted.assert_obeyed();
     }
 }
@@ -191,7 +191,9 @@ async fn a_seat_is_free_although_the_release_panics() {
     let data = provider.acquire(&config, &go_on).await.unwrap();
     // Whoever still holds a clone holds no seat.
     let _clone = data.clone();
-    caught(provider.release(&config, data)).await.unwrap_err();
+    catch_panic(provider.release(&config, data))
+        .await
+        .unwrap_err();
     let again = provider.acquire(&config, &go_on).await.unwrap();
     provider.release(&config, again).await;
 }

@@ -1,7 +1,7 @@
 //! Who is asked, who runs the job, and who gets what back.
 
 use crate::support::{Terminals, options, prepare, warnings};
-use executor_core::panics::caught;
+use executor_core::panics::catch_panic;
 use executor_core::prelude::*;
 use executor_core::{BoxError, chain};
 use executor_layers::FallbackLayer;
@@ -322,12 +322,12 @@ async fn the_preferred_provider_describes_all_and_every_one_starts_and_ends() {
     };
     pair.first.set_config_info(info("all"));
     pair.second.set_config_info(info("none"));
-    pair.second.set_default_shell(Some(Dialect::Bash));
+    pair.second.set_default_shell(Some(ShellDialect::Bash));
     let provider = pair.provider();
     let mut told = ConfigInfo::default();
     provider.config_info(&pair.config, &mut told);
     assert_eq!(told, info("all"));
-    assert_eq!(provider.default_shell(), Some(Dialect::Sh));
+    assert_eq!(provider.default_shell(), Some(ShellDialect::Sh));
     provider.init().unwrap();
     provider
         .shutdown(std::time::Duration::from_secs(1))
@@ -367,11 +367,11 @@ async fn one_that_panics_at_release_keeps_nothing_from_the_others() {
     let data = provider.acquire(&pair.config, &pair.go_on).await.unwrap();
     let mut executor = provider.create(&data).unwrap();
     // The panic of a cleanup on the way leaves both with what they have reserved.
-    caught(prepare(&mut *executor)).await.unwrap_err();
+    catch_panic(prepare(&mut *executor)).await.unwrap_err();
     assert_eq!(pair.leased(), (1, 1));
     drop(executor);
 
-    let panic = caught(provider.release(&pair.config, data)).await;
+    let panic = catch_panic(provider.release(&pair.config, data)).await;
     assert_eq!(panic.unwrap_err().to_string(), "a bug at the end");
     assert_eq!(pair.leased(), (0, 0));
 }

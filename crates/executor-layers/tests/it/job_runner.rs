@@ -1,7 +1,7 @@
 //! Layers below the job runner, which prepares again as well.
 
 use executor_core::prelude::*;
-use executor_core::{ActiveJobs, FailureReason, JobSlots, OnTrouble, Worker};
+use executor_core::{ActiveJobs, ErrorPolicy, FailureReason, JobSlots, Worker};
 use executor_layers::{ConcurrencyLimitLayer, FallbackLayer, RetryLayer};
 use executor_testkit::{
     Directive, Failure, JobBuilder, Moment, RecordingJobSource, ScriptedProvider,
@@ -27,7 +27,7 @@ async fn run(provider: Arc<dyn ExecutorProvider>) -> Option<FailureReason> {
         active: ActiveJobs::new(),
         slots: JobSlots::new(),
         pause: Worker::DEFAULT_PAUSE,
-        on_trouble: OnTrouble::GiveUp,
+        on_error: ErrorPolicy::Fail,
     };
     worker.run(&Cancellation::new()).await.unwrap();
     source.outcomes()[0].1.failure_reason()

@@ -2,7 +2,7 @@
 
 use crate::stacks::stack;
 use crate::support::options;
-use executor_core::panics::caught;
+use executor_core::panics::catch_panic;
 use executor_core::prelude::*;
 use executor_layers::ConcurrencyLimitLayer;
 use executor_testkit::{
@@ -12,32 +12,35 @@ use executor_testkit::{
 /// Drives one job as a worker and a job runner do, past every panic; returns how many there were.
 async fn run_job(provider: &dyn ExecutorProvider) -> usize {
     let (config, go_on) = (runner_config("scripted"), Cancellation::new());
-    let data = match caught(provider.acquire(&config, &go_on)).await {
+    let data = match catch_panic(provider.acquire(&config, &go_on)).await {
         Ok(acquired) => acquired.unwrap(),
         Err(_) => return 1,
     };
     let mut panics = 0;
-    if let Ok(created) = caught(async { provider.create(&data) }).await {
+    if let Ok(created) = catch_panic(async { provider.create(&data) }).await {
         let mut executor = created.unwrap();
         panics += drive(&mut *executor).await;
-        while caught(executor.cleanup()).await.is_err() {
+        while catch_panic(executor.cleanup()).await.is_err() {
             panics += 1;
         }
     } else {
         panics += 1;
     }
-    panics + usize::from(caught(provider.release(&config, data)).await.is_err())
+    panics + usize::from(catch_panic(provider.release(&config, data)).await.is_err())
 }
 
 /// Prepares, runs a stage and finishes; returns how many of these panicked.
 async fn drive(executor: &mut dyn Executor) -> usize {
     let go_on = Cancellation::new();
-    if caught(executor.prepare(options().0, &go_on)).await.is_err() {
+    if catch_panic(executor.prepare(options().0, &go_on))
+        .await
+        .is_err()
+    {
         return 1;
     }
     let command = CommandBuilder::new("true").stage(BuildStage::script());
-    let ran = caught(executor.run(command.build(), &go_on)).await;
-    let finished = caught(executor.finish(&JobOutcome::success())).await;
+    let ran = catch_panic(executor.run(command.build(), &go_on)).await;
+    let finished = catch_panic(executor.finish(&JobOutcome::success())).await;
     usize::from(ran.is_err()) + usize::from(finished.is_err())
 }
 

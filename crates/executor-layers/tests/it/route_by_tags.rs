@@ -263,11 +263,11 @@ async fn the_route_finds_its_own_data_below_that_of_the_layers_outside() {
 #[tokio::test]
 async fn before_it_is_prepared_it_is_nobodys_and_needs_no_cleanup() {
     let hosts = Hosts::new();
-    hosts.default.set_default_shell(Some(Dialect::Bash));
+    hosts.default.set_default_shell(Some(ShellDialect::Bash));
     let data = hosts.acquire().await;
     let mut executor = hosts.provider.create(&data).unwrap();
     let stage = executor.stage_cell();
-    assert_eq!(executor.shell().dialect, Dialect::Bash);
+    assert_eq!(executor.shell().dialect, ShellDialect::Bash);
     assert_eq!(stage.get(), ExecutorStage::CREATED);
     let command = CommandBuilder::new("make").build();
     executor.run(command, &hosts.go_on).await.unwrap_err();

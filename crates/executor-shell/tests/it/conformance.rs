@@ -6,7 +6,7 @@ use std::time::Duration;
 
 async fn check(
     config: ShellConfig,
-    dialect: Dialect,
+    dialect: ShellDialect,
     change: impl FnOnce(SuiteOptions) -> SuiteOptions,
 ) {
     let directory = tempfile::tempdir().unwrap();
@@ -26,7 +26,7 @@ async fn bash_in_cgroups() {
         login: false,
         ..ShellConfig::default()
     };
-    check(config, Dialect::Bash, |options| options).await;
+    check(config, ShellDialect::Bash, |options| options).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,12 +37,12 @@ async fn sh_without_cgroups() {
         containment,
         ..ShellConfig::default()
     };
-    check(config, Dialect::Sh, |options| options).await;
+    check(config, ShellDialect::Sh, |options| options).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn login_shell() {
     // A profile may take long, and here one is read for each stage.
     let few = |options: SuiteOptions| options.exit_codes([0, 1, 255]).jobs(5);
-    check(ShellConfig::default(), Dialect::Bash, few).await;
+    check(ShellConfig::default(), ShellDialect::Bash, few).await;
 }

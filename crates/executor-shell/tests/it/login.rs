@@ -3,7 +3,7 @@ use executor_core::prelude::*;
 use executor_shell::ShellConfig;
 use std::fs;
 
-async fn fixture(login: bool, dialect: Dialect) -> Fixture {
+async fn fixture(login: bool, dialect: ShellDialect) -> Fixture {
     let config = ShellConfig { login, ..config() };
     let mut fixture = Fixture::with_runner(config, |runner| runner.shell = Some(dialect)).await;
     let home = fixture.path("home");
@@ -17,18 +17,18 @@ async fn fixture(login: bool, dialect: Dialect) -> Fixture {
 #[tokio::test]
 async fn a_login_shell_reads_the_profile() {
     // R-EXEC-45
-    let mut bash = fixture(true, Dialect::Bash).await;
+    let mut bash = fixture(true, ShellDialect::Bash).await;
     let output = bash.output("shopt login_shell; echo $FROM_PROFILE").await;
     assert_eq!(output, "login_shell    \ton\nyes\n");
 
-    let mut sh = fixture(true, Dialect::Sh).await;
+    let mut sh = fixture(true, ShellDialect::Sh).await;
     assert_eq!(sh.output("echo $FROM_PROFILE").await, "yes\n");
 }
 
 #[tokio::test]
 async fn another_shell_does_not() {
     // R-EXEC-45
-    let mut bash = fixture(false, Dialect::Bash).await;
+    let mut bash = fixture(false, ShellDialect::Bash).await;
     let output = bash
         .output("shopt login_shell || true; echo ${FROM_PROFILE-no}")
         .await;
@@ -37,7 +37,7 @@ async fn another_shell_does_not() {
 
 #[tokio::test]
 async fn the_jobs_variables_win_over_the_profile() {
-    for dialect in [Dialect::Bash, Dialect::Sh] {
+    for dialect in [ShellDialect::Bash, ShellDialect::Sh] {
         let mut fixture = fixture(true, dialect).await;
         fixture.set("CHOSEN", "it's the job's");
         fixture.set("not.a.name", "x");

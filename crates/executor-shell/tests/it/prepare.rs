@@ -98,7 +98,7 @@ async fn nothing_is_made_for_a_job_that_is_stopped_already() {
 async fn shell_that_does_not_exist_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = runner(directory.path());
-    config.shell = Some(Dialect::PowerShell);
+    config.shell = Some(ShellDialect::PowerShell);
     let mut executor = create(crate::support::config());
     let log = Arc::new(Log::default());
     let error = executor

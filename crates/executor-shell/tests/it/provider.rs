@@ -18,7 +18,10 @@ fn abilities_are_few_and_exact() {
     let mut info = ConfigInfo::default();
     provider.config_info(&RunnerConfig::new("r", NAME), &mut info);
     assert_eq!(info, ConfigInfo::default());
-    assert_eq!(provider.default_shell(), Some(Dialect::platform_default()));
+    assert_eq!(
+        provider.default_shell(),
+        Some(ShellDialect::platform_default())
+    );
     provider.can_create().unwrap();
 }
 
@@ -28,7 +31,7 @@ fn the_shell_is_the_platforms_and_one_of_a_login() {
     let login = provider(ShellConfig::default())
         .create(&ExecutorData::new())
         .unwrap();
-    assert_eq!(login.shell().dialect, Dialect::platform_default());
+    assert_eq!(login.shell().dialect, ShellDialect::platform_default());
     assert_eq!(login.shell().kind, ShellKind::Login);
 
     let config = ShellConfig {
@@ -46,9 +49,9 @@ const ONLY_SH: &str = "SHELL_TEST_ONLY_SH";
 async fn where_there_is_no_bash_sh_is_the_default() {
     if std::env::var_os(ONLY_SH).is_some() {
         let provider = provider(config());
-        assert_eq!(provider.default_shell(), Some(Dialect::Sh));
+        assert_eq!(provider.default_shell(), Some(ShellDialect::Sh));
         let mut fixture = Fixture::new(config()).await;
-        assert_eq!(fixture.environment.shell.dialect, Dialect::Sh);
+        assert_eq!(fixture.environment.shell.dialect, ShellDialect::Sh);
         assert_eq!(fixture.output("echo ran").await, "ran\n");
         return;
     }

@@ -23,7 +23,7 @@ async fn the_script_runs_here_as_the_runners_user() {
 #[tokio::test]
 async fn the_process_is_what_the_command_says() {
     // R-EXEC-47
-    for (dialect, is_bash) in [(Dialect::Bash, "yes"), (Dialect::Sh, "")] {
+    for (dialect, is_bash) in [(ShellDialect::Bash, "yes"), (ShellDialect::Sh, "")] {
         let set = |runner: &mut RunnerConfig| runner.shell = Some(dialect);
         let mut fixture = Fixture::with_runner(config(), set).await;
         fixture.set("GREETING", "hello 'world'\n$HOME");
@@ -99,7 +99,7 @@ async fn large_output_arrives_whole_on_both_streams() {
 #[tokio::test]
 async fn the_standard_input_is_empty_and_holds_no_script() {
     // R-EXEC-48
-    for dialect in [Dialect::Bash, Dialect::Sh] {
+    for dialect in [ShellDialect::Bash, ShellDialect::Sh] {
         let set = |runner: &mut RunnerConfig| runner.shell = Some(dialect);
         let mut fixture = Fixture::with_runner(config(), set).await;
         let script = "cat; cat /dev/stdin; read line || echo none; (cat); echo the rest";

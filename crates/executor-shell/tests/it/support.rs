@@ -78,7 +78,7 @@ impl JobTrace for Log {
 #[derive(Debug)]
 pub(crate) struct Fixture {
     pub(crate) executor: Box<dyn Executor>,
-    pub(crate) environment: Environment,
+    pub(crate) environment: PreparedEnvironment,
     pub(crate) log: Arc<Log>,
     pub(crate) variables: StageVariables,
     directory: TempDir,

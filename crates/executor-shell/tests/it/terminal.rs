@@ -194,7 +194,7 @@ async fn the_users_own_files_are_neither_read_nor_written() {
 
 #[tokio::test]
 async fn a_shell_without_an_editor_shows_the_script_first() {
-    let sh = |runner: &mut RunnerConfig| runner.shell = Some(Dialect::Sh);
+    let sh = |runner: &mut RunnerConfig| runner.shell = Some(ShellDialect::Sh);
     let fixture = Fixture::with_runner(config(), sh).await;
     let mut session = open_with(&fixture, &["echo one-$((1+1))"]).await;
     read_until(&mut session, "   1  echo one-$((1+1))").await;

@@ -4,8 +4,8 @@ use crate::conformance::marked;
 use crate::conformance::suite::{Suite, ensure_posix, within};
 use crate::recording::RecordingTrace;
 use executor_core::{
-    BuildDirs, BuildError, BuildStage, Cancellation, Environment, Executor, ExecutorData,
-    JobOutcome, JobSlot, JobTrace, JobVariable, PrepareOptions, RunnerConfig, StageCommand,
+    BuildDirs, BuildError, BuildStage, Cancellation, Executor, ExecutorData, JobOutcome, JobSlot,
+    JobTrace, JobVariable, PrepareOptions, PreparedEnvironment, RunnerConfig, StageCommand,
     StageResult, TraceStream,
 };
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct Opening {
 pub(crate) struct Session {
     suite: Arc<Suite>,
     pub(crate) executor: Box<dyn Executor>,
-    pub(crate) environment: Environment,
+    pub(crate) environment: PreparedEnvironment,
     /// The log, unless the session was opened with another one.
     pub(crate) trace: RecordingTrace,
     /// The numbers of the job.
@@ -113,7 +113,7 @@ impl Opening {
     pub(crate) async fn attempt(
         &mut self,
         cancellation: &Cancellation,
-    ) -> Outcome<Result<Environment, BuildError>> {
+    ) -> Outcome<Result<PreparedEnvironment, BuildError>> {
         let prepare = self.executor.prepare(self.options.clone(), cancellation);
         within(self.suite.options.deadline, "prepare", prepare).await
     }

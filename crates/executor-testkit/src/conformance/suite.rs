@@ -2,7 +2,7 @@ use crate::conformance::check::{CHECKS, Check, Need, Outcome, Stop, ensure, fail
 use crate::conformance::marked;
 use crate::conformance::options::SuiteOptions;
 use crate::conformance::report::{CheckReport, Report, Verdict};
-use executor_core::{Dialect, ExecutorProvider, FeaturesInfo, HumanDuration, JobSlot};
+use executor_core::{ExecutorProvider, FeaturesInfo, HumanDuration, JobSlot, ShellDialect};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -159,7 +159,7 @@ impl Suite {
 }
 
 /// Fails where the scripts of the suite cannot run.
-pub(crate) fn ensure_posix(dialect: Dialect) -> Outcome {
+pub(crate) fn ensure_posix(dialect: ShellDialect) -> Outcome {
     if dialect.is_posix() {
         return Ok(());
     }

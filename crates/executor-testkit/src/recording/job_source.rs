@@ -33,7 +33,7 @@ pub enum SourceReply {
 ///
 /// ```
 /// use executor_testkit::{JobBuilder, RecordingJobSource, ScriptedJobRunner, ScriptedProvider, Timeline};
-/// use executor_core::{ActiveJobs, Cancellation, JobSlots, OnTrouble, RunnerConfig, Worker};
+/// use executor_core::{ActiveJobs, Cancellation, JobSlots, ErrorPolicy, RunnerConfig, Worker};
 /// use std::sync::Arc;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -51,7 +51,7 @@ pub enum SourceReply {
 ///     active: ActiveJobs::new(),
 ///     slots: JobSlots::default(),
 ///     pause: Worker::DEFAULT_PAUSE,
-///     on_trouble: OnTrouble::GiveUp,
+///     on_error: ErrorPolicy::Fail,
 /// };
 /// worker.run(&Cancellation::new()).await?;
 ///

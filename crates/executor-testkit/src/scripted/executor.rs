@@ -7,8 +7,9 @@ use executor_core::ability::{
     FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
 };
 use executor_core::{
-    BuildError, CancelCause, Cancellation, Environment, Executor, ExecutorStage, JobOutcome,
-    JobTrace, PrepareOptions, ShellInfo, StageCell, StageCommand, StageResult, TraceStream,
+    BuildError, CancelCause, Cancellation, Executor, ExecutorStage, JobOutcome, JobTrace,
+    PrepareOptions, PreparedEnvironment, ShellInfo, StageCell, StageCommand, StageResult,
+    TraceStream,
 };
 use std::sync::Arc;
 
@@ -99,7 +100,7 @@ impl Executor for ScriptedExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         self.script.record(Event::Prepare {
             executor: self.number,
         });

@@ -7,8 +7,8 @@ use executor_core::ability::{
 };
 use executor_core::variable::JobVariable;
 use executor_core::{
-    AcquireError, BuildError, CancelCause, Cancellation, ConfigInfo, Dialect, Executor,
-    ExecutorData, ExecutorProvider, FeaturesInfo, PrepareOptions, ProviderError, RunnerConfig,
+    AcquireError, BuildError, CancelCause, Cancellation, ConfigInfo, Executor, ExecutorData,
+    ExecutorProvider, FeaturesInfo, PrepareOptions, ProviderError, RunnerConfig, ShellDialect,
     ShellInfo, StageCommand, Workspace,
 };
 use std::sync::Arc;
@@ -132,7 +132,7 @@ impl ScriptedProvider {
     }
 
     /// Sets the default shell; a provider with `None` must be refused at registration.
-    pub fn set_default_shell(&self, shell: Option<Dialect>) {
+    pub fn set_default_shell(&self, shell: Option<ShellDialect>) {
         self.change(|state| state.default_shell = shell);
     }
 
@@ -369,7 +369,7 @@ impl ExecutorProvider for ScriptedProvider {
         info.clone_from(&self.script.state().config_info);
     }
 
-    fn default_shell(&self) -> Option<Dialect> {
+    fn default_shell(&self) -> Option<ShellDialect> {
         self.script.record(Event::DefaultShell);
         self.script.state().default_shell
     }

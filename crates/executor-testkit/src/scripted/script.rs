@@ -7,8 +7,8 @@ use crate::sync::lock;
 use crate::timeline::Timeline;
 use executor_core::variable::JobVariable;
 use executor_core::{
-    BuildDirs, ConfigInfo, Dialect, Environment, ExecutorData, FeaturesInfo, PrepareOptions,
-    ShellInfo, StageCommand, Workspace,
+    BuildDirs, ConfigInfo, ExecutorData, FeaturesInfo, PrepareOptions, PreparedEnvironment,
+    ShellDialect, ShellInfo, StageCommand, Workspace,
 };
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -24,7 +24,7 @@ pub(crate) struct ScriptState {
     pub(crate) orders: Vec<(Moment, Directive)>,
     pub(crate) features: FeaturesInfo,
     pub(crate) config_info: ConfigInfo,
-    pub(crate) default_shell: Option<Dialect>,
+    pub(crate) default_shell: Option<ShellDialect>,
     pub(crate) shell: ShellInfo,
     pub(crate) workspace: Workspace,
     pub(crate) planned: Option<Workspace>,
@@ -57,8 +57,8 @@ impl Script {
             orders: Vec::new(),
             features: FeaturesInfo::default(),
             config_info: ConfigInfo::default(),
-            default_shell: Some(Dialect::Sh),
-            shell: ShellInfo::new(Dialect::Sh),
+            default_shell: Some(ShellDialect::Sh),
+            shell: ShellInfo::new(ShellDialect::Sh),
             planned: None,
             workspace: Workspace::Remote {
                 dirs,
@@ -126,9 +126,9 @@ impl Script {
             .unwrap_or_else(Directive::succeed)
     }
 
-    pub(crate) fn environment(&self, shell: ShellInfo) -> Environment {
+    pub(crate) fn environment(&self, shell: ShellInfo) -> PreparedEnvironment {
         let state = self.state();
-        Environment {
+        PreparedEnvironment {
             shell,
             workspace: state.workspace.clone(),
             hostname: "scripted".to_owned(),

@@ -1,6 +1,6 @@
 use super::error::ArtifactError;
 use content_store::{Digest, Tree};
-use executor_core::KeptArtifact;
+use executor_core::RetainedArtifact;
 use executor_core::job::{Artifact, JobId};
 use executor_core::parse_duration;
 use jiff::{SignedDuration, Timestamp};
@@ -12,7 +12,7 @@ use std::path::Path;
 pub struct StoredArtifact {
     /// What it is.
     #[serde(flatten)]
-    pub artifact: KeptArtifact,
+    pub artifact: RetainedArtifact,
     /// The digest of its tree in the content store.
     pub tree: String,
     /// When it was kept, in UTC.
@@ -47,7 +47,7 @@ impl StoredArtifact {
     pub(super) fn new(artifact: &Artifact, name: &str, tree: &Tree, now: Timestamp) -> Self {
         let kind = &artifact.artifact_type;
         Self {
-            artifact: KeptArtifact {
+            artifact: RetainedArtifact {
                 artifact_type: kind.clone(),
                 name: archive_name(name, kind),
                 files: tree.files(),

@@ -2,7 +2,7 @@ use super::error::ArtifactError;
 use async_trait::async_trait;
 use content_store::{LowerLayer, StoreError, Tree};
 use executor_core::job::{Artifact, Dependency, JobId};
-use executor_core::{Cancellation, KeptArtifact};
+use executor_core::{Cancellation, RetainedArtifact};
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ pub trait ArtifactStore: Send + Sync + Debug {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedArtifact {
     /// What is kept.
-    pub kept: KeptArtifact,
+    pub kept: RetainedArtifact,
     /// Files that were not there any more when it was their turn.
     pub vanished: Vec<PathBuf>,
 }

@@ -8,7 +8,7 @@ use crate::plain_file;
 use executor_core::job::Artifact;
 use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariable;
-use executor_core::{BuildError, Cancellation, FailedTest, KeptArtifact, TestTotals};
+use executor_core::{BuildError, Cancellation, FailedTest, RetainedArtifact, TestTotals};
 use std::path::Path;
 
 /// The largest junit report that is read, in bytes.
@@ -55,7 +55,7 @@ impl Build<'_> {
     }
 
     /// Takes note of an artifact that is kept.
-    pub(crate) fn note_kept(&mut self, kept: KeptArtifact) {
+    pub(crate) fn note_kept(&mut self, kept: RetainedArtifact) {
         self.products.artifacts.push(kept);
     }
 

@@ -6,7 +6,7 @@ use crate::limit::{Expired, Limit, within};
 use crate::sources::Sources;
 use crate::stages::Stages;
 use executor_core::job::ArtifactWhen;
-use executor_core::{BuildError, Cancellation, Environment, StopLevel, Workspace};
+use executor_core::{BuildError, Cancellation, PreparedEnvironment, StopLevel, Workspace};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// as if they were shown to it.
 pub(crate) fn staged(
     build: &mut Build<'_>,
-    environment: Environment,
-) -> Result<Environment, BuildError> {
+    environment: PreparedEnvironment,
+) -> Result<PreparedEnvironment, BuildError> {
     let Workspace::Remote {
         dirs,
         transfer: Some(transfer),
@@ -38,7 +38,7 @@ pub(crate) fn staged(
         host: staging.host_dirs(dirs),
     };
     build.staging = Some(staging);
-    Ok(Environment {
+    Ok(PreparedEnvironment {
         workspace,
         ..environment
     })

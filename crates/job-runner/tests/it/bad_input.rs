@@ -2,7 +2,7 @@
 
 use crate::support::{Bench, Repository, files_below, snapshot_of};
 use executor_core::job::Job;
-use executor_core::{Dialect, FailureReason, JobOutcome, JobVariable};
+use executor_core::{FailureReason, JobOutcome, JobVariable, ShellDialect};
 use executor_testkit::JobBuilder;
 use job_runner::{BuildRunnerOptions, Sources};
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ async fn variables_no_process_can_have() {
 async fn a_shell_that_does_not_exist() {
     let root = tempfile::tempdir().expect("a directory");
     let mut bench = Bench::shell(root.path(), BuildRunnerOptions::default());
-    bench.config.shell = Some(Dialect::Pwsh);
+    bench.config.shell = Some(ShellDialect::Pwsh);
     let outcome = bench.run(plain().build()).await;
     expect(
         &bench,

@@ -3,7 +3,7 @@
 use crate::support::{Bench, Repository, mounted, path_text, snapshot_of};
 use executor_core::job::Job;
 use executor_core::variable::JobVariable;
-use executor_core::{BuildStage, CancelCause, Dialect, FailureReason, JobOutcome, JobState};
+use executor_core::{BuildStage, CancelCause, FailureReason, JobOutcome, JobState, ShellDialect};
 use executor_testkit::{Directive, Failure, Gate, JobBuilder, Moment, ScriptedProvider};
 use job_runner::{BuildRunnerOptions, LocalRepositories, Sources, Worktree};
 use std::fs;
@@ -25,7 +25,7 @@ impl Scene {
     fn new() -> Self {
         let root = tempfile::tempdir().expect("a directory");
         let provider = ScriptedProvider::new();
-        provider.set_default_shell(Some(Dialect::Sh));
+        provider.set_default_shell(Some(ShellDialect::Sh));
         provider.set_workspace(mounted(&root.path().join("builds")));
         provider.announce(mounted(&root.path().join("builds")));
         let gate = Gate::new();

@@ -7,10 +7,10 @@ use executor_core::ability::{
 };
 use executor_core::job::{Artifact, Cache, Dependency};
 use executor_core::{
-    AcquireError, BuildError, Cancellation, ConfigInfo, Dialect, Environment, Executor,
-    ExecutorData, ExecutorProvider, ExecutorStage, FailureReason, FeaturesInfo, JobId, JobOutcome,
-    JobState, JobVariable, PrepareOptions, ProviderError, RunnerConfig, ShellInfo, StageCell,
-    StageCommand, StageResult, Workspace,
+    AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
+    ExecutorStage, FailureReason, FeaturesInfo, JobId, JobOutcome, JobState, JobVariable,
+    PrepareOptions, PreparedEnvironment, ProviderError, RunnerConfig, ShellDialect, ShellInfo,
+    StageCell, StageCommand, StageResult, Workspace,
 };
 use executor_testkit::JobBuilder;
 use job_runner::{BuildRunnerOptions, LocalCaches, Snapshot, Sources, StoredArtifacts};
@@ -115,7 +115,7 @@ impl ExecutorProvider for Elsewhere {
     fn config_info(&self, config: &RunnerConfig, info: &mut ConfigInfo) {
         self.0.config_info(config, info);
     }
-    fn default_shell(&self) -> Option<Dialect> {
+    fn default_shell(&self) -> Option<ShellDialect> {
         self.0.default_shell()
     }
     fn init(&self) -> Result<(), ProviderError> {
@@ -135,10 +135,10 @@ impl Executor for ElsewhereExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         let environment = self.0.prepare(options, cancellation).await?;
         let dirs = environment.workspace.dirs().clone();
-        Ok(Environment {
+        Ok(PreparedEnvironment {
             workspace: Workspace::Remote {
                 dirs,
                 transfer: Some(Arc::new(Tar)),

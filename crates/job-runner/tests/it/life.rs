@@ -3,8 +3,8 @@
 use crate::support::{Bench, job, supervisor, with_git};
 use executor_core::job::StepWhen::{Always, OnFailure, OnSuccess};
 use executor_core::{
-    ActiveJobs, BuildStage, Cancellation, ExecutorStage, FailureReason, JobSlots, JobState,
-    OnTrouble, Worker,
+    ActiveJobs, BuildStage, Cancellation, ErrorPolicy, ExecutorStage, FailureReason, JobSlots,
+    JobState, Worker,
 };
 use executor_testkit::{
     Directive, Failure, Gate, JobBuilder, Moment, RecordingJobSource, ScriptedProvider, Timeline,
@@ -88,7 +88,7 @@ async fn an_executor_is_created_when_the_job_is_there() {
         active: ActiveJobs::new(),
         slots: JobSlots::default(),
         pause: Worker::DEFAULT_PAUSE,
-        on_trouble: OnTrouble::default(),
+        on_error: ErrorPolicy::default(),
     };
     worker
         .run(&Cancellation::new())

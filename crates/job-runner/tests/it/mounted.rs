@@ -2,7 +2,7 @@
 
 use crate::support::{Bench, Repository, artifacts_below, files_below, kept, mounted, path_text};
 use executor_core::job::{Artifact, Cache};
-use executor_core::{BuildStage, Dialect, FailureReason, JobState};
+use executor_core::{BuildStage, FailureReason, JobState, ShellDialect};
 use executor_testkit::{Directive, JobBuilder, ScriptedProvider};
 use job_runner::{BuildRunnerOptions, LocalCaches, Snapshot, SnapshotMeans, Sources};
 use std::fs;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 fn provider(root: &Path) -> ScriptedProvider {
     let provider = ScriptedProvider::new();
-    provider.set_default_shell(Some(Dialect::Sh));
+    provider.set_default_shell(Some(ShellDialect::Sh));
     provider.set_workspace(mounted(&root.join("builds")));
     provider
 }

@@ -1,7 +1,7 @@
 use super::ending::why;
 use super::{ChildReport, JobReport, PipelineReport, TimeReport};
 use crate::Status;
-use executor_core::{ChangedFiles, FailureReason, KeptArtifact, ReusedFrom, TestTotals, chain};
+use executor_core::{ChangedFiles, FailureReason, RetainedArtifact, ReusedFrom, TestTotals, chain};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ struct Job<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<f64>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    artifacts: &'r [KeptArtifact],
+    artifacts: &'r [RetainedArtifact],
     #[serde(skip_serializing_if = "Option::is_none")]
     exposed_as: Option<&'r str>,
     /// The tracked files that it changed without saying so.

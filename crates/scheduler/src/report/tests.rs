@@ -1,7 +1,7 @@
 use super::*;
 use crate::Status;
 use executor_core::{
-    BuildError, ExitCode, FailedTest, FailureReason, JobProducts, KeptArtifact, PipelineId,
+    BuildError, ExitCode, FailedTest, FailureReason, JobProducts, PipelineId, RetainedArtifact,
     TestTotals,
 };
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn story() -> PipelineReport {
         }],
         ..TestTotals::default()
     };
-    let archive = KeptArtifact {
+    let archive = RetainedArtifact {
         artifact_type: "archive".to_owned(),
         name: String::new(),
         files: 2,

@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use executor_core::{
     AcquireError, BuildError, BuildStage, CancelCause, Cancellation, ConfigInfo,
-    DefaultExecutorProvider, Dialect, Executor, ExecutorData, ExecutorProvider, ExitCode,
-    FeaturesInfo, JobAssignment, JobOutcome, JobRunner, JobSlot, JobVariables, ProviderError,
-    RunContext, RunnerConfig, StageReport, TraceStream,
+    DefaultExecutorProvider, Executor, ExecutorData, ExecutorProvider, ExitCode, FeaturesInfo,
+    JobAssignment, JobOutcome, JobRunner, JobSlot, JobVariables, ProviderError, RunContext,
+    RunnerConfig, ShellDialect, StageReport, TraceStream,
 };
 use pipeline::context::PipelineContext;
 use pipeline::repository::NoRepository;
@@ -254,7 +254,9 @@ pub(crate) fn driver(runner: &Arc<FakeRunner>, sink: &Arc<Recorder>) -> Driver {
 }
 
 pub(crate) fn driver_of(runner: Arc<dyn JobRunner>, sink: Arc<dyn EventSink>) -> Driver {
-    let provider = Arc::new(DefaultExecutorProvider::new(Dialect::platform_default()));
+    let provider = Arc::new(DefaultExecutorProvider::new(
+        ShellDialect::platform_default(),
+    ));
     let config = Arc::new(RunnerConfig::new("fake", "fake"));
     let mut driver = Driver::new(provider, runner, config, sink);
     driver.concurrency = NonZeroU32::new(4).unwrap();
@@ -304,8 +306,8 @@ impl ExecutorProvider for BrokenProvider {
 
     fn config_info(&self, _config: &RunnerConfig, _info: &mut ConfigInfo) {}
 
-    fn default_shell(&self) -> Option<Dialect> {
-        Some(Dialect::platform_default())
+    fn default_shell(&self) -> Option<ShellDialect> {
+        Some(ShellDialect::platform_default())
     }
 
     fn init(&self) -> Result<(), ProviderError> {

@@ -4,7 +4,7 @@ use crate::git::GitPlan;
 use crate::quote::{sh, sh_always};
 use crate::user::UserCommand;
 use crate::writer::Writer;
-use executor_core::shell::Dialect;
+use executor_core::shell::ShellDialect;
 
 /// Writes for sh and bash.
 ///
@@ -13,13 +13,13 @@ use executor_core::shell::Dialect;
 /// what is left of the script. And since it runs in this shell and not in a subshell, bash has no
 /// reason to print the whole of it when a signal ends a command.
 pub(crate) struct Posix {
-    dialect: Dialect,
+    dialect: ShellDialect,
     options: ScriptOptions,
     body: String,
 }
 
 impl Posix {
-    pub(crate) fn new(dialect: Dialect, options: ScriptOptions) -> Self {
+    pub(crate) fn new(dialect: ShellDialect, options: ScriptOptions) -> Self {
         Self {
             dialect,
             options,

@@ -4,11 +4,11 @@ use crate::git::GitPlan;
 use crate::quote::pwsh;
 use crate::user::UserCommand;
 use crate::writer::Writer;
-use executor_core::shell::Dialect;
+use executor_core::shell::ShellDialect;
 
 /// Writes for PowerShell.
 pub(crate) struct PowerShell {
-    dialect: Dialect,
+    dialect: ShellDialect,
     options: ScriptOptions,
     body: String,
 }
@@ -17,7 +17,7 @@ pub(crate) struct PowerShell {
 const CHECK: &str = "Exit-RunwrightOnFailure $?\n";
 
 impl PowerShell {
-    pub(crate) fn new(dialect: Dialect, options: ScriptOptions) -> Self {
+    pub(crate) fn new(dialect: ShellDialect, options: ScriptOptions) -> Self {
         Self {
             dialect,
             options,
@@ -74,7 +74,7 @@ impl Writer for PowerShell {
 
     fn finish(self: Box<Self>) -> String {
         let shebang = match self.dialect {
-            Dialect::PowerShell => "",
+            ShellDialect::PowerShell => "",
             _ => "#!/usr/bin/env pwsh\n\n",
         };
         let trace = if self.options.debug_trace {
@@ -86,7 +86,7 @@ impl Writer for PowerShell {
         let text = format!("{shebang}{prologue}{trace}{body}{epilogue}");
         match self.dialect {
             // A file without a mark is read in the machine's old code page.
-            Dialect::PowerShell => format!("\u{feff}{text}").replace('\n', "\r\n"),
+            ShellDialect::PowerShell => format!("\u{feff}{text}").replace('\n', "\r\n"),
             _ => text,
         }
     }

@@ -1,14 +1,14 @@
 //! Command lines of shells.
 
 use crate::support::{Place, Shell, new_command, require, scripts, text, without_echo};
-use executor_core::shell::{Dialect, ShellInfo, ShellKind};
+use executor_core::shell::{ShellDialect, ShellInfo, ShellKind};
 use executor_core::stage::BuildStage;
 use shells::{DETECT_SHELL, ShellCommand};
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-fn argv(dialect: Dialect, kind: ShellKind) -> Vec<String> {
+fn argv(dialect: ShellDialect, kind: ShellKind) -> Vec<String> {
     ShellCommand::reading_stdin(&ShellInfo::new(dialect).with_kind(kind))
         .argv()
         .to_vec()
@@ -16,12 +16,15 @@ fn argv(dialect: Dialect, kind: ShellKind) -> Vec<String> {
 
 #[test]
 fn every_dialect_and_kind_has_its_command_line() {
-    assert_eq!(argv(Dialect::Bash, ShellKind::Normal), ["bash"]);
-    assert_eq!(argv(Dialect::Bash, ShellKind::Login), ["bash", "--login"]);
-    assert_eq!(argv(Dialect::Sh, ShellKind::Normal), ["sh"]);
-    assert_eq!(argv(Dialect::Sh, ShellKind::Login), ["sh", "-l"]);
-    assert_eq!(argv(Dialect::Sh, ShellKind::Interactive), ["sh", "-i"]);
-    let pwsh = argv(Dialect::Pwsh, ShellKind::Normal);
+    assert_eq!(argv(ShellDialect::Bash, ShellKind::Normal), ["bash"]);
+    assert_eq!(
+        argv(ShellDialect::Bash, ShellKind::Login),
+        ["bash", "--login"]
+    );
+    assert_eq!(argv(ShellDialect::Sh, ShellKind::Normal), ["sh"]);
+    assert_eq!(argv(ShellDialect::Sh, ShellKind::Login), ["sh", "-l"]);
+    assert_eq!(argv(ShellDialect::Sh, ShellKind::Interactive), ["sh", "-i"]);
+    let pwsh = argv(ShellDialect::Pwsh, ShellKind::Normal);
     assert_eq!(
         pwsh[..5],
         [
@@ -32,14 +35,15 @@ fn every_dialect_and_kind_has_its_command_line() {
             "-EncodedCommand"
         ]
     );
-    let file = ShellCommand::reading_file(&ShellInfo::new(Dialect::PowerShell), "C:\\a b\\s.ps1");
+    let file =
+        ShellCommand::reading_file(&ShellInfo::new(ShellDialect::PowerShell), "C:\\a b\\s.ps1");
     assert_eq!(file.program(), "powershell");
     assert_eq!(file.arguments().last().unwrap(), "C:\\a b\\s.ps1");
 }
 
 #[test]
 fn a_script_file_whose_name_begins_with_a_dash_is_a_file() {
-    let command = ShellCommand::reading_file(&ShellInfo::new(Dialect::Bash), "-c");
+    let command = ShellCommand::reading_file(&ShellInfo::new(ShellDialect::Bash), "-c");
     assert_eq!(command.argv(), ["bash", "./-c"]);
 }
 
@@ -59,10 +63,10 @@ fn feed(mut command: Command, script: &str) -> String {
 fn a_login_shell_reads_the_profile() {
     require("bash", "bash");
     for (dialect, kind, expect) in [
-        (Dialect::Bash, ShellKind::Login, "yes\n"),
-        (Dialect::Sh, ShellKind::Login, "yes\n"),
-        (Dialect::Bash, ShellKind::Normal, "no\n"),
-        (Dialect::Sh, ShellKind::Normal, "no\n"),
+        (ShellDialect::Bash, ShellKind::Login, "yes\n"),
+        (ShellDialect::Sh, ShellKind::Login, "yes\n"),
+        (ShellDialect::Bash, ShellKind::Normal, "no\n"),
+        (ShellDialect::Sh, ShellKind::Normal, "no\n"),
     ] {
         let place = Place::new();
         fs::write(place.root().join(".profile"), "PROFILE=yes\n").unwrap();
@@ -90,7 +94,7 @@ fn detection_becomes_a_shell_that_runs_the_script() {
             .args(["-c", DETECT_SHELL, "sh"])
             .env("PATH", "/usr/bin:/bin");
         let script = text(
-            &scripts(Dialect::Sh, &["echo found"]),
+            &scripts(ShellDialect::Sh, &["echo found"]),
             &BuildStage::script(),
         );
         assert_eq!(feed(command, &script), "found\n", "{shell:?}");
@@ -101,7 +105,7 @@ fn detection_becomes_a_shell_that_runs_the_script() {
 
 #[test]
 fn another_user_is_reached_through_su() {
-    let mut shell = ShellInfo::new(Dialect::Bash);
+    let mut shell = ShellInfo::new(ShellDialect::Bash);
     shell.user = Some("build user".to_owned());
     let command = ShellCommand::reading_stdin(&shell);
     let expect = [

@@ -1,7 +1,7 @@
 //! Quoted words under real shells.
 
 use crate::support::{Feed, Place, Shell};
-use executor_core::shell::Dialect;
+use executor_core::shell::ShellDialect;
 use executor_core::variable::JobVariable;
 use proptest::prelude::*;
 use shells::{export_prologue, quote_sh};
@@ -72,7 +72,7 @@ fn exported_values_come_back() {
         let variables = AWKWARD.iter().enumerate();
         let variables =
             variables.map(|(index, value)| JobVariable::public(format!("V{index}"), *value));
-        let prologue = export_prologue(Dialect::Sh, &variables.collect()).unwrap();
+        let prologue = export_prologue(ShellDialect::Sh, &variables.collect()).unwrap();
         let print: Vec<String> = (0..AWKWARD.len())
             .map(|index| format!("\"$V{index}\""))
             .collect();

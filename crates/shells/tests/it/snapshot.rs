@@ -4,14 +4,14 @@
 
 use crate::support::{scripts, text};
 use executor_core::job::{GitInfo, Step};
-use executor_core::shell::Dialect;
+use executor_core::shell::ShellDialect;
 use executor_core::stage::BuildStage;
 use insta::assert_snapshot;
 use shells::git::{GitSettings, Remote, SubmoduleSettings, SubmoduleStrategy};
 use shells::{GitPlan, JobScripts, ScriptOptions};
 
 /// Returns a job that has something to do in every stage.
-fn full(dialect: Dialect) -> JobScripts {
+fn full(dialect: ShellDialect) -> JobScripts {
     let mut scripts = scripts(
         dialect,
         &["echo 'it'\"'s\" $HOME", "for i in 1 2; do\n  echo $i\ndone"],
@@ -46,7 +46,7 @@ fn full(dialect: Dialect) -> JobScripts {
 }
 
 /// Returns the texts of all stages, each under its name.
-fn all(dialect: Dialect) -> String {
+fn all(dialect: ShellDialect) -> String {
     let scripts = full(dialect);
     let stages = [
         BuildStage::PrepareScript,
@@ -64,24 +64,24 @@ fn all(dialect: Dialect) -> String {
 
 #[test]
 fn scripts_for_bash() {
-    assert_snapshot!("bash", all(Dialect::Bash));
+    assert_snapshot!("bash", all(ShellDialect::Bash));
 }
 
 #[test]
 fn scripts_for_sh_differ_in_the_first_line_alone() {
-    let bash = all(Dialect::Bash).replace("#!/usr/bin/env bash", "#!/usr/bin/env sh");
-    assert_eq!(all(Dialect::Sh), bash);
+    let bash = all(ShellDialect::Bash).replace("#!/usr/bin/env bash", "#!/usr/bin/env sh");
+    assert_eq!(all(ShellDialect::Sh), bash);
 }
 
 #[test]
 fn scripts_for_pwsh() {
-    assert_snapshot!("pwsh", all(Dialect::Pwsh));
+    assert_snapshot!("pwsh", all(ShellDialect::Pwsh));
 }
 
 #[test]
 fn scripts_for_windows_powershell_are_those_of_pwsh_as_windows_writes_files() {
-    let pwsh = text(&full(Dialect::Pwsh), &BuildStage::script());
-    let powershell = text(&full(Dialect::PowerShell), &BuildStage::script());
+    let pwsh = text(&full(ShellDialect::Pwsh), &BuildStage::script());
+    let powershell = text(&full(ShellDialect::PowerShell), &BuildStage::script());
     let as_unix = powershell
         .strip_prefix('\u{feff}')
         .unwrap()
@@ -94,7 +94,7 @@ fn scripts_for_windows_powershell_are_those_of_pwsh_as_windows_writes_files() {
 
 #[test]
 fn options_change_the_text() {
-    let mut scripts = scripts(Dialect::Bash, &["true", "a\nb"]);
+    let mut scripts = scripts(ShellDialect::Bash, &["true", "a\nb"]);
     scripts.options = ScriptOptions {
         debug_trace: true,
         script_sections: true,

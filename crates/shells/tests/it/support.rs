@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use executor_core::job::{Job, Step};
-use executor_core::shell::{Dialect, ShellInfo};
+use executor_core::shell::{ShellDialect, ShellInfo};
 use executor_core::stage::BuildStage;
 use shells::JobScripts;
 
@@ -38,10 +38,10 @@ pub(crate) struct Outcome {
 impl Shell {
     pub(crate) const ALL: [Self; 3] = [Self::Bash, Self::Dash, Self::Busybox];
 
-    pub(crate) fn dialect(self) -> Dialect {
+    pub(crate) fn dialect(self) -> ShellDialect {
         match self {
-            Self::Bash => Dialect::Bash,
-            Self::Dash | Self::Busybox => Dialect::Sh,
+            Self::Bash => ShellDialect::Bash,
+            Self::Dash | Self::Busybox => ShellDialect::Sh,
         }
     }
 
@@ -165,7 +165,7 @@ impl Place {
 }
 
 /// Returns a job's scripts whose one step runs `commands`.
-pub(crate) fn scripts(dialect: Dialect, commands: &[&str]) -> JobScripts {
+pub(crate) fn scripts(dialect: ShellDialect, commands: &[&str]) -> JobScripts {
     let step = Step {
         name: Step::SCRIPT.to_owned(),
         script: commands.iter().map(|&command| command.to_owned()).collect(),

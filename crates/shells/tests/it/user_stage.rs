@@ -1,7 +1,7 @@
 //! The user's commands under real shells.
 
 use crate::support::{Feed, Place, Shell, check, check_under, scripts, text, without_echo};
-use executor_core::shell::Dialect;
+use executor_core::shell::ShellDialect;
 use executor_core::stage::BuildStage;
 use shells::ScriptOptions;
 use std::fs;
@@ -57,7 +57,7 @@ fn pipes_fail_where_the_shell_can_tell() {
     ];
     // dash learned `pipefail` in 0.5.13.
     let place = Place::new();
-    let script = text(&scripts(Dialect::Sh, &commands), &BuildStage::script());
+    let script = text(&scripts(ShellDialect::Sh, &commands), &BuildStage::script());
     let outcome = place.run(Shell::Dash, Feed::Stdin, &script);
     assert!(matches!(outcome.code, Some(0 | 5)), "{outcome:#?}");
 }
@@ -308,7 +308,7 @@ fn a_project_directory_may_have_any_name() {
 
 #[test]
 fn after_script_is_a_script_of_its_own() {
-    let mut scripts = scripts(Dialect::Bash, &["a=1"]);
+    let mut scripts = scripts(ShellDialect::Bash, &["a=1"]);
     assert!(scripts.script(&BuildStage::AfterScript).unwrap().is_none());
     scripts.steps[0].name = "after_script".to_owned();
     scripts.pre_build = vec!["echo pre".to_owned()];
@@ -318,7 +318,7 @@ fn after_script_is_a_script_of_its_own() {
 
 #[test]
 fn stages_without_a_body_are_skipped() {
-    let scripts = scripts(Dialect::Sh, &["  \n"]);
+    let scripts = scripts(ShellDialect::Sh, &["  \n"]);
     for stage in [
         BuildStage::GetSources,
         BuildStage::ClearWorktree,
@@ -336,7 +336,7 @@ fn stages_without_a_body_are_skipped() {
 
 #[test]
 fn a_nul_byte_is_refused() {
-    let scripts = scripts(Dialect::Sh, &["echo a\0b"]);
+    let scripts = scripts(ShellDialect::Sh, &["echo a\0b"]);
     assert_eq!(
         scripts.script(&BuildStage::script()),
         Err(shells::ScriptError::Nul)

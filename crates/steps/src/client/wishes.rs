@@ -9,7 +9,7 @@ use crate::library::{Asker, Library, Source};
 use crate::wire::v1::grant_request::{Fetched, Outcome, Published};
 use crate::wire::v1::wish::{Publish, What};
 use crate::wire::v1::{FollowWishesRequest, GrantRequest, Wish};
-use executor_core::panics::caught;
+use executor_core::panics::catch_panic;
 use executor_core::{Cancellation, StageVariables};
 use fail_point::fail_point;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -133,7 +133,7 @@ impl<'a> Wishes<'a> {
     /// Meets a wish, or says why not.
     async fn answer(&self, wish: Wish) {
         let number = wish.number;
-        let outcome = match caught(self.outcome(wish)).await {
+        let outcome = match catch_panic(self.outcome(wish)).await {
             Ok(outcome) => outcome.unwrap_or_else(|words| Outcome::Refused(shortened(words))),
             Err(panic) => {
                 tracing::error!(%panic, id = %self.id, "The library broke down.");

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use executor_core::panics::caught;
+use executor_core::panics::catch_panic;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tonic::Status;
@@ -55,7 +55,7 @@ impl Dispatch {
 async fn guarded(
     answer: impl Future<Output = Result<Response<Body>, Infallible>>,
 ) -> Result<Response<Body>, Infallible> {
-    match caught(answer).await {
+    match catch_panic(answer).await {
         Ok(response) => response,
         Err(panic) => {
             tracing::error!(%panic, "A call broke down.");

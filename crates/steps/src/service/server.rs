@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use executor_core::panics::caught;
+use executor_core::panics::catch_panic;
 use executor_core::{CancelCause, Cancellation, StopLevel};
 use hyper::service::service_fn;
 use process::{ProcessTree, Settings, Supervisor, make_private_dir, remove_tree};
@@ -274,7 +274,7 @@ impl Shared {
     /// The life of a request.
     async fn live(self: Arc<Self>, request: Arc<Request>, plan: Plan) {
         let tree = self.supervisor.tree();
-        let failure = match caught(run_within(&request, plan, &tree)).await {
+        let failure = match catch_panic(run_within(&request, plan, &tree)).await {
             Ok(failure) => failure,
             Err(panic) => {
                 tracing::error!(%panic, id = request.id, "A request broke down.");

@@ -4,8 +4,8 @@ use executor_core::ability::{
 };
 use executor_core::trace::JobTraceExt;
 use executor_core::{
-    BuildError, Cancellation, Environment, Executor, ExecutorStage, JobOutcome, PrepareOptions,
-    ShellInfo, StageCell, StageCommand, StageResult,
+    BuildError, Cancellation, Executor, ExecutorStage, JobOutcome, PrepareOptions,
+    PreparedEnvironment, ShellInfo, StageCell, StageCommand, StageResult,
 };
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl Executor for ByImageExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         let containers = self.containers.take();
         if let Some(containers) = containers.filter(|_| !options.job.image.name.is_empty()) {
             self.inner = containers;

@@ -1,8 +1,8 @@
 use super::ByImageExecutor;
 use async_trait::async_trait;
 use executor_core::{
-    AcquireError, BuildError, Cancellation, ConfigInfo, Dialect, Executor, ExecutorData,
-    ExecutorProvider, FeaturesInfo, ProviderError, RunnerConfig,
+    AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
+    FeaturesInfo, ProviderError, RunnerConfig, ShellDialect,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// use std::sync::Arc;
 ///
 /// fn nowhere() -> Arc<dyn ExecutorProvider> {
-///     let provider = DefaultExecutorProvider::new(Dialect::platform_default());
+///     let provider = DefaultExecutorProvider::new(ShellDialect::platform_default());
 ///     Arc::new(provider.with_creator(|_data| Err(BuildError::config("put an executor here"))))
 /// }
 ///
@@ -97,7 +97,7 @@ impl ExecutorProvider for ByImage {
         self.containers.config_info(config, info);
     }
 
-    fn default_shell(&self) -> Option<Dialect> {
+    fn default_shell(&self) -> Option<ShellDialect> {
         self.host.default_shell()
     }
 

@@ -1,7 +1,7 @@
 use super::{JobId, Pager};
 use crate::output::outcome::Outcome;
 use crate::tui::log::JobLog;
-use executor_core::{ChangedFiles, KeptArtifact, PipelineId, TestTotals};
+use executor_core::{ChangedFiles, PipelineId, RetainedArtifact, TestTotals};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ pub(in crate::tui) struct Job {
     /// The tracked files that it changed without saying so.
     pub(in crate::tui) changed: Option<ChangedFiles>,
     /// What is kept of it.
-    pub(in crate::tui) artifacts: Vec<KeptArtifact>,
+    pub(in crate::tui) artifacts: Vec<RetainedArtifact>,
     /// The stage of the runner that it is at.
     pub(in crate::tui) step: Option<Arc<str>>,
     pub(in crate::tui) log: JobLog,

@@ -31,7 +31,7 @@ pub(crate) struct Run {
 pub(crate) struct Opened {
     pub(crate) executor: Box<dyn Executor>,
     pub(crate) trace: RecordingTrace,
-    pub(crate) environment: Environment,
+    pub(crate) environment: PreparedEnvironment,
 }
 
 /// Returns the settings of the tests: the shared engine, images that are there.

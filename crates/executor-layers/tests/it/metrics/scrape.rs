@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, RUNNER, RUNNER_BEFORE_STAGE, report};
 use executor_core::prelude::*;
-use executor_core::{ActiveJobs, JobSlots, OnTrouble, Worker};
+use executor_core::{ActiveJobs, ErrorPolicy, JobSlots, Worker};
 use executor_layers::{Metrics, MetricsError, MetricsLayer, MetricsOptions, StageDurations};
 use executor_testkit::{
     Directive, Gate, JobBuilder, RecordingJobSource, ScriptedJobRunner, ScriptedProvider,
@@ -128,7 +128,7 @@ fn worker(bench: &Bench, active: &ActiveJobs, jobs: u64) -> Worker {
         active: active.clone(),
         slots: JobSlots::new(),
         pause: Worker::DEFAULT_PAUSE,
-        on_trouble: OnTrouble::GiveUp,
+        on_error: ErrorPolicy::Fail,
     }
 }
 

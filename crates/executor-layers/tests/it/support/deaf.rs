@@ -45,7 +45,7 @@ impl ExecutorProvider for Deaf<Arc<dyn ExecutorProvider>> {
         self.inner.config_info(config, info);
     }
 
-    fn default_shell(&self) -> Option<Dialect> {
+    fn default_shell(&self) -> Option<ShellDialect> {
         self.inner.default_shell()
     }
 
@@ -69,7 +69,7 @@ impl Executor for Deaf<Box<dyn Executor>> {
         &mut self,
         _options: PrepareOptions,
         _cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         std::future::pending().await
     }
 

@@ -16,7 +16,9 @@ pub(crate) fn options() -> (PrepareOptions, RecordingTrace) {
 }
 
 /// Prepares without anybody who stops it.
-pub(crate) async fn prepare(executor: &mut dyn Executor) -> Result<Environment, BuildError> {
+pub(crate) async fn prepare(
+    executor: &mut dyn Executor,
+) -> Result<PreparedEnvironment, BuildError> {
     executor.prepare(options().0, &Cancellation::new()).await
 }
 

@@ -5,7 +5,7 @@ use crate::conformance::check::{Outcome, failed};
 use crate::conformance::checks::stop::expect_canceled;
 use crate::conformance::session::{Opening, Session};
 use crate::conformance::suite::{Suite, within};
-use executor_core::{BuildError, CancelCause, Cancellation, Environment};
+use executor_core::{BuildError, CancelCause, Cancellation, PreparedEnvironment};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const STRENGTHS: [Stop; 2] = [
 ];
 
 /// A preparation may be done before it sees the request, but it must not fail in another way.
-fn expect_stopped(result: Result<Environment, BuildError>) -> Outcome {
+fn expect_stopped(result: Result<PreparedEnvironment, BuildError>) -> Outcome {
     match result {
         Ok(_) | Err(BuildError::Canceled(CancelCause::Shutdown)) => Ok(()),
         Err(error) => failed(format!("a stopped preparation says: {}", error.chain())),

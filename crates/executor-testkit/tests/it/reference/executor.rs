@@ -163,7 +163,7 @@ impl Executor for ReferenceExecutor {
         &mut self,
         options: PrepareOptions,
         cancellation: &Cancellation,
-    ) -> Result<Environment, BuildError> {
+    ) -> Result<PreparedEnvironment, BuildError> {
         if self.has(Fault::Hangs) {
             std::future::pending::<()>().await;
         }

@@ -70,7 +70,7 @@ impl ReferenceProvider {
             default_builds_dir: builds_dir.to_str().expect("the path is text").to_owned(),
             default_cache_dir: cache_dir.to_str().expect("the path is text").to_owned(),
             shared_builds_dir: fault != Some(Fault::SharesEnvironment),
-            shell: ShellInfo::new(Dialect::Sh),
+            shell: ShellInfo::new(ShellDialect::Sh),
             show_hostname: true,
         };
         let shared = Arc::new(Shared {
@@ -79,7 +79,7 @@ impl ReferenceProvider {
             ..Shared::default()
         });
         let (created, questions) = (AtomicU32::new(0), AtomicU32::new(0));
-        let provider = DefaultExecutorProvider::new(Dialect::Sh)
+        let provider = DefaultExecutorProvider::new(ShellDialect::Sh)
             .with_creator(move |_data| {
                 let mut executor =
                     ReferenceExecutor::new(options.clone(), fault, Arc::clone(&shared));
