@@ -1,7 +1,7 @@
 //! Why a command did not do its work, and what the process ends with then.
 
 use crate::exit_code::Exit;
-use crate::output::{Style, Tone, error_line, strip_controls};
+use console::{Style, Tone, error_line, strip_controls};
 use std::fmt;
 use workstation::{
     Fault, LocalError, ProcessError, RepositoryError, RunsError, SnapshotError, StateError,

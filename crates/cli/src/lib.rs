@@ -1,8 +1,6 @@
-//! The command line of Runwright, as a library so that the binary is a doorway and programs beside
-//! it can show a run in the same way.
+//! The command line of Runwright: arguments, commands and exit codes.
 //!
-//! [`main`] is the whole program. [`output::Console`] shows the events of a run as text,
-//! [`output::summary`] tells how it ended.
+//! [`main`] is the whole program; the binary only calls it.
 //!
 //! # Examples
 //!
@@ -17,13 +15,9 @@ mod command;
 mod executors;
 mod exit_code;
 mod failure;
-pub mod output;
-mod quoted;
+mod garbage_report;
 mod settled;
-mod signal;
 mod starter;
-mod terminal;
-mod tui;
 
 pub use exit_code::Exit;
 
@@ -139,6 +133,6 @@ fn start_log() {
     // A second call in one process finds the log started, which is as good.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
-        .with_writer(|| output::ErrorStream)
+        .with_writer(|| console::ErrorStream)
         .try_init();
 }

@@ -6,10 +6,10 @@
 use crate::args::Cli;
 use crate::command::can_ask;
 use crate::failure::Failure;
-use crate::output::{Progress, error_line};
-use crate::terminal::OwnTerminal;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
+use console::terminal::OwnTerminal;
+use console::{ProgressMode, error_line};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use workstation::{LocalError, LocalProject, Said, SettingValue, Settings, StateDir};
@@ -211,8 +211,11 @@ fn is_for_lines(words: &[(&Said, String)], matches: &ArgMatches) -> bool {
     if let Some((_, word)) = settled {
         return word != FULL_SCREEN && word != "--progress=json";
     }
-    let given = matches.try_get_one::<Progress>("progress").ok().flatten();
-    !matches!(given, Some(Progress::Json | Progress::Tui))
+    let given = matches
+        .try_get_one::<ProgressMode>("progress")
+        .ok()
+        .flatten();
+    !matches!(given, Some(ProgressMode::Json | ProgressMode::Tui))
 }
 
 /// Takes out what settings say of the screen and cannot be had, since nobody asked for it just now: the
@@ -221,10 +224,13 @@ fn fit_screen(words: &mut Vec<(&Said, String)>, matches: &ArgMatches, is_watch: 
     let asks = |id: &str| is_given(matches, id);
     let has_no_screen = is_watch || asks("output") || asks("shell_on_failure");
     words.retain(|(_, word)| {
-        word != FULL_SCREEN || (Progress::Tui.can_be_shown() && !has_no_screen)
+        word != FULL_SCREEN || (ProgressMode::Tui.can_be_shown() && !has_no_screen)
     });
-    let given = matches.try_get_one::<Progress>("progress").ok().flatten();
-    let has_screen = (asks("progress") && given == Some(&Progress::Tui))
+    let given = matches
+        .try_get_one::<ProgressMode>("progress")
+        .ok()
+        .flatten();
+    let has_screen = (asks("progress") && given == Some(&ProgressMode::Tui))
         || words.iter().any(|(_, word)| word == FULL_SCREEN);
     words
         .retain(|(said, _)| !has_screen || !matches!(said.key.name, "output" | "shell-on-failure"));

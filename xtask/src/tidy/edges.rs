@@ -220,6 +220,19 @@ const TABLE: &[Row] = &[
         ],
         tests_import: &[],
     },
+    // Also 6: what people see of a run.
+    Row {
+        name: "console",
+        imports: &[
+            "executor-core",
+            "pipeline",
+            "pipeline-insight",
+            "scheduler",
+            "workstation",
+            "yaml",
+        ],
+        tests_import: &[],
+    },
     // 7: assembly, the only places that name executors besides the facade.
     Row {
         name: "cli",
@@ -255,6 +268,7 @@ const TABLE: &[Row] = &[
 ];
 
 const BELOW_ASSEMBLY: &[&str] = &[
+    "console",
     "executor-core",
     "executor-docker",
     "executor-layers",
@@ -272,6 +286,7 @@ const BELOW_ASSEMBLY: &[&str] = &[
 const ASSEMBLY: &[&str] = &[
     "archive",
     "cli",
+    "console",
     "content-store",
     "executor-core",
     "executor-docker",

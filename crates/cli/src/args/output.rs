@@ -1,6 +1,6 @@
 use super::ReportFile;
-use crate::output::{Layout, Progress};
 use clap::{ArgAction, Args};
+use console::{Layout, ProgressMode};
 use std::path::PathBuf;
 
 /// What of a run is shown, and where else it goes.
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub(crate) struct OutputArgs {
     /// Who reads standard output; default: auto
     #[arg(long, value_enum, value_name = "WHO")]
-    progress: Option<Progress>,
+    progress: Option<ProgressMode>,
     /// How logs are laid out; default: `live` on a terminal, `prefix` elsewhere and in CI
     #[arg(long, value_enum, value_name = "LAYOUT")]
     pub(crate) output: Option<Layout>,
@@ -32,8 +32,8 @@ pub(crate) struct OutputArgs {
 
 impl OutputArgs {
     /// Returns who reads standard output.
-    pub(crate) fn progress(&self) -> Progress {
-        self.progress.unwrap_or(Progress::Auto)
+    pub(crate) fn progress(&self) -> ProgressMode {
+        self.progress.unwrap_or(ProgressMode::Auto)
     }
 
     /// Returns what these options ask for, and what they leave open as an earlier run had it. Files

@@ -1,5 +1,5 @@
 use crate::args::{DialectArg, RunArgs};
-use crate::quoted::{quoted, word};
+use console::quoted::{quoted, word};
 use pipeline::Plan;
 use std::path::Path;
 

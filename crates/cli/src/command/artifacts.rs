@@ -3,9 +3,9 @@ use super::{print, print_json};
 use crate::args::ArtifactsArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::artifacts::{Left, table};
-use crate::output::{Style, counted, error_line, shown_name, size};
 use anyhow::anyhow;
+use console::artifacts::{JobArtifact, table};
+use console::{Style, counted, error_line, shown_name, size};
 use executor_core::Cancellation;
 use jiff::Timestamp;
 use std::path::Path;
@@ -75,7 +75,7 @@ fn left(
     name: Option<&str>,
     kind: Option<&str>,
     artifacts: &StoredArtifacts,
-) -> Result<Vec<Left>, Failure> {
+) -> Result<Vec<JobArtifact>, Failure> {
     let history = history(run)?;
     let jobs: Vec<_> = match name {
         Some(name) => jobs(run, &history, name)?,
@@ -87,7 +87,7 @@ fn left(
         for stored in stored.map_err(LocalError::from)? {
             if kind.is_none_or(|kind| kind == stored.artifact.artifact_type) {
                 let job = job.name.clone();
-                left.push(Left { job, stored });
+                left.push(JobArtifact { job, stored });
             }
         }
     }
@@ -99,8 +99,8 @@ fn the_one<'l>(
     run: &Run,
     name: Option<&str>,
     kind: Option<&str>,
-    left: &'l [Left],
-) -> Result<&'l Left, Failure> {
+    left: &'l [JobArtifact],
+) -> Result<&'l JobArtifact, Failure> {
     let Some(name) = name else {
         let error = anyhow!("--output needs a job");
         return Err(Failure::usage(error).with_help("`runwright artifacts` shows which left what"));

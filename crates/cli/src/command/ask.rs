@@ -1,9 +1,9 @@
 //! Questions to whoever sits at the terminal.
 
 use crate::failure::Failure;
-use crate::output::{columns, fit, place_for_questions, strip_controls};
-use crate::terminal::while_asking;
 use anyhow::{Context, anyhow};
+use console::terminal::while_asking;
+use console::{columns, fit, place_for_questions, strip_controls};
 use inquire::list_option::ListOption;
 use inquire::validator::{ErrorMessage, Validation};
 use inquire::{InquireError, MultiSelect, Select};

@@ -1,11 +1,11 @@
 use crate::args::OutputArgs;
 use crate::failure::Failure;
-use crate::output::{
+use anyhow::{Context, anyhow};
+use console::tui::{FullScreen, Shells, World};
+use console::{
     Clash, Console, NdJson, Place, SharedWriter, Shown, Style, Tee, Tone, error_line,
     show_errors_above, show_errors_directly, show_errors_on,
 };
-use crate::tui::{FullScreen, Shells, World};
-use anyhow::{Context, anyhow};
 use executor_core::Cancellation;
 use pipeline::Plan;
 use pipeline_insight::forecast::Forecast;

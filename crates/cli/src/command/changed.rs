@@ -1,6 +1,6 @@
 use crate::args::{ChangedArgs, DialectArg, ProjectArgs};
 use crate::failure::Failure;
-use crate::output::{error_line, notes, strip_controls};
+use console::{error_line, notes, strip_controls};
 use pipeline::create::Creation;
 use pipeline_insight::affected::{AffectedJobs, Cause};
 use std::collections::HashMap;

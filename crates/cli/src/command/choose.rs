@@ -9,9 +9,9 @@ use super::words::run_words;
 use crate::args::RunArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Progress, columns, counted, error_line, shown_name};
-use crate::quoted::quoted;
 use anyhow::anyhow;
+use console::quoted::quoted;
+use console::{ProgressMode, columns, counted, error_line, shown_name};
 use std::ffi::OsString;
 use std::path::Path;
 use workstation::{LocalError, LocalProject, StateDir};
@@ -38,7 +38,7 @@ fn has_pipeline() -> bool {
 /// Asks what to run, says which command that is, and runs it; `words` are those of the command that
 /// asks.
 pub(super) fn choose(args: &RunArgs, words: &[String]) -> Result<Exit, Failure> {
-    if !can_ask() || args.shown.progress() == Progress::Json {
+    if !can_ask() || args.shown.progress() == ProgressMode::Json {
         let error = anyhow!("nobody can be asked here what to run");
         return Err(Failure::usage(error).with_help("name the jobs; `runwright list` shows them"));
     }

@@ -7,9 +7,9 @@ use super::{check_name, print};
 use crate::args::{CancelArgs, PlaceArgs, PlayArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::shown_name;
-use crate::quoted::quoted;
 use anyhow::{Context, anyhow};
+use console::quoted::quoted;
+use console::shown_name;
 use pipeline::selector;
 use scheduler::Status;
 use workstation::{

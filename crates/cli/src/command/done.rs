@@ -5,7 +5,7 @@ use super::run::place;
 use crate::args::RunArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Advice, Style, error_line, notes, refusal, skipped, strip_controls, summary};
+use console::{Advice, Style, error_line, notes, refusal, skipped, strip_controls, summary};
 use executor_core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use pipeline::Plan;
 use pipeline::parity::{Class, check_plan};

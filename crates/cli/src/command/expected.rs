@@ -2,8 +2,8 @@
 
 use super::audience::Audience;
 use crate::args::OutputArgs;
-use crate::output::notes;
-use crate::output::times::announcement;
+use console::notes;
+use console::times::announcement;
 use jiff::Timestamp;
 use pipeline_insight::forecast::{Forecast, Outlook};
 use scheduler::event::{EventKind, EventSink, PipelineEvent};

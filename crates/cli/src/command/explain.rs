@@ -5,7 +5,7 @@ use super::{print, print_json};
 use crate::args::ExplainArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Style, explanation, shown_name};
+use console::{Style, explanation, shown_name};
 use pipeline::create::CreatedJob;
 
 /// Explains jobs: why each is in the pipeline or not, and where all it has comes from.

@@ -1,8 +1,8 @@
 //! `--only-failed`: which jobs failed in the last run.
 
 use crate::failure::Failure;
-use crate::output::error_line;
 use anyhow::anyhow;
+use console::error_line;
 use executor_core::job::When;
 use pipeline::Selection;
 use scheduler::Status;

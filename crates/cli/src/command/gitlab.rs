@@ -2,7 +2,7 @@ use super::{print, print_json};
 use crate::args::GitLabArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Style, Tone, strip_controls};
+use console::{Style, Tone, strip_controls};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::path::Path;

@@ -3,8 +3,8 @@ use super::{print, print_json};
 use crate::args::HistoryArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::history::{ShownRun, nested, table};
-use crate::output::{Style, error_line};
+use console::history::{ShownRun, nested, table};
+use console::{Style, error_line};
 use std::num::NonZeroUsize;
 use workstation::{LocalError, Runs, RunsError};
 

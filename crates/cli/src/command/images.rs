@@ -1,8 +1,8 @@
 //! Images that no container can come from, told before any job runs.
 
 use crate::failure::Failure;
-use crate::output::shown_name;
 use anyhow::anyhow;
+use console::shown_name;
 use executor_core::job::When;
 use executor_docker::config::DockerConfig;
 use executor_docker::image::ImageReference;

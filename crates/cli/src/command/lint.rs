@@ -2,7 +2,7 @@ use super::{find_project, pipeline_options, print, print_json};
 use crate::args::{LintArgs, LintFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Style, counted, findings, in_order, sarif};
+use console::{Style, counted, findings, in_order, sarif};
 use pipeline::parity;
 use serde::Serialize;
 use yaml::diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics, Severity};
@@ -118,7 +118,7 @@ fn invalid_file(found: &Diagnostics) -> Option<&str> {
 }
 
 fn sentence(found: &Diagnostics, file: &str, with_notes: bool) -> String {
-    let file = crate::output::strip_controls(file);
+    let file = console::strip_controls(file);
     let (errors, warnings) = (found.errors().count(), found.warnings().count());
     let notes = found.notes().count();
     let verdict = match (errors, warnings) {

@@ -4,9 +4,9 @@ use super::print;
 use crate::args::{LogsArgs, PlaceArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::kept_log::{KeptLog, Reader, Stamps, wait};
-use crate::output::{error_line, shown_name, strip_controls};
 use anyhow::{Context, anyhow};
+use console::stored_log::{Reader, Stamps, StoredLog, wait};
+use console::{error_line, shown_name, strip_controls};
 use scheduler::Status;
 use std::fs::File;
 use std::io::Read;
@@ -181,7 +181,7 @@ fn no_log(
 
 /// A log that is being shown.
 struct Reading {
-    shown: KeptLog,
+    shown: StoredLog,
     open: Option<(PathBuf, File)>,
     /// The place of the log after this one.
     next: Option<usize>,
@@ -195,7 +195,7 @@ impl Reading {
             Stamps::LeaveOut
         };
         Self {
-            shown: KeptLog::on_stdout(stamps),
+            shown: StoredLog::on_stdout(stamps),
             open: None,
             next: None,
         }

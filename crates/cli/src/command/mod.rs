@@ -91,7 +91,7 @@ use workstation::{LocalProject, PipelineOptions};
 
 /// Prints text on standard output.
 fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
-    crate::output::print(text.as_ref())
+    console::print(text.as_ref())
         .context("write to standard output")
         .map_err(Failure::environment)
 }
@@ -116,7 +116,7 @@ fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Failure> {
     }
     if args.elsewhere.overrules_preference() {
         let note = "the file is read here, as --offline says more than GLCI_PREFER_API";
-        crate::output::notes(&[note]);
+        console::notes(&[note]);
     }
     let inputs = args.input.iter();
     let inputs = inputs.map(|pair| (pair.key().to_owned(), Value::from(pair.value())));
@@ -135,15 +135,9 @@ fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Failure> {
     })
 }
 
-/// Returns whether a process can have a variable of this name, and a shell can read it.
-pub(crate) fn is_variable_name(name: &str) -> bool {
-    let starts_well = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
-    starts_well && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
-}
-
 /// Refuses names that no process can have in its environment, or no shell can read.
 fn check_name(name: &str) -> Result<(), Failure> {
-    if is_variable_name(name) {
+    if console::is_variable_name(name) {
         return Ok(());
     }
     Err(

@@ -1,7 +1,7 @@
 //! A shell in jobs that fail.
 
-use crate::output::{Console, error_line, strip_controls};
-use crate::terminal::{OwnTerminal, attach};
+use console::terminal::{OwnTerminal, attach};
+use console::{Console, error_line, strip_controls};
 use executor_core::prelude::async_trait;
 use executor_core::{BuildError, Cancellation, Job};
 use scheduler::retries_allowed;
@@ -91,7 +91,7 @@ fn greet(visit: &Visit) {
         "\njob {name:?} failed: {message}\nits files are in {directory}; other jobs go on meanwhile\n\
          leave with `exit` or Ctrl-D; the job stays failed, and goes on with after_script and artifacts\n"
     );
-    if crate::output::print(text.as_bytes()).is_err() {
+    if console::print(text.as_bytes()).is_err() {
         error_line(&text);
     }
 }

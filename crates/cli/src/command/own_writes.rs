@@ -2,7 +2,7 @@
 
 use super::report_files::is_partial;
 use crate::args::RunArgs;
-use crate::output::{notes, strip_controls};
+use console::{notes, strip_controls};
 use pipeline::Plan;
 use pipeline_insight::affected::InputPattern;
 use std::collections::BTreeSet;

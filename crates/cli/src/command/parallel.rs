@@ -1,7 +1,7 @@
 use crate::args::{BackendArg, DialectArg, RunArgs};
 use crate::failure::Failure;
-use crate::output::notes;
 use anyhow::anyhow;
+use console::notes;
 use std::num::NonZeroU32;
 use workstation::{BitrabSettings, Isolation, LocalError, LocalProject, ParallelBackend};
 

@@ -2,9 +2,9 @@
 
 use crate::args::PlaceArgs;
 use crate::failure::Failure;
-use crate::output::{BELOW, Style, Tone, error_line, shown_name};
-use crate::quoted::quoted;
 use anyhow::anyhow;
+use console::quoted::quoted;
+use console::{BELOW, Style, Tone, error_line, shown_name};
 use jiff::Timestamp;
 use pipeline::selector::{self, NamedJob, NoMatch};
 use scheduler::event::ParentJob;

@@ -2,9 +2,9 @@
 
 use super::situated::Situated;
 use crate::failure::Failure;
-use crate::output::notes;
-use crate::output::times::{announcement, path};
-use crate::output::{Style, Tone};
+use console::notes;
+use console::times::{announcement, path};
+use console::{Style, Tone};
 use jiff::Timestamp;
 use pipeline::plan::NeedsMode;
 use pipeline::{Plan, Selection};

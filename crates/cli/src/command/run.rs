@@ -14,11 +14,11 @@ use super::{failed, find_project, pipeline_options, print};
 use crate::args::{DialectArg, RunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Progress, diagnostics, error_line, notes, refusal, skipped, strip_controls};
-use crate::signal::{Signals, TerminalChange, TerminalSignals};
-use crate::terminal::OwnTerminal;
-use crate::tui::Shells;
 use anyhow::{Context, anyhow};
+use console::signal::{Signals, TerminalChange, TerminalSignals};
+use console::terminal::OwnTerminal;
+use console::tui::Shells;
+use console::{ProgressMode, diagnostics, error_line, notes, refusal, skipped, strip_controls};
 use executor_core::Cancellation;
 use executor_core::job::When;
 use executor_docker::DockerOptions;
@@ -323,7 +323,7 @@ fn on_failure(
             Ok(Some(Arc::new(visitor)))
         }
         None if options.continues.is_some() => Ok(None),
-        None if args.shown.progress() == Progress::Tui => {
+        None if args.shown.progress() == ProgressMode::Tui => {
             let error = anyhow!("--shell-on-failure does not go with --progress tui");
             Err(Failure::usage(error).with_help("the key `s` opens a shell in a job"))
         }

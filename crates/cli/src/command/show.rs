@@ -2,7 +2,7 @@ use super::{find_project, pipeline_options, print, print_json};
 use crate::args::{ShowArgs, ShowFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::diagnostics;
+use console::diagnostics;
 use pipeline::show::{Comments, origin_records, to_yaml};
 use serde_json::json;
 

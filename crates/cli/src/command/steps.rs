@@ -3,9 +3,9 @@
 use crate::args::{StepsAction, StepsArgs, StepsRunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{error_line, strip_controls};
-use crate::signal::Signals;
 use anyhow::{Context, anyhow};
+use console::signal::Signals;
+use console::{error_line, strip_controls};
 use executor_core::Cancellation;
 use includes::Fetching;
 use std::collections::BTreeMap;

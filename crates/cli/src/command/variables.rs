@@ -4,7 +4,7 @@ use super::{print, print_json};
 use crate::args::VariablesArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use console::{self, Style};
 
 /// Shows variables, those that win first: what all jobs share, or what one job gets.
 pub(crate) fn variables(args: &VariablesArgs) -> Result<Exit, Failure> {
@@ -24,9 +24,9 @@ pub(crate) fn variables(args: &VariablesArgs) -> Result<Exit, Failure> {
     } else {
         let style = Style::of_stdout();
         let shown = |it| match (args.explain, found.len()) {
-            (true, _) => output::explained_variables(it, style),
-            (false, 1) => output::variables(it),
-            (false, _) => output::variables_head(it, style) + &output::variables(it),
+            (true, _) => console::explained_variables(it, style),
+            (false, 1) => console::variables(it),
+            (false, _) => console::variables_head(it, style) + &console::variables(it),
         };
         print(found.iter().map(shown).collect::<Vec<_>>().join("\n"))?;
     }

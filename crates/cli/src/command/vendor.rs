@@ -2,7 +2,7 @@ use super::{find_project, pipeline_options, print};
 use crate::args::VendorArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{counted, diagnostics, notes};
+use console::{counted, diagnostics, notes};
 use includes::{LockFile, Written};
 use workstation::{LocalProject, PipelineOptions, Vendor, VendorError};
 

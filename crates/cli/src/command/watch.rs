@@ -12,9 +12,9 @@ use super::{isolation, pipeline_options};
 use crate::args::{RunArgs, WatchArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::output::{Progress, diagnostics, error_line, notes, strip_controls};
-use crate::signal::{Signals, TerminalSignals};
 use anyhow::{Context, anyhow};
+use console::signal::{Signals, TerminalSignals};
+use console::{ProgressMode, diagnostics, error_line, notes, strip_controls};
 use executor_core::{CancelCause, Cancellation};
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
@@ -37,7 +37,7 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(error)
             .with_help("enter the job beside it, from another terminal: `runwright shell JOB`"));
     }
-    if args.run.shown.progress() == Progress::Tui {
+    if args.run.shown.progress() == ProgressMode::Tui {
         let error = anyhow!("--progress tui does not go with watch");
         return Err(Failure::usage(error)
             .with_help("`runwright run --progress tui` has keys to run jobs again"));
@@ -228,7 +228,7 @@ impl<'a> Watching<'a> {
     /// Sets a round off from the one before, and says why it comes.
     fn head(&self, files: &BTreeSet<String>) {
         if self.args.clear && std::io::stdout().is_terminal() {
-            crate::output::clear_screen();
+            console::clear_screen();
         }
         let named: Vec<String> = files
             .iter()

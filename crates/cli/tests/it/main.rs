@@ -13,7 +13,6 @@ mod children_again;
 mod choosing;
 mod clean;
 mod clock;
-mod console;
 mod daemons;
 mod disk;
 mod docker;

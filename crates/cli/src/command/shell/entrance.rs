@@ -1,6 +1,6 @@
 use super::wish::Wish;
-use crate::output::{error_line, strip_controls};
-use crate::terminal::{OwnTerminal, attach};
+use console::terminal::{OwnTerminal, attach};
+use console::{error_line, strip_controls};
 use executor_core::prelude::async_trait;
 use executor_core::{BuildError, Cancellation, ExitCode, Job, JobId, StageStatus};
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -1,4 +1,4 @@
-use crate::output::{error_line, print, strip_controls};
+use console::{error_line, print, strip_controls};
 use scheduler::event::{EventKind, EventSink, LogStream, PipelineEvent, StageState};
 use std::collections::{HashMap, VecDeque};
 use std::io::Write as _;

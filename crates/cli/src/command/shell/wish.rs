@@ -1,7 +1,7 @@
 use crate::failure::Failure;
-use crate::quoted::quoted;
-use crate::terminal::OwnTerminal;
 use anyhow::{Context, anyhow};
+use console::quoted::quoted;
+use console::terminal::OwnTerminal;
 use std::io::{self, IsTerminal, Read};
 
 /// A longer script is a mistake.

@@ -1,0 +1,199 @@
+use super::model::{Head, Model};
+use super::reader;
+use super::screen;
+use super::world::World;
+use crate::Style;
+use pipeline::Plan;
+use pipeline_insight::forecast::Forecast;
+use scheduler::event::{EventKind, EventSink, PipelineEvent};
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+/// Shows a run on the full screen, and does what the keys ask for.
+///
+/// Events are taken at once: what they change is in memory, or a block of a log is brought to disk. A
+/// thread of its own draws and reads keys; nobody waits for the terminal.
+pub struct FullScreen {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the thread that draws has in common with those that run jobs.
+pub(super) struct Shared {
+    model: Mutex<Model>,
+    pub(super) world: OnceLock<World>,
+    life: Mutex<Life>,
+    changed: Condvar,
+    /// Somebody else had the terminal.
+    pub(super) is_lost: AtomicBool,
+    /// The screen has the terminal.
+    pub(super) is_shown: AtomicBool,
+    /// What is to be said once the terminal is as it was.
+    last_words: Mutex<String>,
+}
+
+/// How far the run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Life {
+    NotBegun,
+    Runs,
+    Over,
+}
+
+impl FullScreen {
+    /// Returns a screen that takes the terminal when the pipeline begins.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses a thread.
+    pub fn start(style: Style, verbose: bool) -> io::Result<Self> {
+        let shared = Arc::new(Shared::new(style, verbose));
+        let theirs = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name(screen::THREAD.to_owned())
+            .spawn(move || reader::run(&theirs))?;
+        Ok(Self {
+            shared,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Takes what the keys are to act on. From now on the pipeline stays open until somebody leaves.
+    pub fn connect(&self, world: World) {
+        world.hold();
+        // It is connected once, before the run begins.
+        let _ = self.shared.world.set(world);
+    }
+
+    /// Takes who knows how long the run goes on.
+    pub fn expect(&self, forecast: &Arc<Mutex<Forecast>>) {
+        self.shared.model().board.expect(Arc::clone(forecast));
+    }
+
+    /// Takes what the run is for.
+    pub fn introduce(&self, plan: &Plan) {
+        let context = plan.context();
+        let mut model = self.shared.model();
+        model.head.reference.clone_from(&context.commit.ref_name);
+        model.head.source.clone_from(&context.source);
+    }
+
+    /// Takes a message, if the screen has the terminal; else it is for whoever prints.
+    pub(crate) fn tell(&self, text: &str) -> bool {
+        let is_shown = self.shared.is_shown.load(Ordering::SeqCst);
+        if is_shown {
+            self.shared.model().tell(text);
+        }
+        is_shown
+    }
+
+    /// Says that somebody told the program to stop: the screen goes when the run has ended.
+    pub fn stops(&self) {
+        let mut model = self.shared.model();
+        model.is_stopping = true;
+        model.leaves = true;
+        model.is_stale = true;
+    }
+
+    /// Says that the terminal has another size.
+    pub fn resized(&self) {
+        self.shared.model().is_stale = true;
+    }
+
+    /// Says that somebody else has had the terminal, as after `fg`.
+    pub fn resumed(&self) {
+        self.shared.is_lost.store(true, Ordering::SeqCst);
+    }
+
+    /// Takes what is shown after the screen.
+    pub fn show_after(&self, text: &str) {
+        lock(&self.shared.last_words).push_str(text);
+    }
+
+    /// Waits until somebody leaves the screen, and shows what is to be shown after it.
+    ///
+    /// # Errors
+    ///
+    /// When that cannot be printed.
+    pub fn finish(&self) -> io::Result<()> {
+        self.shared.come_to(Life::Over);
+        if let Some(thread) = lock(&self.thread).take() {
+            // A panic of the thread was printed by itself, and the run is not worse for it.
+            let _ = thread.join();
+        }
+        self.leave();
+        let messages = std::mem::take(&mut self.shared.model().messages);
+        for message in messages {
+            crate::error_line(&message);
+        }
+        let words = std::mem::take(&mut *lock(&self.shared.last_words));
+        crate::print(words.as_bytes())
+    }
+
+    /// Gives the terminal back at once.
+    pub fn leave(&self) {
+        screen::restore();
+        self.shared.is_shown.store(false, Ordering::SeqCst);
+    }
+}
+
+impl EventSink for FullScreen {
+    fn event(&self, event: &PipelineEvent) {
+        self.shared.model().event(event, Instant::now());
+        if matches!(event.kind, EventKind::PipelineStarted { .. }) {
+            self.shared.come_to(Life::Runs);
+        }
+    }
+}
+
+impl Shared {
+    pub(super) fn new(style: Style, verbose: bool) -> Self {
+        Self {
+            model: Mutex::new(Model::new(style, verbose, Head::default())),
+            world: OnceLock::new(),
+            life: Mutex::new(Life::NotBegun),
+            changed: Condvar::new(),
+            is_lost: AtomicBool::new(false),
+            is_shown: AtomicBool::new(false),
+            last_words: Mutex::default(),
+        }
+    }
+
+    pub(super) fn model(&self) -> MutexGuard<'_, Model> {
+        lock(&self.model)
+    }
+
+    /// Waits until the pipeline begins; returns whether it did.
+    pub(super) fn wait_for_beginning(&self) -> bool {
+        let life = lock(&self.life);
+        let waits = |life: &mut Life| *life == Life::NotBegun;
+        let life = self.changed.wait_while(life, waits);
+        *life.unwrap_or_else(PoisonError::into_inner) == Life::Runs
+    }
+
+    /// Returns whether the run has ended.
+    pub(super) fn is_over(&self) -> bool {
+        *lock(&self.life) == Life::Over
+    }
+
+    fn come_to(&self, next: Life) {
+        let mut life = lock(&self.life);
+        *life = (*life).max(next);
+        drop(life);
+        self.changed.notify_all();
+    }
+}
+
+impl fmt::Debug for FullScreen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FullScreen")
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
