@@ -29,13 +29,12 @@ pub trait StepsConnector: Send + Sync + Debug {
     ///
     /// # Errors
     ///
-    /// Temporary when the environment lives but the way to it is cut.
+    /// Temporary when the environment still runs but cannot be reached.
     async fn connect(&self, cancellation: &Cancellation)
     -> Result<Box<dyn Connection>, BuildError>;
 }
 
-/// Reaches the ports of a job's services from outside the environment, for whoever shows them to a
-/// user (`FeaturesInfo::proxy`).
+/// Reaches the ports of a job's services from outside the environment (`FeaturesInfo::proxy`).
 #[async_trait]
 pub trait PortProxy: Send + Sync + Debug {
     /// Opens a new connection to a port of a service; earlier ones stay as they are.
@@ -44,13 +43,13 @@ pub trait PortProxy: Send + Sync + Debug {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Config`] when there is no such service or it does not offer the port; temporary
-    /// when nothing listens there yet.
+    /// [`BuildError::Config`] when no service has this name or it does not offer the port; temporary
+    /// when nothing listens on the port yet.
     ///
     /// # Cancellation
     ///
-    /// Stops soon and returns [`BuildError::Canceled`]. A connection that is open ends when it is
-    /// dropped, and with the environment.
+    /// Stops soon and returns [`BuildError::Canceled`]. An open connection ends when it is dropped and
+    /// when the environment ends.
     async fn connect(
         &self,
         service: &str,
@@ -62,11 +61,11 @@ pub trait PortProxy: Send + Sync + Debug {
 /// Moves files between the runner and a remote environment, as tar streams.
 #[async_trait]
 pub trait FileTransfer: Send + Sync + Debug {
-    /// Unpacks `archive` below `directory`, which is made where it is missing.
+    /// Unpacks `archive` below `directory`, and creates `directory` when it is missing.
     ///
     /// # Errors
     ///
-    /// When the environment refuses, or the archive leaves `directory`.
+    /// When the environment refuses, or a member of the archive lies outside `directory`.
     async fn put(
         &self,
         directory: &str,
@@ -74,7 +73,7 @@ pub trait FileTransfer: Send + Sync + Debug {
         cancellation: &Cancellation,
     ) -> Result<(), BuildError>;
 
-    /// Packs `paths`, which are relative to `directory`; a missing path is left out.
+    /// Packs `paths`, relative to `directory`; skips a missing path.
     ///
     /// # Errors
     ///
@@ -87,35 +86,35 @@ pub trait FileTransfer: Send + Sync + Debug {
     ) -> Result<ByteStream, BuildError>;
 }
 
-/// What is needed to find an environment again, after a suspension or a restart of the runner.
+/// Identifies an environment after a suspension or a restart of the runner.
 ///
-/// It is plain data: put it in a journal or a job update, and give it back in the
-/// [`ExecutorData`](crate::ExecutorData) of a later `create`. The executor's `prepare` then attaches
-/// to the environment instead of making one.
+/// It is plain data for a journal or a job update. Pass it to a later `create` in the
+/// [`ExecutorData`](crate::ExecutorData): the executor's `prepare` then attaches to the environment
+/// instead of creating one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResumeHandle {
-    /// The executor that made it; another one refuses it.
+    /// The executor that created it; other executors refuse it.
     pub executor: String,
     /// The executor's own fields: container ids, pod names.
     pub fields: BTreeMap<String, String>,
 }
 
-/// Is told each time the handle of a job changes; put it into the
+/// Receives a job's handle each time it changes; part of the
 /// [`ExecutorData`](crate::ExecutorData) of a `create`.
 ///
-/// It is called between two pieces of output, by whoever writes them: what the log has at this moment and
-/// what the handle says belong together. A log that is cut there goes on without a gap.
+/// The task that writes the log calls it between two pieces of output, so the log's length and the
+/// handle belong together. A log cut at that length resumes without a gap.
 #[derive(Clone)]
 pub struct ResumeObserver(Arc<dyn Fn(&ResumeHandle) + Send + Sync>);
 
 impl ResumeObserver {
-    /// Returns one that calls `observe`, which should not take long: the job's output waits for it.
+    /// Returns an observer that calls `observe`, which must return soon: the job's output waits for it.
     pub fn new(observe: impl Fn(&ResumeHandle) + Send + Sync + 'static) -> Self {
         Self(Arc::new(observe))
     }
 
-    /// Tells of the handle as it is now.
-    pub fn tell(&self, handle: &ResumeHandle) {
+    /// Reports the current handle.
+    pub fn notify(&self, handle: &ResumeHandle) {
         (self.0)(handle);
     }
 }
@@ -126,19 +125,19 @@ impl Debug for ResumeObserver {
     }
 }
 
-/// Keeps an environment for a later job.
+/// Suspends an environment for a later job.
 #[async_trait]
 pub trait Suspend: Send + Sync + Debug {
-    /// Stops the environment without removing it; `cleanup` leaves it alone from then on.
+    /// Stops the environment without removing it; a later `cleanup` does not remove it either.
     ///
     /// # Errors
     ///
-    /// When a part of it could not be stopped; then all of it is removed by `cleanup`.
+    /// When a part of it cannot be stopped; `cleanup` then removes all of it.
     async fn suspend(&self, cancellation: &Cancellation) -> Result<ResumeHandle, BuildError>;
 }
 
-/// Names the environment of a running job, so that a restarted runner can find it.
+/// Identifies the environment of a running job for a restarted runner.
 pub trait Resumable: Send + Sync + Debug {
-    /// Returns the handle as it is now; `None` before there is anything to come back to.
+    /// Returns the current handle; `None` before there is an environment to resume.
     fn resume_handle(&self) -> Option<ResumeHandle>;
 }

@@ -1,4 +1,4 @@
-//! What executors have in common, to hold as a field.
+//! The part that executors share, held as a field.
 
 use crate::ability::FileTransfer;
 use crate::config::RunnerConfig;
@@ -14,16 +14,16 @@ use crate::workspace::{BuildDirs, PreparedEnvironment, Workspace};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What an executor decides once, for all its jobs.
+/// The decisions an executor makes once, for all its jobs.
 #[derive(Debug, Clone)]
 pub struct AbstractExecutorOptions {
-    /// Where builds live when the runner's settings do not say.
+    /// The builds directory when the runner's settings name none.
     pub default_builds_dir: String,
-    /// Where caches live when the runner's settings do not say.
+    /// The cache directory when the runner's settings name none.
     pub default_cache_dir: String,
-    /// Whether builds of several jobs live side by side below the builds directory.
+    /// Whether several jobs share the builds directory.
     pub shared_builds_dir: bool,
-    /// The shell; the runner's settings may choose another dialect.
+    /// The shell; the runner's settings may select another dialect.
     pub shell: ShellInfo,
     /// Whether the log names the host.
     pub show_hostname: bool,
@@ -31,8 +31,8 @@ pub struct AbstractExecutorOptions {
 
 /// The part every executor shares: directories, the choice of the shell, the log, the stage.
 ///
-/// Hold it as a field named `base` and delegate to it in one line, so that the same settings mean
-/// the same for every executor.
+/// Hold it as a field named `base` and delegate to it in one line. The same settings then have the
+/// same meaning for every executor.
 #[derive(Debug)]
 pub struct AbstractExecutor {
     options: AbstractExecutorOptions,
@@ -59,16 +59,16 @@ impl AbstractExecutor {
         }
     }
 
-    /// Returns the shell: the executor's own, or the dialect the runner's settings chose.
+    /// Returns the shell: the executor's own, or one of the dialect in the runner's settings.
     pub fn shell(&self) -> &ShellInfo {
         &self.shell
     }
 
-    /// Keeps the options, chooses the shell and computes the directories. Touches no file.
+    /// Stores the options, selects the shell and computes the directories. Touches no file.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Config`] when the job asks for directories that cannot be.
+    /// [`BuildError::Config`] when the job's project path is not a relative path.
     pub fn prepare(&mut self, options: PrepareOptions) -> Result<&BuildDirs, BuildError> {
         self.set_current_stage(ExecutorStage::PREPARE);
         self.shell = choose_shell(&self.options.shell, &options.config);
@@ -77,7 +77,7 @@ impl AbstractExecutor {
         Ok(&prepared.dirs)
     }
 
-    /// Returns the options `prepare` was given.
+    /// Returns the options passed to `prepare`.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl AbstractExecutor {
         Ok(&self.options()?.trace)
     }
 
-    /// Returns the environment of an executor whose files the runner reaches itself.
+    /// Returns the environment of an executor whose files are on this host.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl AbstractExecutor {
         self.environment(hostname, Workspace::Local(self.dirs()?.clone()))
     }
 
-    /// Returns the environment of an executor whose files are elsewhere.
+    /// Returns the environment of an executor whose files are remote.
     ///
     /// # Errors
     ///
@@ -149,22 +149,22 @@ impl AbstractExecutor {
         })
     }
 
-    /// Takes note of the end of the job.
+    /// Records that the job has ended.
     pub fn finish(&self, _outcome: &JobOutcome) {
         self.set_current_stage(ExecutorStage::FINISH);
     }
 
-    /// Takes note of the cleanup; the base itself has made nothing that is to be removed.
+    /// Records the cleanup; the base itself created nothing to remove.
     pub fn cleanup(&self) {
         self.set_current_stage(ExecutorStage::CLEANUP);
     }
 
-    /// Returns what the executor is doing.
+    /// Returns the executor's current stage.
     pub fn current_stage(&self) -> ExecutorStage {
         self.stage.get()
     }
 
-    /// Says what the executor is doing.
+    /// Sets the executor's current stage.
     pub fn set_current_stage(&self, stage: ExecutorStage) {
         self.stage.set(stage);
     }
@@ -187,7 +187,7 @@ fn choose_shell(own: &ShellInfo, config: &RunnerConfig) -> ShellInfo {
         && dialect != own.dialect
     {
         shell.dialect = dialect;
-        // The program was the one of the other dialect.
+        // The program belongs to the other dialect.
         shell.program = None;
     }
     for (text, configured) in [
@@ -214,7 +214,7 @@ fn build_dirs(
     options: &PrepareOptions,
 ) -> Result<BuildDirs, BuildError> {
     let config = &options.config;
-    // What a file variable holds is a file's content, often a secret, and never part of a path.
+    // A file variable holds a file's content, often a secret, and never part of a path.
     let look_up = |name: &str| {
         let variable = options.variables.variable(name)?;
         (!variable.file).then_some(Cow::Borrowed(variable.value.as_str()))
@@ -225,8 +225,8 @@ fn build_dirs(
     let builds_dir = pick(&config.builds_dir, &own.default_builds_dir);
     let cache_dir = pick(&config.cache_dir, &own.default_cache_dir);
     let own_dir = project_dir(&builds_dir, own.shared_builds_dir, options)?;
-    // Beside the build, also when the sources are elsewhere: the directory around somebody's own
-    // tree is not ours to write to.
+    // Next to the build even when the sources are in another directory: the runner does not write to
+    // the parent of the user's own tree.
     let temp_dir = format!("{own_dir}.tmp");
     let project_dir = options.project_dir.clone().unwrap_or(own_dir);
     Ok(BuildDirs {
@@ -238,8 +238,9 @@ fn build_dirs(
     })
 }
 
-/// Returns `<builds>/<short token>/<concurrent project id>/<namespace>/<project>`, the middle only
-/// where builds share the directory.
+/// Returns `<builds>/<short token>/<concurrent project id>/<namespace>/<project>`.
+///
+/// The two parts in the middle appear only where builds share the directory.
 fn project_dir(
     builds_dir: &str,
     shared: bool,

@@ -1,4 +1,4 @@
-//! The jobs that run now, for metrics.
+//! The running jobs, for metrics.
 
 use crate::config::RunnerConfig;
 use crate::job::JobId;
@@ -7,24 +7,24 @@ use crate::stage::{ExecutorStage, StageCell};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// One line of a scrape: a job that runs now.
+/// A running job, as one line of a scrape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveJob {
     /// The job.
     pub id: JobId,
     /// The name of the runner it runs on.
     pub runner: String,
-    /// The part of that runner's token that may be shown.
+    /// The part of that runner's token that is not secret.
     pub runner_token: String,
-    /// Where it stands.
+    /// Its state.
     pub state: JobState,
-    /// The stage of the build, by its name; empty before the first.
+    /// The name of its build stage; empty before the first.
     pub stage: String,
-    /// What its executor is doing.
+    /// The stage of its executor.
     pub executor_stage: ExecutorStage,
 }
 
-/// The jobs that run now. Clones share one list; a scrape may come at any moment.
+/// The running jobs. Clones share one list; a scrape may happen at any moment.
 #[derive(Debug, Clone, Default)]
 pub struct ActiveJobs(Arc<Mutex<BTreeMap<u64, Entry>>>);
 
@@ -72,7 +72,7 @@ impl ActiveJobs {
         }
     }
 
-    /// Returns the jobs that run at this moment, with the stages they are in.
+    /// Returns the running jobs with their current stages.
     pub fn scrape(&self) -> Vec<ActiveJob> {
         let entries = self.lock();
         let jobs = entries.values().map(|entry| ActiveJob {
@@ -92,17 +92,17 @@ impl ActiveJobs {
 }
 
 impl ActiveJobGuard {
-    /// Reports the job's state.
+    /// Sets the job's state.
     pub fn set_state(&self, state: JobState) {
         self.change(|entry| entry.state = state);
     }
 
-    /// Reports the stage of the build.
+    /// Sets the job's build stage.
     pub fn set_stage(&self, stage: &str) {
         self.change(|entry| stage.clone_into(&mut entry.stage));
     }
 
-    /// Reports the stage of the job's executor from this cell on.
+    /// Reads the stage of the job's executor from this cell from now on.
     pub fn follow(&self, executor: StageCell) {
         self.change(|entry| entry.executor = executor);
     }

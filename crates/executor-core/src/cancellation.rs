@@ -1,24 +1,24 @@
-//! Stopping a job, in two strengths.
+//! Requests to stop a job, gracefully or at once.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
-/// Why something is to stop.
+/// The reason for a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CancelCause {
-    /// Somebody asked for it.
+    /// The user requested it.
     User,
-    /// Its time is up.
+    /// A time limit passed.
     Timeout,
-    /// The runner ends.
+    /// The runner shuts down.
     Shutdown,
-    /// Another job's failure makes it pointless.
+    /// Another job failed.
     SiblingFailure,
-    /// The side that handed out the job took it back.
+    /// The job's source withdrew the job.
     Source,
-    /// The place it runs in is gone.
+    /// The job's environment is gone.
     EnvironmentLost,
 }
 
@@ -35,23 +35,23 @@ impl fmt::Display for CancelCause {
     }
 }
 
-/// How strongly something is to stop.
+/// The strength of a requested stop.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StopLevel {
-    /// It goes on.
+    /// No stop is requested.
     #[default]
     None,
-    /// Gracefully: terminate, grace period, kill; what comes after the script still runs.
+    /// A graceful stop: terminate, grace period, kill; the stages after the script still run.
     Cancel,
-    /// At once: kill, then nothing but cleanup.
+    /// A stop at once: kill, then only cleanup.
     Abort,
 }
 
-/// A request to stop that travels down to whoever owns a wait.
+/// A request to stop, passed down to the code that waits.
 ///
-/// Pass `&Cancellation` down and select on it only in the leaf that waits; everybody between awaits
-/// that leaf, so that nothing is dropped half done. A child stops with its parent, not the other way
-/// round. `abort` implies `cancel`. The first cause given stays.
+/// Pass `&Cancellation` down and select on it only in the leaf that waits. All callers await that
+/// leaf to its end, so no work is dropped halfway. A child stops with its parent, but not the parent
+/// with its child. `abort` implies `cancel`. The first cause counts.
 ///
 /// # Examples
 ///
@@ -94,12 +94,12 @@ impl CauseCell {
 }
 
 impl Cancellation {
-    /// Returns one that nothing has stopped yet and that has no parent.
+    /// Returns a cancellation without a parent and without a requested stop.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns one that stops with this one and can be stopped alone.
+    /// Returns a child that stops with this cancellation and can be stopped alone.
     pub fn child(&self) -> Self {
         Self {
             cancel: self.cancel.child_token(),
@@ -111,9 +111,9 @@ impl Cancellation {
         }
     }
 
-    /// Returns one that is aborted with this one but does not see it cancelled.
+    /// Returns a child that is aborted with this cancellation but not cancelled with it.
     ///
-    /// What comes after a cancelled script runs on such a child.
+    /// The stages after a cancelled script run with such a child.
     pub fn child_for_finalisation(&self) -> Self {
         let abort = self.abort.child_token();
         Self {
@@ -126,13 +126,13 @@ impl Cancellation {
         }
     }
 
-    /// Asks for a graceful stop.
+    /// Requests a graceful stop.
     pub fn cancel(&self, cause: CancelCause) {
         self.note_cause(cause);
         self.cancel.cancel();
     }
 
-    /// Asks for a stop at once.
+    /// Requests a stop at once.
     pub fn abort(&self, cause: CancelCause) {
         self.note_cause(cause);
         self.abort.cancel();
@@ -144,7 +144,7 @@ impl Cancellation {
         let _ = self.cause.cause.set(cause);
     }
 
-    /// Returns how strongly to stop.
+    /// Returns the strength of the requested stop.
     pub fn level(&self) -> StopLevel {
         if self.abort.is_cancelled() {
             StopLevel::Abort
@@ -155,17 +155,17 @@ impl Cancellation {
         }
     }
 
-    /// Returns whether a stop of either strength was asked for.
+    /// Returns whether a stop of either strength is requested.
     pub fn is_canceled(&self) -> bool {
         self.level() != StopLevel::None
     }
 
-    /// Returns whether a stop at once was asked for.
+    /// Returns whether a stop at once is requested.
     pub fn is_aborted(&self) -> bool {
         self.level() == StopLevel::Abort
     }
 
-    /// Returns why; `None` while nothing was asked for.
+    /// Returns the cause of the requested stop; `None` while no stop is requested.
     pub fn cause(&self) -> Option<CancelCause> {
         if self.is_canceled() {
             self.cause.get()
@@ -174,7 +174,7 @@ impl Cancellation {
         }
     }
 
-    /// Waits until a stop of either strength is asked for.
+    /// Waits until a stop of either strength is requested.
     ///
     /// # Cancellation
     ///
@@ -186,7 +186,7 @@ impl Cancellation {
         }
     }
 
-    /// Waits until a stop at once is asked for.
+    /// Waits until a stop at once is requested.
     ///
     /// # Cancellation
     ///
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parent_stops_its_children_with_its_cause() {
+    fn child_stops_with_its_parents_cause() {
         let parent = Cancellation::new();
         let child = parent.child();
         parent.cancel(CancelCause::Shutdown);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn waiting_ends_with_the_request() {
+    async fn wait_ends_when_a_stop_is_requested() {
         let job = Cancellation::new();
         let waits = job.child();
         tokio::join!(waits.canceled(), async { job.cancel(CancelCause::User) });

@@ -1,4 +1,4 @@
-//! What an executor is asked to run.
+//! The command an executor runs for a stage.
 
 use crate::stage::BuildStage;
 use std::fmt;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 /// Which part of the environment a stage runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Placement {
-    /// Where the runner's own tools are: a helper container, or the same place as the user's.
+    /// The part with the runner's tools: a helper container, or the same as the user's.
     Helper,
-    /// Where the user's tools are.
+    /// The part with the user's tools.
     User,
 }
 
-/// A variable whose value travels as a file.
+/// A variable whose value is passed in a file.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FileVariable {
     /// The variable's name, and the file's.
@@ -31,17 +31,18 @@ impl fmt::Debug for FileVariable {
     }
 }
 
-/// The variables of a stage, beside its script.
+/// The variables of a stage, apart from its script.
 ///
-/// Values are secrets until proven otherwise, so `Debug` shows names only.
+/// Any value may be a secret, so `Debug` shows names only.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct StageVariables {
     /// Names and values for the environment of the process.
     pub environment: Vec<(String, String)>,
     /// Variables whose value goes to a file.
     pub files: Vec<FileVariable>,
-    /// The names of those whose values are hidden in the job's log. It masks by itself; this is for executors that show
-    /// values elsewhere.
+    /// The names of the variables whose values are masked in the job's log.
+    ///
+    /// The log masks them itself. The names are for executors that show values in other places.
     pub masked: Vec<String>,
 }
 
@@ -78,20 +79,20 @@ impl fmt::Debug for StageVariables {
 pub struct StageCommand {
     /// The stage.
     pub stage: BuildStage,
-    /// The script, in the dialect of the environment's shell. It holds no variable's value.
+    /// The script, in the dialect of the environment's shell. It contains no variable's value.
     pub script: String,
-    /// Where it runs.
+    /// The part of the environment it runs in.
     pub placement: Placement,
     /// Its variables.
     ///
-    /// The executor exports `environment` to the process, and writes each of `files` to
-    /// `<temp_dir>/<key>`, readable by the job alone, before the script starts; it exports `key` as
-    /// that path. How the values get there is the executor's choice, but never through the script's
-    /// text or a command line. The executor makes `temp_dir` when it is missing.
+    /// The executor exports `environment` to the process. Before the script starts, it writes each of
+    /// `files` to `<temp_dir>/<key>`, readable by the job alone, and exports `key` as that path. It
+    /// never passes values in the script's text or on a command line. It creates `temp_dir` when that
+    /// is missing.
     pub variables: Arc<StageVariables>,
     /// The directory the script starts in.
     ///
-    /// It exists: the driver names `project_dir` only after it was made, and has the stages before
-    /// that start in `builds_dir` or another directory that is there anyway.
+    /// It exists: the driver names `project_dir` only after creating it. Earlier stages start in
+    /// `builds_dir` or another existing directory.
     pub working_dir: String,
 }

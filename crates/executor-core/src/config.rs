@@ -6,10 +6,10 @@ use crate::shell::ShellDialect;
 use crate::variable::JobVariable;
 use std::time::Duration;
 
-/// One runner: which executor it uses and how (`[[runners]]` in GitLab Runner's words).
+/// The settings of one runner (`[[runners]]` of GitLab Runner).
 ///
-/// These are the settings all executors share; those of one kind are in
-/// [`settings`](Self::settings), in a type of that executor's crate.
+/// All executors share these settings. Settings for one kind of executor are in
+/// [`settings`](Self::settings), as a type of that executor's crate.
 #[derive(Debug, Clone)]
 pub struct RunnerConfig {
     /// The runner's name.
@@ -18,27 +18,28 @@ pub struct RunnerConfig {
     pub token: SecretString,
     /// The name of the executor in the registry.
     pub executor: String,
-    /// What is said to that kind of executor alone; default nothing.
+    /// The settings for one kind of executor; default none.
     pub settings: ExecutorSettings,
     /// The shell to use; `None` means the executor's default.
     pub shell: Option<ShellDialect>,
-    /// Where builds live; `None` means the executor's default.
+    /// The builds directory; `None` means the executor's default.
     pub builds_dir: Option<String>,
-    /// A directory of this host below which an executor may keep builds that it shows to its environments;
-    /// `None` means that it moves files instead, or chooses a place itself.
+    /// A directory of this host for builds that an executor mounts into its environments.
+    ///
+    /// `None` means that the executor transfers files instead, or chooses a directory itself.
     pub host_builds_dir: Option<String>,
     /// Paths of this host that the files of jobs refer to, such as the objects of a repository.
     ///
-    /// An environment that is shown the builds below [`host_builds_dir`](Self::host_builds_dir) is shown these
-    /// too, under the names that they have here, to read and not to write. Default: none.
+    /// An environment that mounts builds below [`host_builds_dir`](Self::host_builds_dir) mounts these
+    /// paths too, read-only and under the same names. Default: none.
     pub host_reads: Vec<String>,
-    /// Where caches live; `None` means the executor's default.
+    /// The cache directory; `None` means the executor's default.
     pub cache_dir: Option<String>,
-    /// Variables every job gets, below the job's own.
+    /// Variables of every job; the job's own have precedence.
     pub environment: Vec<JobVariable>,
-    /// The tags jobs may ask for.
+    /// The runner's tags.
     pub tags: Vec<String>,
-    /// How many jobs may run at once; 0 means any number.
+    /// The most jobs that run at once; 0 means no limit.
     pub limit: u32,
     /// The longest visible log of a job, in bytes; default 4 MiB.
     pub output_limit: u64,
@@ -46,24 +47,24 @@ pub struct RunnerConfig {
     pub prepare_timeout: Option<Duration>,
     /// The longest the fetching of sources may take; `None` means as long as the job.
     pub get_sources_timeout: Option<Duration>,
-    /// How long a terminated process may live on before it is killed; default 10 minutes.
+    /// The time between terminating a process and killing it; default 10 minutes.
     pub graceful_kill_timeout: Duration,
     /// How long the executor waits for a killed process; default 10 seconds.
     pub force_kill_timeout: Duration,
-    /// Lines of the operator before the sources are fetched.
+    /// The operator's lines before the sources are fetched.
     pub pre_get_sources_script: String,
-    /// Lines of the operator after the sources are there.
+    /// The operator's lines after the sources are fetched.
     pub post_get_sources_script: String,
-    /// Lines of the operator before the user's script, in the same shell.
+    /// The operator's lines before the user's script, in the same shell.
     pub pre_build_script: String,
-    /// Lines of the operator after the user's script, in the same shell.
+    /// The operator's lines after the user's script, in the same shell.
     pub post_build_script: String,
     /// Whether `CI_DEBUG_TRACE` is ignored.
     pub debug_trace_disabled: bool,
 }
 
 impl RunnerConfig {
-    /// The longest visible log of a job when nothing else is set: 4 MiB.
+    /// The default limit of a job's visible log: 4 MiB.
     pub const DEFAULT_OUTPUT_LIMIT: u64 = 4 * 1024 * 1024;
 
     /// Returns the settings of a runner named `name` that uses the executor `executor`.
@@ -94,7 +95,7 @@ impl RunnerConfig {
         }
     }
 
-    /// Returns the part of the token that may be shown: nine characters after its known prefixes.
+    /// Returns the part of the token that is not secret: nine characters after its known prefixes.
     pub fn short_token(&self) -> &str {
         const PREFIXES: [&str; 8] = [
             "glrtr-",
@@ -107,7 +108,7 @@ impl RunnerConfig {
             "gldt-",
         ];
         let mut rest = self.token.expose();
-        // A scope prefix (`t1_`) follows the kind's prefix (`glrt-`), so look twice.
+        // A scope prefix (`t1_`) follows the kind's prefix (`glrt-`), hence two passes.
         for _ in 0..2 {
             for prefix in PREFIXES {
                 rest = rest.strip_prefix(prefix).unwrap_or(rest);
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_token_leaves_prefixes_out() {
+    fn short_token_skips_prefixes() {
         let check = |token: &str, expect: &str| {
             let mut config = RunnerConfig::new("r", "shell");
             config.token = token.into();

@@ -19,8 +19,8 @@ type ConfigUpdater = Box<dyn Fn(&RunnerConfig, &mut ConfigInfo) + Send + Sync + 
 
 /// The provider of every executor that shares nothing between jobs.
 ///
-/// `acquire` and `release` do nothing: there is no limit and nothing to reserve. Put a layer on it
-/// where there is one.
+/// `acquire` and `release` do nothing: it has no limit and nothing to reserve. Add a layer for a
+/// limit.
 ///
 /// # Examples
 ///
@@ -29,7 +29,7 @@ type ConfigUpdater = Box<dyn Fn(&RunnerConfig, &mut ConfigInfo) + Send + Sync + 
 ///
 /// let provider = DefaultExecutorProvider::new(ShellDialect::Bash)
 ///     .with_features(|features| features.variables = true);
-/// // Without a creator it can create nothing, and says so.
+/// // Without a creator, the provider reports that it cannot create executors.
 /// assert!(provider.can_create().is_err());
 /// ```
 #[derive(Default)]
@@ -41,7 +41,7 @@ pub struct DefaultExecutorProvider {
 }
 
 impl DefaultExecutorProvider {
-    /// Returns a provider whose jobs get this shell unless somebody chooses another.
+    /// Returns a provider with this default shell.
     pub fn new(default_shell: ShellDialect) -> Self {
         Self {
             default_shell: Some(default_shell),
@@ -49,7 +49,7 @@ impl DefaultExecutorProvider {
         }
     }
 
-    /// Sets what makes an executor. It is required.
+    /// Sets the function that creates an executor. It is required.
     pub fn with_creator(
         mut self,
         creator: impl Fn(&ExecutorData) -> Result<Box<dyn Executor>, BuildError> + Send + Sync + 'static,
@@ -58,7 +58,7 @@ impl DefaultExecutorProvider {
         self
     }
 
-    /// Sets what adds the executor's abilities; without it there are none.
+    /// Sets the function that adds the executor's features; default no features.
     pub fn with_features(
         mut self,
         updater: impl Fn(&mut FeaturesInfo) + Send + Sync + 'static,
@@ -67,7 +67,7 @@ impl DefaultExecutorProvider {
         self
     }
 
-    /// Sets what adds details of the configuration; without it there are none.
+    /// Sets the function that adds details of the configuration; default no details.
     pub fn with_config_info(
         mut self,
         updater: impl Fn(&RunnerConfig, &mut ConfigInfo) + Send + Sync + 'static,

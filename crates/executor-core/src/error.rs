@@ -1,4 +1,4 @@
-//! What can go wrong with a job, whose fault it is, and whether trying again helps.
+//! Errors of jobs and providers: their failure reasons, and whether a retry may help.
 
 use crate::cancellation::CancelCause;
 use crate::human_duration::HumanDuration;
@@ -8,63 +8,63 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-/// An error from below, kept as the cause of one of ours.
+/// An error of any type, stored as the cause of another.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// Whether trying the same again may help.
+/// Whether a retry may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Retryability {
-    /// It may.
+    /// A retry may help.
     Temporary,
-    /// It may, but it has been tried as often as somebody wanted; see [`BuildError::given_up`].
+    /// A retry may help, but all attempts are used up; see [`BuildError::given_up`].
     GivenUp,
-    /// It will fail in the same way.
+    /// A retry fails in the same way.
     Permanent,
 }
 
-/// Why a job did not succeed, in the words of GitLab's API.
+/// The reason a job failed, as GitLab's API names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailureReason {
     /// The user's script failed.
     ScriptFailure,
-    /// The runner or the place it runs jobs in failed.
+    /// The runner or a job's environment failed.
     RunnerSystemFailure,
     /// The job took too long.
     JobExecutionTimeout,
-    /// An image could not be had.
+    /// An image could not be pulled.
     ImagePullFailure,
-    /// The runner cannot say.
+    /// The runner does not know the reason.
     UnknownFailure,
-    /// What the job or the runner's settings ask for cannot be.
+    /// The job or the runner's settings are invalid.
     RunnerConfigurationError,
-    /// What an earlier job left for this one is there no more.
+    /// Artifacts of an earlier job no longer exist.
     MissingDependencyFailure,
-    /// Something the runner depends on failed: a registry, a cloud.
+    /// An external service failed: a registry, a cloud.
     RunnerExternalDependencyFailure,
     /// The runner was stopped.
     RunnerInterrupted,
-    /// The job was cancelled; never sent as such.
+    /// The job was cancelled; never sent to GitLab.
     JobCanceled,
-    /// The pipeline that the job starts could not be created.
+    /// The job's downstream pipeline could not be created.
     DownstreamPipelineCreationFailed,
-    /// The pipeline that the job started did not succeed. GitLab gives no reason then.
+    /// The job's downstream pipeline did not succeed. GitLab gives no reason in this case.
     DownstreamPipelineFailed,
-    /// The project whose pipeline the job starts is not known.
+    /// The project of the job's downstream pipeline is unknown.
     DownstreamBridgeProjectNotFound,
-    /// The job starts a pipeline that it cannot start, such as that of its own project.
+    /// The job cannot start this pipeline, for example one of its own project.
     InvalidBridgeTrigger,
-    /// The job would start a child pipeline too far below the first pipeline.
+    /// The job's child pipeline would be nested too deep.
     ReachedMaxDescendantPipelinesDepth,
-    /// There are too many pipelines below the first one already.
+    /// The first pipeline already has too many downstream pipelines.
     ReachedMaxPipelineHierarchySize,
-    /// Pipelines of several projects start each other in a circle.
+    /// Pipelines of several projects start each other in a loop.
     PipelineLoopDetected,
 }
 
 impl FailureReason {
-    /// Returns GitLab's word.
+    /// Returns GitLab's name of the reason.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ScriptFailure => "script_failure",
@@ -94,11 +94,11 @@ impl fmt::Display for FailureReason {
     }
 }
 
-/// Why a job, or a part of it, did not do what it should.
+/// The error of a job or of a part of it.
 ///
-/// [`failure_reason`](Self::failure_reason) says whose fault it is, [`is_temporary`](Self::is_temporary)
-/// whether trying again may help. A failing script is not an error of [`Executor::run`]: that returns
-/// its status. `Script` is how the job runner words it in the end.
+/// [`failure_reason`](Self::failure_reason) tells whose fault it is, [`is_temporary`](Self::is_temporary)
+/// whether a retry may help. A failing script is not an error of [`Executor::run`], which returns its
+/// status. The job runner creates `Script` from that status.
 ///
 /// [`Executor::run`]: crate::Executor::run
 #[derive(Debug, thiserror::Error)]
@@ -107,16 +107,16 @@ pub enum BuildError {
     /// The user's script failed.
     #[error("script exited with code {exit_code}")]
     Script {
-        /// The code it ended with.
+        /// The script's exit code.
         exit_code: ExitCode,
     },
-    /// A report that the job left is refused. GitLab lets the job fail as if its script had.
+    /// A report of the job is invalid. GitLab fails the job as if its script had failed.
     #[error("{message}")]
     Report {
-        /// Which one, where, and what is wrong with it.
+        /// The report, the position in it and the problem.
         message: String,
     },
-    /// The executor's back end, or the runner itself, failed.
+    /// The executor's back end or the runner itself failed.
     #[error("{backend}: {message}")]
     System {
         /// The part that failed: `shell`, `docker`.
@@ -126,19 +126,19 @@ pub enum BuildError {
         /// The cause.
         #[source]
         source: Option<BoxError>,
-        /// Whether trying again may help.
+        /// Whether a retry may help.
         retry: Retryability,
     },
-    /// What the job or the runner's settings ask for cannot be.
+    /// The job or the runner's settings are invalid.
     #[error("{message}")]
     Config {
-        /// What is wrong, and with which setting.
+        /// The problem and its setting.
         message: String,
         /// The cause.
         #[source]
         source: Option<BoxError>,
     },
-    /// An image could not be had.
+    /// An image could not be pulled.
     #[error("pull image {image}")]
     ImagePull {
         /// The image.
@@ -146,10 +146,10 @@ pub enum BuildError {
         /// The cause.
         #[source]
         source: Option<BoxError>,
-        /// Whether trying again may help.
+        /// Whether a retry may help.
         retry: Retryability,
     },
-    /// Something outside that the runner depends on failed.
+    /// An external service failed.
     #[error("{message}")]
     ExternalDependency {
         /// What was attempted.
@@ -157,38 +157,38 @@ pub enum BuildError {
         /// The cause.
         #[source]
         source: Option<BoxError>,
-        /// Whether trying again may help.
+        /// Whether a retry may help.
         retry: Retryability,
     },
-    /// It took too long.
+    /// A phase of the job took too long.
     #[error("{phase} took longer than {}", HumanDuration(*limit))]
     Timeout {
-        /// What took too long: `execution`, `prepare`, `get_sources`.
+        /// The phase: `execution`, `prepare`, `get_sources`.
         phase: &'static str,
-        /// How long it could have taken.
+        /// The time limit.
         limit: Duration,
     },
-    /// It was stopped.
+    /// The job was stopped.
     #[error("canceled {0}")]
     Canceled(CancelCause),
-    /// Earlier jobs left artifacts for it that are there no more. The words are GitLab's.
+    /// Artifacts of earlier jobs no longer exist. The message is GitLab's.
     #[error("this job depends on other jobs with expired/erased artifacts: {jobs}")]
     MissingDependency {
-        /// Their names.
+        /// The names of those jobs.
         jobs: String,
     },
-    /// The pipeline that it starts could not be created.
+    /// The job's downstream pipeline could not be created.
     #[error("{message}")]
     Downstream {
-        /// Why, in GitLab's words.
+        /// GitLab's reason.
         reason: FailureReason,
-        /// Why.
+        /// The problem.
         message: String,
     },
 }
 
 impl BuildError {
-    /// Returns a temporary failure of `backend`: trying again may help.
+    /// Returns a temporary failure of `backend`: a retry may help.
     pub fn system(
         backend: &'static str,
         message: impl Into<String>,
@@ -202,7 +202,7 @@ impl BuildError {
         }
     }
 
-    /// Returns a configuration error without a cause of its own.
+    /// Returns a configuration error without a source error.
     pub fn config(message: impl Into<String>) -> Self {
         Self::Config {
             message: message.into(),
@@ -220,7 +220,7 @@ impl BuildError {
         }
     }
 
-    /// Returns whose fault it is, in GitLab's words.
+    /// Returns the failure reason for GitLab.
     pub fn failure_reason(&self) -> FailureReason {
         match self {
             Self::Script { .. } | Self::Report { .. } => FailureReason::ScriptFailure,
@@ -240,7 +240,7 @@ impl BuildError {
         }
     }
 
-    /// Returns whether trying the same again may help.
+    /// Returns whether a retry may help.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::System { retry, .. }
@@ -256,10 +256,10 @@ impl BuildError {
         }
     }
 
-    /// Returns the error of somebody who has tried again and gives up.
+    /// Returns the error after the last attempt.
     ///
-    /// It is no longer temporary, so that whoever stands further out does not try all of it once
-    /// more: retries at two heights would multiply. All else stays, its class included.
+    /// It is no longer temporary, so an outer layer does not retry too: nested retries would multiply.
+    /// All else is unchanged, including its failure reason.
     pub fn given_up(mut self) -> Self {
         if let Self::System { retry, .. }
         | Self::ImagePull { retry, .. }
@@ -271,11 +271,11 @@ impl BuildError {
         self
     }
 
-    /// Returns the script's exit code, when that is what failed, or the one that counts as such.
+    /// Returns the exit code of a failed script; 1 for an invalid report.
     pub fn exit_code(&self) -> Option<ExitCode> {
         match self {
             Self::Script { exit_code } => Some(*exit_code),
-            // The runner uploads reports by a script, which ends so when one is refused.
+            // GitLab Runner uploads reports in a script, which exits with 1 when a report is invalid.
             Self::Report { .. } => Some(ExitCode(1)),
             _ => None,
         }
@@ -308,14 +308,14 @@ pub fn chain(error: &dyn StdError) -> String {
     text
 }
 
-/// Why no capacity could be had.
+/// The error of acquiring capacity.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcquireError {
-    /// All of it is in use; asking later may help. No job is asked for meanwhile.
+    /// All capacity is in use; a later request may succeed. The worker requests no job meanwhile.
     #[error("no free executor")]
     NoFreeExecutor,
-    /// The request was withdrawn.
+    /// The request was cancelled.
     #[error("canceled {0}")]
     Canceled(CancelCause),
     /// The provider is broken.
@@ -323,11 +323,11 @@ pub enum AcquireError {
     Provider(#[source] BoxError),
 }
 
-/// Why a provider cannot be used at all.
+/// The error of a provider that cannot be used at all.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ProviderError {
-    /// What is missing or wrong.
+    /// The problem.
     pub message: String,
     /// The cause.
     #[source]
@@ -335,7 +335,7 @@ pub struct ProviderError {
 }
 
 impl ProviderError {
-    /// Returns an error without a cause of its own.
+    /// Returns an error without a source error.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -349,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timeout_says_how_long_it_was() {
+    fn timeout_shows_its_limit() {
         let error = BuildError::Timeout {
             phase: "execution",
             limit: Duration::from_mins(90),
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fault_follows_from_the_kind_of_error() {
+    fn failure_reason_follows_from_the_variant() {
         let disk = std::io::Error::other("disk is gone");
         let error = BuildError::system("shell", "create builds directory", disk);
         assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
@@ -370,7 +370,7 @@ mod tests {
 
         let error = error.given_up();
         assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
-        assert!(!error.is_temporary(), "it was tried often enough");
+        assert!(!error.is_temporary(), "all attempts are used up");
 
         let error = BuildError::config("no such user").given_up();
         assert_eq!(

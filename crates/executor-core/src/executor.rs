@@ -18,56 +18,56 @@ use async_trait::async_trait;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What an executor gets to prepare with.
+/// The input of [`Executor::prepare`].
 #[derive(Debug, Clone)]
 pub struct PrepareOptions {
     /// The runner's settings.
     pub config: Arc<RunnerConfig>,
     /// The job.
     pub job: Arc<Job>,
-    /// The job's variables with all that the runner adds before there is an environment.
+    /// The job's variables, with those that the runner adds before there is an environment.
     pub variables: Arc<JobVariables>,
     /// The job's log.
     pub trace: Arc<dyn JobTrace>,
-    /// The numbers of the job.
+    /// The job's concurrency numbers.
     pub slot: JobSlot,
-    /// Where the sources are to be, instead of a directory the executor chooses.
+    /// The directory for the sources; `None` lets the executor choose.
     pub project_dir: Option<String>,
-    /// Where to say early where the files are going to be; `None` when nobody wants to know.
+    /// Receives the directories before `prepare` returns; `None` when the driver does not need them early.
     pub planned: Option<PlannedWorkspace>,
 }
 
 /// Runs the stages of one job attempt in one environment.
 ///
-/// An executor belongs to one attempt of one job and to one owner, who calls, in this order:
+/// An executor belongs to one attempt of one job and to one owner, the driver. It calls, in this order:
 ///
 /// 1. [`shell`](Self::shell), any number of times;
 /// 2. [`prepare`](Self::prepare), once;
-/// 3. [`run`](Self::run), once for each stage that has something to do, one after the other;
+/// 3. [`run`](Self::run), once for each stage that has a script, one after the other;
 /// 4. [`finish`](Self::finish), once;
-/// 5. [`cleanup`](Self::cleanup), always, also after a failed or cancelled `prepare` or `run`, also
-///    when `finish` was never reached, also more than once.
+/// 5. [`cleanup`](Self::cleanup), always: after a failed or cancelled `prepare` or `run`, without a
+///    `finish`, and more than once.
 ///
-/// A new attempt is a new executor.
+/// A new attempt uses a new executor.
 ///
-/// **Concurrency.** No two `&mut` calls overlap. [`stage_cell`](Self::stage_cell) and the abilities
-/// are taken beforehand and used from anywhere while `run` is busy.
+/// **Concurrency.** No two `&mut` calls overlap. The driver takes [`stage_cell`](Self::stage_cell) and
+/// the abilities beforehand and may use them from any task while `run` is busy.
 ///
-/// **Cancellation.** `prepare` and `run` take a [`Cancellation`] and obey it in the leaf that waits:
-/// on `cancel` the running command is terminated, given its grace period, then killed; on `abort` it
-/// is killed at once. Both then return [`BuildError::Canceled`] with the cause. The future of a call
-/// is awaited to its end, never dropped. `cleanup` sees no cancellation: it has a deadline of its own.
+/// **Cancellation.** `prepare` and `run` take a [`Cancellation`] and obey it in the leaf that waits.
+/// On `cancel` they terminate the running command and kill it after the grace period; on `abort` they
+/// kill it at once. Both then return [`BuildError::Canceled`] with the cause. The driver awaits the
+/// future of a call to its end and never drops it. `cleanup` takes no cancellation: it has its own deadline.
 ///
-/// **After a failure.** After an error of `prepare` only `cleanup` follows. After an error of `run`
-/// further `run`s may follow: `after_script` and uploads run in the same environment, which `run`
-/// must have left usable or must refuse with an error that is not temporary.
+/// **After a failure.** After an error of `prepare`, only `cleanup` follows. After an error of `run`,
+/// more calls of `run` may follow for `after_script` and uploads, in the same environment. When that
+/// environment is no longer usable, `run` returns an error that is not temporary.
 ///
-/// No method has a default body. What executors share is in [`AbstractExecutor`], which most hold as
-/// a field and delegate to in one line; an implementation without it is as good as any.
+/// No method has a default body. Most executors hold an [`AbstractExecutor`] as a field and delegate
+/// to it in one line, but it is not required.
 ///
 /// # Examples
 ///
-/// An executor that runs nothing and says so:
+/// An executor that refuses every script:
 ///
 /// ```
 /// use executor_core::prelude::*;
@@ -138,26 +138,24 @@ pub struct PrepareOptions {
 /// [`AbstractExecutor`]: crate::AbstractExecutor
 #[async_trait]
 pub trait Executor: Send + Debug {
-    /// Returns the shell scripts are written for.
+    /// Returns the shell that scripts are written for.
     ///
-    /// It is asked before `prepare`. An executor that finds its shell only in the environment (an
-    /// image may have bash or not) answers with its preference, and the truth is in the
-    /// [`PreparedEnvironment`] that `prepare` returns.
+    /// The driver calls it before `prepare`. An executor that detects its shell in the environment (an
+    /// image may lack bash) returns its preference here; the [`PreparedEnvironment`] has the actual shell.
     fn shell(&self) -> &ShellInfo;
 
-    /// Makes the environment ready: connects, creates containers, pulls images.
+    /// Prepares the environment: connects, creates containers, pulls images.
     ///
-    /// It makes `builds_dir`, `cache_dir` and the directory above `project_dir` where they are
-    /// missing, but leaves `project_dir` itself to the driver; see
-    /// [`BuildDirs`](crate::BuildDirs).
+    /// It creates `builds_dir`, `cache_dir` and the parent of `project_dir` where they are missing, but
+    /// leaves `project_dir` itself to the driver; see [`BuildDirs`](crate::BuildDirs).
     ///
-    /// Everything it makes must be found by `cleanup`, also when it fails half way, so note a thing
-    /// before making it. When the `ExecutorData` the executor was created with holds a
+    /// `cleanup` must find everything it creates, also after a failure halfway, so record a resource
+    /// before creating it. When the `ExecutorData` passed to `create` holds a
     /// [`ResumeHandle`](crate::ability::ResumeHandle), it attaches to that environment instead.
     ///
     /// # Errors
     ///
-    /// [`BuildError::is_temporary`] decides whether a new executor tries again.
+    /// [`BuildError::is_temporary`] decides whether the driver retries with a new executor.
     ///
     /// # Cancellation
     ///
@@ -171,61 +169,61 @@ pub trait Executor: Send + Debug {
     /// Runs one stage and returns when its main process has ended and its output is in the log.
     ///
     /// The script's standard input is empty. Standard output and standard error go to the trace as
-    /// separate streams, each in order and without loss. A background process the script left
-    /// behind does not hold up the return for longer than a short grace period.
+    /// separate streams, each in order and without loss. A background process that outlives the script
+    /// delays the return by a short grace period at most.
     ///
     /// # Errors
     ///
-    /// A script that fails is a result. An error means that it could not be run, or not to its end.
+    /// A failed script is a result. An error means that the script could not be run to its end.
     ///
     /// # Cancellation
     ///
-    /// See the trait. When the command ended by itself before it was terminated, its result stands.
+    /// See the trait. When the command ends by itself before it is terminated, `run` returns its result.
     async fn run(
         &mut self,
         command: StageCommand,
         cancellation: &Cancellation,
     ) -> Result<StageResult, BuildError>;
 
-    /// Takes note of how the job ended, after all stages and while its log is still open.
+    /// Receives the job's outcome, after all stages and while its log is still open.
     ///
     /// It must not fail the job and must not take long.
     async fn finish(&mut self, outcome: &JobOutcome);
 
-    /// Removes all that `prepare` and `run` made, as far as it is still there.
+    /// Removes everything that `prepare` and `run` created and that still exists.
     ///
-    /// It is idempotent, works after any failure, and keeps its own deadline. What it cannot remove
-    /// it leaves recorded for the next start of the runner.
+    /// It is idempotent, works after any failure, and has its own deadline. It leaves a record of what
+    /// it cannot remove for the next start of the runner.
     ///
     /// # Errors
     ///
-    /// When something is left; the caller notes it and goes on.
+    /// When a resource remains; the caller logs the error and continues.
     async fn cleanup(&mut self) -> Result<(), BuildError>;
 
-    /// Returns what the executor is doing.
+    /// Returns the current stage.
     fn current_stage(&self) -> ExecutorStage;
 
-    /// Says what the executor is doing; executors call it themselves.
+    /// Sets the current stage; executors call it themselves.
     fn set_current_stage(&self, stage: ExecutorStage);
 
-    /// Returns the cell that holds the current stage, for whoever looks while `run` is busy.
+    /// Returns the cell that holds the current stage, readable while `run` is busy.
     fn stage_cell(&self) -> StageCell;
 
-    /// Returns the way to the step-runner service, once the environment is prepared.
+    /// Returns the connector to the step-runner service, once the environment is prepared.
     fn steps(&self) -> Option<Arc<dyn StepsConnector>>;
 
-    /// Returns what opens terminals, once the environment is prepared.
+    /// Returns the ability to open terminals, once the environment is prepared.
     fn terminal(&self) -> Option<Arc<dyn Terminal>>;
 
-    /// Returns what moves files, once the environment is prepared.
+    /// Returns the ability to transfer files, once the environment is prepared.
     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>>;
 
-    /// Returns the way to the ports of services, once the environment is prepared.
+    /// Returns the proxy to the ports of services, once the environment is prepared.
     fn port_proxy(&self) -> Option<Arc<dyn PortProxy>>;
 
-    /// Returns what keeps the environment for a later job.
+    /// Returns the ability to suspend the environment for a later job.
     fn suspend(&self) -> Option<Arc<dyn Suspend>>;
 
-    /// Returns what names the environment for a runner that was restarted.
+    /// Returns the ability to identify the environment for a restarted runner.
     fn resumable(&self) -> Option<Arc<dyn Resumable>>;
 }

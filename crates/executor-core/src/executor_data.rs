@@ -1,12 +1,12 @@
-//! What acquiring capacity yields: a bag of typed values that grows from layer to layer.
+//! Typed values for acquired capacity; each layer adds its own.
 
 use crate::typed_bag::TypedBag;
 use std::fmt;
 
-/// Typed values that travel from `acquire` to `create` and back to `release`.
+/// Typed values passed from `acquire` to `create` and to `release`.
 ///
-/// A layer adds its own (a permit, a lease, an endpoint) and touches no other's, so an inner
-/// provider still finds what it put in. Look-up is from the newest end. Clones share the values.
+/// A layer adds its own values (a permit, a lease, an endpoint) and leaves the others unchanged, so
+/// an inner provider still finds its own. Lookup starts at the newest value. Clones share the values.
 ///
 /// # Examples
 ///
@@ -25,7 +25,7 @@ use std::fmt;
 pub struct ExecutorData(TypedBag);
 
 impl ExecutorData {
-    /// Returns an empty bag.
+    /// Returns empty data.
     pub fn new() -> Self {
         Self::default()
     }
@@ -35,13 +35,13 @@ impl ExecutorData {
         self.0.push(value);
     }
 
-    /// Returns the bag with one value more.
+    /// Returns the data with one more value.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.push(value);
         self
     }
 
-    /// Puts all values of `newer` at the newest end.
+    /// Adds all values of `newer` at the newest end.
     ///
     /// For a layer that acquires from another provider later than the rest.
     pub fn append(&mut self, newer: Self) {
@@ -55,7 +55,7 @@ impl ExecutorData {
 
     /// Returns all values of this type, the newest first.
     ///
-    /// A layer that may stand twice in a stack finds its own among them, which need not be the newest.
+    /// A layer that is in a stack twice finds its own value among them, which need not be the newest.
     pub fn all<T: Send + Sync + 'static>(&self) -> impl Iterator<Item = &T> {
         self.0.all()
     }
@@ -65,7 +65,7 @@ impl ExecutorData {
         self.0.len()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,11 +1,11 @@
-//! What a runner and its executor can do, as GitLab is told.
+//! The features of a runner and its executor, as reported to GitLab.
 
 use serde::{Deserialize, Serialize};
 
-/// The abilities reported with API requests (`info.features`).
+/// The features reported with API requests (`info.features`).
 ///
-/// Each flag has GitLab's name. An executor sets its own ones only; the runner adds those of its
-/// client and its shells, see [`union`](Self::union).
+/// Each flag has GitLab's name. An executor sets only its own flags; the runner adds those of its
+/// client and its shells with [`union`](Self::union).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(
@@ -50,17 +50,17 @@ pub struct FeaturesInfo {
 macro_rules! each_flag {
     ($($flag:ident)*) => {
         impl FeaturesInfo {
-            /// Returns the abilities that either side has.
+            /// Returns the features that either side has.
             pub fn union(self, other: Self) -> Self {
                 Self { $($flag: self.$flag || other.$flag),* }
             }
 
-            /// Returns the abilities that both sides have.
+            /// Returns the features that both sides have.
             pub fn intersection(self, other: Self) -> Self {
                 Self { $($flag: self.$flag && other.$flag),* }
             }
 
-            /// Returns GitLab's names of the abilities that are there, in the API's order.
+            /// Returns GitLab's names of the features that are set, in the API's order.
             pub fn names(self) -> Vec<&'static str> {
                 let flags = [$((stringify!($flag), self.$flag)),*];
                 flags.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect()
@@ -77,11 +77,11 @@ each_flag! {
     service_executor_opts cancel_gracefully native_steps_integration two_phase_job_commit job_inputs
 }
 
-/// Details of an executor's configuration that GitLab is told (`info.config`).
+/// Details of an executor's configuration, as reported to GitLab (`info.config`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConfigInfo {
-    /// The GPUs jobs may use, in the words of the docker command line; empty means none.
+    /// The GPUs jobs may use, in the syntax of the docker command line; empty means none.
     pub gpus: String,
 }
 
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_union_has_what_either_side_has_and_an_intersection_what_both_have() {
+    fn union_and_intersection_combine_flags() {
         let shell = FeaturesInfo {
             variables: true,
             shared: true,

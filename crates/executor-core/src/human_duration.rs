@@ -1,14 +1,13 @@
-//! Durations in words for people.
+//! Durations in messages.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Shows a duration as people write it: `1h 30m`, `5m 3s`, `2.5s`, `0.3s`.
+/// Displays a duration for people: `1h 30m`, `5m 3s`, `2.5s`, `0.3s`.
 ///
-/// Every message of the runner words durations this way. Units that are zero are left out, hours are
-/// the largest, and what is too small to matter beside the rest is cut off: beyond a minute parts of
-/// a second, beyond a second all but tenths, below that all but milliseconds. `{:>8}` and the like
-/// work.
+/// All messages of the runner use this form. Zero units are omitted and hours are the largest unit.
+/// The value is truncated: to seconds from a minute on, to tenths from a second on, otherwise to
+/// milliseconds. Width and alignment (`{:>8}`) apply.
 ///
 /// # Examples
 ///
@@ -65,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matters_is_shown_and_no_more() {
+    fn truncates_small_units() {
         check(0, "0s");
         check(5, "0.005s");
         check(300, "0.3s");
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_can_be_aligned() {
+    fn obeys_width_and_alignment() {
         let text = format!("{:>5}|", HumanDuration(Duration::from_secs(5)));
         assert_eq!(text, "   5s|");
     }

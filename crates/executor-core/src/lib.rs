@@ -1,21 +1,20 @@
-//! The contract between CI jobs and the places they run: two traits and plain data.
+//! The contract between CI jobs and the environments they run in: two traits and plain data.
 //!
-//! A job is a script that must run somewhere. [`ExecutorProvider`] makes executors of one kind and
-//! owns what they share; an [`Executor`] runs the stages of one job in one environment. This crate
-//! holds the two traits, what is passed through them, and the parts every implementation shares.
-//! It does no I/O and knows no back end.
+//! An [`ExecutorProvider`] creates executors of one kind and owns the resources they share; an
+//! [`Executor`] runs the stages of one job in one environment. This crate has the two traits, their
+//! parameter types, and the parts that all implementations share. It does no I/O and knows no back
+//! end.
 //!
-//! A newcomer needs three types: [`Executor`], [`ExecutorProvider`] and [`BuildError`]. An executor
-//! author holds an [`AbstractExecutor`] and hands out instances through a
-//! [`DefaultExecutorProvider`]; a program that runs jobs puts providers in a [`ProviderRegistry`] and
-//! drives them with a [`Worker`].
+//! Start with three types: [`Executor`], [`ExecutorProvider`] and [`BuildError`]. An executor holds an
+//! [`AbstractExecutor`] and is created by a [`DefaultExecutorProvider`]. A program that runs jobs
+//! registers providers in a [`ProviderRegistry`] and drives them with a [`Worker`].
 //!
 //! # Examples
 //!
 //! ```
 //! use executor_core::prelude::*;
 //!
-//! // A provider is asked what it can do before it is given work.
+//! // A provider reports its features before it receives work.
 //! let provider = DefaultExecutorProvider::new(ShellDialect::platform_default())
 //!     .with_creator(|_data| Err(BuildError::config("this example creates nothing")))
 //!     .with_features(|features| features.variables = true);

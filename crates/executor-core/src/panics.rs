@@ -1,4 +1,4 @@
-//! Going on after a panic, until what has to be done is done.
+//! Panics caught so that cleanup can finish first.
 
 use std::any::Any;
 use std::fmt;
@@ -7,12 +7,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-/// A panic that was caught; it displays its words.
+/// A caught panic; it displays the panic's message.
 ///
-/// Whoever has one tells of it, or goes on with it when all is done.
+/// The caller reports it, or resumes it after its cleanup.
 pub struct Panic(Box<dyn Any + Send>);
 
-/// Awaits `call` and returns its panic instead of passing it on.
+/// Awaits `call` and returns its panic instead of propagating it.
 ///
 /// # Errors
 ///
@@ -20,7 +20,7 @@ pub struct Panic(Box<dyn Any + Send>);
 pub async fn catch_panic<T>(call: impl Future<Output = T>) -> Result<T, Panic> {
     let mut call = pin!(call);
     let polled = poll_fn(|context| {
-        // The call is not polled again after a panic, so nobody sees its broken state.
+        // The call is not polled again after a panic, so its broken state is never observed.
         match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))) {
             Ok(poll) => poll.map(Ok),
             Err(panic) => Poll::Ready(Err(Panic(panic))),
@@ -30,7 +30,7 @@ pub async fn catch_panic<T>(call: impl Future<Output = T>) -> Result<T, Panic> {
 }
 
 impl Panic {
-    /// Panics again, as if it had not been caught.
+    /// Resumes the panic, as if it had not been caught.
     pub fn resume(self) -> ! {
         resume_unwind(self.0)
     }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_is_caught_with_its_words_wherever_it_comes() {
+    async fn catches_panics_with_their_messages() {
         assert_eq!(catch_panic(async { 7 }).await.unwrap(), 7);
         let late = catch_panic(async {
             tokio::task::yield_now().await;

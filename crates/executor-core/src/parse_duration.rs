@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-/// Reads a duration as GitLab writes it: `1h 30m`, `1.5 hours`, `2 weeks and 3 days`, `1:30`, `90`.
+/// Parses a duration in GitLab's forms: `1h 30m`, `1.5 hours`, `2 weeks and 3 days`, `1:30`, `90`.
 ///
-/// Returns nothing for a text GitLab refuses, or for no time at all. A bare number is seconds; a
-/// month has 30 days and a year 365.25.
+/// Returns `None` for a text that GitLab refuses and for zero. A bare number counts seconds; a month
+/// has 30 days and a year 365.25.
 ///
 /// # Examples
 ///
@@ -25,7 +25,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     (duration.as_secs() > 0).then_some(Duration::from_secs(duration.as_secs()))
 }
 
-/// `mm:ss` and `h:mm:ss`.
+/// Parses `mm:ss` and `h:mm:ss`.
 fn colon_form(text: &str) -> Option<f64> {
     let parts: Vec<&str> = text.split(':').collect();
     if !(2..=3).contains(&parts.len()) {
@@ -38,7 +38,7 @@ fn colon_form(text: &str) -> Option<f64> {
     })
 }
 
-/// Numbers with units; a last number without a unit counts seconds.
+/// Parses numbers with units; a last number without a unit counts seconds.
 fn word_form(text: &str) -> Option<f64> {
     let tokens = tokens(text)?;
     let mut tokens = tokens.iter().peekable();
@@ -66,7 +66,7 @@ enum Token<'t> {
     Word(&'t str),
 }
 
-/// Splits into numbers and words; a comma may stand behind a unit only.
+/// Splits the text into numbers and words; a comma may only follow a unit.
 fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_have_many_forms() {
+    fn parses_all_forms() {
         check(&["5", " 5 ", "5s", "5 SECS"], Some(5));
         check(
             &["1h 30m", "1hour30minutes", "1:30:00", "1.5h", "1h, 30m"],
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_no_duration_are_refused() {
+    fn rejects_texts_that_are_not_durations() {
         check(
             &["", "0", "0s", "never", "a week", "1 fortnight", "5x"],
             None,

@@ -1,20 +1,20 @@
-//! Where a job's files are going to be, told before its environment is there.
+//! The directories of a job, announced before its environment is prepared.
 
 use crate::workspace::Workspace;
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
-/// Where an executor says, while it prepares, where the job's files are going to be.
+/// Lets an executor announce the job's directories while it still prepares.
 ///
-/// Whoever drives a job puts one into [`PrepareOptions`](crate::PrepareOptions) when it could bring files
-/// meanwhile. An executor whose environment will see directories of this host may announce them as soon as
-/// it knows them; no executor has to. From then on:
+/// The driver of a job sets it in [`PrepareOptions`](crate::PrepareOptions) when it can place files early.
+/// An executor whose environment will use directories of this host may announce them as soon as it
+/// knows them, but need not. From then on:
 ///
-/// - the driver alone makes and fills `project_dir`, and may begin before `prepare` returns: the executor
-///   neither makes nor changes it;
-/// - `temp_dir` of this host may turn out to be another: nothing is brought there before;
-/// - a plan may come to nothing. When `prepare` fails, or returns an environment whose directories are
-///   others, the driver removes what it has made.
+/// - only the driver creates and fills `project_dir`, possibly before `prepare` returns: the executor
+///   neither creates nor changes it;
+/// - `temp_dir` of this host may still change, so the driver places no files in it;
+/// - the announcement is not binding. When `prepare` fails, or returns an environment with other
+///   directories, the driver removes the directories it created.
 ///
 /// # Examples
 ///
@@ -34,23 +34,23 @@ pub struct PlannedWorkspace {
 }
 
 impl PlannedWorkspace {
-    /// Returns one that nothing was announced in.
+    /// Returns a plan without an announcement.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says where the files are going to be. What was said first counts.
+    /// Announces the workspace. The first announcement counts.
     pub fn announce(&self, workspace: Workspace) {
         let _ = self.workspace.set(workspace);
         self.is_set.cancel();
     }
 
-    /// Returns whether something was announced.
+    /// Returns whether a workspace is announced.
     pub fn is_announced(&self) -> bool {
         self.workspace.get().is_some()
     }
 
-    /// Waits until something is announced, perhaps for ever.
+    /// Waits until a workspace is announced, possibly forever.
     ///
     /// # Cancellation
     ///
@@ -78,13 +78,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_announced_first_reaches_who_waits_and_who_comes_later() {
+    async fn first_announcement_reaches_early_and_late_readers() {
         let planned = PlannedWorkspace::new();
         assert!(!planned.is_announced());
-        let says = planned.clone();
+        let announcer = planned.clone();
         let (waited, ()) = tokio::join!(planned.announced(), async {
-            says.announce(at("/first"));
-            says.announce(at("/second"));
+            announcer.announce(at("/first"));
+            announcer.announce(at("/second"));
         });
         assert!(planned.is_announced());
         assert_eq!(waited.dirs().builds_dir, "/first");

@@ -1,4 +1,4 @@
-//! All that an author of an executor needs, to import at once.
+//! The imports for an implementation of an executor.
 
 pub use crate::ability::{FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal};
 pub use crate::{

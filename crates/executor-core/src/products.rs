@@ -1,97 +1,97 @@
-//! What a job left behind, as far as others want to know of it.
+//! The results of a job besides its exit code and log.
 
 use crate::variable::JobVariable;
 use serde::{Deserialize, Serialize};
 
-/// What a job left besides its exit code and its log.
+/// The results of a job besides its exit code and log.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct JobProducts {
-    /// The artifacts that are kept, reports among them.
+    /// The retained artifacts, including reports.
     pub artifacts: Vec<RetainedArtifact>,
     /// The variables of its dotenv reports, for later jobs.
     pub dotenv: Vec<JobVariable>,
-    /// What its junit reports tell.
+    /// The totals of its junit reports.
     pub tests: Option<TestTotals>,
-    /// The figure that `coverage` found in its log, in percent.
+    /// The coverage found in its log, in percent.
     pub coverage: Option<f64>,
-    /// The files tracked by version control that it changed without saying so, where somebody looked.
+    /// The tracked files it changed without declaring them; `None` when they were not checked.
     pub changed: Option<ChangedFiles>,
 }
 
-/// Tracked files that changed while a job ran, and that it did not declare.
+/// Tracked files that changed while a job ran and that it does not declare.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedFiles {
-    /// How many there are.
+    /// The number of files.
     pub count: u64,
-    /// The first of them, relative to the top of the project.
+    /// The first files, relative to the project directory.
     pub first: Vec<String>,
-    /// Whether it was this job that changed them: other jobs may have run in the same directory.
+    /// Whether this job certainly changed them: other jobs may have run in the same directory.
     #[serde(rename = "certain")]
     pub is_certain: bool,
 }
 
-/// An artifact that is kept.
+/// A retained artifact.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetainedArtifact {
     /// `archive`, or the kind of a report (`junit`, `dotenv`, ...).
     pub artifact_type: String,
-    /// The name its archive would have, without an ending.
+    /// The name of its archive, without an extension.
     pub name: String,
-    /// How many files it has.
+    /// The number of files.
     pub files: u64,
-    /// How many bytes they have together.
+    /// The total size of the files in bytes.
     pub bytes: u64,
 }
 
-/// The tests that a job's junit reports tell of.
+/// The totals of the tests in a job's junit reports.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TestTotals {
-    /// How many there are in all.
+    /// The number of tests.
     pub total: u64,
-    /// How many failed.
+    /// The number of failed tests.
     pub failed: u64,
-    /// How many broke down before they could fail.
+    /// The number of tests with an error outside an assertion.
     pub errors: u64,
-    /// How many were not run.
+    /// The number of skipped tests.
     pub skipped: u64,
-    /// How long they took together, in seconds.
+    /// The total duration in seconds.
     pub seconds: f64,
-    /// Those that failed or broke down, the first of them if there are very many.
+    /// The failed tests, possibly only the first ones.
     pub failures: Vec<FailedTest>,
 }
 
-/// A test that failed or broke down.
+/// A failed test.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedTest {
     /// The suite it belongs to.
     pub suite: String,
-    /// Its class, where there is one.
+    /// Its class; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub class: String,
     /// Its name.
     pub name: String,
-    /// The file it is in, where the report says so.
+    /// Its file, if the report names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// What it complained of.
+    /// The failure message.
     pub message: String,
 }
 
 impl RetainedArtifact {
-    /// Returns whether it is the archive of files, not a report.
+    /// Returns whether it is the archive of files rather than a report.
     pub fn is_archive(&self) -> bool {
         self.artifact_type == "archive"
     }
 }
 
 impl FailedTest {
-    /// Returns what people know it by: its suite or class, and its name.
+    /// Returns the name for display: the suite or class, and the test's name.
     pub fn shown_name(&self) -> String {
         let Self {
             suite, class, name, ..
         } = self;
         let owner = if class.is_empty() { suite } else { class };
-        // Some tools repeat the one in the other.
+        // Some tools repeat the suite or class in the name.
         if owner.is_empty() || name.contains(owner.as_str()) {
             name.clone()
         } else if name.is_empty() {

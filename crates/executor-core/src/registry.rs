@@ -1,4 +1,4 @@
-//! The providers a program offers, by name.
+//! The providers of a program, by name.
 
 use crate::error::ProviderError;
 use crate::features::FeaturesInfo;
@@ -6,11 +6,11 @@ use crate::provider::ExecutorProvider;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Why a provider was not registered.
+/// The error of registering a provider.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// The name is taken.
+    /// The name is already registered.
     #[error("executor {name:?} is registered twice")]
     Duplicate {
         /// The name.
@@ -21,12 +21,12 @@ pub enum RegisterError {
     CannotCreate {
         /// The name.
         name: String,
-        /// What is missing.
+        /// The cause.
         #[source]
         source: ProviderError,
     },
-    /// The provider cannot tell its abilities.
-    #[error("executor {name:?} does not tell its features")]
+    /// The provider cannot report its features.
+    #[error("executor {name:?} cannot report its features")]
     Features {
         /// The name.
         name: String,
@@ -42,10 +42,10 @@ pub enum RegisterError {
     },
 }
 
-/// The providers a program offers, by the name users choose them by.
+/// The providers of a program, by the name that users select them by.
 ///
-/// A program builds one and passes it on; there is no global one. A provider is checked when it is
-/// registered, so that a broken one shows at start and not with the first job.
+/// A program builds a registry and passes it on; there is no global registry. Registration checks the
+/// provider, so a broken provider is found at startup and not with the first job.
 #[derive(Debug, Default)]
 pub struct ProviderRegistry {
     providers: BTreeMap<String, Arc<dyn ExecutorProvider>>,
@@ -61,8 +61,8 @@ impl ProviderRegistry {
     ///
     /// # Errors
     ///
-    /// When the name is taken, or the provider fails its checks: `can_create`, `features`,
-    /// `default_shell`. The registry is unchanged then.
+    /// When the name is already registered, or the provider fails a check: `can_create`, `features`,
+    /// `default_shell`. The registry is then unchanged.
     pub fn register(
         &mut self,
         name: impl Into<String>,

@@ -1,4 +1,4 @@
-//! How a stage and a job ended, as data.
+//! The results of stages and jobs, as data.
 
 use crate::error::{BuildError, FailureReason};
 use crate::job::PipelineId;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The number a process ended with.
+/// The exit code of a process.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
@@ -20,7 +20,7 @@ impl ExitCode {
     /// Success.
     pub const SUCCESS: Self = Self(0);
 
-    /// Returns whether it means success.
+    /// Returns whether the code is zero.
     pub const fn is_success(self) -> bool {
         self.0 == 0
     }
@@ -32,10 +32,10 @@ impl fmt::Display for ExitCode {
     }
 }
 
-/// How the main process of a stage ended.
+/// The status of a stage's main process after its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StageStatus {
-    /// It ended by itself with this code.
+    /// It exited with this code.
     Exited(ExitCode),
     /// A signal ended it.
     Signaled {
@@ -50,7 +50,7 @@ impl StageStatus {
         matches!(self, Self::Exited(code) if code.is_success())
     }
 
-    /// Returns the code a shell would show: 128 and the number for a signal.
+    /// Returns the code a shell would report: 128 plus the number for a signal.
     pub const fn exit_code(self) -> ExitCode {
         match self {
             Self::Exited(code) => code,
@@ -68,29 +68,29 @@ impl fmt::Display for StageStatus {
     }
 }
 
-/// What [`Executor::run`](crate::Executor::run) knows of a stage that ran to its end.
+/// The result of [`Executor::run`](crate::Executor::run) for a stage that ran to its end.
 ///
-/// Numbers an executor cannot know are `None`, never guessed.
+/// Values an executor cannot measure are `None`, never estimates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageResult {
-    /// How the main process ended.
+    /// The status of the main process.
     pub status: StageStatus,
-    /// Whether the kernel killed something in the stage for lack of memory.
+    /// Whether the kernel killed a process of the stage because it was out of memory.
     pub oom_killed: bool,
-    /// How long the stage took, in the environment, as far as the executor can tell.
+    /// The duration of the stage in the environment, as measured by the executor.
     pub duration: Duration,
-    /// How many bytes came over standard output.
+    /// The number of bytes on standard output.
     pub stdout_bytes: u64,
-    /// How many bytes came over standard error.
+    /// The number of bytes on standard error.
     pub stderr_bytes: u64,
-    /// The processor time the stage used.
+    /// The stage's CPU time.
     pub cpu_time: Option<Duration>,
-    /// The most memory it held, in bytes.
+    /// The stage's peak memory use in bytes.
     pub peak_memory: Option<u64>,
 }
 
 impl StageResult {
-    /// Returns the result of a stage that ended in this way and of which no more is known.
+    /// Returns a result with this status and no measurements.
     pub fn new(status: StageStatus) -> Self {
         Self {
             status,
@@ -103,31 +103,31 @@ impl StageResult {
         }
     }
 
-    /// Returns the result of a stage that ended with this exit code.
+    /// Returns a result with this exit code and no measurements.
     pub fn exited(code: i32) -> Self {
         Self::new(StageStatus::Exited(ExitCode(code)))
     }
 }
 
-/// Where a job stands, in the words of GitLab Runner.
+/// The state of a job, as GitLab Runner names it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// It was handed out and has not begun.
+    /// The job is assigned but has not started.
     #[default]
     Pending,
-    /// It runs.
+    /// The job runs.
     Running,
-    /// It ended well.
+    /// The job succeeded.
     Success,
-    /// It did not.
+    /// The job failed.
     Failed,
-    /// Somebody stopped it.
+    /// The job was cancelled.
     Canceled,
 }
 
 impl JobState {
-    /// Returns the word.
+    /// Returns the name of the state.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -138,7 +138,7 @@ impl JobState {
         }
     }
 
-    /// Returns whether nothing will change any more.
+    /// Returns whether the job has ended.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Success | Self::Failed | Self::Canceled)
     }
@@ -150,27 +150,27 @@ impl fmt::Display for JobState {
     }
 }
 
-/// How one stage of a job went.
+/// The report on one stage of a job.
 #[derive(Debug, Clone)]
 pub struct StageReport {
     /// The stage.
     pub stage: BuildStage,
-    /// Whether it succeeded.
+    /// Whether the stage succeeded.
     pub succeeded: bool,
-    /// How long it took, with the runner's own part.
+    /// The duration, including the runner's own part.
     pub duration: Duration,
-    /// What the executor measured; `None` for a stage the runner did itself or that broke down.
+    /// The executor's result; `None` for a stage that the runner did itself or that ended with an error.
     pub result: Option<StageResult>,
 }
 
-/// What is known of a job's log.
+/// The size and checksum of a job's log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceSummary {
-    /// How many bytes the visible log has.
+    /// The size of the visible log in bytes.
     pub bytes: u64,
     /// The CRC-32 (IEEE) of the visible log.
     pub crc32: u32,
-    /// Whether the output limit cut it.
+    /// Whether the output limit truncated it.
     pub truncated: bool,
 }
 
@@ -185,31 +185,31 @@ pub struct ReusedFrom {
     pub duration_ms: u64,
 }
 
-/// How a job ended.
+/// The outcome of a job.
 #[derive(Debug, Clone)]
 pub struct JobOutcome {
     /// `Success`, `Failed` or `Canceled`.
     pub state: JobState,
-    /// Why it did not succeed.
+    /// The error of a job that did not succeed.
     pub error: Option<Arc<BuildError>>,
     /// The stages that ran, in order.
     pub stages: Vec<StageReport>,
-    /// How long it took in all, without what somebody spent in it.
+    /// The total duration, without the user's visits.
     pub duration: Duration,
-    /// How long somebody was in it, or waited to be.
+    /// The duration of the user's visits, including the wait for them.
     pub visited: Duration,
-    /// Its log.
+    /// The size and checksum of its log.
     pub trace: TraceSummary,
-    /// The handle of an environment that was kept for a later job.
+    /// The handle of an environment suspended for a later job.
     pub suspended: Option<crate::ability::ResumeHandle>,
-    /// What it left.
+    /// Its artifacts, variables and tests.
     pub products: Arc<JobProducts>,
-    /// Where its end comes from, when it did not run.
+    /// The earlier run this outcome comes from, when the job itself did not run.
     pub reused: Option<ReusedFrom>,
 }
 
 impl JobOutcome {
-    /// Returns the outcome of a job that ended well and of which no more is known.
+    /// Returns a successful outcome without details.
     pub fn success() -> Self {
         Self {
             state: JobState::Success,
@@ -224,7 +224,7 @@ impl JobOutcome {
         }
     }
 
-    /// Returns the outcome of a job that ended with this error.
+    /// Returns an outcome with this error and no other details.
     pub fn from_error(error: BuildError) -> Self {
         let canceled = error.failure_reason() == FailureReason::JobCanceled;
         Self {
@@ -238,12 +238,12 @@ impl JobOutcome {
         }
     }
 
-    /// Returns why it did not succeed, in GitLab's words.
+    /// Returns GitLab's reason for a failure.
     pub fn failure_reason(&self) -> Option<FailureReason> {
         self.error.as_ref().map(|error| error.failure_reason())
     }
 
-    /// Returns the exit code of the script: 0 after success, `None` when no script decided.
+    /// Returns the exit code of the script: 0 after success, `None` when the error is not a script's.
     pub fn exit_code(&self) -> Option<ExitCode> {
         match &self.error {
             None => Some(ExitCode::SUCCESS),

@@ -1,25 +1,24 @@
-//! The settings of one kind of executor.
+//! The settings for one kind of executor.
 
 use crate::typed_bag::TypedBag;
 use std::fmt;
 
-/// What a runner says to one kind of executor alone: a value of that executor's own type.
+/// A runner's settings for one kind of executor: a value of that executor's own type.
 ///
-/// Several runners of one process may use the same executor with different settings, so these belong
-/// to the runner and not to the provider, which is one for all of them. The executor's crate defines
-/// the type, whoever reads the configuration adds a value of it, and the executor finds it by the
-/// type: in [`acquire`](crate::ExecutorProvider::acquire), which gets the [`RunnerConfig`] and may put
-/// what [`create`](crate::ExecutorProvider::create) needs into the
-/// [`ExecutorData`](crate::ExecutorData), and in [`prepare`](crate::Executor::prepare), whose options
-/// hold it. A layer has a type of its own. Of two values of one type the later one counts; clones
-/// share the values.
+/// Several runners of one process may use one provider with different settings, so these belong to
+/// the runner. The executor's crate defines the type, the reader of the configuration adds a value,
+/// and the executor finds it by its type. It can do so in two places:
+/// [`acquire`](crate::ExecutorProvider::acquire) receives the [`RunnerConfig`] and may pass values to
+/// [`create`](crate::ExecutorProvider::create) in the [`ExecutorData`](crate::ExecutorData);
+/// [`prepare`](crate::Executor::prepare) receives the `RunnerConfig` in its options. A layer has its
+/// own type. Of two values of one type, the later one counts; clones share the values.
 ///
 /// # Examples
 ///
 /// ```
 /// use executor_core::{ExecutorSettings, RunnerConfig};
 ///
-/// /// Of a crate that brings jobs to boards on a desk.
+/// /// The settings of an executor for development boards.
 /// #[derive(Debug, PartialEq)]
 /// struct BoardSettings {
 ///     serial_port: String,
@@ -39,29 +38,29 @@ use std::fmt;
 pub struct ExecutorSettings(TypedBag);
 
 impl ExecutorSettings {
-    /// Returns no settings.
+    /// Returns empty settings.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the settings of one kind of executor.
+    /// Returns the settings for one kind of executor.
     pub fn of<T: Send + Sync + 'static>(settings: T) -> Self {
         Self::new().with(settings)
     }
 
-    /// Returns these settings and those of another kind, for example of a layer.
+    /// Adds settings of another type, for example a layer's.
     pub fn with<T: Send + Sync + 'static>(mut self, settings: T) -> Self {
         self.0.push(settings);
         self
     }
 
-    /// Returns the settings of this kind.
+    /// Returns the settings of this type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.0.get()
     }
 }
 
-/// Shows the types alone: settings may hold secrets.
+/// Shows only the types: settings may hold secrets.
 impl fmt::Debug for ExecutorSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -1,4 +1,4 @@
-//! Which shell a script is written for, and how an executor starts it.
+//! The shell a script is written for, and how an executor starts it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ShellDialect {
-    /// POSIX `sh`: dash, busybox, any other.
+    /// POSIX `sh`: dash, busybox and others.
     Sh,
     /// GNU bash.
     Bash,
@@ -19,10 +19,10 @@ pub enum ShellDialect {
 }
 
 impl ShellDialect {
-    /// Every dialect there is.
+    /// All dialects.
     pub const ALL: [Self; 4] = [Self::Sh, Self::Bash, Self::Pwsh, Self::PowerShell];
 
-    /// Returns the name GitLab has for the dialect.
+    /// Returns GitLab's name of the dialect.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sh => "sh",
@@ -32,12 +32,12 @@ impl ShellDialect {
         }
     }
 
-    /// Returns whether the dialect is one of the POSIX family.
+    /// Returns whether the dialect belongs to the POSIX family.
     pub const fn is_posix(self) -> bool {
         matches!(self, Self::Sh | Self::Bash)
     }
 
-    /// Returns the dialect a job gets on this platform when nobody chose one.
+    /// Returns the default dialect of this platform.
     pub const fn platform_default() -> Self {
         if cfg!(windows) {
             Self::Pwsh
@@ -53,11 +53,11 @@ impl fmt::Display for ShellDialect {
     }
 }
 
-/// A shell's name that no [`ShellDialect`] has.
+/// The error of parsing an unknown [`ShellDialect`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown shell {name:?}, expected one of sh, bash, pwsh, powershell")]
 pub struct UnknownShell {
-    /// The name that was given.
+    /// The unknown name.
     pub name: String,
 }
 
@@ -74,42 +74,42 @@ impl FromStr for ShellDialect {
     }
 }
 
-/// Whether a shell reads its profile files first.
+/// The profile files that a shell reads when it starts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ShellKind {
-    /// It does not.
+    /// None.
     #[default]
     Normal,
-    /// It reads those of a login.
+    /// Those of a login shell.
     Login,
-    /// It reads those of a terminal.
+    /// Those of an interactive shell.
     Interactive,
 }
 
-/// The shell an executor is bound to, and the scripts its operator put around the user's.
+/// The shell of an executor, and the operator's lines around the user's scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellInfo {
     /// The language scripts are written in.
     pub dialect: ShellDialect,
     /// The program to start; `None` means the dialect's own name, looked up in `PATH`.
     pub program: Option<String>,
-    /// Whether it reads profile files.
+    /// The profile files it reads.
     pub kind: ShellKind,
     /// The operating-system user to run as; `None` means the runner's own.
     pub user: Option<String>,
-    /// Lines of the operator before the sources are fetched.
+    /// The operator's lines before the sources are fetched.
     pub pre_get_sources_script: String,
-    /// Lines of the operator after the sources are there.
+    /// The operator's lines after the sources are fetched.
     pub post_get_sources_script: String,
-    /// Lines of the operator before the user's script, in the same shell.
+    /// The operator's lines before the user's script, in the same shell.
     pub pre_build_script: String,
-    /// Lines of the operator after the user's script, in the same shell.
+    /// The operator's lines after the user's script, in the same shell.
     pub post_build_script: String,
 }
 
 impl ShellInfo {
-    /// Returns the plain shell of a dialect, with nothing around the user's script.
+    /// Returns the plain shell of a dialect, without the operator's lines.
     pub fn new(dialect: ShellDialect) -> Self {
         Self {
             dialect,
@@ -123,7 +123,7 @@ impl ShellInfo {
         }
     }
 
-    /// Returns the same shell of another kind.
+    /// Sets the kind.
     pub fn with_kind(mut self, kind: ShellKind) -> Self {
         self.kind = kind;
         self
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_dialects_round_trip() {
+    fn dialect_names_round_trip() {
         for dialect in ShellDialect::ALL {
             assert_eq!(dialect.as_str().parse(), Ok(dialect));
         }

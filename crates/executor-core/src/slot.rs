@@ -1,21 +1,21 @@
-//! The numbers that tell jobs apart which run at the same time.
+//! The numbers that distinguish concurrent jobs.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The numbers of one running job.
+/// The concurrency numbers of one running job.
 ///
-/// Directories and containers have them in their names, so that jobs which run one after the other
-/// find the same directory, and jobs which run at the same time do not.
+/// Directories and containers have them in their names. Consecutive jobs therefore share a directory,
+/// and concurrent jobs do not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct JobSlot {
-    /// The lowest number no other job of this runner has (`CI_CONCURRENT_ID`).
+    /// The lowest free number of this runner (`CI_CONCURRENT_ID`).
     pub concurrent_id: u32,
-    /// The lowest number no other job of this runner and project has (`CI_CONCURRENT_PROJECT_ID`).
+    /// The lowest free number of this runner and project (`CI_CONCURRENT_PROJECT_ID`).
     pub concurrent_project_id: u32,
 }
 
-/// The numbers in use on one runner. Clones share them; the workers of a runner each hold one.
+/// The numbers in use on one runner. Clones share them; each worker of the runner holds a clone.
 ///
 /// # Examples
 ///
@@ -40,7 +40,7 @@ struct Taken {
     projects: HashMap<u64, BTreeSet<u32>>,
 }
 
-/// Keeps the numbers of a job taken until it is dropped.
+/// Reserves the numbers of a job until it is dropped.
 #[derive(Debug)]
 pub struct JobSlotGuard {
     slots: JobSlots,
@@ -49,12 +49,12 @@ pub struct JobSlotGuard {
 }
 
 impl JobSlots {
-    /// Returns a runner without a running job.
+    /// Returns the numbers of a runner without running jobs.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the lowest numbers that are free on the runner and for the project.
+    /// Takes the lowest free numbers of the runner and of the project.
     pub fn take(&self, project_id: u64) -> JobSlotGuard {
         let mut taken = self.lock();
         let slot = JobSlot {
@@ -75,7 +75,7 @@ impl JobSlots {
 }
 
 fn take_lowest(taken: &mut BTreeSet<u32>) -> u32 {
-    // In order, the first number that is not where it would be without a gap follows a free one.
+    // Without a gap, each number in order equals its index; the first mismatch follows a free number.
     let before_gap = taken
         .iter()
         .zip(0..)
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_free_numbers_are_taken_by_runner_and_by_project() {
+    fn takes_the_lowest_free_numbers_of_runner_and_project() {
         let slots = JobSlots::new();
         let mut guards: Vec<_> = [1, 1, 2].map(|project| slots.take(project)).into();
         guards.push(slots.clone().take(1));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_without_a_job_is_forgotten() {
+    fn removes_projects_without_jobs() {
         let slots = JobSlots::new();
         for project in 0..100 {
             assert_eq!(numbers(&slots.take(project)), (0, 0));

@@ -1,4 +1,4 @@
-//! Where jobs come from, and who runs them.
+//! The sources, observers and runners of jobs.
 
 use crate::active_jobs::ActiveJobs;
 use crate::cancellation::Cancellation;
@@ -17,48 +17,48 @@ use async_trait::async_trait;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What a worker tells a source when it asks for a job.
+/// A worker's request for a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRequest {
     /// The runner's name.
     pub runner: String,
     /// The executor's name.
     pub executor: String,
-    /// What the executor can do.
+    /// The executor's features.
     pub features: FeaturesInfo,
     /// Details of its configuration.
     pub config_info: ConfigInfo,
-    /// The shell jobs get when nobody chose one.
+    /// The default shell of jobs.
     pub shell: ShellDialect,
     /// The runner's tags.
     pub tags: Vec<String>,
 }
 
-/// A job, and what belongs to this attempt of it.
+/// A job and the parts of this attempt.
 #[derive(Debug, Clone)]
 pub struct JobAssignment {
     /// The job.
     pub job: Arc<Job>,
-    /// Which attempt it is, from 1.
+    /// The attempt, counted from 1.
     pub attempt: u32,
-    /// Who watches it.
+    /// Receives the events of the attempt.
     pub observer: Arc<dyn JobObserver>,
-    /// What stops it.
+    /// Stops the attempt.
     pub cancellation: Cancellation,
 }
 
-/// What a source answers.
+/// The response of a source.
 #[derive(Debug)]
 pub enum NextJob {
-    /// Here is one.
+    /// A job to run.
     Job(Box<JobAssignment>),
-    /// There is none now; ask again.
+    /// No job now; request again later.
     None,
-    /// There will be none any more.
+    /// No more jobs.
     Closed,
 }
 
-/// Why a source could not answer.
+/// The error of a source.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct JobSourceError {
@@ -69,19 +69,18 @@ pub struct JobSourceError {
     pub source: Option<BoxError>,
 }
 
-/// Hands out jobs: a pipeline's scheduler, a GitLab, a queue.
+/// Hands out jobs: a pipeline's scheduler, a GitLab server, a queue.
 ///
-/// Several workers share a source and call it at once. Each job goes to one of them.
+/// Several workers share a source and call it concurrently. Each job goes to one of them.
 #[async_trait]
 pub trait JobSource: Send + Sync + Debug {
-    /// Returns the next job. The caller holds capacity for it already.
+    /// Returns the next job. The caller already holds capacity for it.
     ///
-    /// A source may wait until there is one; it then answers [`NextJob::None`] from time to time or
-    /// not at all, as it likes.
+    /// A source may wait for a job, and may return [`NextJob::None`] at any time while it waits.
     ///
     /// # Errors
     ///
-    /// When the source cannot be reached; the worker comes again.
+    /// When the source cannot be reached; the worker retries.
     ///
     /// # Cancellation
     ///
@@ -92,53 +91,52 @@ pub trait JobSource: Send + Sync + Debug {
         cancellation: &Cancellation,
     ) -> Result<NextJob, JobSourceError>;
 
-    /// Takes note of how a job it handed out has ended. Called once for each, also after a panic.
+    /// Receives the outcome of a job it handed out. Called once for each, also after a panic.
     async fn finished(&self, job: JobId, outcome: JobOutcome);
 }
 
-/// Watches one attempt of a job.
+/// Receives the events of one attempt of a job.
 ///
-/// Calls come in order from the task that runs the job, except for `output`, which may come from
-/// several at once. All of them must return soon.
+/// The task that runs the job calls the methods in order; several tasks may call `output`
+/// concurrently. All methods must return soon.
 pub trait JobObserver: Send + Sync + Debug {
-    /// The job has begun to run.
+    /// The job started.
     fn started(&self);
 
-    /// A stage begins.
+    /// A stage started.
     fn stage_started(&self, stage: &BuildStage);
 
-    /// A stage has ended.
+    /// A stage finished.
     fn stage_finished(&self, report: &StageReport);
 
-    /// Bytes of the log, masked.
+    /// The log received these bytes, already masked.
     fn output(&self, stream: TraceStream, data: &[u8]);
 
-    /// Nothing came over a stream for a while: a partial line may be shown.
+    /// A stream was silent for a while: a partial line may be shown.
     fn idle(&self, stream: TraceStream);
 }
 
-/// What a job is run with.
+/// The provider, settings and capacity for a job.
 #[derive(Debug, Clone)]
 pub struct RunContext {
-    /// Makes the executors.
+    /// Creates the executors.
     pub provider: Arc<dyn ExecutorProvider>,
     /// The runner's settings.
     pub config: Arc<RunnerConfig>,
-    /// What was acquired for the job.
+    /// The data acquired for the job.
     pub data: ExecutorData,
-    /// The job's numbers.
+    /// The job's concurrency numbers.
     pub slot: JobSlot,
-    /// Where running jobs are listed for metrics.
+    /// The list of running jobs, for metrics.
     pub active: ActiveJobs,
 }
 
 /// Runs one job from its first stage to its last.
 #[async_trait]
 pub trait JobRunner: Send + Sync + Debug {
-    /// Runs the job and returns how it ended.
+    /// Runs the job and returns its outcome.
     ///
-    /// Every executor it creates is cleaned up before it returns, whatever happened. Errors are part
-    /// of the outcome.
+    /// It always cleans up every executor it creates before it returns. Errors are part of the outcome.
     ///
     /// # Cancellation
     ///

@@ -1,4 +1,4 @@
-//! The stages of a build, and the stages an executor reports of itself.
+//! The stages of a build, and the stages of an executor.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// One stage of a build: one script, one call of [`Executor::run`](crate::Executor::run).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum BuildStage {
-    /// Gets secrets from an external store; the runner does that itself.
+    /// Resolves secrets from an external store, in the runner itself.
     ResolveSecrets,
-    /// Makes directories and greets.
+    /// Creates directories and prints the host name.
     PrepareScript,
-    /// Brings the sources.
+    /// Fetches the sources.
     GetSources,
-    /// Empties the tree between two tries of [`BuildStage::GetSources`].
+    /// Empties the working tree between two attempts of [`BuildStage::GetSources`].
     ClearWorktree,
-    /// Fetches caches.
+    /// Restores caches.
     RestoreCache,
-    /// Fetches artifacts of earlier jobs.
+    /// Downloads artifacts of earlier jobs.
     DownloadArtifacts,
-    /// Runs a step of the user's; `script` is the usual one.
+    /// Runs a user's step, usually `script`.
     Step(String),
     /// Runs steps through the step-runner.
     StepRun,
@@ -33,7 +33,7 @@ pub enum BuildStage {
     UploadArtifactsOnSuccess,
     /// Uploads artifacts after failure.
     UploadArtifactsOnFailure,
-    /// Removes files that held variables, and cleans the tree where asked to.
+    /// Removes files of variables, and cleans the working tree if requested.
     CleanupFileVariables,
 }
 
@@ -43,7 +43,7 @@ impl BuildStage {
         Self::Step(crate::job::Step::SCRIPT.to_owned())
     }
 
-    /// Returns the name GitLab Runner has for the stage (`get_sources`, `step_script`).
+    /// Returns GitLab Runner's name of the stage (`get_sources`, `step_script`).
     pub fn name(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Self::ResolveSecrets => "resolve_secrets",
@@ -63,7 +63,7 @@ impl BuildStage {
         })
     }
 
-    /// Returns what the log's section of the stage is headed with; `None` for a stage that shows none.
+    /// Returns the header of the stage's log section; `None` for a stage without a section.
     pub fn description(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
             Self::ResolveSecrets => "Resolving secrets",
@@ -87,7 +87,7 @@ impl BuildStage {
         }))
     }
 
-    /// Returns whether the stage runs what the user wrote.
+    /// Returns whether the stage runs the user's code.
     pub const fn is_user_code(&self) -> bool {
         matches!(self, Self::Step(_) | Self::StepRun | Self::AfterScript)
     }
@@ -99,22 +99,22 @@ impl fmt::Display for BuildStage {
     }
 }
 
-/// What an executor is doing, as a label of metrics (`executor_stage`).
+/// The current stage of an executor, as a metrics label (`executor_stage`).
 ///
 /// An executor names its own stages with [`ExecutorStage::new`]: `docker_pulling_image`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExecutorStage(Cow<'static, str>);
 
 impl ExecutorStage {
-    /// It exists.
+    /// The executor is created.
     pub const CREATED: Self = Self::new("created");
-    /// It prepares the environment.
+    /// The executor prepares the environment.
     pub const PREPARE: Self = Self::new("prepare");
-    /// It runs a stage of the build.
+    /// The executor runs a build stage.
     pub const RUN: Self = Self::new("run");
-    /// It has been told how the job ended.
+    /// The executor received the job's outcome.
     pub const FINISH: Self = Self::new("finish");
-    /// It removes what it made.
+    /// The executor removes its resources.
     pub const CLEANUP: Self = Self::new("cleanup");
 
     /// Returns the stage of this name.
@@ -122,7 +122,7 @@ impl ExecutorStage {
         Self(Cow::Borrowed(name))
     }
 
-    /// Returns a stage whose name is known at run time only, for drivers outside this process.
+    /// Returns a stage with a name from run time, for drivers outside this process.
     pub fn from_name(name: impl Into<String>) -> Self {
         Self(Cow::Owned(name.into()))
     }
@@ -139,10 +139,10 @@ impl fmt::Display for ExecutorStage {
     }
 }
 
-/// The current stage of one executor, shared with whoever reports it.
+/// The current stage of one executor, shared with its readers.
 ///
-/// `run` holds the executor exclusively, for hours perhaps, while a metrics scrape comes at any
-/// moment. The scrape reads this cell, not the executor. Clones share one value.
+/// `run` borrows the executor exclusively, possibly for hours, while a metrics scrape may come at any
+/// moment. The scrape reads this cell instead of the executor. Clones share one value.
 #[derive(Debug, Clone)]
 pub struct StageCell(Arc<Mutex<Stage>>);
 
@@ -153,7 +153,7 @@ enum Stage {
 }
 
 impl StageCell {
-    /// Returns a cell that says [`ExecutorStage::CREATED`].
+    /// Returns a cell with [`ExecutorStage::CREATED`].
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(Stage::Own(ExecutorStage::CREATED))))
     }
@@ -167,7 +167,7 @@ impl StageCell {
         followed.get()
     }
 
-    /// Changes the stage; in a cell that follows another one, the stage of that.
+    /// Sets the stage; in a cell that follows another cell, the stage of that cell.
     pub fn set(&self, stage: ExecutorStage) {
         let followed = match &mut *self.lock() {
             Stage::Own(own) => {
@@ -179,10 +179,10 @@ impl StageCell {
         followed.set(stage);
     }
 
-    /// Makes the cell one with `other` from now on; it must not follow, however far, this one.
+    /// Makes this cell follow `other`, which must not follow this cell, directly or indirectly.
     ///
-    /// A wrapper whose inner executor changes, because it tries again, hands out one cell of its own
-    /// that follows the inner one's: who took the cell early still sees what goes on.
+    /// A wrapper that replaces its inner executor for a retry returns its own cell, which follows the
+    /// inner one. A reader that took the cell early still sees the current stage.
     pub fn follow(&self, other: Self) {
         *self.lock() = Stage::Of(other);
     }
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn user_steps_are_named_after_themselves() {
+    fn user_steps_have_their_own_stage_names() {
         assert_eq!(BuildStage::script().name(), "step_script");
         assert_eq!(
             BuildStage::Step("release".to_owned()).to_string(),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_that_follows_another_is_one_with_it() {
+    fn following_cell_reads_and_sets_the_other() {
         let outer = StageCell::new();
         let reader = outer.clone();
         let first = StageCell::new();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_from_outside_is_as_good_as_a_constant() {
+    fn stage_from_a_name_equals_the_constant() {
         let stage = ExecutorStage::from_name(String::from("run"));
         assert_eq!(stage, ExecutorStage::RUN);
         assert_eq!(stage.to_string(), "run");

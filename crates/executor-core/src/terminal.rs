@@ -18,10 +18,9 @@ pub struct TerminalSize {
     pub rows: u16,
 }
 
-/// What somebody who opens a terminal wants of it.
+/// A request to open a terminal.
 ///
-/// Only the size must be kept to. An executor that cannot do one of the other things leaves it out;
-/// the shell is of use without.
+/// Only the size is binding. An executor ignores other fields that it does not support.
 ///
 /// # Examples
 ///
@@ -38,25 +37,24 @@ pub struct TerminalSize {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TerminalRequest {
-    /// How large the terminal is at first.
+    /// The initial size.
     pub size: TerminalSize,
-    /// What the shell's prompt says about where one is: `job test`. Empty: nothing.
+    /// The title in the shell's prompt, for example `job test`; empty means no title.
     ///
-    /// It comes from the user's files, so an executor must see to it that nothing in it acts.
+    /// It comes from the user's files, so an executor must escape it.
     pub title: String,
-    /// The commands that the shell has in its history, the oldest first; one may have many lines.
+    /// The commands in the shell's history, the oldest first; a command may have several lines.
     ///
-    /// They are those of a script, with references to variables and not with their values.
+    /// They are commands of a script, with references to variables instead of their values.
     pub history: Vec<String>,
-    /// The variables of the shell. `None`, the default: those of the stage that runs or ran last.
+    /// The variables of the shell; `None` means those of the current or last stage. Default: `None`.
     pub variables: Option<Arc<StageVariables>>,
-    /// Whether the shell reads the start files of the user, `~/.bashrc` and the like. Default: no,
-    /// so that it is as the scripts find it.
+    /// Whether the shell reads the user's startup files such as `~/.bashrc`. Default: no, as for scripts.
     pub profile: bool,
 }
 
 impl TerminalRequest {
-    /// Asks for a plain shell in a terminal of this size.
+    /// Returns a request for a plain shell in a terminal of this size.
     pub fn new(size: TerminalSize) -> Self {
         Self {
             size,
@@ -67,21 +65,21 @@ impl TerminalRequest {
         }
     }
 
-    /// Returns the same with this in the prompt.
+    /// Sets the title in the prompt.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = title.into();
         self
     }
 
-    /// Returns the same with these commands in the shell's history.
+    /// Sets the commands in the shell's history.
     #[must_use]
     pub fn with_history(mut self, history: Vec<String>) -> Self {
         self.history = history;
         self
     }
 
-    /// Returns the same with these variables in the shell.
+    /// Sets the variables of the shell.
     #[must_use]
     pub fn with_variables(mut self, variables: Arc<StageVariables>) -> Self {
         self.variables = Some(variables);
@@ -92,13 +90,13 @@ impl TerminalRequest {
 /// Opens interactive shells inside the environment.
 #[async_trait]
 pub trait Terminal: Send + Sync + Debug {
-    /// Starts a shell; it ends when the session is dropped, and with the environment.
+    /// Starts a shell; it ends when the session is dropped or the environment ends.
     ///
-    /// Several may be open at a time, also while a stage runs.
+    /// Several sessions may be open at a time, also while a stage runs.
     ///
     /// # Errors
     ///
-    /// When the environment cannot start one, or is gone.
+    /// When the environment cannot start a shell or no longer exists.
     async fn open(
         &self,
         request: TerminalRequest,
@@ -106,21 +104,21 @@ pub trait Terminal: Send + Sync + Debug {
     ) -> Result<Box<dyn TerminalSession>, BuildError>;
 }
 
-/// One interactive shell: what is typed goes in, what is shown comes out.
+/// One interactive shell: write the input, read the output.
 ///
-/// Reading ends when the shell has ended, also when something that it started still lives.
+/// Reading ends when the shell has ended, even if a process that it started still runs.
 #[async_trait]
 pub trait TerminalSession: Connection {
-    /// Tells the shell that the terminal has another size now.
+    /// Changes the size of the terminal.
     ///
     /// # Errors
     ///
     /// When the session has ended.
     fn resize(&self, size: TerminalSize) -> Result<(), BuildError>;
 
-    /// Waits until the shell has ended and returns how; `None` when that cannot be known.
+    /// Waits until the shell has ended and returns its status; `None` when it is unknown.
     ///
-    /// What it showed last can be read before and after.
+    /// The last output can be read before and after.
     ///
     /// # Cancellation
     ///

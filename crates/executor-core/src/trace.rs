@@ -1,8 +1,8 @@
-//! The port through which a job's output leaves: masked behind it, raw before it.
+//! The log that receives a job's raw output and masks it.
 
 use std::fmt::Debug;
 
-/// Whether bytes came over standard output or standard error.
+/// Standard output or standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StreamKind {
     /// Standard output.
@@ -11,23 +11,23 @@ pub enum StreamKind {
     Stderr,
 }
 
-/// One stream of a job's log. Order is kept within a stream.
+/// One stream of a job's log. Bytes of a stream keep their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TraceStream {
-    /// Who writes, as logs with timestamps show it: 0 the runner, 1 the job, from 15 the services.
+    /// The writer, as in logs with timestamps: 0 the runner, 1 the job, from 15 the services.
     pub source: u8,
-    /// Over which descriptor.
+    /// The descriptor.
     pub kind: StreamKind,
 }
 
 impl TraceStream {
-    /// What the runner and the executor say themselves.
+    /// Messages of the runner and the executor.
     pub const SYSTEM: Self = Self {
         source: 0,
         kind: StreamKind::Stdout,
     };
-    /// Warnings and errors of the runner and the executor: what a reader should see even where the
-    /// rest of what they say is folded away.
+    /// Warnings and errors of the runner and the executor, visible even where their other messages are
+    /// collapsed.
     pub const SYSTEM_WARNING: Self = Self {
         source: 0,
         kind: StreamKind::Stderr,
@@ -45,7 +45,7 @@ impl TraceStream {
 
     /// Returns the stream of the service with this index, from 0.
     ///
-    /// Services past the last two-digit number, in hexadecimal, share it.
+    /// Services beyond the last two-digit hexadecimal number share that number.
     pub const fn service(index: u8, kind: StreamKind) -> Self {
         Self {
             source: 15u8.saturating_add(index),
@@ -56,41 +56,41 @@ impl TraceStream {
 
 /// The log of one job.
 ///
-/// All output of a job goes through here and nowhere else, because here secrets are masked.
+/// All output of a job passes through it, because it masks secrets.
 ///
 /// # Contract
 ///
-/// - `write` may be called from several tasks at once; bytes of one stream keep their order.
-/// - `write` never fails and never waits for a reader: a full disk or a slow observer is the log's
-///   own trouble, and the caller keeps draining its pipe.
-/// - A secret is masked wherever a caller splits its writes.
-/// - `idle` says that nothing came for a while (100 ms): a partial line that cannot begin a secret
-///   appears now.
+/// - Several tasks may call `write` concurrently; bytes of one stream keep their order.
+/// - `write` never fails and never waits for a reader. The log handles a full disk or a slow observer
+///   itself, so the caller can drain its pipe.
+/// - A secret is masked even when it is split over several writes.
+/// - `idle` reports that a stream was silent for 100 ms: the log then shows a partial line that cannot
+///   begin a secret.
 pub trait JobTrace: Send + Sync + Debug {
     /// Appends bytes to a stream.
     fn write(&self, stream: TraceStream, data: &[u8]);
 
-    /// Lets the partial line of a stream appear, as far as it cannot begin a secret.
+    /// Shows the partial line of a stream, except for a part that may begin a secret.
     fn idle(&self, stream: TraceStream);
 
     /// Masks `secret` in everything written from now on.
     fn add_mask(&self, secret: &str);
 }
 
-/// What the runner and executors write themselves; sugar over [`JobTrace`].
+/// Messages of the runner and executors, as an extension of [`JobTrace`].
 pub trait JobTraceExt: JobTrace {
-    /// Writes a line of the runner's own.
+    /// Writes a message of the runner.
     fn system_line(&self, text: &str) {
         write_line(self, TraceStream::SYSTEM, text);
     }
 
-    /// Writes a warning of the runner's own, in yellow.
+    /// Writes a warning of the runner, in yellow.
     fn warning_line(&self, text: &str) {
         let text = format!("\x1b[0;33mWARNING: {text}\x1b[0;m");
         write_line(self, TraceStream::SYSTEM_WARNING, &text);
     }
 
-    /// Writes an error of the runner's own, in red.
+    /// Writes an error of the runner, in red.
     fn error_line(&self, text: &str) {
         let text = format!("\x1b[31;1mERROR: {text}\x1b[0;m");
         write_line(self, TraceStream::SYSTEM_WARNING, &text);

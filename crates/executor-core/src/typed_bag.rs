@@ -1,10 +1,10 @@
-//! Values of any type, found again by their type.
+//! Values of any type, looked up by type.
 
 use std::any::{Any, type_name};
 use std::fmt;
 use std::sync::Arc;
 
-/// Values of any type, the newest last. It only grows; clones share the values.
+/// Values of any type, the newest last. Values are never removed; clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct TypedBag {
     values: Vec<Value>,
@@ -24,7 +24,7 @@ impl TypedBag {
         });
     }
 
-    /// Puts all values of `newer` at the newest end.
+    /// Adds all values of `newer` at the newest end.
     pub(crate) fn append(&mut self, newer: Self) {
         self.values.extend(newer.values);
     }
@@ -45,7 +45,7 @@ impl TypedBag {
     }
 }
 
-/// Shows the types alone: a value may be a secret.
+/// Shows only the types: a value may be a secret.
 impl fmt::Debug for TypedBag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.values.iter().map(|value| value.type_name);
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_value_of_a_type_is_found() {
+    fn get_returns_the_newest_value() {
         let mut bag = TypedBag::default();
         bag.push(1_u32);
         bag.push("inner");
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn all_values_of_a_type_are_found_newest_first() {
+    fn all_returns_the_newest_first() {
         let mut bag = TypedBag::default();
         bag.push(1_u32);
         bag.push("between");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_output_shows_types_and_no_values() {
+    fn debug_shows_only_types() {
         let mut bag = TypedBag::default();
         bag.push("hunter2".to_owned());
         assert_eq!(format!("{bag:?}"), r#"["alloc::string::String"]"#);

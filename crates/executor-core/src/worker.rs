@@ -1,4 +1,4 @@
-//! One worker: capacity first, then a job, then the capacity back.
+//! A worker: acquires capacity, runs a job, releases the capacity.
 
 use crate::active_jobs::ActiveJobs;
 use crate::cancellation::{CancelCause, Cancellation};
@@ -17,33 +17,33 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// What came of one turn of a worker.
+/// The outcome of one turn of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnOutcome {
     /// A job ran.
     RanJob,
-    /// The provider had no capacity, so no job was asked for.
+    /// The provider had no capacity, so the worker requested no job.
     NoCapacity,
     /// The source had no job.
     NoJob,
-    /// The source will have no job any more, or the worker was told to stop.
+    /// The source is closed, or a stop was requested.
     Closed,
 }
 
-/// Why a turn of a worker failed.
+/// The error of a turn of a worker.
 ///
-/// No job is lost: none had been handed out, but for a [`Panicked`](Self::Panicked) source that may
-/// have forgotten one.
+/// No job is lost, because none was assigned yet. The exception is a [`Panicked`](Self::Panicked)
+/// source, which may lose one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkerError {
-    /// No capacity could be had, and not because all was in use.
+    /// Acquiring capacity failed for a reason other than full use.
     #[error("acquire capacity")]
     Acquire(#[source] AcquireError),
-    /// The request could not be built.
+    /// The executor's description for the request failed.
     #[error("describe the executor")]
     Describe(#[source] ProviderError),
-    /// The source could not be asked.
+    /// The request to the source failed.
     #[error("ask for a job")]
     Source(#[source] JobSourceError),
     /// The provider or the source panicked. A panic of the job runner is the job's outcome instead.
@@ -51,59 +51,58 @@ pub enum WorkerError {
     Panicked(#[source] BoxError),
 }
 
-/// What a worker does when a turn fails.
+/// The reaction of a worker to a failed turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ErrorPolicy {
-    /// It logs the trouble and tries again after the pause: a network or a coordinator comes back.
+    /// Logs the error and retries after the pause: a network or a coordinator recovers.
     ///
-    /// An executor that cannot be described will not be later either, so that ends the worker.
+    /// An executor that cannot be described ends the worker, since a retry would fail too.
     #[default]
     Retry,
-    /// It returns the error: on one machine trouble does not pass by itself, and somebody waits for
-    /// the answer.
+    /// Returns the error: on a single machine a failure is not transient, and the user waits.
     Fail,
 }
 
 /// Takes jobs from a source and runs them, one at a time.
 ///
-/// A turn is: acquire capacity, describe the executor, ask for a job, run it, release. Release
-/// follows every acquire: after errors, after a panic of whoever takes part, and when no job came.
-/// A runner with room for four jobs has four workers.
+/// A turn acquires capacity, describes the executor, requests a job, runs it and releases the
+/// capacity. Every acquire is followed by a release: after errors, after panics, and without a job.
+/// A runner for four concurrent jobs has four workers.
 #[derive(Debug, Clone)]
 pub struct Worker {
     /// The runner's settings.
     pub config: Arc<RunnerConfig>,
-    /// Makes the executors.
+    /// Creates the executors.
     pub provider: Arc<dyn ExecutorProvider>,
     /// Hands out the jobs.
     pub source: Arc<dyn JobSource>,
-    /// Runs them.
+    /// Runs the jobs.
     pub runner: Arc<dyn JobRunner>,
-    /// Where running jobs are listed.
+    /// The list of running jobs.
     pub active: ActiveJobs,
-    /// Where jobs take their numbers; the workers of one runner share it.
+    /// The concurrency numbers of jobs, shared by the workers of one runner.
     pub slots: JobSlots,
-    /// How long the worker rests when there was no capacity, no job or an error.
+    /// The pause after a turn without a job: no capacity, no job or an error.
     pub pause: Duration,
-    /// What to do when a turn fails.
+    /// The reaction to a failed turn.
     pub on_error: ErrorPolicy,
 }
 
 impl Worker {
-    /// The rest between two turns without a job, when nothing else is set: GitLab's `check_interval`.
+    /// The default pause: GitLab's `check_interval`.
     pub const DEFAULT_PAUSE: Duration = Duration::from_secs(3);
 
-    /// Takes turns until the source is closed or a stop is asked for.
+    /// Takes turns until the source is closed or a stop is requested.
     ///
     /// # Errors
     ///
-    /// The first failed turn with [`ErrorPolicy::Fail`]; otherwise only what makes every further turn
-    /// fail.
+    /// With [`ErrorPolicy::Fail`], the error of the first failed turn; otherwise only an error that every
+    /// further turn would have too.
     ///
     /// # Cancellation
     ///
-    /// The job in hand is stopped through its own `Cancellation` by its source; the worker takes no
-    /// further one. The future must be awaited to its end, as that of [`take_turn`](Self::take_turn).
+    /// The worker takes no further job; the source stops the current job through its own `Cancellation`.
+    /// Await the future to its end, as that of [`take_turn`](Self::take_turn).
     pub async fn run(&self, cancellation: &Cancellation) -> Result<(), WorkerError> {
         while !cancellation.is_canceled() {
             match self.take_turn(cancellation).await {
@@ -137,13 +136,13 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// When capacity, the executor's description or the source fails, or one of them panics. What
-    /// was acquired is released.
+    /// When acquiring, the executor's description or the source fails or panics. The capacity is
+    /// released.
     ///
     /// # Cancellation
     ///
-    /// Closes the turn when no job has come yet. The future must be awaited to its end: dropped
-    /// halfway, it keeps what it acquired and leaves the job it took behind.
+    /// Ends the turn when there is no job yet. Await the future to its end: dropped halfway, it never
+    /// releases its capacity and abandons its job.
     pub async fn take_turn(&self, cancellation: &Cancellation) -> Result<TurnOutcome, WorkerError> {
         let acquired = catch_panic(self.provider.acquire(&self.config, cancellation)).await;
         let data = match acquired.map_err(panicked)? {
@@ -151,7 +150,7 @@ impl Worker {
             Err(AcquireError::Canceled(_)) if cancellation.is_canceled() => {
                 return Ok(TurnOutcome::Closed);
             }
-            // A provider that withdraws for a reason of its own says nothing about later turns.
+            // A provider may cancel for its own reasons; a later turn may still succeed.
             Err(AcquireError::NoFreeExecutor | AcquireError::Canceled(_)) => {
                 return Ok(TurnOutcome::NoCapacity);
             }
@@ -164,8 +163,7 @@ impl Worker {
         Ok(turn)
     }
 
-    /// Does what a turn does with capacity on a task of its own, so that a panic there cannot skip
-    /// the release.
+    /// Takes the rest of a turn in a separate task, so that a panic cannot skip the release.
     async fn guarded_turn(
         &self,
         data: ExecutorData,
@@ -208,7 +206,7 @@ impl Worker {
         self.provider.features(&mut features)?;
         let mut config_info = ConfigInfo::default();
         self.provider.config_info(&self.config, &mut config_info);
-        // Asked also when the settings choose a shell: a provider may count on the order of calls.
+        // Called even when the settings name a shell: a provider may rely on the order of calls.
         let default_shell = self.provider.default_shell();
         let shell = self
             .config
@@ -225,10 +223,9 @@ impl Worker {
         })
     }
 
-    /// Runs a job on a task of its own, so that a panic ends the job and not the worker.
+    /// Runs a job in a separate task, so that a panic ends the job and not the worker.
     async fn run_job(&self, assignment: JobAssignment, data: ExecutorData) -> JobOutcome {
-        // The numbers are free again before the source learns of the end: what it hands out next may
-        // have them.
+        // The numbers are released before the source receives the outcome: its next job may take them.
         let slot = self.slots.take(assignment.job.job_info.project_id);
         let runner = Arc::clone(&self.runner);
         let context = RunContext {

@@ -1,4 +1,4 @@
-//! Where a job's files live.
+//! The directories of a job.
 
 use crate::ability::FileTransfer;
 use crate::shell::ShellInfo;
@@ -8,49 +8,49 @@ use std::sync::Arc;
 
 /// The directories of a build, as paths inside the environment.
 ///
-/// Who makes which:
+/// The creator of each directory:
 ///
-/// | Directory | Made by | Removed by |
+/// | Directory | Created by | Removed by |
 /// | --- | --- | --- |
-/// | `builds_dir`, `cache_dir`, the parent of a `project_dir` it chose itself | the executor, in `prepare` | nobody: later jobs use them too |
-/// | `project_dir` | the driver: itself on this host, by a script of the first stages elsewhere | the driver, if anybody |
-/// | `temp_dir` | the executor, in `prepare` or when a stage first needs it, unless the driver was first | whoever made it; the executor in `cleanup` |
+/// | `builds_dir`, `cache_dir`, the parent of a `project_dir` the executor chose | the executor, in `prepare` | never: later jobs use them too |
+/// | `project_dir` | the driver: directly on this host, by a script of the first stages in a remote environment | the driver, or never |
+/// | `temp_dir` | the executor, in `prepare` or when a stage first needs it, unless the driver was first | its creator; the executor in `cleanup` |
 ///
-/// "The driver" is whoever calls the executor: the job runner, the conformance suite. Both sides
-/// put up with a directory that is there already; `temp_dir` is for its owner alone (mode 0700), and
-/// an executor removes in `cleanup` the files it wrote there whoever made it.
+/// The driver is the caller of the executor: the job runner or the conformance suite. Both sides
+/// accept an existing directory. `temp_dir` is private to its owner (mode 0700); in `cleanup` an
+/// executor removes its own files there, even if the driver created the directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BuildDirs {
-    /// All builds live below it.
+    /// The parent of all builds.
     pub builds_dir: String,
-    /// All caches live below it.
+    /// The parent of all caches.
     pub cache_dir: String,
-    /// The job's sources. `prepare` need not make it; scripts start in it once the driver has.
+    /// The job's sources. `prepare` need not create it; scripts start in it after the driver created it.
     pub project_dir: String,
     /// The job's temporary files: scripts, file variables. Never below `project_dir`.
     pub temp_dir: String,
-    /// Whether other jobs' builds may live below `builds_dir` too.
+    /// Whether builds of other jobs share `builds_dir`.
     pub shared: bool,
 }
 
-/// Where a job's files live, and how the runner reaches them.
+/// The location of a job's files, and how the runner accesses them.
 #[derive(Clone)]
 pub enum Workspace {
     /// On this host: the runner reads and writes them itself.
     Local(BuildDirs),
-    /// On this host and shown to the environment under other names: the runner reads and writes the files
-    /// itself, scripts see them where the environment has them.
+    /// On this host and mounted into the environment under other paths: the runner reads and writes the
+    /// files itself, scripts use the paths of the environment.
     Mounted {
         /// The directories as scripts see them.
         inside: BuildDirs,
         /// The same directories on this host.
         host: BuildDirs,
     },
-    /// Elsewhere.
+    /// On another host or in a volume.
     Remote {
-        /// The directories there.
+        /// The directories inside the environment.
         dirs: BuildDirs,
-        /// How to move files; `None` means that only scripts can.
+        /// Transfers files; `None` means that only scripts can.
         transfer: Option<Arc<dyn FileTransfer>>,
     },
 }
@@ -65,12 +65,12 @@ impl Workspace {
         }
     }
 
-    /// Returns whether scripts and the runner see the files in the same places.
+    /// Returns whether scripts and the runner use the same paths.
     pub fn is_local(&self) -> bool {
         matches!(self, Self::Local(_))
     }
 
-    /// Returns the directories on this host, if the runner reaches the files itself.
+    /// Returns the directories on this host, if the runner can access the files itself.
     pub fn host_dirs(&self) -> Option<&BuildDirs> {
         match self {
             Self::Local(dirs) | Self::Mounted { host: dirs, .. } => Some(dirs),
@@ -97,15 +97,15 @@ impl fmt::Debug for Workspace {
     }
 }
 
-/// The environment a job runs in, as [`Executor::prepare`](crate::Executor::prepare) leaves it.
+/// The environment of a job, as returned by [`Executor::prepare`](crate::Executor::prepare).
 #[derive(Debug, Clone)]
 pub struct PreparedEnvironment {
-    /// The shell that is really there; scripts are written for it.
+    /// The actual shell; scripts are written for it.
     pub shell: ShellInfo,
-    /// Where the files are.
+    /// The location of the job's files.
     pub workspace: Workspace,
     /// The name of the host, container or pod.
     pub hostname: String,
-    /// Variables the environment adds to the job's; they win over the job's own.
+    /// Variables of the environment; they have precedence over the job's own.
     pub variables: Vec<JobVariable>,
 }

@@ -139,7 +139,7 @@ impl Ledger {
 
     fn tell(&self) {
         if let Some(observer) = &self.0.observer {
-            observer.tell(&self.handle());
+            observer.notify(&self.handle());
         }
     }
 

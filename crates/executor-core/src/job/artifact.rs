@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// When an artifact or a cache is kept (`artifacts:when`, `cache:when`).
+/// When an artifact or a cache is saved (`artifacts:when`, `cache:when`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactWhen {
@@ -36,7 +36,7 @@ pub enum ArtifactFormat {
     ZipZstd,
 }
 
-/// The kind of an upload that is no report.
+/// The kind of an upload that is not a report.
 const ARCHIVE: &str = "archive";
 
 /// One upload of a job, as the payload lists it (`artifacts[]`).
@@ -46,13 +46,13 @@ pub struct Artifact {
     /// The archive's name; empty means `artifacts`.
     #[serde(deserialize_with = "null_is_default")]
     pub name: String,
-    /// Whether files unknown to Git are taken too.
+    /// Whether untracked files are included.
     #[serde(deserialize_with = "null_is_default")]
     pub untracked: bool,
-    /// Globs of the files to take, relative to the project directory.
+    /// Globs of the files to include, relative to the project directory.
     #[serde(deserialize_with = "null_is_default")]
     pub paths: Vec<String>,
-    /// Globs of files to leave out.
+    /// Globs of files to exclude.
     #[serde(deserialize_with = "null_is_default")]
     pub exclude: Vec<String>,
     /// When to upload.
@@ -64,10 +64,10 @@ pub struct Artifact {
     /// How to pack it.
     #[serde(deserialize_with = "known_word")]
     pub artifact_format: ArtifactFormat,
-    /// How long to keep it, in GitLab's duration words; empty means the default.
+    /// The retention time, as a GitLab duration; empty means the default.
     #[serde(deserialize_with = "null_is_default")]
     pub expire_in: String,
-    /// The label under which it is shown to people; GitLab's own payload has none.
+    /// The label for display; GitLab's own payload has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expose_as: Option<String>,
 }
@@ -103,31 +103,31 @@ pub type Reports = IndexMap<String, Value>;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArtifactsDefinition {
-    /// Globs of the files to keep.
+    /// Globs of the files to include.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<String>>,
-    /// Globs of files to leave out.
+    /// Globs of files to exclude.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude: Option<Vec<String>>,
-    /// Whether files unknown to Git are taken too.
+    /// Whether untracked files are included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untracked: Option<bool>,
-    /// How long to keep them.
+    /// The retention time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expire_in: Option<String>,
-    /// The label under which a merge request shows them.
+    /// The label in a merge request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expose_as: Option<String>,
-    /// When to keep them.
+    /// When to save them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<ArtifactWhen>,
     /// The archive's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether everybody may download them.
+    /// Whether downloads are public.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public: Option<bool>,
-    /// Who may download them: `all`, `developer`, `maintainer` or `none`.
+    /// The role that may download them: `all`, `developer`, `maintainer` or `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,
     /// Typed reports.
@@ -135,20 +135,20 @@ pub struct ArtifactsDefinition {
     pub reports: Option<Reports>,
 }
 
-/// An earlier job whose artifacts this job starts with (`dependencies[]` of the payload).
+/// An earlier job whose artifacts this job downloads (`dependencies[]` of the payload).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Dependency {
     /// The earlier job.
     #[serde(deserialize_with = "null_is_default")]
     pub id: super::JobId,
-    /// The token that opens its artifacts.
+    /// The token for its artifacts.
     #[serde(deserialize_with = "null_is_default")]
     pub token: SecretString,
     /// The earlier job's name.
     #[serde(deserialize_with = "null_is_default")]
     pub name: String,
-    /// The archive to fetch; absent when the job left none.
+    /// The archive to download; absent when the job has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifacts_file: Option<DependencyArtifactsFile>,
 }

@@ -9,20 +9,19 @@ pub struct Cache {
     /// The key; empty means job name and ref.
     #[serde(deserialize_with = "null_is_default")]
     pub key: String,
-    /// Whether files unknown to Git are taken too.
+    /// Whether untracked files are included.
     #[serde(deserialize_with = "null_is_default")]
     pub untracked: bool,
-    /// Which way it is moved: `pull-push`, `pull` or `push`; a variable in it is expanded by the
-    /// runner.
+    /// The direction: `pull-push`, `pull` or `push`; the runner expands a variable in it.
     #[serde(deserialize_with = "null_is_default")]
     pub policy: String,
-    /// Globs of the files to keep.
+    /// Globs of the files to include.
     #[serde(deserialize_with = "null_is_default")]
     pub paths: Vec<String>,
     /// When to save.
     #[serde(deserialize_with = "known_word")]
     pub when: ArtifactWhen,
-    /// Keys to look for when the key itself is absent, in this order.
+    /// Keys to try, in this order, when the key itself has no cache.
     #[serde(deserialize_with = "null_is_default")]
     pub fallback_keys: Vec<String>,
 }
@@ -31,9 +30,9 @@ pub struct Cache {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CacheKeyDefinition {
-    /// A text; may hold variables.
+    /// A text; may contain variables.
     Text(String),
-    /// Files whose state makes the key.
+    /// Files whose state determines the key.
     Files(CacheKeyFiles),
 }
 
@@ -43,17 +42,17 @@ impl Default for CacheKeyDefinition {
     }
 }
 
-/// Files whose state makes the key of a cache.
+/// Files whose state determines the key of a cache.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CacheKeyFiles {
-    /// Files whose content counts; may hold `*`.
+    /// Files whose content counts; may contain `*`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<String>>,
-    /// Files whose last commits count; may hold `*`.
+    /// Files whose last commits count; may contain `*`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_commits: Option<Vec<String>>,
-    /// What stands before the digest; may hold variables.
+    /// The prefix of the digest; may contain variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
 }
@@ -65,13 +64,13 @@ pub struct CacheDefinition {
     /// The key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<CacheKeyDefinition>,
-    /// Globs of the files to keep.
+    /// Globs of the files to include.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<String>>,
-    /// Whether files unknown to Git are taken too.
+    /// Whether untracked files are included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untracked: Option<bool>,
-    /// Which way to move it; may hold a variable.
+    /// The direction; may contain a variable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
     /// When to save it.
@@ -80,7 +79,7 @@ pub struct CacheDefinition {
     /// Whether protected and other refs share it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unprotect: Option<bool>,
-    /// Keys to look for when the key itself is absent.
+    /// Keys to try when the key itself has no cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback_keys: Option<Vec<String>>,
 }

@@ -1,7 +1,6 @@
 use super::{
     ArtifactsDefinition, CacheDefinition, CrossNeed, EnvironmentDefinition, HooksDefinition,
-    IdTokens, Image, JobInputDefinitions, Need, PagesDefinition, ReleaseDefinition, RunStep,
-    Secrets, ServiceDefinition,
+    IdTokens, Image, Need, PagesDefinition, ReleaseDefinition, RunStep, Secrets, ServiceDefinition,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -12,43 +11,43 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// When all it waits for succeeded.
+    /// After all jobs it waits for succeeded.
     #[default]
     OnSuccess,
-    /// When something it waits for failed.
+    /// After a job it waits for failed.
     OnFailure,
     /// In both cases.
     Always,
-    /// When somebody asks for it.
+    /// On the user's request.
     Manual,
-    /// Some time after it could start (`start_in`).
+    /// After a delay (`start_in`).
     Delayed,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
-/// Whether a job waits for the stages before it, or for its needs alone.
+/// Whether a job waits for earlier stages or only for its needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SchedulingKind {
-    /// It waits for all earlier stages.
+    /// The job waits for all earlier stages.
     #[default]
     Stage,
-    /// It waits for its `needs`.
+    /// The job waits for its `needs`.
     Dag,
 }
 
-/// How often and after which failures a job is tried again (`retry`).
+/// How often and after which failures a job is retried (`retry`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RetryDefinition {
-    /// How many times more, 0 to 2; absent means not at all.
+    /// The number of retries, 0 to 2; absent means none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u32>,
-    /// After which failures; absent means after all.
+    /// The failures to retry after; absent means all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<Vec<String>>,
-    /// After which exit codes.
+    /// The exit codes to retry after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_codes: Option<Vec<i32>>,
 }
@@ -63,7 +62,7 @@ pub enum VariableDefinition {
     Detailed {
         /// The value.
         value: String,
-        /// Whether references in it are expanded; absent means yes.
+        /// Whether references in the value are expanded; absent means yes.
         #[serde(skip_serializing_if = "Option::is_none")]
         expand: Option<bool>,
     },
@@ -77,7 +76,7 @@ impl VariableDefinition {
         }
     }
 
-    /// Returns whether references in the value are left as they are (`expand: false`).
+    /// Returns whether references in the value stay unexpanded (`expand: false`).
     pub fn is_raw(&self) -> bool {
         matches!(
             self,
@@ -89,14 +88,13 @@ impl VariableDefinition {
     }
 }
 
-/// A job of a pipeline file after everything that composes it was applied.
+/// A job of a pipeline file with `extends`, defaults and templates applied.
 ///
-/// This is the shape `runwright list --json` prints: `null` means that neither the job nor what it
-/// inherits from says anything; `identity`, `secrets` and `run` are left out then. Keywords whose meaning is not modelled yet keep their value as
-/// JSON, so that none is lost on the way.
+/// `runwright list --json` prints this shape. `null` means that neither the job nor its templates set
+/// the keyword; `identity`, `secrets` and `run` are omitted instead. Keywords without a model keep
+/// their value as JSON, so that none is lost.
 ///
-/// What is large and rare is boxed, and what many jobs have alike is shared: a pipeline may have ten
-/// thousand jobs.
+/// Large and rare fields are boxed and common values shared: a pipeline may have ten thousand jobs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobDefinition {
@@ -108,7 +106,7 @@ pub struct JobDefinition {
     pub when: When,
     /// Whether its failure lets the pipeline pass.
     pub allow_failure: bool,
-    /// The exit codes for which alone a failure lets the pipeline pass.
+    /// The only exit codes for which a failure lets the pipeline pass.
     pub allow_failure_exit_codes: Option<Vec<i32>>,
     /// The commands.
     pub script: Option<Vec<String>>,
@@ -120,17 +118,17 @@ pub struct JobDefinition {
     pub image: Option<Box<Image>>,
     /// The services.
     pub services: Option<Vec<ServiceDefinition>>,
-    /// The files to keep.
+    /// The artifacts to upload.
     pub artifacts: Option<Box<ArtifactsDefinition>>,
-    /// How often it is tried again.
+    /// How often it is retried.
     pub retry: Option<RetryDefinition>,
     /// The pipeline it starts instead of a script.
     pub trigger: Option<Box<Value>>,
-    /// The release it makes.
+    /// The release it creates.
     pub release: Option<Box<ReleaseDefinition>>,
-    /// The jobs whose artifacts it fetches; absent means those of all earlier stages.
+    /// The jobs whose artifacts it downloads; absent means those of all earlier stages.
     pub dependencies: Option<Vec<String>>,
-    /// The delay of a delayed job, in GitLab's duration words.
+    /// The delay of a delayed job, as a GitLab duration.
     pub start_in: Option<String>,
     /// Scripts around the fetching of sources.
     pub hooks: Option<HooksDefinition>,
@@ -142,17 +140,17 @@ pub struct JobDefinition {
     pub timeout_seconds: Option<u64>,
     /// Its caches.
     pub cache: Option<Vec<CacheDefinition>>,
-    /// How many siblings `parallel` made of it, itself included.
+    /// The number of jobs that `parallel` created, this one included.
     pub parallel_total: Option<u32>,
-    /// Which of them it is, from 1.
+    /// The index among them, from 1.
     pub node_index: Option<u32>,
     /// The jobs it needs; absent means that it waits for the earlier stages.
     pub needs: Option<Vec<Need>>,
-    /// Needs that point out of the pipeline.
+    /// Needs in other pipelines.
     pub needs_cross: Option<Vec<CrossNeed>>,
     /// The tags a runner must have.
     pub tags: Option<Vec<String>>,
-    /// The pattern that finds the coverage in the log.
+    /// The pattern for the coverage in the log.
     pub coverage: Option<String>,
     /// `only`, as written.
     pub only: Option<Arc<Value>>,
@@ -164,11 +162,11 @@ pub struct JobDefinition {
     pub interruptible: Option<bool>,
     /// The group of which only one job runs at a time.
     pub resource_group: Option<String>,
-    /// Whether it waits for stages or for needs.
+    /// Whether it waits for stages or only for needs.
     pub scheduling: SchedulingKind,
     /// The identity tokens it gets.
     pub id_tokens: Option<Box<IdTokens>>,
-    /// The cloud as whose user it acts.
+    /// The cloud identity it uses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     /// The inputs it takes.
@@ -181,6 +179,29 @@ pub struct JobDefinition {
     pub run: Option<Vec<RunStep>>,
     /// The variables the job itself defines.
     pub job_variables: Option<IndexMap<String, VariableDefinition>>,
-    /// Those and the inherited ones, merged.
+    /// The job's variables merged with the inherited ones.
     pub variables: IndexMap<String, String>,
+}
+
+/// The inputs of a job by name (`inputs`), in the normalized shape.
+pub type JobInputDefinitions = IndexMap<String, JobInputDefinition>;
+
+/// An input of a job: a value that the user may set when starting the job.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobInputDefinition {
+    /// `string`, `number`, `boolean` or `array`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The default value.
+    pub default: Value,
+    /// The description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Value>,
+    /// The allowed values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<Vec<Value>>,
+    /// A pattern that a value must match.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regex: Option<String>,
 }

@@ -16,30 +16,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnvironmentDefinition {
-    /// Its name; may hold variables.
+    /// The name; may contain variables.
     pub name: String,
-    /// The address under which it is reached; may hold variables, also those of a dotenv report.
+    /// The URL; may contain variables, including those of a dotenv report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// What the job does with it; absent means [`EnvironmentAction::Start`].
+    /// The job's action; absent means [`EnvironmentAction::Start`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<EnvironmentAction>,
-    /// The job that stops it.
+    /// The job that stops the environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_stop: Option<String>,
-    /// How long it lives, in GitLab's duration words; may hold variables.
+    /// The lifetime, as a GitLab duration; may contain variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_stop_in: Option<String>,
-    /// What it is for; absent means that its name tells.
+    /// The tier; absent means that it follows from the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deployment_tier: Option<DeploymentTier>,
-    /// The cluster that it is in.
+    /// The cluster of the environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes: Option<Box<EnvironmentCluster>>,
 }
 
 impl EnvironmentDefinition {
-    /// Returns what `environment: name` stands for.
+    /// Returns the definition that `environment: name` is short for.
     pub fn named(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -49,25 +49,25 @@ impl EnvironmentDefinition {
     }
 }
 
-/// What a job does with its environment (`environment:action`).
+/// The action of a job on its environment (`environment:action`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EnvironmentAction {
-    /// It deploys to it.
+    /// Deploys to it.
     #[default]
     Start,
-    /// It takes it down.
+    /// Stops it.
     Stop,
-    /// It prepares it, which is no deployment.
+    /// Prepares it without a deployment.
     Prepare,
-    /// It looks whether all is well there.
+    /// Verifies it.
     Verify,
-    /// It uses it.
+    /// Accesses it.
     Access,
 }
 
 impl EnvironmentAction {
-    /// Returns the word that stands for it in a file.
+    /// Returns the keyword in a pipeline file.
     pub fn word(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -79,24 +79,24 @@ impl EnvironmentAction {
     }
 }
 
-/// What an environment is for (`environment:deployment_tier`).
+/// The tier of an environment (`environment:deployment_tier`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeploymentTier {
-    /// For the public.
+    /// The public deployment.
     Production,
-    /// For a last look.
+    /// The final test before production.
     Staging,
-    /// For tests.
+    /// Automated tests.
     Testing,
-    /// For those who write it.
+    /// Development.
     Development,
-    /// For something else.
+    /// Any other purpose.
     Other,
 }
 
 impl DeploymentTier {
-    /// Returns the word that stands for it in a file.
+    /// Returns the keyword in a pipeline file.
     pub fn word(self) -> &'static str {
         match self {
             Self::Production => "production",
@@ -108,37 +108,37 @@ impl DeploymentTier {
     }
 }
 
-/// The cluster an environment is in (`environment:kubernetes`).
+/// The cluster of an environment (`environment:kubernetes`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnvironmentCluster {
-    /// The agent that reaches it, `path/to/project:agent`.
+    /// The agent, `path/to/project:agent`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The namespace there, in its old place.
+    /// The namespace, under its deprecated key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The Flux resource, in its old place.
+    /// The Flux resource, under its deprecated key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flux_resource_path: Option<String>,
-    /// Whether GitLab makes resources there.
+    /// Whether GitLab creates resources in the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub managed_resources: Option<ManagedResources>,
-    /// What GitLab shows of it.
+    /// The cluster's dashboard in GitLab.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dashboard: Option<ClusterDashboard>,
 }
 
-/// Whether GitLab makes resources in a cluster (`environment:kubernetes:managed_resources`).
+/// Whether GitLab creates resources in a cluster (`environment:kubernetes:managed_resources`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ManagedResources {
-    /// Whether it does.
+    /// Whether managed resources are enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
-/// What GitLab shows of a cluster (`environment:kubernetes:dashboard`).
+/// The dashboard of a cluster in GitLab (`environment:kubernetes:dashboard`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClusterDashboard {

@@ -2,7 +2,7 @@ use super::SecretString;
 use super::lenient::{known_word, null_is_default};
 use serde::{Deserialize, Serialize};
 
-/// What a ref is.
+/// The kind of a ref.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RefType {
@@ -13,11 +13,11 @@ pub enum RefType {
     Tag,
 }
 
-/// Where a job's sources come from (`git_info` of the payload).
+/// The repository and commit of a job's sources (`git_info` of the payload).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GitInfo {
-    /// The repository; it may hold a token, so `Debug` hides it. Empty: the job has no repository.
+    /// The repository's URL; empty when the job has none. It may contain a token, so `Debug` hides it.
     #[serde(deserialize_with = "null_is_default")]
     pub repo_url: SecretString,
     /// `sha1` or `sha256`; empty means `sha1`.
@@ -30,19 +30,19 @@ pub struct GitInfo {
     /// The commit to check out.
     #[serde(deserialize_with = "null_is_default")]
     pub sha: String,
-    /// The commit the ref pointed at before.
+    /// The previous commit of the ref.
     #[serde(deserialize_with = "null_is_default")]
     pub before_sha: String,
     /// Whether the ref is a branch or a tag.
     #[serde(deserialize_with = "known_word")]
     pub ref_type: RefType,
-    /// What to fetch.
+    /// The refspecs to fetch.
     #[serde(deserialize_with = "null_is_default")]
     pub refspecs: Vec<String>,
     /// How many commits to fetch; 0 means all.
     #[serde(deserialize_with = "null_is_default")]
     pub depth: u32,
-    /// Whether the ref is protected; absent when the source does not say.
+    /// Whether the ref is protected; absent when unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protected: Option<bool>,
 }

@@ -4,7 +4,7 @@ use crate::variable::JobVariable;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// An image to run a job or a service from (`image`, `services`).
+/// The image of a job or a service (`image`, `services`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Image {
@@ -14,7 +14,7 @@ pub struct Image {
     /// The host name or names of a service, separated by spaces or commas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
-    /// The command that replaces the image's own; for services mostly.
+    /// The command that replaces the image's own; mostly for services.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "null_is_default"
@@ -32,7 +32,7 @@ pub struct Image {
         deserialize_with = "null_is_default"
     )]
     pub ports: Vec<Port>,
-    /// Variables of a service alone.
+    /// Variables for a service only.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "null_is_default"
@@ -44,20 +44,20 @@ pub struct Image {
         deserialize_with = "null_is_default"
     )]
     pub pull_policy: Vec<String>,
-    /// Options for one kind of executor, as GitLab's payload has them.
+    /// Options for one kind of executor, in the form of GitLab's payload.
     #[serde(skip_serializing_if = "ExecutorOptions::is_empty")]
     #[serde(deserialize_with = "null_is_default")]
     pub executor_opts: ExecutorOptions,
-    /// `image:docker`, as a pipeline file has it (`platform`, `user`).
+    /// `image:docker` of a pipeline file (`platform`, `user`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub docker: Option<Value>,
-    /// `image:kubernetes`, as a pipeline file has it (`user`).
+    /// `image:kubernetes` of a pipeline file (`user`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes: Option<Value>,
 }
 
 impl Image {
-    /// Returns an image with this reference and nothing else set.
+    /// Returns an image with this reference and no other settings.
     pub fn named(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -79,13 +79,13 @@ pub struct ExecutorOptions {
 }
 
 impl ExecutorOptions {
-    /// Returns whether no executor has an option.
+    /// Returns whether there are no options.
     pub fn is_empty(&self) -> bool {
         self.docker.is_none() && self.kubernetes.is_none()
     }
 }
 
-/// A port of an image that a proxy may reach.
+/// A port of an image that the service proxy may reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Port {
@@ -95,7 +95,7 @@ pub struct Port {
     /// `http` or `https`.
     #[serde(deserialize_with = "null_is_default")]
     pub protocol: String,
-    /// The name the proxy's address uses.
+    /// The name in the proxy's address.
     #[serde(deserialize_with = "null_is_default")]
     pub name: String,
 }
@@ -104,7 +104,7 @@ pub struct Port {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Credentials {
-    /// What it opens; GitLab sends `registry`.
+    /// The kind of service; GitLab sends `registry`.
     #[serde(rename = "type")]
     #[serde(deserialize_with = "null_is_default")]
     pub kind: String,

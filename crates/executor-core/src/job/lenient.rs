@@ -1,11 +1,11 @@
-//! Reads what payloads of other versions of GitLab have where this one has something else.
+//! Deserializers that accept the payloads of other versions of GitLab.
 
 use super::{Hook, HookName};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// Reads `null` as the default value: GitLab has `null` where a list is empty or a fact unknown.
+/// Reads `null` as the default value: GitLab sends `null` for an empty list or an unknown value.
 pub(crate) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -14,7 +14,7 @@ where
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Reads a word, and `null` or one that is not known as the default: a later GitLab may have more.
+/// Reads a keyword; `null` and unknown keywords become the default, since a later GitLab may add more.
 pub(super) fn known_word<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -43,7 +43,7 @@ where
     })
 }
 
-/// Reads hooks and leaves out those whose name is not known: nobody could say when they run.
+/// Reads hooks and skips those with an unknown name: the runner would not know when to run them.
 pub(super) fn known_hooks<'de, D>(deserializer: D) -> Result<Vec<Hook>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,11 +1,11 @@
 use serde::{Deserialize, Serialize};
 
-/// A job of the same pipeline that must have run first (`needs`).
+/// A job of the same pipeline that must run first (`needs`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Need {
     /// The needed job's expanded name.
     pub job: String,
-    /// Whether its artifacts are fetched.
+    /// Whether its artifacts are downloaded.
     #[serde(default = "yes")]
     pub artifacts: bool,
     /// Whether the job may be absent from the pipeline.
@@ -24,7 +24,7 @@ impl Need {
     }
 }
 
-/// A need that points out of the pipeline (`needs:project`, `needs:pipeline`).
+/// A need in another pipeline (`needs:project`, `needs:pipeline`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CrossNeed {
@@ -37,10 +37,10 @@ pub struct CrossNeed {
     /// The other pipeline's id or a variable that holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<String>,
-    /// The job there.
+    /// The job in that pipeline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// Whether its artifacts are fetched.
+    /// Whether its artifacts are downloaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<bool>,
 }

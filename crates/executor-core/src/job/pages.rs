@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum PagesDefinition {
-    /// Whether it does.
+    /// Whether the job publishes pages.
     Flag(bool),
-    /// It does, in this way.
+    /// The job publishes pages with these settings.
     Settings(PagesSettings),
 }
 
@@ -16,7 +16,7 @@ impl PagesDefinition {
         !matches!(self, Self::Flag(false))
     }
 
-    /// Returns the directory that is published, if the keyword names one.
+    /// Returns the directory to publish, if the keyword names one.
     pub fn publish(&self) -> Option<&str> {
         match self {
             Self::Flag(_) => None,
@@ -29,13 +29,13 @@ impl PagesDefinition {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PagesSettings {
-    /// The directory that is published.
+    /// The directory to publish.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publish: Option<String>,
-    /// What stands before the path of the pages; may hold variables.
+    /// The prefix of the pages' path; may contain variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_prefix: Option<String>,
-    /// How long they stay, in GitLab's duration words, `never` or a variable.
+    /// The lifetime: a GitLab duration, `never` or a variable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expire_in: Option<String>,
 }

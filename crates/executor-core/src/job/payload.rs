@@ -10,10 +10,9 @@ use serde_json::Value;
 
 /// One job, ready to run.
 ///
-/// It reads from and writes to the JSON of GitLab's job request. A payload of a newer or older GitLab
-/// is accepted: unknown fields are ignored, absent ones and those that are `null` have their
-/// defaults, as have unknown words where there are only a few, and hooks of an unknown name are left
-/// out.
+/// It serializes as the JSON of GitLab's job request. Payloads of newer and older versions of GitLab
+/// are accepted: unknown fields and unknown hooks are ignored; absent fields, `null` and unknown
+/// keywords have their defaults.
 ///
 /// # Examples
 ///
@@ -30,28 +29,28 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Job {
-    /// The id its source knows it by.
+    /// The id, assigned by the source.
     #[serde(deserialize_with = "null_is_default")]
     pub id: JobId,
-    /// The token that speaks for the job; a secret.
+    /// The job's token; a secret.
     #[serde(deserialize_with = "null_is_default")]
     pub token: SecretString,
-    /// Whether an existing tree may be reused.
+    /// Whether an existing working tree may be reused.
     #[serde(deserialize_with = "null_is_default")]
     pub allow_git_fetch: bool,
-    /// What it is called and where it belongs.
+    /// The name, pipeline and project.
     #[serde(deserialize_with = "null_is_default")]
     pub job_info: JobInfo,
-    /// Where its sources come from.
+    /// The repository and commit.
     #[serde(deserialize_with = "null_is_default")]
     pub git_info: GitInfo,
-    /// What the source knows of the runner.
+    /// The source's data about the runner.
     #[serde(deserialize_with = "null_is_default")]
     pub runner_info: RunnerInfo,
     /// Its inputs.
     #[serde(deserialize_with = "null_is_default")]
     pub inputs: Vec<JobInput>,
-    /// Its variables, already merged by the source; later ones win.
+    /// Its variables, merged by the source; later ones have precedence.
     #[serde(deserialize_with = "null_is_default")]
     pub variables: Vec<JobVariable>,
     /// Its scripts.
@@ -63,19 +62,19 @@ pub struct Job {
     /// Its services.
     #[serde(deserialize_with = "null_is_default")]
     pub services: Vec<Image>,
-    /// What it uploads.
+    /// Its artifacts to upload.
     #[serde(deserialize_with = "null_is_default")]
     pub artifacts: Vec<Artifact>,
-    /// What it caches.
+    /// Its caches.
     #[serde(deserialize_with = "null_is_default")]
     pub cache: Vec<Cache>,
     /// Registry access.
     #[serde(deserialize_with = "null_is_default")]
     pub credentials: Vec<Credentials>,
-    /// Jobs whose artifacts it starts with.
+    /// Jobs whose artifacts it downloads.
     #[serde(deserialize_with = "null_is_default")]
     pub dependencies: Vec<Dependency>,
-    /// What its source can do with the answer.
+    /// The features of its source.
     #[serde(deserialize_with = "null_is_default")]
     pub features: JobFeatures,
     /// Secrets from an external store, by variable name.
@@ -90,12 +89,12 @@ pub struct Job {
     /// Limits a security policy puts on the job.
     #[serde(deserialize_with = "null_is_default")]
     pub policy_options: PolicyOptions,
-    /// Whether and how its environment is kept for a later job.
+    /// Whether and when its environment is suspended for a later job.
     #[serde(deserialize_with = "null_is_default")]
     pub suspend_options: SuspendOptions,
-    /// What the pipeline file says of the job; absent for jobs of a remote source.
+    /// The definition in the pipeline file; absent for jobs of a remote source.
     ///
-    /// It never travels: no GitLab knows it.
+    /// It is never serialized: GitLab's payload has no such field.
     #[serde(skip)]
     pub definition: Option<Box<JobDefinition>>,
 }
@@ -148,7 +147,7 @@ impl std::fmt::Debug for JobInputValue {
     }
 }
 
-/// Limits a security policy puts on a job (`policy_options`).
+/// The limits of a security policy on a job (`policy_options`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PolicyOptions {
@@ -161,22 +160,22 @@ pub struct PolicyOptions {
     /// Whether users may override the policy's variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_variables_override_allowed: Option<bool>,
-    /// The variables for which the opposite holds.
+    /// The exceptions from that rule.
     #[serde(deserialize_with = "null_is_default")]
     pub policy_variables_override_exceptions: Vec<String>,
 }
 
-/// Whether and how an environment is kept for a later job (`suspend_options`).
+/// Whether and when an environment is suspended for a later job (`suspend_options`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SuspendOptions {
-    /// Keep it when the job succeeded.
+    /// Suspend it after the job succeeds.
     #[serde(deserialize_with = "null_is_default")]
     pub suspend_on_success: bool,
-    /// Keep it when the job failed.
+    /// Suspend it after the job fails.
     #[serde(deserialize_with = "null_is_default")]
     pub suspend_on_failure: bool,
-    /// The kept environment to start in; empty means a fresh one.
+    /// The suspended environment to resume; empty means a new one.
     #[serde(deserialize_with = "null_is_default")]
     pub runtime_environment_key: String,
 }

@@ -2,7 +2,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A step of a job that has no script but steps (`run`).
+/// A step of a job that runs steps instead of a script (`run`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunStep {
@@ -14,10 +14,10 @@ pub struct RunStep {
     /// The step it calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<StepReference>,
-    /// The same under its newer name.
+    /// The step it calls, under the newer keyword.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub func: Option<StepReference>,
-    /// What the called step is given.
+    /// The inputs of the called step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inputs: Option<IndexMap<String, Value>>,
     /// Variables of its environment.
@@ -46,10 +46,10 @@ pub struct GitStep {
     pub url: String,
     /// The commit.
     pub rev: String,
-    /// The directory there.
+    /// The directory in the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
-    /// The file there.
+    /// The file in the directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
@@ -60,14 +60,14 @@ pub struct GitStep {
 pub struct OciStep {
     /// The registry.
     pub registry: String,
-    /// The repository there.
+    /// The repository in the registry.
     pub repository: String,
-    /// The version there.
+    /// The tag in the repository.
     pub tag: String,
-    /// The directory there.
+    /// The directory in the image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
-    /// The file there.
+    /// The file in the directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }

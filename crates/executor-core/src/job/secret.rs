@@ -1,10 +1,10 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A string that must not show in logs, errors or debug output.
+/// A string that must not appear in logs, errors or debug output.
 ///
-/// `Debug` prints a placeholder; the text leaves only through [`SecretString::expose`] and
-/// through serialization, which the GitLab API needs.
+/// `Debug` prints a placeholder. Only [`SecretString::expose`] and serialization, which the GitLab API
+/// needs, reveal the text.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SecretString(String);
@@ -15,12 +15,12 @@ impl SecretString {
         Self(text.into())
     }
 
-    /// Returns the text itself; name the reason at the call.
+    /// Returns the text itself; state the reason at the call.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Returns whether there is no text at all.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debug_output_hides_the_text() {
+    fn debug_hides_the_text() {
         let secret = SecretString::new("hunter2");
         assert!(!format!("{secret:?}").contains("hunter2"));
         assert_eq!(secret.expose(), "hunter2");

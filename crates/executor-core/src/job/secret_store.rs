@@ -1,24 +1,25 @@
+use super::OneOrMany;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-/// The secrets a job gets from stores elsewhere, by the names of their variables (`secrets`).
+/// The secrets of a job from external stores, by the names of their variables (`secrets`).
 pub type Secrets = IndexMap<String, SecretDefinition>;
 
-/// Where a secret of a job comes from.
+/// The definition of a job's secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretDefinition {
-    /// The store and the place there.
+    /// The store and the location in it.
     #[serde(flatten)]
     pub store: SecretStore,
     /// Whether the variable holds the path of a file with the secret; absent means yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<bool>,
-    /// The identity token that opens the store, as a variable.
+    /// The identity token for the store, as a variable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }
 
-/// A store of secrets and a place there.
+/// A secret store and a location in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecretStore {
@@ -30,21 +31,21 @@ pub enum SecretStore {
     GcpSecretManager(GcpSecret),
     /// AWS Secrets Manager.
     AwsSecretsManager(AwsSecret),
-    /// Akeyless; its many settings by name.
+    /// Akeyless; its settings by name.
     Akeyless(IndexMap<String, String>),
-    /// GitLab's own.
+    /// GitLab's own secret store.
     GitlabSecretsManager(GitlabSecret),
 }
 
-/// A place in `HashiCorp` Vault.
+/// A location in `HashiCorp` Vault.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VaultSecret {
     /// The secrets engine.
     pub engine: VaultEngine,
-    /// The path there.
+    /// The path in the engine.
     pub path: String,
-    /// The field there.
+    /// The field of the secret.
     pub field: String,
 }
 
@@ -52,13 +53,13 @@ pub struct VaultSecret {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VaultEngine {
-    /// Its kind.
+    /// The engine's kind.
     pub name: String,
-    /// Where it is mounted.
+    /// The engine's mount point.
     pub path: String,
 }
 
-/// A place in Azure Key Vault.
+/// A location in Azure Key Vault.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AzureSecret {
@@ -69,7 +70,7 @@ pub struct AzureSecret {
     pub version: Option<String>,
 }
 
-/// A place in GCP Secret Manager.
+/// A location in GCP Secret Manager.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GcpSecret {
@@ -80,7 +81,7 @@ pub struct GcpSecret {
     pub version: Option<String>,
 }
 
-/// A place in AWS Secrets Manager.
+/// A location in AWS Secrets Manager.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AwsSecret {
@@ -95,10 +96,10 @@ pub struct AwsSecret {
     /// The region.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// The role that may read it.
+    /// The role with access to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role_arn: Option<String>,
-    /// The name under which the role is taken.
+    /// The session name for the role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role_session_name: Option<String>,
     /// The field of the secret.
@@ -106,13 +107,23 @@ pub struct AwsSecret {
     pub field: Option<String>,
 }
 
-/// A place in GitLab's own store.
+/// A location in GitLab's own store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GitlabSecret {
     /// The secret's name.
     pub name: String,
-    /// Whose secret it is; absent means the project's.
+    /// The owner of the secret; absent means the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+}
+
+/// The identity tokens of a job, by the names of their variables (`id_tokens`).
+pub type IdTokens = IndexMap<String, IdTokenDefinition>;
+
+/// An identity token: a signed statement about the job for another service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdTokenDefinition {
+    /// The audience; may contain variables.
+    pub aud: OneOrMany,
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A service of a pipeline file (`services`), in the normalized shape.
 ///
-/// It becomes an [`Image`] on its way to an executor.
+/// It is converted to an [`Image`] for an executor.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServiceDefinition {
@@ -21,7 +21,7 @@ pub struct ServiceDefinition {
     /// The command that replaces the image's own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// Variables of the service alone.
+    /// Variables for the service only.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub variables: IndexMap<String, VariableDefinition>,
     /// Pull policies in the order to try them.

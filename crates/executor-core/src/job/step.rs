@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepWhen {
-    /// While everything before succeeded.
+    /// While all earlier steps succeeded.
     #[default]
     OnSuccess,
     /// After a failure.
@@ -20,7 +20,7 @@ pub enum StepWhen {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Step {
-    /// The step's name; its stage is `step_<name>`, but for `after_script`.
+    /// The step's name; its stage is `step_<name>`, except for `after_script`.
     #[serde(deserialize_with = "null_is_default")]
     pub name: String,
     /// Its commands, in order.
@@ -32,7 +32,7 @@ pub struct Step {
     /// When it runs.
     #[serde(deserialize_with = "known_word")]
     pub when: StepWhen,
-    /// Whether the job goes on when it fails.
+    /// Whether the job continues when it fails.
     #[serde(deserialize_with = "null_is_default")]
     pub allow_failure: bool,
 }
@@ -42,4 +42,34 @@ impl Step {
     pub const SCRIPT: &str = "script";
     /// The name of the step that holds the user's `after_script`.
     pub const AFTER_SCRIPT: &str = "after_script";
+}
+
+/// When a hook runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum HookName {
+    /// Before the sources are fetched.
+    #[serde(rename = "pre_get_sources_script")]
+    PreGetSources,
+    /// After the sources are fetched.
+    #[serde(rename = "post_get_sources_script")]
+    PostGetSources,
+}
+
+/// A script that runs around the fetching of sources (`hooks[]` of the payload).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hook {
+    /// When it runs.
+    pub name: HookName,
+    /// Its lines.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub script: Vec<String>,
+}
+
+/// `hooks` of a pipeline file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HooksDefinition {
+    /// Lines to run before the sources are fetched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pre_get_sources_script: Option<Vec<String>>,
 }

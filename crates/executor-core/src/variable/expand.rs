@@ -1,15 +1,15 @@
 use std::borrow::Cow;
 use thiserror::Error;
 
-/// How long the value of one variable may reasonably become, in bytes: 1 MiB.
+/// The limit for the length of an expanded value: 1 MiB.
 ///
-/// No process can be given more in one variable, on any system there is.
+/// No supported system passes a longer variable to a process.
 pub const LONGEST_VALUE: usize = 1 << 20;
 
-/// Replaces references in `text` by what `look_up` returns for a name; `None` becomes empty text.
+/// Replaces references in `text` with the values that `look_up` returns; `None` becomes empty text.
 ///
-/// The result may be as long as the number of references times the longest value; where strangers
-/// write both, use [`expand_within`].
+/// The result may be as long as the number of references times the longest value. For untrusted
+/// texts and values, use [`expand_within`].
 #[expect(
     clippy::missing_panics_doc,
     reason = "no text is longer than the address space"
@@ -21,19 +21,19 @@ pub fn expand_with<'t, 'v>(
     expand_within(usize::MAX, text, look_up).expect("the limit is the address space")
 }
 
-/// A text became too long when its references were replaced.
+/// The error of an expansion that exceeds its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the text becomes longer than {limit} bytes")]
 pub struct TooLong {
-    /// How long it may be, in bytes.
+    /// The limit in bytes.
     pub limit: usize,
 }
 
-/// Does what [`expand_with`] does, up to a length of `limit` bytes.
+/// Expands like [`expand_with`], up to a length of `limit` bytes.
 ///
 /// # Errors
 ///
-/// When the result would be longer; it has not been built then.
+/// When the result would be longer; it is not built.
 pub fn expand_within<'t, 'v>(
     limit: usize,
     text: &'t str,
@@ -65,7 +65,7 @@ pub fn expand_within<'t, 'v>(
     Ok(Cow::Owned(out))
 }
 
-/// What stands behind a dollar sign.
+/// The text after a dollar sign.
 enum Reference<'t> {
     Name(&'t str),
     Dollar,
@@ -73,7 +73,7 @@ enum Reference<'t> {
 }
 
 impl<'t> Reference<'t> {
-    /// Reads the reference at the start of `text`, which follows a dollar sign, and its length.
+    /// Parses the reference at the start of `text`, which follows a dollar sign; returns its length too.
     fn at_start_of(text: &'t str) -> (Self, usize) {
         if text.starts_with('$') {
             return (Self::Dollar, 1);
@@ -95,8 +95,9 @@ impl<'t> Reference<'t> {
     }
 }
 
-/// Returns how many bytes at the start of `text` could be the name of a variable in a reference:
-/// ASCII letters, digits and underscores, not beginning with a digit. 0 means there is no name.
+/// Returns the length of the variable name at the start of `text`; 0 when there is none.
+///
+/// A name in a reference has ASCII letters, digits and underscores, and does not start with a digit.
 ///
 /// # Examples
 ///
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_replaced_in_one_pass() {
+    fn replaces_references_in_one_pass() {
         check("", "");
         check("no reference", "no reference");
         check("$A${A}$A", "111");
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn dollars_that_are_no_reference_stay() {
+    fn other_dollar_signs_stay() {
         check("$", "$");
         check("$$A", "$A");
         check("a$ b", "a$ b");
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_ends_at_the_limit() {
+    fn rejects_results_beyond_the_limit() {
         let limit = 10;
         let look_up = |_: &str| Some(Cow::Borrowed("1234"));
         let within = |text| expand_within(limit, text, look_up);

@@ -2,7 +2,7 @@ use crate::job::null_is_default;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One variable of a job, with the attributes GitLab gives it.
+/// One variable of a job, with GitLab's attributes.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(
@@ -16,22 +16,22 @@ pub struct JobVariable {
     /// The value.
     #[serde(deserialize_with = "null_is_default")]
     pub value: String,
-    /// Whether it may be shown; services get public variables only.
+    /// Whether it is public; services receive public variables only.
     #[serde(deserialize_with = "null_is_default")]
     pub public: bool,
     /// Whether the value is written to a file and the variable holds the file's path.
     #[serde(deserialize_with = "null_is_default")]
     pub file: bool,
-    /// Whether the value is hidden in the log.
+    /// Whether the value is masked in the log.
     #[serde(deserialize_with = "null_is_default")]
     pub masked: bool,
-    /// Whether references in the value stay as they are.
+    /// Whether references in the value stay unexpanded.
     #[serde(deserialize_with = "null_is_default")]
     pub raw: bool,
 }
 
 impl JobVariable {
-    /// Returns a variable that may be shown.
+    /// Returns a public variable.
     pub fn public(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -41,7 +41,7 @@ impl JobVariable {
         }
     }
 
-    /// Returns a variable whose value is hidden in the log and taken literally.
+    /// Returns a variable whose value is masked in the log and not expanded.
     pub fn masked(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debug_output_hides_values_that_are_not_public() {
+    fn debug_hides_values_that_are_not_public() {
         let shown = format!("{:?}", JobVariable::masked("TOKEN", "hunter2"));
         assert!(!shown.contains("hunter2"), "{shown}");
     }

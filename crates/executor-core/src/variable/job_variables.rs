@@ -2,7 +2,7 @@ use super::{JobVariable, LONGEST_VALUE, TooLong, expand_with, expand_within};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Variables in order of precedence, lowest first, with look-up by name.
+/// Variables in order of precedence, lowest first, with lookup by name.
 ///
 /// # Examples
 ///
@@ -30,7 +30,7 @@ impl JobVariables {
         Self::default()
     }
 
-    /// Adds a variable; one of the same name is replaced in its place.
+    /// Adds a variable, or replaces the one of the same name in its position.
     pub fn push(&mut self, variable: JobVariable) {
         if let Some(&at) = self.index.get(&variable.key) {
             self.list[at] = variable;
@@ -50,7 +50,7 @@ impl JobVariables {
         self.position(key).map(|at| &self.list[at])
     }
 
-    /// Returns the place of the variable `key` in the order of [`iter`](Self::iter).
+    /// Returns the index of the variable `key` in the order of [`iter`](Self::iter).
     pub fn position(&self, key: &str) -> Option<usize> {
         self.index.get(key).copied()
     }
@@ -60,28 +60,28 @@ impl JobVariables {
         self.list.iter()
     }
 
-    /// Returns how many variables there are.
+    /// Returns the number of variables.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether there are no variables.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Replaces `$NAME` and `${NAME}` in `text` by the variables' values, in one pass.
+    /// Replaces `$NAME` and `${NAME}` in `text` with the variables' values, in one pass.
     ///
-    /// `$$` stands for one dollar sign; a reference to an unknown variable becomes empty text.
-    /// Values put in are not expanded again.
+    /// `$$` becomes one dollar sign; a reference to an unknown variable becomes empty text. Inserted
+    /// values are not expanded again.
     pub fn expand<'t>(&self, text: &'t str) -> Cow<'t, str> {
         expand_with(text, |name| self.get(name).map(Cow::Borrowed))
     }
 
-    /// Returns the variables with the references in their values replaced, each in one pass.
+    /// Returns the variables with their values expanded, each in one pass.
     ///
-    /// Raw and file variables keep their values, and so does one whose value would become longer
-    /// than [`LONGEST_VALUE`].
+    /// Raw and file variables keep their values, as do variables whose value would become longer than
+    /// [`LONGEST_VALUE`].
     pub fn expanded(&self) -> Self {
         let list = self.list.iter().map(|variable| {
             if variable.raw || variable.file {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_explodes_keeps_its_references() {
+    fn value_beyond_the_limit_stays_unexpanded() {
         let bomb = "$LONG".repeat(2);
         let long = "x".repeat(LONGEST_VALUE / 2 + 1);
         let variables: JobVariables = [

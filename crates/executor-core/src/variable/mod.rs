@@ -1,12 +1,14 @@
-//! Job variables: their attributes, look-up by name, and expansion of references.
+//! Job variables: their attributes, lookup by name, and expansion of references.
 //!
-//! Values are expanded twice in their life, as with GitLab, and by two grammars. Whoever makes the
-//! job from a pipeline file (GitLab's server, or the `pipeline` crate) resolves variables among each
-//! other: it also knows `%NAME%`, follows references however deep, and leaves `$$` and unknown names
-//! alone, because the runner knows more variables. The runner then does what is here, in one pass:
-//! an unknown name is empty now, and `$$` becomes the dollar sign it stands for. One grammar for both
-//! would either lose what only the runner knows or undo a `$$` too early. What a name is, both get
-//! from [`name_length`].
+//! As with GitLab, values are expanded twice, with two grammars.
+//!
+//! - The creator of the job (GitLab's server, or the `pipeline` crate) expands variables recursively.
+//!   It also knows `%NAME%`, and leaves `$$` and unknown names for the runner, which knows more variables.
+//! - The runner then expands in one pass with this module: an unknown name becomes empty, and `$$`
+//!   becomes a dollar sign.
+//!
+//! A single grammar would lose the runner's variables or replace `$$` too early. Both grammars share
+//! [`name_length`].
 
 mod expand;
 mod job_variable;
